@@ -1,8 +1,8 @@
-"""Agents that own the loop: an episode behind a set of tools, which keeps the score.
+"""Sessions for agents with their own loop: an episode as a set of tools, with its score.
 
-A policy is asked for each action; an agent of another framework, or a ``while`` loop, asks for
-itself. It gets a `Session`: the instruction, tools as schemas and as Python functions, and the
-observation as the answer of each call::
+A policy is called for each action; an agent of another framework, or a ``while`` loop, controls the
+loop itself. It uses a `Session`: the instruction, tools as schemas and as Python functions, and the
+observation as the result of each call::
 
     with Session(env, options={"split": "test", "index": 0}) as session:
         while not session.over:
@@ -43,10 +43,10 @@ from agentgym.support.event_loop import shared_event_loop
 __all__ = ["ModelAddress", "Session", "call_text", "play_agent", "tool_function", "written_call"]
 
 GRAMMAR = "tool_call"
-"""The grammar in which calls reach the environment, which answers faulty ones as any other turn."""
+"""The grammar of calls to the environment; invalid calls are turns like any other."""
 PATIENCE = 10
-"""Calls after the end that are answered. Loops of frameworks go on for as long as the model calls,
-thousands of times where it does not read the answers."""
+"""Number of calls after the end that are answered. Loops of frameworks continue while the model
+makes calls, which can be thousands if it ignores the results."""
 TYPES: Mapping[str, type] = {
     "string": str,
     "integer": int,
@@ -58,7 +58,7 @@ TYPES: Mapping[str, type] = {
 
 
 class ModelAddress(NamedTuple):
-    """Where a model answers that an agent is to use."""
+    """The address of the model that an agent uses."""
 
     base_url: str
     """Address of an OpenAI-compatible endpoint up to ``/v1``."""
@@ -67,36 +67,36 @@ class ModelAddress(NamedTuple):
     model: str
     """Name of the model."""
     mcp_url: str = ""
-    """Address at which the episode is a server of the Model Context Protocol over HTTP, which takes
-    the key as bearer token; empty if it is none."""
+    """Address of the episode's MCP server over HTTP, which takes the key as bearer token; empty if
+    there is none."""
 
 
 class Session:
-    """One episode, played by calls of tools.
+    """An episode played with tool calls.
 
-    Calls may come from any thread; they are carried out one at a time. After the end they change
-    nothing and answer that the episode is over; the eleventh stops the agent by `PolicyStopped`. It
-    is a context manager, which ends the episode and keeps that exception to itself.
+    Calls may come from any thread; they are executed one at a time. After the end they change
+    nothing and return that the episode is over; the eleventh call raises `PolicyStopped` to stop
+    the agent. As a context manager, the session ends the episode and suppresses this exception.
 
     Args:
         env: A text environment with ``grammar="tool_call"``, wrapped or not.
         seed: Seed of the reset.
         options: Options of the reset, such as ``{"split": "test", "index": 0}``.
         record: File to which the episode is appended, see `agentgym.episodes`.
-        on_output: Called with what `annotate` is told, before the action is carried out.
-        end_when: Asked after each call for a reason to end the episode there, which becomes its
-            stop reason; an empty text lets it go on.
-        model: Where the agent's model answers, if whoever plays the agent serves one.
-        any_grammar: Take an environment of another grammar, in which calls are then written.
+        on_output: Called with the argument of `annotate`, before the action is executed.
+        end_when: Called after each call; a non-empty text ends the episode and becomes its stop
+            reason.
+        model: Address of the agent's model, if the caller serves one.
+        any_grammar: Accept an environment with another grammar, in which calls are then written.
 
     Attributes:
         language: Grammar and actions of the environment.
-        base_url: Address of an OpenAI-compatible endpoint of the model that the agent is to use, up
-            to ``/v1``; empty if it brings a model of its own.
+        base_url: Address of an OpenAI-compatible endpoint with the agent's model, up to ``/v1``;
+            empty if the agent uses another model.
         api_key: Key of that endpoint.
         model: Name of that model.
-        mcp_url: Address at which this episode is an MCP server, which takes the same key; empty
-            unless whoever plays the agent serves the episode, too.
+        mcp_url: Address of the episode's MCP server, which takes the same key; empty unless the
+            caller serves the episode.
 
     Raises:
         ConfigurationError: The environment has another grammar or workers, or an option is wrong.
@@ -129,7 +129,7 @@ class Session:
         self._lock = threading.RLock()
         observation, info = self._recorder.reset(seed=seed, options=options)
         self.goal = str(info["goal"])
-        """The instruction as the task set words it."""
+        """The instruction in the words of the task set."""
         self.moments = [Moment(observation, info)]
         """The episode after its reset and after each turn, see `agentgym.policies.play`."""
         self._late = 0
@@ -138,7 +138,7 @@ class Session:
 
     @property
     def instruction(self) -> str:
-        """What the agent is to be told first: how to act, and the first observation."""
+        """First message for the agent: how to act, and the first observation."""
         return f"{tool_instructions(self.horizon)}\n\n{self.moments[0].observation}"
 
     @property
@@ -148,12 +148,12 @@ class Session:
 
     @property
     def openai_tools(self) -> list[dict[str, Any]]:
-        """The tools as OpenAI's function calling describes them, in fresh objects."""
+        """The tools in the format of OpenAI's function calling, as new objects."""
         return openai_tools(self.specs)
 
     @property
     def mcp_tools(self) -> list[dict[str, Any]]:
-        """The tools as the Model Context Protocol lists them, in fresh objects."""
+        """The tools in the format of the Model Context Protocol, as new objects."""
         return mcp_tools(self.specs)
 
     @property
@@ -161,7 +161,7 @@ class Session:
         """The tools as Python functions with signatures and docstrings.
 
         smolagents (``smolagents.tool``), LangChain and LangGraph read their schemas from these. A
-        name that is a keyword of Python gets a ``_`` behind it.
+        name that is a Python keyword gets the suffix ``_``.
         """
         return [tool_function(spec, self.call) for spec in self.specs]
 
@@ -169,7 +169,7 @@ class Session:
     def async_tools(self) -> list[Callable[..., Coroutine[Any, Any, str]]]:
         """The same tools as coroutine functions, for frameworks that await tools.
 
-        A call does not hold the event loop while the environment works.
+        A call does not block the event loop while the environment runs.
         """
         return [_awaited(tool) for tool in self.tools]
 
@@ -178,8 +178,8 @@ class Session:
 
         Args:
             name: Name of a tool.
-            arguments: Its arguments by name, or as the JSON text that a model wrote. Faulty ones
-                are a turn, too, and are answered with the reason.
+            arguments: Its arguments by name, or as the JSON text of a model. Invalid arguments also
+                take a turn, and the observation gives the reason.
 
         Returns:
             The observation; after the end, that the episode is over.
@@ -191,7 +191,7 @@ class Session:
         return self.act(written_call(name, arguments, self.language))
 
     def act(self, action: str) -> str:
-        """Take a turn with a text in the environment's grammar, of which calls are one form.
+        """Take a turn with a text in the environment's grammar.
 
         Args:
             action: The text.
@@ -221,21 +221,22 @@ class Session:
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
     def annotate(self, output: object = None, /, **known: Any) -> None:
-        """Tell what the agent's model answered, before the call that comes of it.
+        """Report a response of the agent's model, before the resulting call.
 
-        Record, report and limits on tokens and cost count it. What the model answers after the end
-        of the episode is not counted.
+        Records, reports and limits on tokens and cost count it. Responses after the end of the
+        episode are not counted.
 
         Args:
-            output: The usage of the answer, as an object or mapping with ``prompt_tokens`` and
-                ``completion_tokens`` (or ``input_tokens`` and ``output_tokens``), or an answer that
-                holds one under ``usage``; or a `agentgym.policies.ModelOutput`.
+            output: The usage of the response, as an object or mapping with ``prompt_tokens`` and
+                ``completion_tokens`` (or ``input_tokens`` and ``output_tokens``), or a response
+                with one under ``usage``; or an `agentgym.policies.ModelOutput`.
             **known: Fields of ``ModelOutput``: ``model``, ``prompt_tokens``,
                 ``completion_tokens``, ``cached_tokens``, ``reasoning_tokens``, ``text``,
-                ``reasoning``, ``finish_reason``. They win over what ``output`` says.
+                ``reasoning``, ``finish_reason``. They override those of ``output``.
 
         Raises:
-            ConfigurationError: It is none of these, or a field has another name or type.
+            ConfigurationError: ``output`` has none of these formats, or a field has an unknown name
+                or a wrong type.
         """
         output = read_output(output, **known)
         with self._lock:
@@ -247,10 +248,10 @@ class Session:
             self._recorder.annotate_output(output)
 
     def served(self, output: ModelOutput) -> None:
-        """Take down an answer that whoever plays the agent gave it at ``base_url``.
+        """Record a response that the agent received from ``base_url``.
 
         Args:
-            output: The answer.
+            output: The response.
         """
         with self._lock:
             if not self.over:
@@ -258,11 +259,11 @@ class Session:
                 self.annotate(output)
 
     def end(self, stop_reason: str = StopReason.STOPPED.value, words: str = "") -> None:
-        """End the episode as it stands, from any thread; one that is over stays as it is.
+        """End the episode, from any thread; no effect if it is over.
 
         Args:
-            stop_reason: Why.
-            words: What is known of it besides.
+            stop_reason: Reason of the end.
+            words: Further information.
         """
         with self._lock:
             if not self.over:
@@ -270,7 +271,7 @@ class Session:
                 self.moments.append(self._last.cut(stop_reason, words))
 
     def fail(self, failure: PolicyFailure) -> None:
-        """End the episode: without a valid score, but for a `PolicyStopped`, which counts."""
+        """End the episode with an error: without a valid score, except for a `PolicyStopped`."""
         with self._lock:
             if isinstance(failure, PolicyStopped):
                 self.end(failure.stop_reason, failure.words)
@@ -287,12 +288,12 @@ class Session:
 
     @property
     def turns(self) -> int:
-        """Turns taken."""
+        """Number of turns taken."""
         return int(self._last.info["turn"])
 
     @property
     def horizon(self) -> int:
-        """Most turns of the episode."""
+        """Turn budget of the episode."""
         return int(self._last.info["horizon"])
 
     @property
@@ -312,13 +313,13 @@ class Session:
 
     @property
     def stop_reason(self) -> str:
-        """Why the episode ended; ``stopped`` if the agent did, empty while it runs."""
+        """Why the episode ended; ``stopped`` if the agent ended it, empty while it runs."""
         failed = self._last.failure is not None
         return StopReason.ERROR.value if failed else str(self._last.info["stop_reason"])
 
     @property
     def failure(self) -> EnvFailure | PolicyFailure | None:
-        """What failed, if anything; then there is no valid score."""
+        """The failure, if any; then there is no valid score."""
         return self._last.failure
 
     @property
@@ -356,10 +357,10 @@ class Session:
 
 
 def check_grammar(env: gymnasium.Env[str, str]) -> None:
-    """Refuse an environment in which calls of tools are no turns.
+    """Check that tool calls are the turns of an environment.
 
     Raises:
-        ConfigurationError: It has another grammar.
+        ConfigurationError: The environment has another grammar.
     """
     language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
     if language.grammar != GRAMMAR:
@@ -371,7 +372,7 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
 
 
 def takes_any_grammar(agent: Callable[[Session], object]) -> bool:
-    """Return whether an agent plays in any grammar, such as that which its model writes."""
+    """Return whether an agent plays in any grammar."""
     return bool(getattr(agent, "any_grammar", False))
 
 
@@ -385,28 +386,27 @@ def play_agent(
     end_when: Callable[[], str] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> list[Moment]:
-    """Let an agent that owns the loop play one episode, as `agentgym.policies.play` does a policy.
+    """Let an agent with its own loop play an episode, like `agentgym.policies.play` for policies.
 
     Args:
-        agent: A function of a `Session`; what it returns is not read. Async ones of a process run
-            on one event loop. One with ``any_grammar`` takes an environment of any grammar.
+        agent: A function of a `Session`; its return value is ignored. Async agents of a process run
+            on one event loop. An agent with ``any_grammar`` accepts any grammar.
         env: A text environment with ``grammar="tool_call"``, wrapped or not.
         seed: Seed of the reset.
         options: Options of the reset.
-        on_output: Called with what the agent tells `Session.annotate`.
-        end_when: Asked after each call for a reason to end the episode there; calls answer then
-            that it is over.
-        cancelled: Asked while an async agent runs whether to end it where it waits.
+        on_output: Called with the outputs passed to `Session.annotate`.
+        end_when: Called after each call; a non-empty text ends the episode.
+        cancelled: Called while an async agent runs; True cancels it at its next wait.
 
     Returns:
-        The episode after its reset and after each turn. The last moment is its end: by the
-        environment; with stop reason ``stopped`` if the agent returned or raised before; with the
-        reason of ``end_when`` or a `PolicyStopped`; or with a failure, of the environment or of
-        what the agent needs, see `agentgym.policies.failures`.
+        The episode after its reset and after each turn. The last moment is the end of the episode:
+        by the environment; with stop reason ``stopped`` if the agent returned or raised first; with
+        the reason of ``end_when`` or a `PolicyStopped`; or with a failure of the environment or of
+        the agent's infrastructure, see `agentgym.policies.failures`.
 
     Raises:
-        ConfigurationError: The environment has another grammar, or an option is wrong; or the agent
-            says that it was set up wrong.
+        ConfigurationError: The environment has another grammar, an option is invalid, or the agent
+            raises this error.
     """
     free = takes_any_grammar(agent)
     start = partial(Session, env, seed=seed, options=options, any_grammar=free)
@@ -430,7 +430,7 @@ def play_agent(
 
 
 def call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
-    """Write a call as a model would have; whatever is wrong with it the environment says.
+    """Write a call in the format of models; the environment reports any errors.
 
     Args:
         name: Name of the action.
@@ -449,7 +449,7 @@ def call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
 
 
 def written_call(name: str, arguments: Mapping[str, Any] | str | None, language: Language) -> str:
-    """Write a call in an environment's grammar; a faulty one as it is, for which it is told why.
+    """Write a call in an environment's grammar; invalid calls are written unchanged.
 
     Args:
         name: Name of the action.
@@ -469,11 +469,11 @@ def written_call(name: str, arguments: Mapping[str, Any] | str | None, language:
 def tool_function(
     spec: ActionSpec, call: Callable[[str, Mapping[str, Any]], str]
 ) -> Callable[..., str]:
-    """Make a function of an action, whose signature and docstring tell what it is.
+    """Make a Python function of an action, with its signature and docstring.
 
     Args:
         spec: The action.
-        call: Carries out a call, given the name of the tool and its arguments by name.
+        call: Executes a call, given the name of the tool and its arguments by name.
     """
     names = {_python_name(param.name): param.name for param in spec.params}
 

@@ -1,4 +1,4 @@
-"""Policies by name: what a name stands for."""
+"""Load policies by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from agentgym.policies.identity import source_sha256
 EXPERT_POLICIES: Mapping[str, type[OraclePolicy]] = {
     "oracle": OraclePolicy, "demonstrator": DemonstratorPolicy,
 }  # fmt: skip
-"""Policies that the environment's own experts play."""
+"""Policies that play the actions of the environment's experts."""
 BUILTIN = ("random", *EXPERT_POLICIES)
 """Names of the policies that every environment has."""
 
@@ -40,21 +40,21 @@ BUILTIN = ("random", *EXPERT_POLICIES)
 def load_policy(
     name: str, env: gymnasium.Env[str, str], *, seed: int = 0, **options: Any
 ) -> PolicyMaker:
-    """Find out what a name stands for, and load it.
+    """Load the policy with a name.
 
     Args:
-        name: ``random``, ``oracle`` (the solver that knows the answers), ``demonstrator`` (whom the
-            argument ``expert`` of the environment names), the name of a blind policy
+        name: ``random``, ``oracle`` (the solver that knows the answers), ``demonstrator`` (chosen
+            by the argument ``expert`` of the environment), the name of a blind policy
             (`agentgym.policies.BLIND`, or one of the environment's own `blind_policies` and
             `reading_policies`);
             ``MODULE:ATTRIBUTE`` of your own: a policy, its class, a function without arguments that
             makes one, a function of (observation, info), or an agent, a function of one
             `agentgym.Session` (each may be async, a class by its ``act``); ``KIND:PATH`` with one
             of `policy_kinds`, such as ``run:PATH``; or a path that one of them understands.
-        env: The environment that will be played, or one like it, wrapped or not.
-        seed: Seed of what the policies draw.
-        **options: What the kind takes, or keyword arguments of your own class or maker. They stand
-            in reports, but for values whose names look like secrets, such as ``api_key``.
+        env: The environment to play, or an equal one, wrapped or not.
+        seed: Seed of the policy's draws.
+        **options: Options of the kind, or keyword arguments of your class or function. Reports
+            contain them, except values with names like ``api_key``.
 
     Raises:
         ConfigurationError: Nothing has this name, or there is no such option.
@@ -64,12 +64,12 @@ def load_policy(
 
 
 def check_policy(name: str, env: gymnasium.Env[str, str], **options: Any) -> None:
-    """Find out what a name stands for, and load nothing.
+    """Check the name of a policy without loading it.
 
     Args:
         name: As for `load_policy`.
         env: As for `load_policy`.
-        **options: As for `load_policy`; those of your own class or maker are not looked at.
+        **options: As for `load_policy`; those of your own class or function are not checked.
 
     Raises:
         ConfigurationError: Nothing has this name, or there is no such option.
@@ -105,15 +105,15 @@ def _loader(
 
 
 def policy_content(name: str, **options: Any) -> str:
-    """Return a hash of what a name leads to, without loading a model.
+    """Return a hash of the policy with a name, without loading a model.
 
     Args:
         name: As for `load_policy`.
         **options: As for `load_policy`.
 
     Returns:
-        A hash of the source of what you wrote yourself, or of the weights of a model; empty for
-        what is part of the suite, and for kinds that do not say.
+        A hash of the source of your own policy, or of the weights of a model; empty for policies of
+        the suite, and for kinds without a hash.
 
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
@@ -127,14 +127,15 @@ def policy_content(name: str, **options: Any) -> str:
 
 
 def names_agent(name: str, **options: Any) -> bool:
-    """Return whether a name stands for an agent, which plays by calls of tools.
+    """Return whether a name refers to an agent, which plays with tool calls.
 
     Args:
         name: As for `load_policy`.
         **options: As for `load_policy`.
 
     Raises:
-        ConfigurationError: It has the form of your own, but stands for nothing that can play.
+        ConfigurationError: The name has the form ``MODULE:ATTRIBUTE``, but is not a policy or
+            agent.
     """
     if not is_own(name) or name.partition(":")[0] in policy_kinds() or os.path.exists(name):
         return False
@@ -142,7 +143,7 @@ def names_agent(name: str, **options: Any) -> bool:
 
 
 def takes_sampling(name: str) -> bool:
-    """Return whether a name stands for a model that a package loads, which samples its actions.
+    """Return whether a name refers to a loaded model, which samples its actions.
 
     Args:
         name: As for `load_policy`.
@@ -151,15 +152,15 @@ def takes_sampling(name: str) -> bool:
 
 
 def policy_env_kwargs(name: str, env: NamedEnv) -> dict[str, Any]:
-    """Return the arguments of the environment that a policy knows, such as those of its run.
+    """Return the environment's arguments that a policy defines, such as those of its training.
 
     Args:
         name: As for `load_policy`.
-        env: The environment that is to be made.
+        env: The environment to make.
 
     Returns:
-        The arguments; none of policies that know no environment, or not of this id. Where a task
-        set is named, which says what the tasks are, only those that say how they are played.
+        The arguments; empty for policies without an environment, or with another id. If a task set
+        is named, which defines the tasks, only the arguments that define how they are played.
 
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
@@ -189,7 +190,7 @@ def policy_kinds() -> dict[str, metadata.EntryPoint]:
     """Return the kinds that packages add, by name.
 
     Raises:
-        ConfigurationError: Two packages add a kind of one name.
+        ConfigurationError: Two packages add kinds with the same name.
     """
     kinds: dict[str, metadata.EntryPoint] = {}
     for entry in metadata.entry_points(group=GROUP):

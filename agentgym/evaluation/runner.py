@@ -71,80 +71,78 @@ def evaluate(
 ) -> Report:
     """Play a policy on the fixed panel ``env.unwrapped.tasks.panel(split, num_tasks, seed)``.
 
-    The report is in panel order and the same however many episodes are played at the same time, if
-    the policy's answers depend on its episode alone.
+    The report is in panel order and independent of the number of concurrent episodes, if the
+    policy's actions depend only on its episode.
 
-    What the policy does counts: an episode that it ends, because its context is full, a filter
-    refuses, an answer cannot be read, a limit is reached or its code raises, counts as it stands,
-    with a stop reason of its own. An episode that the infrastructure breaks (the environment, the
-    connection, the endpoint) is listed with the reason and left out of the means, beside which
-    `Report.success_lower_bound` then stands; see ``failed``.
+    Errors of the policy count: if its context is full, a filter stops it, its response is
+    unreadable, a limit is reached or its code raises, the episode ends with a stop reason and its
+    score counts. Episodes broken by the infrastructure (the environment, the connection, the
+    endpoint) are listed with the reason and left out of the means; `Report.success_lower_bound`
+    then gives a lower bound; see ``failed``.
 
     Args:
         policy: A policy, a function or class that makes one, a function of (observation, info) that
             returns an action, an agent that owns the loop (a function of an `agentgym.Session`), or
             a name that `agentgym.load_policy` understands, such as ``"random"``,
             ``"oracle"``, ``"blind-verbs"`` or the folder of a run. Functions and ``act`` may be
-            coroutines. A policy is given the part of the info dict that
-            `agentgym.policies.PUBLIC_INFO` lists.
-        env: A text environment, or its short name, id or ``MODULE:ID`` (then it is made and closed
-            here).
+            coroutines. A policy receives the keys of the info dict listed in
+            `agentgym.policies.PUBLIC_INFO`.
+        env: A text environment, or its short name, id or ``MODULE:ID``, from which it is made.
         split: Split to evaluate on. Default: ``test``, or the protocol's.
-        num_tasks: Number of tasks, cut to the split's size; None is the whole split. Default: 100,
-            or all that the protocol plays.
+        num_tasks: Number of tasks, at most the size of the split; None is the whole split. Default:
+            100, or all tasks of the protocol.
         seed: Seed of the panel, of the episodes and of the random policy.
-        protocol: Evaluate as a paper does: ``"verl-agent"``, ``"agentgym"``, ``"official"``, or
-            a file of your own (`agentgym.evaluation.protocols.protocol_file`). It says what is
-            played and how prompts are laid out; other arguments that are given count more, and the
-            report names them under `Report.departures`.
+        protocol: Evaluate as a paper does: ``"verl-agent"``, ``"agentgym"``, ``"official"``, or a
+            file of your own (`agentgym.evaluation.protocols.protocol_file`). It defines the tasks
+            and the prompts; other arguments override it, and the report lists them under
+            `Report.departures`.
         prompt: What a model reads: ``"default"``, the prompt of a protocol such as
             ``"verl-agent"``, or of a file of your own. An environment given by name is made with
-            its grammar. Default: the protocol's, or else the policy's own, which for the folder of
-            a run is the one that it was trained under.
-        tasks: Ids of tasks to play instead of a panel, in this order. With a protocol that has
-            names for its tasks, also these, and JSON files of them.
+            its grammar. Default: the prompt of the protocol, or else of the policy; a run uses the
+            prompt it was trained with.
+        tasks: Ids of tasks to play instead of a panel, in this order. With a protocol that names
+            its items, also item names and JSON files of them.
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
         horizon: Turn budget; None is the environment's own.
-        env_kwargs: Keyword arguments for an environment given by name. The grammar is
-            ``tool_call`` for an agent, and the folder of a run as the policy brings its own
-            arguments; those that are given here win.
-        out: Folder in which every episode is written as it ends, and the report at the end, see
-            `agentgym.evaluation.evaluation_folder`. What is there already is not played again: an
-            evaluation that was cut off goes on, one that is finished is read, and one with a
-            smaller num_tasks or fewer samples is extended.
-        retry_failed: Play failed episodes of a finished evaluation again; one that was cut off
+        env_kwargs: Keyword arguments for an environment given by name. The grammar of an agent is
+            ``tool_call``, and the folder of a run sets the arguments of its training; arguments
+            given here override them.
+        out: Folder to which every episode is written as it ends, and the report at the end, see
+            `agentgym.evaluation.evaluation_folder`. Existing episodes are not played again: an
+            interrupted evaluation resumes, a finished one is read, and one with a smaller num_tasks
+            or fewer samples is extended.
+        retry_failed: Play the broken episodes of a finished evaluation again; a resumed evaluation
             always does.
         record: JSONL file to which every episode is appended as it ends, see `agentgym.episodes`.
         on_episode: Called after each episode as it ends, for progress display.
-        concurrency: Episodes played at the same time, each in an environment of its own. Default:
-            8 for policies that wait for something else (coroutines, endpoints) and for the thread
-            back end, one per CPU for processes and actors, else 1. A policy that is already made
-            plays one at a time unless it has ``copy()``; functions of (observation, info) are
-            called from several threads.
+        concurrency: Number of concurrent episodes, each in a separate environment. Default: 8 for
+            policies that wait for I/O (coroutines, endpoints) and for the thread backend, one per
+            CPU for processes and actors, else 1. A policy object plays one episode at a time unless
+            it has ``copy()``; functions of (observation, info) are called from several threads.
         backend: ``"sync"``: environments run in the threads of their episodes; or ``"thread"``,
-            ``"process"`` or ``"ray"``: every environment has a thread, process or Ray actor of its
-            own, and whatever fails in it costs one episode.
-        step_timeout: Seconds that one step of an environment may take on those three.
-        limits: What an episode may take at most.
-        total_limits: What all episodes may take together, those included that ``out`` holds. Once
-            it is reached no further episode begins, those under way end, and the report is
-            unfinished; with higher limits the same call goes on in ``out``.
-        prices: What the policy's tokens cost.
+            ``"process"`` or ``"ray"``: every environment has its own thread, process or Ray actor,
+            and a failure costs one episode.
+        step_timeout: Time limit for a step of an environment, in seconds; not with ``"sync"``.
+        limits: Limits on tokens and cost of an episode.
+        total_limits: Limits on tokens and cost of all episodes together, including those in
+            ``out``. When a limit is reached, no further episode begins, running episodes end, and
+            the report is unfinished; the same call with higher limits resumes in ``out``.
+        prices: Prices of the policy's tokens.
         scale: Also play the random policy and the expert on the panel, the ends of the scale from
             0 to 100; or the ``scale`` of another report on this panel.
-        failed: What becomes of broken episodes: ``"leave-out"`` of the means, or ``"count"`` as
-            unsolved ones with a score of 0.
+        failed: Treatment of broken episodes: ``"leave-out"`` of the means, or ``"count"`` as
+            unsolved with a score of 0.
 
     Returns:
         The report.
 
     Raises:
-        ConfigurationError: An argument is out of its domain, or ``out`` holds something else.
-        DataError: The protocol is about data that is not here; says how to get it.
+        ConfigurationError: An argument is invalid, or ``out`` holds other files.
+        DataError: Data of the protocol is missing; the message says how to get it.
         TaskNotFound: There is no such split or task.
-        EvaluationFailed: So many episodes one after the other were broken, or ended by an exception
-            of the policy or before its first action, that the rest would be, too; or all were. What
-            was played is kept in ``out``.
+        EvaluationFailed: Too many consecutive episodes, or all of them, were broken, or were ended
+            by an exception of the policy or before its first action. Finished episodes are kept in
+            ``out``.
     """
     check_seed(seed)
     check_kinds(protocol=protocol, prompt=prompt, tasks=tasks, env_kwargs=env_kwargs)

@@ -3,8 +3,7 @@
 Pass hooks to ``gymnasium.make(id, reward_hooks=[...])`` or wrap an environment in `ShapedReward`.
 ``info["reward_terms"]`` holds each hook's weighted value under its name, and the terms sum to the
 reward. On a command line, hooks are written in the syntax of `parse_hooks`: ``potential
-turn_cost=0.01``.
-Hooks are deterministic, picklable and deep-copyable; an environment copies them.
+turn_cost=0.01``. Hooks are deterministic, picklable and deep-copyable; an environment copies them.
 
 To add one of these, touch these files:
 

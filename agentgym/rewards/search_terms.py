@@ -17,8 +17,8 @@ from agentgym.rewards.terms import FROM_0, SuppliedHook, potential_gain
 class Format(SuppliedHook):
     """A bonus for an episode that ends with an answer and contains only valid actions.
 
-    It is given once, so that longer episodes earn no more (the structural reward of Search-R1,
-    Jin et al., 2025, arXiv:2503.09516). With several tries (`agentgym.core.tries`), the last one
+    It is given once, so that longer episodes earn no more (the structural reward of Search-R1, Jin
+    et al., 2025, arXiv:2503.09516). With several tries (`agentgym.core.tries`), the last one
     counts.
     """
 

@@ -1,4 +1,4 @@
-"""What an evaluation found: who played what, and how well, with 95 % intervals."""
+"""Data of an evaluation report: settings, episodes, and figures with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from agentgym.support.statistics import (
 )
 
 TOLERATED = 0.05
-"""Share of broken episodes above which a report is incomplete: none breaks by chance alone."""
+"""Share of broken episodes above which a report is incomplete: failures are rarely random."""
 FAILED = ("leave-out", "count")
-"""What becomes of broken episodes: they are left out of the means, or count as unsolved."""
+"""Treatments of broken episodes: left out of the means, or counted as unsolved."""
 
 
 class EpisodeCosts(NamedTuple):
-    """How much episodes used of something."""
+    """Usage of a limited resource by episodes."""
 
     mean: float
     """Mean over episodes."""
     most: float
     """Of one episode."""
     limit: float | None
-    """How much an episode may use; None: any amount."""
+    """Limit per episode; None: no limit."""
     above: float | None
     """Share of the episodes that used more; None without a limit."""
 
     @classmethod
     def of(cls, amounts: Sequence[float], limit: float | None) -> EpisodeCosts:
-        """Count what each of at least one episode used."""
+        """Summarize the usage of at least one episode."""
         mean = total(amounts) / len(amounts)
         above = None if limit is None else sum(each > limit for each in amounts) / len(amounts)
         return cls(mean, max(amounts), limit, above)
@@ -51,11 +51,11 @@ class EpisodeCosts(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class ReportData:
-    """Settings and episodes of an evaluation, and the figures that follow from them.
+    """Settings and episodes of an evaluation, and the figures derived from them.
 
     Broken episodes, in which the infrastructure failed, are listed but not averaged, unless
-    ``failed`` is ``"count"``: then each is an unsolved one. With several samples a task, a task's
-    mean is one observation: intervals are over tasks.
+    ``failed`` is ``"count"``: then they count as unsolved. With several samples per task, the mean
+    of a task is one observation: intervals are over tasks.
     """
 
     env_id: str
@@ -71,27 +71,27 @@ class ReportData:
     rows: tuple[EpisodeResult, ...]
     """The episodes, in panel order."""
     samples: int = 1
-    """Episodes of each task."""
+    """Number of episodes per task."""
     planned: int | None = None
-    """Episodes that were to be played; None: those that are here."""
+    """Number of planned episodes; None: the number of ``rows``."""
     horizon: int | None = None
-    """Turn budget that was asked for; None is the environment's own."""
+    """Requested turn budget; None: the environment's default."""
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    """Arguments of the environment that JSON can hold."""
+    """JSON-safe arguments of the environment."""
     policy_facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the policy says of itself: model, endpoint, sampling."""
+    """Facts of the policy: model, endpoint, sampling."""
     limits: Limits | None = None
-    """What an episode could take at most; None: nothing but its horizon."""
+    """Limits per episode; None: only the horizon."""
     prices: Prices | None = None
-    """What its tokens cost."""
+    """Prices of the policy's tokens."""
     scale: Scale | None = None
-    """The two ends of the scale from 0 to 100, where they were measured."""
+    """The two ends of the scale from 0 to 100, if measured."""
     protocol: ProtocolUse | None = None
-    """The protocol by which it was evaluated, and where it departs from it."""
+    """The protocol of the evaluation, and the departures from it."""
     unfinished: str = ""
-    """Why not all episodes were played; empty if they were, or it is not known."""
+    """Why some episodes were not played; empty if all were, or if the reason is unknown."""
     failed: str = "leave-out"
-    """What becomes of broken episodes, one of `FAILED`."""
+    """Treatment of broken episodes, one of `FAILED`."""
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Versions of the packages."""
     commit: str = field(default="", compare=False)
@@ -101,7 +101,7 @@ class ReportData:
     started: str = field(default="", compare=False)
     """When the evaluation began, in UTC."""
     seconds: float | None = field(default=None, compare=False)
-    """How long it was played, interruptions left out."""
+    """Duration in seconds, without interruptions."""
 
     def __post_init__(self) -> None:
         """Name the models that answered, where the policy does not say before it plays."""
@@ -113,19 +113,19 @@ class ReportData:
 
     @property
     def env_name(self) -> str:
-        """What the environment is called: its task set, and the arguments that differ from it."""
+        """Display name of the environment: its task set, and the arguments that differ from it."""
         return env_name(self.env_id, self.env_kwargs)
 
     @cached_property
     def valid(self) -> list[EpisodeResult]:
-        """Episodes that count: all but the broken ones, or these, too, as unsolved ones."""
+        """Episodes that count: all except broken ones, or these as unsolved."""
         if self.failed == "count":
             return self.all_counted
         return [row for row in self.rows if row.valid]
 
     @property
     def all_counted(self) -> list[EpisodeResult]:
-        """All episodes that were played, broken ones as unsolved ones."""
+        """All finished episodes, with broken ones as unsolved."""
         return [row if row.valid else row.unsolved for row in self.rows]
 
     @property
@@ -135,7 +135,7 @@ class ReportData:
 
     @property
     def size(self) -> int:
-        """Number of episodes that were to be played."""
+        """Number of planned episodes."""
         return len(self.rows) if self.planned is None else self.planned
 
     @property
@@ -155,9 +155,10 @@ class ReportData:
 
     @property
     def incomplete(self) -> bool:
-        """Whether too little was played to stand for the whole: `success_lower_bound` does.
+        """Whether the means do not represent the whole panel; use `success_lower_bound` then.
 
-        More than `TOLERATED` of the planned episodes are broken and left out, or some are missing.
+        True if more than `TOLERATED` of the planned episodes are broken and left out, or some are
+        missing.
         """
         return not self.finished or self.left_out > TOLERATED * self.size
 
@@ -176,7 +177,7 @@ class ReportData:
 
     @property
     def score_mean(self) -> float:
-        """Mean final score; over tasks, if a task has several samples: avg@k."""
+        """Mean final score; with several samples per task, the mean over tasks: avg@k."""
         return self.score.value
 
     @property
@@ -201,7 +202,7 @@ class ReportData:
 
     @cached_property
     def success_lower_bound(self) -> Estimate:
-        """Share of solved tasks of all that were planned: what is broken or missing is unsolved."""
+        """Share of solved tasks; broken and missing episodes count as unsolved."""
         solved = Counter({row.task_id: 0 for row in self.rows})
         solved.update(row.task_id for row in self.rows if row.valid and row.success)
         if self.samples == 1:
@@ -218,14 +219,14 @@ class ReportData:
 
     @property
     def invalid_share(self) -> float | None:
-        """Share of turns whose action was invalid; None where that was not counted."""
+        """Share of turns with an invalid action; None if not counted."""
         counted = [row for row in self.valid if row.invalid is not None]
         turns = sum(row.turns for row in counted)
         return sum(row.invalid or 0 for row in counted) / turns if turns else None
 
     @property
     def scaled(self) -> float | None:
-        """The score where random is 0 and the expert 100; None where there is no such scale."""
+        """The score on a scale with random at 0 and the expert at 100; None without this scale."""
         return self.scale.place(self.score_mean) if self.scale else None
 
     @property

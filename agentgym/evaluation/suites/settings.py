@@ -1,4 +1,4 @@
-"""How a policy is evaluated on an environment: settings of a suite, and flags of the command."""
+"""Settings of the evaluation of a policy on an environment: in a suite, and as flags."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ class EvaluationSettings:
 
     policy_kwargs: tuple[str, ...] = ()
     """Options of a policy as name=value, such as checkpoint=best. The flag may be repeated. Reports
-    show them: let a policy read keys from the environment instead. Only values with names like
+    show them, so a policy should read keys from environment variables. Only values with names like
     api_key are hidden."""
     agent: str | None = None
-    """Agent that plays with the policy as its model: MODULE:FUNCTION of a session, which asks at
+    """Agent that plays with the policy as its model: MODULE:FUNCTION of a session, which queries
     session.base_url, as in agentgym train --agent. The policy is chat, the folder of a training or
-    hf:PATH. None: the agent that the training had, if any."""
+    hf:PATH. None: the agent of the training, if any."""
     protocol: str | None = None
-    """Evaluate as a paper does: PROTOCOLS, or a file of your own. It sets tasks, turns, prompts and
-    the figures that are printed. Other flags override it, and the report lists what they changed.
-    agentgym protocols describes them."""
+    """Evaluate as a paper does: PROTOCOLS, or your own file. It sets tasks, turns, prompts and the
+    printed figures. Other flags override it, and the report lists the changes. agentgym protocols
+    describes them."""
     prompt: str | None = None
     """What a model reads: default, bare (observations alone), the prompt of a protocol (PROTOCOLS),
-    or a file in their form. The environment is made with its grammar. None: that of the protocol or
-    of the training, else default."""
+    or a file in their form. The environment is made with its grammar. None: the prompt of the
+    protocol or the training, else default."""
     split: str | None = None
-    """Split of the tasks, or all for the tasks of every split. None: test, the protocol's, or the
-    last one where there is no test."""
+    """Split of the tasks, or all for the tasks of every split. None: the protocol's, test, or the
+    last one if there is no test."""
     num_tasks: int | None = None
-    """Number of tasks, at most the split's. None: 100, or all of the protocol's."""
+    """Number of tasks, at most the split's. None: 100, or all tasks of the protocol."""
     seed: int = 0
     """Seed of the panel and of the episodes."""
     task: tuple[str, ...] = ()
@@ -43,9 +43,9 @@ class EvaluationSettings:
     samples: int = 1
     """Episodes of each task; above 1 the report has pass@k and pass^k."""
     horizon: int | None = None
-    """Turn budget of an episode. None: the environment's own."""
+    """Turn budget of an episode. None: the environment's default."""
     grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
-    """How actions are written. None: as the environment does by default, mostly native."""
+    """How actions are written. None: the environment's default, usually native."""
     retry_failed: bool = False
     """Play the broken episodes of a finished evaluation again."""
     failed: Literal["leave-out", "count"] = "leave-out"
@@ -66,20 +66,20 @@ class EvaluationSettings:
     """Chat: last turns that the model reads, besides the first observation. None: all, or as many
     as the prompt shows."""
     max_tokens: int = 4096
-    """Chat: most tokens of an answer, thinking included."""
+    """Chat: maximum number of tokens of a response, including thinking."""
     max_tokens_parameter: Literal["auto", "max_tokens", "max_completion_tokens"] = "auto"
-    """Chat: name under which the endpoint takes --max-tokens; auto sends the first until it is
-    refused."""
+    """Chat: name of --max-tokens in requests; auto sends the first until the endpoint rejects
+    it."""
     temperature: float | None = None
     """Sampling temperature of a chat model, an hf: model or a training."""
     top_p: float | None = None
-    """Nucleus sampling of the same: the probability that the likeliest tokens have together."""
+    """Nucleus sampling of the same models: total probability of the tokens to sample from."""
     sampling_seed: int | None = None
-    """Chat: seed of the sampling, for endpoints that have one."""
+    """Chat: sampling seed, for endpoints that support it."""
     stream: bool = False
-    """Chat: stream answers, which some endpoints demand."""
+    """Chat: stream responses, which some endpoints require."""
     invalid_reasons: bool = False
-    """Chat: tell the model why its last action was invalid, where the observation does not."""
+    """Chat: tell the model why its last action was invalid if the observation does not."""
     send_reasoning: bool = False
     """Chat: send the model's thinking back to it, as some models need between tool calls."""
     extra: tuple[str, ...] = ()
@@ -88,26 +88,26 @@ class EvaluationSettings:
     instructions: str = ""
     """Chat: text that begins the system message."""
     timeout: float = 120.0
-    """Chat: seconds to wait for an answer."""
+    """Chat: seconds to wait for a response."""
     retries: int = 4
     """Chat: retries of failed requests, with growing waits."""
     requests_per_minute: float | None = None
-    """Chat: most requests a minute, of all episodes together."""
+    """Chat: maximum number of requests per minute, of all episodes together."""
     price: tuple[float, float] | tuple[float, float, float] | None = None
     """Prices in US dollars per million tokens: read, written and, if different, read from a
     cache."""
     limit_tokens: int | None = None
-    """Most tokens of an episode, read and written; at the limit it ends."""
+    """Maximum number of tokens of an episode, read and written; at the limit it ends."""
     limit_cost: float | None = None
-    """Most US dollars of an episode; at the limit it ends."""
+    """Maximum cost of an episode in US dollars; at the limit it ends."""
     limit_total_tokens: int | None = None
-    """Most tokens of all episodes together. At the limit no further episode begins, and the exit
-    code is 3. Repeat the command with a higher limit to resume."""
+    """Maximum number of tokens of all episodes together. At the limit no further episode begins,
+    and the exit code is 3. Repeat the command with a higher limit to resume."""
     limit_total_cost: float | None = None
-    """Most US dollars of all episodes together. It works like --limit-total-tokens."""
+    """Maximum cost of all episodes in US dollars. Works like --limit-total-tokens."""
     concurrency: int | None = None
-    """Episodes played at the same time. The results are the same. None: 8 for models and for
-    threads, one per CPU for processes and actors, else 1."""
+    """Episodes played at the same time, with the same results. None: 8 for models and for threads,
+    one per CPU for processes and actors, else 1."""
     backend: Literal["sync", "thread", "process", "ray"] = "sync"
     """Where environments run: in the threads of their episodes (sync), or each in a thread, process
     or Ray actor. Processes suit those that keep a CPU busy or may crash."""
@@ -123,24 +123,24 @@ class EvaluationSettings:
 
     @property
     def prices(self) -> Prices | None:
-        """What tokens cost, if it is known."""
+        """Prices of tokens, if known."""
         return Prices(*self.price) if self.price else None
 
     @property
     def limits(self) -> Limits:
-        """What an episode may take."""
+        """Limits of an episode."""
         return Limits(self.limit_tokens, self.limit_cost)
 
     @property
     def total_limits(self) -> Limits:
-        """What all episodes may take together."""
+        """Limits of all episodes together."""
         return Limits(self.limit_total_tokens, self.limit_total_cost)
 
     def check(self) -> None:
-        """Check what `evaluate` would only when it is the evaluation's turn.
+        """Check early what `evaluate` would only check when the evaluation begins.
 
         Raises:
-            ConfigurationError: A number is out of its domain.
+            ConfigurationError: A number is out of range.
         """
         integer(self.samples, "the number of samples", low=1)
         _ = self.limits, self.total_limits, self.prices
