@@ -1,4 +1,4 @@
-"""The command ``agentgym``; what is typed for it is in `agentgym.cli.parsing`.
+"""The command ``agentgym``; `agentgym.cli.parsing` parses its command line.
 
 To add one of these, touch these files:
 
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``agentgym``.
 
     Returns:
-        0 when all is well, 1 when a check failed, else what `run_command` says.
+        0 on success, 1 if a check failed, otherwise the exit code of `run_command`.
     """
     return run_command(
         "agentgym", lambda: _main(sys.argv[1:] if argv is None else argv), words=_words

@@ -1,4 +1,4 @@
-"""What can be done on this machine: environments, engines, models, servers, training."""
+"""Abilities of this machine: environments, engines, models, servers, training."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from agentgym.registration import EnvFamily, families
 from agentgym.sandbox import SandboxConfig, open_sandbox
 
 COMPILERS = ("g++", "cmake", "make")
-"""What the original engines are built with."""
+"""Tools that build the original engines."""
 COMPILE = "apt-get install build-essential cmake"
-"""What installs them on Debian."""
+"""Command that installs them on Debian."""
 
 
 @dataclass(frozen=True)
 class Ability:
-    """Something that can be done here, or not."""
+    """Something that this machine can or cannot do."""
 
     group: str
     """``environment``, ``engine``, ``model``, ``server`` or ``training``."""
     name: str
     """What it is."""
     problem: str = ""
-    """Why it cannot be done; empty if it can."""
+    """Why it is impossible; empty if it is possible."""
     extra: str = ""
-    """Extra of the distribution that brings it; empty if none does."""
+    """Extra of the distribution that installs it; empty if there is none."""
     commands: tuple[str, ...] = ()
-    """Commands besides that of the extra that bring it, in their order."""
+    """Further install commands besides the extra, in order."""
 
     @property
     def ok(self) -> bool:
-        """Whether it can be done here."""
+        """Whether it is possible."""
         return not self.problem
 
 
 @dataclass(frozen=True)
 class Part:
-    """Something that optional packages bring."""
+    """A feature that needs optional packages."""
 
     group: str
     """See `Ability`."""
     name: str
-    """What it is, and the argument that asks for it."""
+    """Its name, and the argument that enables it."""
     packages: tuple[str, ...]
     """Import names of the packages that it needs."""
     extra: str
@@ -72,11 +72,11 @@ PARTS: tuple[Part, ...] = (
     Part("training", "--backend ray", ("ray",), "ray"),
     Part("training", "--report-to dashboards", ("wandb", "tensorboard"), "dashboards"),
 )
-"""What optional packages bring, in the order in which it is listed."""
+"""Features of optional packages, in the order of the list."""
 
 
 def abilities(sandbox: bool) -> Iterator[Ability]:
-    """Look at every family and optional part; nothing is played.
+    """Examine every family and optional feature; nothing is played.
 
     Args:
         sandbox: Whether a sandbox can run here.
@@ -126,13 +126,13 @@ def _lacking(packages: Iterable[str]) -> list[str]:
 
 
 def play_each(sandbox: bool) -> Iterator[tuple[str, str]]:
-    """Let the expert of each family that can be played here play one test task.
+    """Let the expert of each available family play one test task.
 
     Args:
         sandbox: Whether a sandbox can run here.
 
     Yields:
-        The name of a family, and what went wrong or is missing; empty if the task was solved.
+        The name of a family, and the problem; empty if the task was solved.
     """
     from agentgym.evaluation import evaluate
 
@@ -150,7 +150,7 @@ def play_each(sandbox: bool) -> Iterator[tuple[str, str]]:
 
 
 def system_note() -> str:
-    """Return what holds for the operating system as a whole; empty on Linux."""
+    """Return a note on the operating system; empty on Linux."""
     if sys.platform.startswith("linux"):
         return ""
     return (

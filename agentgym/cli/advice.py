@@ -1,4 +1,4 @@
-"""Advice of the library in the words of the command: `stream=True` is --stream here."""
+"""Translate the library's advice to flags: `stream=True` becomes --stream."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ OTHERS = {
     "seed": "--sampling-seed",
     "total_limits": "--limit-total-tokens or --limit-total-cost",
 }
-"""Settings whose flag has another name."""
+"""Settings with a different name as a flag."""
 
 _SETTING = re.compile(r"`(([a-z_]+)(?:=([^`\n]{1,80}))?)`")
 
 
 def in_flags(text: str) -> str:
-    """Put settings that stand in backticks, as Python has them, into the words of the command.
+    """Replace Python settings in backticks by the flags of the command.
 
     Args:
-        text: A message or a cell of the library.
+        text: A message or a table cell of the library.
     """
     return _SETTING.sub(_flag, text)
 

@@ -1,4 +1,4 @@
-"""The subcommands of ``agentgym`` that are no family's, and their arguments."""
+"""The general subcommands of ``agentgym``, and their arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Doctor:
     all: bool = False
     """Show every package, and the command of each extra."""
     play: bool = False
-    """Also let the expert of every family play a task, which takes some seconds."""
+    """Also let the expert of every family play a task, which takes a few seconds."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Play:
     """Environment: a name such as webshop, a task set such as webshop:easy, a Gymnasium id, or
     MODULE:ID of your own. agentgym list webshop shows the task sets of a family."""
     split: str | None = None
-    """Split of the task. None: train, or the first one where there is no train."""
+    """Split of the task. None: train, or the first one if there is no train."""
     task_index: int | None = None
     """Index of the task in the split. None: drawn by --seed."""
     seed: int = 0
@@ -71,23 +71,23 @@ class Eval(EvaluationSettings):
     policy: UseAppendAction[tuple[str, ...]] = ()
     """Policy: random, oracle, demonstrator, chat, the folder of a training, hf:PATH, or
     MODULE:ATTRIBUTE of your own. The flag may be repeated; without it random plays. oracle is the
-    solver that knows the answers, demonstrator whom the environment's argument expert names, chat a
-    model behind an OpenAI-compatible endpoint, hf:PATH a local Hugging Face model. Blind policies
-    read nothing but the list of admissible actions: blind- with first, last, shortest, longest,
-    alphabet-first or alphabet-last, each also with -new, which repeats no action; blind-random-new;
-    and, fitted on the demonstrator's episodes, blind-constant (the text that ends most training
-    tasks) and blind-verbs (a ranking of verbs)."""
+    solver that knows the answers, demonstrator the expert chosen by the environment's argument
+    expert, chat a model behind an OpenAI-compatible endpoint, hf:PATH a local Hugging Face model.
+    Blind policies read only the list of admissible actions: blind- with first, last, shortest,
+    longest, alphabet-first or alphabet-last, each also with -new, which repeats no action;
+    blind-random-new; and, fitted on the demonstrator's episodes, blind-constant (the text that ends
+    most training tasks) and blind-verbs (a ranking of verbs)."""
     out: Path | None = None
-    """Folder for report.json, report.md and episodes.jsonl. Several evaluations have a folder each
-    in it, beside leaderboard.json and leaderboard.md. Every episode is written as it ends: repeat
-    the command to resume. None: a folder under runs/ for models, else nothing is kept."""
+    """Folder for report.json, report.md and episodes.jsonl. Several evaluations get one folder
+    each, next to leaderboard.json and leaderboard.md. Every episode is written as it ends: repeat
+    the command to resume. None: a folder under runs/ for models, otherwise nothing is saved."""
     chart: Path | None = None
     """Draw the report, or the leaderboard, into this PNG or SVG file."""
     dry_run: bool = False
-    """Only show what would be played and where it would be kept, with an estimate of tokens and
+    """Only show what would be played and where it would be saved, with an estimate of tokens and
     cost for a chat model. Nothing is sent."""
     typed: Suppress[tuple[str, ...]] = ()
-    """Names of the flags that were typed, which win over those of a file."""
+    """Names of the flags on the command line, which override those of a file."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Protocols:
     """List the evaluation protocols of papers, or print one."""
 
     name: Positional[str | None] = None
-    """Print the file of this protocol, to read or to copy. None: all are listed."""
+    """Print the file of this protocol, to read or to copy. None: list all protocols."""
 
 
 @dataclass(frozen=True)
@@ -103,16 +103,16 @@ class Compare:
     """Compare evaluations or trainings on the same tasks, with 95 % intervals."""
 
     paths: Positional[tuple[Path, ...]]
-    """Folders of trainings, of their --seeds, or patterns for the runs of each in quotes, as in
-    agentgym compare 'runs/a-seed*' 'runs/b-seed*'. Or folders that agentgym eval --out made, of one
-    or of several evaluations, folders of such folders, or report.json files. With two, the
-    difference is the first minus the second. With more evaluations, each is compared with the first
-    one that played the same tasks."""
+    """Folders of trainings or of their --seeds, or quoted patterns for the runs of each, as in
+    agentgym compare 'runs/a-seed*' 'runs/b-seed*'. Or folders of agentgym eval --out with one or
+    several evaluations, folders of such folders, or report.json files. With two, the difference is
+    the first minus the second. With more evaluations, each is compared with the first one on the
+    same tasks."""
     chart: Path | None = None
     """Draw all of them into this PNG or SVG file."""
     format: Literal["table", "markdown", "latex", "csv", "json"] = "table"
-    """How the result is written. latex and csv are the table of a paper: policies in rows,
-    environments in columns, and their average."""
+    """Format of the result. latex and csv are tables for papers: policies in rows, environments in
+    columns, and their average."""
 
 
 @dataclass(frozen=True)
@@ -126,23 +126,22 @@ class Replay:
     """JSONL file of episodes, written by agentgym eval --out, agentgym train or the Recorder
     wrapper; or the folder of an evaluation."""
     env: str | None = None
-    """MODULE:ID of the environment that was recorded, if it or its reward hooks are your own."""
+    """MODULE:ID of the environment that was recorded, if it or its reward hooks are custom."""
     max_episodes: int | None = None
     """Most episodes to read, from the start of the file. None: all of them."""
     workers: int = 1
-    """Processes that play at the same time. The output is the same, in the order of the file."""
+    """Processes that play at the same time. The output is the same, in file order."""
     json: bool = False
     """Print JSON."""
     rescore: bool = False
-    """Compute the rewards anew with --reward-hooks and --env-kwargs, and show their means before
-    and after. No model is asked, and the environment is played again only if the new reward needs
-    it."""
+    """Recompute the rewards with --reward-hooks and --env-kwargs, and show their means before and
+    after. No model is queried, and episodes are replayed only if the new reward requires it."""
     reward_hooks: tuple[str, ...] = ()
-    """With --rescore: the reward hooks of the new reward, all of them, as in potential
-    turn_cost=0.01. Without any, the family's own."""
+    """With --rescore: all reward hooks of the new reward, as in potential turn_cost=0.01. Without
+    any, only the family's reward remains."""
     env_kwargs: tuple[str, ...] = ()
     """With --rescore: arguments of the environment to change, as name=value, such as reward=sparse.
-    They may change what turns pay, never what happens in them."""
+    They may change rewards, but not the course of an episode."""
     out: Path | None = None
     """With --rescore: write the new records to this JSONL file, which must not exist."""
 
@@ -153,37 +152,37 @@ class Export:
 
     file: Positional[Path]
     """JSONL file of episodes, written by agentgym eval --out, agentgym train or the Recorder
-    wrapper; or the folder of an evaluation, a file that this command wrote, or one of AgentTraj.
-    With --to harbor an environment of SWE, such as swe."""
+    wrapper; or the folder of an evaluation, a file written by this command, or an AgentTraj file.
+    With --to harbor an SWE environment, such as swe."""
     out: Positional[Path]
     """File to write, or folder for --to datasets and atif; it must not exist. With --to harbor a
-    folder, in which tasks that are there already stay."""
+    folder; existing tasks in it are kept."""
     to: Literal[
         "parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records", "harbor"
     ]
-    """What is written: a table, conversations, records of another project, or tasks. parquet,
-    jsonl: one row an episode, with the same columns for every family. csv: these rows without the
-    turns, for spreadsheets. datasets: a folder for datasets.load_dataset. sft: conversations to
-    train on. atif: a folder of Harbor's trajectories. agenttraj: a file of AgentGym's trajectories.
-    records: episodes as agentgym writes them. harbor: SWE tasks, each as a folder that Harbor
-    plays."""
+    """Output format: a table, conversations, records of another project, or tasks. parquet, jsonl:
+    one row per episode, with the same columns for every family. csv: these rows without the turns,
+    for spreadsheets. datasets: a folder for datasets.load_dataset. sft: conversations to train on.
+    atif: a folder of Harbor trajectories. agenttraj: a file of AgentGym trajectories. records:
+    agentgym's episode records. harbor: SWE tasks, each as a folder for Harbor."""
     only_successes: bool = False
     """Keep only episodes that solved their task."""
     min_score: float | None = None
     """Keep only episodes with at least this final score, from 0 to 1."""
     text: Literal["raw", "action"] = "raw"
-    """With --to sft, what the assistant says: the model's whole text with its thinking (raw), or
-    the action that was understood, in the environment's grammar (action)."""
+    """With --to sft, the text of the assistant: the model's complete text with its thinking (raw),
+    or the parsed action in the environment's grammar (action)."""
     rows: Literal["episode", "turn"] = "episode"
-    """With --to sft, a row: the messages of an episode, for SFTConfig(assistant_only_loss=True); or
-    prompt and completion of a turn, for chat templates that mark no assistant messages."""
+    """With --to sft, content of a row: the messages of an episode, for
+    SFTConfig(assistant_only_loss=True); or prompt and completion of a turn, for chat templates that
+    do not mark assistant messages."""
     valid_actions_only: bool = False
-    """With --to sft, leave out turns with an invalid action. Rows of episodes drop them with their
-    answers; rows of turns have no row for them, but show them in later prompts."""
+    """With --to sft, leave out turns with an invalid action. Rows of episodes drop these turns and
+    the observations after them; rows of turns skip them, but show them in later prompts."""
     prompt: str | None = None
     """With --to sft, what the model reads: default, bare (observations alone), the prompt of a
-    protocol (PROTOCOLS), or a file in their form. None: default. With --to agenttraj its
-    instructions are written."""
+    protocol (PROTOCOLS), or a file in their form. None: default. With --to agenttraj, its opening
+    is written as instructions."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is your own."""
     split: str | None = None
@@ -195,8 +194,8 @@ class Export:
     env_kwargs: tuple[str, ...] = ()
     """With --to harbor, arguments of the environment as name=value, such as data=FOLDER."""
     image: str = ""
-    """With --to harbor, image that the tasks are based on, with Python 3.10, git and pytest 8 or
-    later. Without it, the Docker Hub's image of this Python, with git and pytest installed."""
+    """With --to harbor, base image of the tasks, with Python 3.10, git and pytest 8 or later.
+    Without it, the Docker Hub image of this Python version, with git and pytest installed."""
     json: bool = False
     """Print JSON."""
 
@@ -206,15 +205,15 @@ class View:
     """Show recorded episodes, or two runs side by side, in the browser."""
 
     paths: Positional[tuple[Path, ...]]
-    """JSONL file of episodes, folder of an evaluation or of several, folder of a training, or
-    trajectories of ATIF or AgentTraj. A second one is shown beside the first, task by task."""
+    """JSONL file of episodes, folder of one or several evaluations, folder of a training, or
+    trajectories in ATIF or AgentTraj format. A second one is shown beside the first, task by
+    task."""
     out: Path | None = None
-    """HTML page to write. None: view.html in the folder that is shown, or NAME.html beside the
-    file."""
+    """HTML page to write. None: view.html in the folder, or NAME.html beside the file."""
     open: bool = False
     """Open the page in the browser."""
     max_episodes: int | None = None
-    """Most episodes to read of each file. None: all of them."""
+    """Most episodes to read from each file. None: all of them."""
 
 
 @dataclass(frozen=True)
@@ -226,29 +225,28 @@ class ServeSandbox:
     port: int = 8001
     """Port to listen on; 0 takes a free one."""
     sandbox: Literal["auto", "namespace", "docker"] = "auto"
-    """Back end of the sandboxes; auto takes the first that can run here."""
+    """Back end of the sandboxes; auto takes the first that works on this machine."""
     max_sandboxes: int = 32
     """Most sandboxes at a time."""
     idle_timeout: float = 60.0
     """Seconds without a request after which a sandbox is closed."""
     max_memory: float = 8.0
-    """Most GiB of memory of a sandbox."""
+    """Maximum memory of a sandbox, in GiB."""
     max_processes: int = 1024
-    """Most processes of a sandbox."""
+    """Maximum number of processes in a sandbox."""
     max_disk: float = 4.0
-    """Most GiB of files of a sandbox."""
+    """Maximum size of the files in a sandbox, in GiB."""
     max_files: int = 200_000
-    """Most files of a sandbox."""
+    """Maximum number of files in a sandbox."""
     max_seconds: float = 3600.0
-    """Most seconds of a command."""
+    """Time limit of a command, in seconds."""
     visible: tuple[Path, ...] = ()
-    """Folders, besides the cache, that clients may show inside sandboxes. The flag may be
-    repeated."""
+    """Folders, besides the cache, that clients may mount in sandboxes. The flag may be repeated."""
 
 
 @dataclass(frozen=True)
 class ServeEnv:
-    """What is asked of every server of environments."""
+    """Common arguments of the servers of environments."""
 
     env: Positional[str]
     """Environment: a name such as webshop, a task set such as webshop:easy, a Gymnasium id, or
@@ -259,8 +257,8 @@ class ServeEnv:
     port: int = 0
     """Port to listen on; 0 takes a free one."""
     token: bool = True
-    """Ask clients for a token. --no-token serves clients that send none, at this machine's
-    addresses only."""
+    """Ask clients for a token. --no-token serves clients without a token, only on local
+    addresses."""
     max_envs: int = 256
     """Most environments at a time; each client has one."""
     idle_timeout: float = 600.0
@@ -271,7 +269,7 @@ class ServeEnv:
 
 @dataclass(frozen=True)
 class ServeHttp(ServeEnv):
-    """Serve an environment to programs in any language, over AgentGym's HTTP calls."""
+    """Serve an environment to programs in any language, with AgentGym's HTTP API."""
 
     port: int = 8002
     """Port to listen on; 0 takes a free one."""
@@ -281,24 +279,24 @@ class ServeHttp(ServeEnv):
 
 @dataclass(frozen=True)
 class ServeMcp(ServeEnv):
-    """Serve an environment to agents that speak MCP; its actions are tools."""
+    """Serve an environment to MCP clients, with its actions as tools."""
 
     port: int = 8003
     """Port to listen on; 0 takes a free one."""
     http: bool = False
-    """Answer over HTTP, instead of on standard input and output to the agent that starts it."""
+    """Serve over HTTP, instead of on standard input and output to the parent process."""
 
 
 @dataclass(frozen=True)
 class ServeOpenEnv(ServeEnv):
-    """Serve an environment over the protocol of OpenEnv."""
+    """Serve an environment over the OpenEnv protocol."""
 
     port: int = 8000
     """Port to listen on; 0 takes a free one."""
     grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
     """How actions are written. None: as the environment does by default, mostly native."""
     folder: Path | None = None
-    """Serve nothing, but write this folder for openenv validate, build and push."""
+    """Instead of serving, write this folder for openenv validate, build and push."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +306,7 @@ class LoadImage:
     source: Positional[Path]
     """Archive of docker save, or an OCI layout as a folder or a tar file."""
     name: Positional[str] = ""
-    """Name of the image here. Without it, its name in the file."""
+    """Name for the image. Without it, its name in the file."""
 
 
 @dataclass(frozen=True)
@@ -316,9 +314,9 @@ class PullImages:
     """Pull container images from their registries."""
 
     names: Positional[tuple[str, ...]]
-    """Images to pull. Repeat the command to go on after a failure: what is complete stays."""
+    """Images to pull. Repeat the command to resume after a failure: complete parts are kept."""
     mirror: str = ""
-    """Registry, perhaps with a path, that stands in for the Docker Hub."""
+    """Registry, optionally with a path, to use instead of the Docker Hub."""
 
 
 @dataclass(frozen=True)
@@ -328,7 +326,7 @@ class ListImages:
 
 @dataclass(frozen=True)
 class PruneImages:
-    """Remove unpacked container images; those in use stay."""
+    """Remove unpacked container images, except those in use."""
 
     names: Positional[tuple[str, ...]] = ()
     """Images to remove."""
@@ -339,7 +337,7 @@ class PruneImages:
 
 @dataclass(frozen=True)
 class Conform:
-    """Check that an environment behaves alike through every interface, for equal seeds."""
+    """Check that an environment behaves the same through every interface, for equal seeds."""
 
     env: Positional[str]
     """Environment: a name such as webshop, a task set such as webshop:easy, a Gymnasium id, or
@@ -363,7 +361,7 @@ class Conform:
 
 @dataclass(frozen=True)
 class Validate:
-    """Check tasks: the expert solves each, doing nothing none, a blind policy few."""
+    """Check tasks: the expert solves all, an idle policy none, and a blind policy few."""
 
     env: Positional[str]
     """Environment: a name such as webshop, a task set such as webshop:easy, a Gymnasium id, or
@@ -373,17 +371,17 @@ class Validate:
     num_tasks: int | None = None
     """Number of tasks to check of each split, drawn by --seed. None: all of them."""
     blind_tasks: int = 50
-    """Most tasks of each split that each blind policy plays; 0 leaves blind policies out. agentgym
-    eval --help-all describes them."""
+    """Maximum number of tasks of each split for each blind policy; 0 leaves blind policies out.
+    agentgym eval --help-all describes them."""
     blind_limit: float = 0.25
-    """Share of a split that a blind policy may solve. The check fails if one solves more and the 95
-    % interval of its share lies above this."""
+    """Maximum share of a split that a blind policy may solve. The check fails if the share and its
+    95 % interval are above this."""
     seed: int = 0
     """Seed of the choice of tasks."""
     concurrency: int = 1
     """Episodes played at the same time."""
     failing: Path | None = None
-    """Write the ids of failing tasks to this file, one a line."""
+    """Write the ids of failing tasks to this file, one per line."""
     env_kwargs: tuple[str, ...] = ()
     """Arguments of the environment as name=value, with values in JSON. The flag may be repeated."""
 
@@ -402,15 +400,16 @@ class Synth:
 
 @dataclass(frozen=True)
 class Init:
-    """Write a small working environment, policy, reward or algorithm of your own, with its test."""
+    """Write a small working environment, policy, reward or algorithm, with its test."""
 
     kind: Positional[Literal["env", "policy", "reward", "algorithm"]]
-    """What to write: an environment; a policy; a turn-level reward; or the credit of a training
-    method, as a preset."""
+    """Kind of file: an environment; a policy; a turn-level reward; or a training method with its
+    own credit assignment, as a preset."""
     name: Positional[str]
     """Name of the module, such as my_env: my_env.py holds MyEnv, and test_my_env.py tests it."""
     out: Path = Path()
-    """Folder of the two files; the one you are in, if left out. Nothing is overwritten."""
+    """Folder of the two files. Default: the working directory. Existing files are not
+    overwritten."""
 
 
 COMMANDS: Mapping[str, type] = {
@@ -436,13 +435,13 @@ COMMANDS: Mapping[str, type] = {
     "conform": Conform,
     "synth": Synth,
 }
-"""The subcommands that are no family's, by what is typed for them."""
+"""The subcommands outside of the families, by name."""
 ABOUT = "Gymnasium environments of text tasks for language-model agents."
 ABOUT_FIRST: Mapping[str, str] = {
     "serve": "Serve environments, searches or sandboxes to other programs.",
     "images": "Manage container images for sandboxes.",
 }
-"""What the first word of several of them stands for."""
+"""Descriptions of the first words of commands with two words."""
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "start": ("doctor", "list", "play"),
     "evaluate": ("eval", "compare", "view", "protocols"),

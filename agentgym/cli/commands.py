@@ -1,4 +1,4 @@
-"""What the subcommands do."""
+"""The implementations of the subcommands."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 def run(command: object, console: Console) -> int:
-    """Carry out a parsed subcommand and return the exit code.
+    """Run a parsed subcommand and return the exit code.
 
     Raises:
-        AgentGymError: The input was bad; the message is for the user.
+        AgentGymError: The input was invalid; the message is for the user.
     """
     added = {one.arguments: one.run for one in family_subcommands()}
     action: Callable[[Any, Console], int] = {**_COMMANDS, **added}[type(command)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def compare(command: Compare, console: Console) -> int:
-    """Compare two trainings or two reports, or put several reports into one table, and show it."""
+    """Compare two trainings or two reports, or show several reports in one table."""
     from agentgym.evaluation import Comparison, Leaderboard, compare
     from agentgym.evaluation.training_runs import is_run, matching_paths
 

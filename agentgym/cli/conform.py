@@ -1,4 +1,4 @@
-"""``agentgym conform``: whether an environment is the same world through each of its interfaces."""
+"""``agentgym conform``: check that an environment behaves equally through all interfaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def conform(command: Conform, console: Console) -> int:
-    """Play through the interfaces, show what differs, and return 1 if anything does."""
+    """Play through the interfaces, show differences, and return 1 if there are any."""
     from rich.table import Table
 
     from agentgym.adapters.conformance import INTERFACES, conform

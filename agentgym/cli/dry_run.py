@@ -1,4 +1,4 @@
-"""``agentgym eval --dry-run``: what would be played, and what it may cost."""
+"""``agentgym eval --dry-run``: show the planned evaluation and its estimated cost."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def dry_run(evaluation: NamedEvaluation, out: Path | None) -> Table:
-    """Return what an evaluation would play, as a table; nothing is sent and nothing written.
+    """Return the plan of an evaluation as a table; nothing is sent or written.
 
     Args:
         evaluation: The evaluation.
-        out: Its folder, if it has one.
+        out: Folder of the evaluation, if any.
 
     Raises:
-        AgentGymError: It could not be played.
+        AgentGymError: The evaluation could not be played.
     """
     from rich.table import Table
 

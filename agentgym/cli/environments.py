@@ -1,4 +1,4 @@
-"""The environment that a subcommand names."""
+"""The environment of a subcommand."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class NamesEnv(Protocol):
 
 
 def make(command: NamesEnv, grammar: str | None, suited: Mapping[str, Any] = _NOTHING) -> TextEnv:
-    """Make the environment that a command names, with ``suited`` arguments where it names none.
+    """Make the environment of a command, with ``suited`` arguments as defaults.
 
     Raises:
-        ConfigurationError: Two grammars are named, or an argument is wrong.
+        ConfigurationError: Two grammars are named, or an argument is invalid.
     """
     return make_asked(command.env, command.env_kwargs, "--env-kwargs", grammar, suited)

@@ -1,4 +1,4 @@
-"""``agentgym eval``: play what was named, and show what was found."""
+"""``agentgym eval``: play policies on environments, and show the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def evaluate(command: Eval, console: Console) -> int:
-    """Play every policy that is named on every environment, and show the report or the table.
+    """Play every named policy on every environment, and show the report or the table.
 
     Returns:
         1 if one of several evaluations failed, else 3 if a report is incomplete, else 0.
@@ -51,7 +51,7 @@ def evaluate(command: Eval, console: Console) -> int:
 
 
 def suite_of(command: Eval) -> Suite:
-    """Return what a command plays, by its flags, or by a file and the flags beside it."""
+    """Return the suite of a command, from its flags, or from a file and its flags."""
     if command.config is None:
         known = {each.name: getattr(command, each.name) for each in fields(EvaluationSettings)}
         settings = EvaluationSettings(**known)

@@ -1,4 +1,4 @@
-"""``agentgym export``: recorded episodes in another form."""
+"""``agentgym export``: write recorded episodes in another format."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def export(command: Export, console: Console) -> int:
-    """Carry out the command."""
+    """Run the command."""
     from agentgym.episodes.exporter import export as write
 
     if command.to == "harbor":

@@ -1,4 +1,4 @@
-"""``agentgym export --to harbor``: tasks of SWE as folders that Harbor plays."""
+"""``agentgym export --to harbor``: write SWE tasks as folders for Harbor."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def export_tasks(command: Export, console: Console) -> int:
-    """Carry out the command.
+    """Run the command.
 
     Raises:
-        ConfigurationError: The environment is none of SWE, or an option is one of episodes.
+        ConfigurationError: The environment is not SWE, or an option applies only to episodes.
     """
     from agentgym.envs.swe.env import SWEEnv
     from agentgym.envs.swe.harbor.folders import FolderOptions, write_folders

@@ -1,4 +1,4 @@
-"""The subcommands that families bring."""
+"""The subcommands that families add."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from agentgym.registration import Subcommand, families
 
 @lru_cache(maxsize=1)
 def family_subcommands() -> tuple[Subcommand[Any], ...]:
-    """Return the subcommands of all families that are installed.
+    """Return the subcommands of all installed families.
 
     Raises:
-        ConfigurationError: Those of a family cannot be imported.
+        ConfigurationError: The subcommands of a family cannot be imported.
     """
     return tuple(one for entry in families() for one in entry.load_subcommands())

@@ -1,4 +1,4 @@
-"""What ``agentgym`` says to somebody who typed nothing else: what to do next."""
+"""The output of ``agentgym`` without arguments: first steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = (
     ),
     ("agentgym train webshop --quick", "train a small model here (extra train)"),
 )
-"""Commands in the order of a first hour, and what each is for."""
+"""First commands in order, each with its purpose."""
 
 
 def show(console: Console) -> int:

@@ -1,4 +1,4 @@
-"""``agentgym images``: container images that sandboxes of namespaces run."""
+"""``agentgym images``: manage the container images of namespace sandboxes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(command: LoadImage, console: Console) -> int:
-    """Unpack an image of a file."""
+    """Unpack an image from a file."""
     with _shown(console) as watch:
         image = _store().load(command.source, command.name, watch)
     say(console, f"loaded {_told(image)}")
@@ -26,7 +26,7 @@ def load(command: LoadImage, console: Console) -> int:
 
 
 def pull(command: PullImages, console: Console) -> int:
-    """Bring images; 1 if one could not be had."""
+    """Pull images; return 1 if one failed."""
     from agentgym.errors import AgentGymError
     from agentgym.sandbox.images.pulling import pull as pull_image
 
@@ -64,7 +64,7 @@ def show(command: ListImages, console: Console) -> int:
 
 
 def prune(command: PruneImages, console: Console) -> int:
-    """Remove images; 1 if one that was named is not there."""
+    """Remove images; return 1 if a named image does not exist."""
     from agentgym.support.sizes import parse_size
 
     store, missing = _store(), 0
@@ -119,4 +119,4 @@ ACTIONS: Mapping[type, Callable[[Any, Console], int]] = {
     ListImages: show,
     PruneImages: prune,
 }
-"""What each of the subcommands does."""
+"""Implementation of each subcommand."""

@@ -1,4 +1,4 @@
-"""``agentgym init``: a small working file of one's own with its test, from the how-to pages."""
+"""``agentgym init``: write a small working example with its test, from the how-to pages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from agentgym.cli.arguments import Init
 
 TEMPLATES = "templates.d"
-"""The folder of the files, which are those of the how-to pages."""
+"""Folder of the templates, which the how-to pages also show."""
 STEMS = {"env": "my_env", "policy": "my_policy", "reward": "my_reward", "algorithm": "my_algorithm"}
-"""What can be made -> the name that its template has, and that a new name takes the place of."""
+"""Kind of file -> name in its template, which is replaced by the new name."""
 NEXT = {
     "env": (
         "agentgym play {name}:{name}/{title}-v0",
@@ -41,11 +41,11 @@ NEXT = {
         "agentgym train --env textcraft --preset {name}:PRESET",
     ),
 }
-"""The commands that use what was made."""
+"""Commands that use the new file, by kind."""
 
 
 def init(command: Init, console: Console) -> int:
-    """Write the two files, and say what to do with them."""
+    """Write the two files, and print the next commands."""
     source, test = (command.out / file for file in _files(command.name))
     for file in (source, test):
         if file.exists():
@@ -65,7 +65,7 @@ def init(command: Init, console: Console) -> int:
 
 
 def render(template: str, kind: str, name: str) -> str:
-    """Return the text of a template under another name."""
+    """Return the text of a template with another name filled in."""
     folder = resources.files("agentgym.cli").joinpath(TEMPLATES)
     text = folder.joinpath(template).read_text("utf-8")
     stem = STEMS[kind]

@@ -1,4 +1,4 @@
-"""``agentgym list``: which environments there are, and what those of other projects are called."""
+"""``agentgym list``: list environments, and the names of those of other projects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what was typed to a command: a dataclass of arguments, or a command of another package."""
+"""Parse the command line to a dataclass of arguments, or a command of another package."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from agentgym.support.help_page import ALL, help_page, summary_line
 
 PROGRAM = "agentgym"
 TRAINER = ("train", "presets", "merge")
-"""Commands that the trainer adds where it is installed."""
+"""Commands that the trainer adds if it is installed."""
 OTHER_GROUP = "more"
-"""Title of the commands in the help that stand in no group."""
+"""Title of the commands without a group in the help."""
 
 
 @dataclass(frozen=True)
 class OtherCommand:
-    """A command of another package, with what was typed behind it."""
+    """A command of another package, with its command-line arguments."""
 
     main: Callable[[Sequence[str]], int]
     """Carries it out."""
@@ -33,15 +33,15 @@ class OtherCommand:
 
 
 def parse(argv: Sequence[str]) -> object:
-    """Read the arguments of ``agentgym``.
+    """Parse the arguments of ``agentgym``.
 
     Returns:
         An instance of one of the dataclasses of `subcommands`, or an `OtherCommand`.
 
     Raises:
-        SystemExit: Help was asked for and printed.
-        ConfigurationError: There is no such command or flag, a value is wrong, or what a family
-            adds cannot be used.
+        SystemExit: Help was requested and printed.
+        ConfigurationError: There is no such command or flag, a value is invalid, or a subcommand of
+            a family is broken.
     """
     if not argv or argv[0] in HELP:
         sys.stdout.write(commands_page())
@@ -105,7 +105,7 @@ def _parse_arguments(words: str, argv: Sequence[str]) -> object:
 
 
 def listed_names() -> Mapping[str, str]:
-    """Return lists that the texts of flags name by a word in capitals."""
+    """Return the lists that help texts of flags refer to by a word in capitals."""
     from agentgym.adapters.conformance_interfaces import INTERFACES
     from agentgym.evaluation.protocols import bundled
 
@@ -114,10 +114,10 @@ def listed_names() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def subcommands() -> Mapping[str, type]:
-    """Return the dataclass of every subcommand by what is typed for it, as in ``swe build``.
+    """Return the dataclass of every subcommand by its words, such as ``swe build``.
 
     Raises:
-        ConfigurationError: Two of them are typed alike, or share a dataclass.
+        ConfigurationError: Two subcommands have the same words, or share a dataclass.
     """
     known = dict(COMMANDS)
     for added in family_subcommands():
@@ -140,7 +140,7 @@ def commands_page(first: str = "") -> str:
     """Return the help that lists the commands.
 
     Args:
-        first: The first word of the commands that are listed; empty: all of them.
+        first: The first word of the listed commands; empty: all commands.
     """
     known = subcommands()
     if first:

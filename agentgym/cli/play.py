@@ -1,4 +1,4 @@
-"""A person plays an environment in the terminal."""
+"""``agentgym play``: play an environment in the terminal."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from agentgym.making import env_name
 from agentgym.policies import play as playing
 
 Ask = Callable[[], str]
-"""Reads one line of what a person types."""
+"""Reads one line of the player's input."""
 NO_HINT = "none (the task cannot be solved from here)"
-"""The hint where the expert has no action."""
+"""The hint if the expert has no action."""
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -68,10 +68,10 @@ def play(
 
     Args:
         env: A text environment.
-        options: Reset options that name the task.
+        options: Options of the reset that name the task.
         seed: Seed of the reset.
         hints: Show the expert's action before each turn.
-        screen: Shows the episode.
+        screen: Displays the episode.
         ask: Reads one line; ``EOFError`` ends the game.
 
     Raises:
@@ -100,7 +100,7 @@ def play(
 
 
 def tasks_and_view(env: TextEnv, suited: Mapping[str, Any]) -> str:
-    """Say which tasks are played, and how to see what agents do where people see other texts."""
+    """Return the names of the tasks, and how to see the view of agents if it differs."""
     spec = env.spec
     assert spec is not None  # it was made by a name
     usual = arguments(type(env))

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 class EpisodeProgress:
-    """A bar with the time left, and what has been reached and used so far.
+    """A progress bar with the time left, the success so far and the tokens used.
 
     Args:
-        console: Where it is drawn.
+        console: Where the bar is drawn.
         total: Episodes to play.
-        prices: What tokens cost.
+        prices: Prices of tokens.
     """
 
     def __init__(self, console: Console, total: int, prices: Prices | None) -> None:
@@ -38,7 +38,7 @@ class EpisodeProgress:
 
     @property
     def told(self) -> bool:
-        """Whether any episode was counted; those of a finished evaluation are not."""
+        """Whether any episode was counted; episodes of a finished evaluation are not."""
         return bool(self._rows)
 
     def add(self, row: EpisodeResult) -> None:

@@ -1,4 +1,4 @@
-"""``agentgym protocols``: how papers evaluate."""
+"""``agentgym protocols``: show evaluation protocols of papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands on files of episodes share: a progress bar, and words on torn lines."""
+"""Shared by the commands on files of episodes: a progress bar, and a note on torn lines."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def progress(
     """Show a bar over the episodes of a file, which is read once to count them.
 
     Args:
-        path: The file; if it cannot be read, there is no bar, and who reads it says why.
-        console: Where to show it.
-        what: What is done.
+        path: The file; if it cannot be read, there is no bar, and the reader reports the error.
+        console: Where to show the bar.
+        what: Description of the work.
         silent: Show nothing.
-        max_episodes: Most episodes.
+        max_episodes: Maximum number of episodes.
 
     Yields:
-        What is called after each episode.
+        A function to call after each episode.
     """
     from agentgym.support.progress_bars import FittedProgress
 
@@ -50,11 +50,11 @@ def _lines(path: Path) -> int | None:
 
 
 def episodes_file(path: Path) -> Path:
-    """Return the file of episodes at a path, which may be the folder of one evaluation.
+    """Return the file of episodes at a path, which may be the folder of an evaluation.
 
     Raises:
-        ConfigurationError: The folder holds several.
-        DataError: It holds none.
+        ConfigurationError: The folder contains several files of episodes.
+        DataError: The folder contains none.
     """
     from agentgym.viewer import find_run
 
@@ -70,7 +70,7 @@ def episodes_file(path: Path) -> Path:
 
 
 def torn_note(torn: Sequence[int]) -> str:
-    """Return a sentence on lines that were skipped, with a space before it; empty for none."""
+    """Return a space and a sentence on skipped lines; empty if there are none."""
     if not torn:
         return ""
     where = ", ".join(map(str, torn))
@@ -79,6 +79,6 @@ def torn_note(torn: Sequence[int]) -> str:
 
 
 def say(console: Console, text: str) -> None:
-    """Print text as it is, in one line."""
+    """Print text unchanged, in one line."""
     told = printable(" ".join(text.split()))
     console.print(told, markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``agentgym replay``: prove that recorded episodes play as they did, or rescore them."""
+"""``agentgym replay``: verify that recorded episodes replay identically, or rescore them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def replay(command: Replay, console: Console) -> int:
-    """Carry out the command; return 1 if an episode has changed."""
+    """Run the command; return 1 if an episode has changed."""
     from agentgym.episodes import FileRescore
 
     if command.env is not None:

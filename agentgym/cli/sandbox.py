@@ -16,7 +16,7 @@ GIGABYTE = 1 << 30
 
 
 def serve(command: ServeSandbox, console: Console) -> int:
-    """Own sandboxes for clients until interrupted."""
+    """Serve sandboxes to clients until interrupted."""
     from agentgym.sandbox.remote.client import URL
     from agentgym.sandbox.remote.leased_boxes import Bounds
     from agentgym.sandbox.remote.messages import TOKEN

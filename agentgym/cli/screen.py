@@ -1,4 +1,4 @@
-"""What a person who plays in the terminal sees: frames in a terminal, plain lines elsewhere."""
+"""The screen of ``agentgym play``: frames in a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ HELP = (
 
 
 TASK = 80
-"""Most characters of a worker's task in the line that says whose turn it is."""
+"""Maximum length of a worker's task in the line that names the acting agent."""
 
 
 class Screen(Protocol):
-    """Shows an episode, moment by moment."""
+    """Displays an episode, turn by turn."""
 
     def task(self, info: Mapping[str, Any]) -> None:
-        """Show what is to be done, before the first turn."""
+        """Show the task, before the first turn."""
 
     def turn(
         self, observation: str, info: Mapping[str, Any], total: float, hint: str | None
     ) -> None:
-        """Show where the person is and may do; a hint is None where none was asked for."""
+        """Show the state and the actions; ``hint`` is None unless hints are enabled."""
 
     def refused(self, why: str) -> None:
-        """Say that the last action was not valid, and why if that is known."""
+        """Report that the last action was invalid, with the reason if known."""
 
     def help(self, actions: str) -> None:
-        """Say how to play, and explain all actions: those with numbers may be only some."""
+        """Explain how to play, and all actions, including those without numbers."""
 
     def end(self, observation: str, info: Mapping[str, Any], total: float, ending: str) -> None:
-        """Show the last observation, empty if it has been shown, and what the episode earned."""
+        """Show the last observation, empty if already shown, and the result of the episode."""
 
 
 def screen_of(console: Console) -> Screen:
-    """Return the screen that suits a console: what goes into a pipe or a file has no frames."""
+    """Return the screen for a console: output to a pipe or a file has no frames."""
     return FramedScreen(console) if console.is_terminal else PlainScreen(console)
 
 
 def result(info: Mapping[str, Any], total: float, ending: str) -> str:
-    """Return how an episode ended, and what it earned, in one line."""
+    """Return the end and the reward of an episode in one line."""
     return (
         f"{ending} after {info['turn']} of {info['horizon']} turns: "
         f"score {info['score']:.3f}, reward {total:.3f}"
@@ -56,7 +56,7 @@ def result(info: Mapping[str, Any], total: float, ending: str) -> str:
 
 
 def actor(info: Mapping[str, Any]) -> str:
-    """Return who acts now behind a comma, with a worker's task; empty where one plays alone."""
+    """Return a comma and the acting agent, with a worker's task; empty without workers."""
     who = info.get("agent", "")
     if who in ("", PLANNER):
         return who and f", {who}"
@@ -67,7 +67,7 @@ class PlainScreen:
     """Plain lines.
 
     Args:
-        console: Where they are printed.
+        console: Where the lines are printed.
     """
 
     def __init__(self, console: Console) -> None:
@@ -108,10 +108,10 @@ class PlainScreen:
 
 
 class FramedScreen:
-    """Frames and colours: goal, observation, numbered actions in columns, and where one stands.
+    """Frames and colours: goal, observation, numbered actions in columns, and the state.
 
     Args:
-        console: Where it is drawn.
+        console: Where the frames are drawn.
     """
 
     def __init__(self, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""``agentgym serve http``, ``mcp`` and ``openenv``: an environment for programs of others."""
+"""``agentgym serve http``, ``mcp`` and ``openenv``: serve an environment to other programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agentgym.adapters.served_envs import ServerOptions
 
 TOKEN = "AGENTGYM_{}_TOKEN"
-"""Variable that holds the token of a kind of server, where the person chose one."""
+"""Environment variables with a user-defined token, by kind of server."""
 
 
 def serve_http(command: ServeHttp, console: Console) -> int:
@@ -29,7 +29,7 @@ def serve_http(command: ServeHttp, console: Console) -> int:
 
 
 def serve_mcp(command: ServeMcp, console: Console) -> int:
-    """Answer the process that started this one, or clients over HTTP until interrupted."""
+    """Serve the parent process, or clients over HTTP until interrupted."""
     from agentgym.adapters.mcp_transports import serve, serve_stdio
 
     make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", "tool_call")
@@ -41,7 +41,7 @@ def serve_mcp(command: ServeMcp, console: Console) -> int:
 
 
 def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
-    """Hold environments for clients until interrupted, or write a folder that does."""
+    """Serve environments to clients until interrupted, or write a folder for OpenEnv."""
     if command.folder is not None:
         from agentgym.adapters.openenv_folder import write_folder
 

@@ -1,4 +1,4 @@
-"""``agentgym synth``: check a specification, and say which tasks it makes."""
+"""``agentgym synth``: check a specification, and describe its tasks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def check(command: Synth, console: Console) -> int:
-    """Draw and solve tasks of a specification, and show how long they are.
+    """Draw and solve tasks of a specification, and show the lengths of their solutions.
 
     Raises:
-        AgentGymError: It is none, or makes no tasks.
+        AgentGymError: The specification is invalid, or has no tasks.
     """
     from rich.table import Table
 

@@ -1,4 +1,4 @@
-"""``agentgym validate``: check tasks, and show what was found."""
+"""``agentgym validate``: check tasks, and show the findings."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from agentgym.evaluation.validation import Finding
 
 SHOWN = 20
-"""Most failing tasks that are shown; the file has all."""
+"""Maximum number of failing tasks shown; the file contains all."""
 
 
 def validate(command: Validate, console: Console) -> int:
-    """Check tasks, show what was found, and return 1 if any fails."""
+    """Check tasks, show the findings, and return 1 if a task fails."""
     from agentgym.evaluation.validation import validate
     from agentgym.support.progress_bars import FittedProgress
 

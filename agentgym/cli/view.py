@@ -1,4 +1,4 @@
-"""``agentgym view``: records of episodes as one page for the browser."""
+"""``agentgym view``: write records of episodes as one page for the browser."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from agentgym.viewer import Run
 
 PAGE = "view"
-"""How the page of a folder begins. It is in the folder: beside it, a pattern such as ``runs/a-*``
+"""Name of the page of a folder. It is in the folder: beside it, a pattern such as ``runs/a-*``
 would match the page as well."""
 
 
 def view(command: View, console: Console) -> int:
-    """Write the page and say where it is.
+    """Write the page and print its path.
 
     Args:
         command: The arguments.
         console: Where the summary is printed.
 
     Raises:
-        ConfigurationError: There are not one or two inputs, or the page would overwrite one of
-            them or something that is no such page.
+        ConfigurationError: There are not one or two inputs, or the page would overwrite one of them
+            or a file that is not a page.
         DataError: An input holds no episodes, or cannot be read.
     """
     from agentgym.viewer import render_page
