@@ -1,7 +1,7 @@
 """Episode records: write them while playing, read, replay, rescore and export them.
 
-A record is one JSON line (format ``agentgym.episode/1``) that holds everything needed to play the
-episode again exactly, and to score it anew without a model.
+A record is one JSON line (format ``agentgym.episode/1``) with everything needed to replay the
+episode exactly, and to rescore it without a model.
 
 To add one of these, touch these files:
 

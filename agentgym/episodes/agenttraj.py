@@ -1,12 +1,12 @@
 """Episodes as AgentGym publishes its trajectories, AgentTraj (arXiv 2406.04151), and back.
 
 A file is a JSON list of ``{"item_id", "conversations"}``. A conversation begins with instructions
-and an ``Ok.``; then ``human`` says what the environment did, and ``gpt`` what the model wrote.
-Turns to be learnt have ``"loss": true``. What else an episode needs to be played again stands
-beside it in a field of its own, so that `read_items` gets the episode back whole.
+and an ``Ok.``; then ``human`` messages are observations, and ``gpt`` messages the text of the
+model. Turns to train on have ``"loss": true``. Further data of an episode for a replay is stored in
+a separate field, so that `read_items` can restore the complete episode.
 
-Items of other writers have the texts alone. The id of the item is then the task, of the split
-``train``, because AgentGym publishes them to train on. Rewards, scores and success are not known,
+Items of other writers contain only the texts. The id of the item is then the task, in the split
+``train``, because AgentGym publishes them for training. Rewards, scores and success are not known,
 and count as 0.
 """
 
@@ -24,25 +24,25 @@ from agentgym.registration import FAMILIES
 from agentgym.support.typed_json import read_json
 
 OURS = "agentgym"
-"""Field of an item under which stands what only this suite knows."""
+"""Field of an item with the additional data of this suite."""
 AGREED = "Ok."
-"""What the model answers to the instructions."""
+"""The model's response to the instructions."""
 ACTION = "Action:"
-"""What stands before the action in texts of other writers."""
+"""Prefix of the action in texts of other writers."""
 SPLIT = "train"
-"""Split of their items."""
+"""Split of items of other writers."""
 
 _Said = TypedDict("_Said", {"from": Literal["human", "gpt"], "value": str})
 
 
 class Message(_Said, total=False):
-    """What one side says."""
+    """A message of a conversation."""
 
     loss: bool | None
 
 
 class Item(TypedDict):
-    """An item of a file; other fields than these are left alone."""
+    """An item of a file; other fields are ignored."""
 
     item_id: str
     conversations: list[Message]
@@ -56,11 +56,11 @@ def to_item(episode: Episode, speech: Speech) -> dict[str, Any]:
 
     Args:
         episode: The episode.
-        speech: What the policy was told; the opening of its prompt is the instructions.
+        speech: The prompt data of the policy; the opening of its prompt is the instructions.
 
     Raises:
-        ConfigurationError: A worker took a part of it: an item is the conversation of one agent.
-        TaskNotFound: The environment has no such task any more.
+        ConfigurationError: The episode has workers: an item is the conversation of one agent.
+        TaskNotFound: The environment has no such task.
     """
     if len({state.agent for state in (episode.start, *(turn.after for turn in episode.turns))}) > 1:
         raise ConfigurationError(
@@ -95,10 +95,10 @@ def _gpt(text: str, learnt: bool) -> dict[str, Any]:
 
 
 def read_items(items: Sequence[Any]) -> Iterator[Episode]:
-    """Read the episodes of the list that a file holds.
+    """Read the episodes of a list of items.
 
     Raises:
-        DataError: An item is none, or has been changed so that it is no episode; names it.
+        DataError: An item is invalid, or has been changed; the message names it.
     """
     for number, item in enumerate(items):
         try:
@@ -114,7 +114,7 @@ def from_item(item: Any) -> Episode:
     """Return the episode of an item.
 
     Raises:
-        DataError: It is none.
+        DataError: The item is not an episode.
     """
     read = read_json(Item, item)
     speakers = [each["from"] for each in read["conversations"]]

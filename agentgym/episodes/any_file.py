@@ -1,4 +1,4 @@
-"""Episodes from whatever file holds them: records, or rows of an export."""
+"""Read episodes from any supported file: records, or an export."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = (
     "agenttraj wrote of them"
 )
 _TABLE = 64
-"""Rows of a parquet file that are read at a time."""
+"""Number of rows of a parquet file to read at a time."""
 
 
 def read_any(
@@ -35,16 +35,16 @@ def read_any(
         path: A JSONL file of records, such as a run, `agentgym.episodes.Recorder` or
             ``agentgym serve --record`` writes; or a JSONL or parquet file, a folder of
             ``datasets``, a file or folder of ``atif``, or a file of ``agenttraj``, of ``agentgym
-            export``; or a file of AgentTraj that others wrote. A torn last line of records, which a
-            killed process leaves, is skipped.
-        on_torn: Called with the number of such a line.
-        on_skipped: Skip any broken line of records, and call this with its number and why.
+            export``; or an AgentTraj file of another writer. A truncated last line of records, as
+            left by a killed process, is skipped.
+        on_torn: Called with the number of a truncated line.
+        on_skipped: Skip any invalid line of records, and call this with its number and the reason.
 
     Yields:
         The episodes in order.
 
     Raises:
-        DataError: The file is none of these, or is broken.
+        DataError: The file has another format, or is damaged.
         DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
     """
     path = Path(path)

@@ -1,9 +1,9 @@
 """Episodes as ATIF trajectories, and back.
 
-ATIF (Agent Trajectory Interchange Format, version 1.8, of Harbor's RFC 1) is a JSON document for
-each trajectory, which viewers and trainers of other projects read. What an episode needs to be
-played again has no place in it but the ``extra`` fields, so that :func:`from_atif` gets the episode
-back whole.
+ATIF (Agent Trajectory Interchange Format, version 1.8, of Harbor's RFC 1) is a JSON document per
+trajectory, which viewers and trainers of other projects read. Further data of an episode for a
+replay is stored in the ``extra`` fields, so that :func:`from_atif` can restore the complete
+episode.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from agentgym.errors import DISTRIBUTION, DataError
 
 VERSION = "ATIF-v1.8"
 OURS = "agentgym"
-"""Key in ``extra`` under which stands what only this suite knows."""
+"""Key in ``extra`` with the additional data of this suite."""
 TOOL = "act"
-"""Name of the one tool: an environment takes one text a turn."""
+"""Name of the only tool: an environment takes one text per turn."""
 DIGITS = 6
-"""Digits of the names of files."""
+"""Number of digits in file names."""
 COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
-"""Fields of a turn that are metrics of a step under the same names."""
+"""Fields of a turn that are step metrics with the same names."""
 
 
 def to_atif(episode: Episode) -> dict[str, Any]:
     """Return an episode as an ATIF trajectory.
 
-    The first step is what the environment says at the start, each further one a turn: the model's
-    text as its message, the action as a call of the tool `TOOL`, the observation as its result.
-    Lone surrogates, which the format cannot hold, become ``?``.
+    The first step is the first observation, each further step a turn: the model's text as its
+    message, the action as a call of the tool `TOOL`, the observation as its result. Lone
+    surrogates, which the format cannot contain, become ``?``.
     """
     record = asdict(episode)
     start, turns = record.pop("start"), record.pop("turns")
@@ -106,10 +106,10 @@ def _step(number: int, turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_atif(trajectory: Mapping[str, Any]) -> Episode:
-    """Return the episode that :func:`to_atif` made a trajectory of.
+    """Return the episode of a trajectory made by :func:`to_atif`.
 
     Raises:
-        DataError: It is of another agent, or has been changed so that it is no episode.
+        DataError: The trajectory is from another tool, or has been changed.
     """
     try:
         record = dict(trajectory["extra"][OURS])
@@ -142,9 +142,9 @@ def _turn(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trajectory_files(path: Path) -> list[Path]:
-    """Return the files of trajectories at a path: itself, or those of a folder by number.
+    """Return the files of trajectories at a path: the file itself, or those of a folder by number.
 
-    There are none where a file has another ending than ``.json``, or a folder other files.
+    Empty if the file does not end in ``.json``, or if the folder contains other files.
     """
     if path.is_dir():
         return sorted(path.glob("[0-9]" * DIGITS + ".json"))
@@ -153,7 +153,7 @@ def trajectory_files(path: Path) -> list[Path]:
 
 @contextmanager
 def trajectory_folder(folder: Path) -> Iterator[Callable[[Iterable[dict[str, Any]]], None]]:
-    """Yield what writes trajectories into a new folder, each to a file of its number."""
+    """Yield a function that writes trajectories to numbered files in a new folder."""
     folder.mkdir(parents=True)
     numbers = itertools.count(1)
 

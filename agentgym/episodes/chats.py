@@ -1,13 +1,13 @@
-"""Episodes as conversations for supervised fine-tuning, in which only actions are learnt.
+"""Episodes as conversations for supervised fine-tuning on actions.
 
-The messages are those that a policy of the same prompt reads (`agentgym.conversation`). Two
-shapes, both of which TRL's ``SFTTrainer`` reads (and other trainers, too):
+The messages are those that a policy with the same prompt reads (`agentgym.conversation`). There are
+two formats, which TRL's ``SFTTrainer`` and other trainers read:
 
 - ``episode``: a row ``{"messages": [...]}`` for each episode, and where it has several agents for
   each of them, in which every assistant message is to be learnt
   (``SFTConfig(assistant_only_loss=True)``).
 - ``turn``: a row ``{"prompt": [...], "completion": [...]}`` for each turn to be learnt. The loss is
-  on the completion alone, whatever the chat template is.
+  on the completion only, for any chat template.
 
 No field marks a single message of a conversation, because TRL reads none. A turn that is not to be
 learnt is left out of the conversation in the first shape, and has no row of its own in the second.
@@ -39,26 +39,26 @@ Text = Literal["raw", "action"]
 Shape = Literal["episode", "turn"]
 
 WITHOUT_HOOKS = MappingProxyType({"reward_hooks": ()})
-"""Arguments of environments whose actions alone are asked for."""
+"""Overrides of environments that are made only for their actions."""
 _MARK = "\x00call\x00"
 _OPEN, _CLOSE = "<tool_call>", "</tool_call>"
 _TAG, _BRACE = re.compile(_OPEN, re.IGNORECASE), re.compile(r"\{")
 _PLACES = 64
-"""Most places of a text at which its call is looked for."""
+"""Maximum number of positions of a text that are searched for a call."""
 
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """How conversations are made of episodes."""
+    """Options of conversations."""
 
     text: Text = "raw"
-    """What an assistant says: ``raw``, the model's whole text with its thinking, or ``action``,
-    what was understood of it, written in the environment's grammar."""
+    """Text of the assistant: ``raw``, the model's complete text with its thinking, or ``action``,
+    the parsed action in the environment's grammar."""
     shape: Shape = "episode"
-    """A row for each ``episode`` or for each ``turn``."""
+    """One row per ``episode`` or per ``turn``."""
     valid_actions_only: bool = False
-    """Do not learn turns whose action was invalid. In the shape ``episode`` such a turn is dropped
-    with its answer; in the shape ``turn`` later prompts still show it."""
+    """Leave out turns with an invalid action. With ``episode`` such a turn is dropped with its
+    observation; with ``turn`` later prompts still show it."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -74,30 +74,30 @@ class ChatOptions:
 
 
 class Speech(NamedTuple):
-    """What a policy is told at an environment, and what it is asked to do there."""
+    """The prompt, the actions and the turn budget of a policy in an environment."""
 
     prompt: Prompt
     """The prompt."""
     language: Language
     """How actions are written."""
     horizon: int
-    """Turn budget where a reset names none."""
+    """Turn budget if a reset does not set one."""
     tasks: TaskSet
     """The tasks."""
 
 
 class ChatWriter:
-    """Turn episodes into rows of conversations.
+    """Convert episodes to rows of conversations.
 
-    By default the system message is what training and the chat policy say, too; observations are
+    By default the system message is the same as in training and the chat policy; observations are
     user messages. Where the grammar is ``tool_call``, calls are native: ``tool_calls`` of the
     assistant, answers with the role ``tool``, the actions in the row's field ``tools``, and no
     notation in the system message, as `agentgym.policies.ChatPolicy` sends it.
 
     Args:
         options: How.
-        prompt_at: Returns the prompt at an environment. Records do not hold admissible actions:
-            for one that lists them the episodes are played again.
+        prompt_at: Returns the prompt for an environment. Records do not contain admissible actions:
+            for a prompt that lists them, episodes are replayed.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class ChatWriter:
         self._envs = EnvCache(WITHOUT_HOOKS)
 
     def close(self) -> None:
-        """Close the environments in which episodes were played again."""
+        """Close the environments of replayed episodes."""
         self._envs.close()
 
     def rows(self, episode: Episode) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ class ChatWriter:
         Raises:
             ConfigurationError: The environment cannot be made from the record, which is needed for
                 the action prompt; or the prompt does not go with its grammar or with the shape.
-            DataError: The prompt lists admissible actions, and the episode plays otherwise now.
+            DataError: The prompt lists admissible actions, and the episode replays differently.
         """
         if self.why_not(episode):
             return []
@@ -160,7 +160,7 @@ class ChatWriter:
         ]
 
     def why_not(self, episode: Episode) -> str:
-        """Say why an episode has no rows; empty if it has."""
+        """Return why an episode has no rows; empty if it has rows."""
         if not any(map(self._learnt, episode.turns)):
             return "no turn to learn"
         if self.options.shape == "episode":
@@ -175,7 +175,7 @@ class ChatWriter:
         return turn.action_valid or not self.options.valid_actions_only
 
     def speech(self, episode: Episode) -> Speech:
-        """Return what a policy is told at a record's environment.
+        """Return the prompt data of a policy in a record's environment.
 
         Raises:
             ConfigurationError: The environment cannot be made from the record.

@@ -1,4 +1,4 @@
-"""Environments of records, made once for all episodes that were recorded alike."""
+"""A cache of the environments of records, shared by episodes with equal arguments."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 OPEN = 4
-"""Most environments that are open at the same time; the one unused for longest is closed."""
+"""Maximum number of open environments; the least recently used one is closed."""
 
 
 def made_alike(episode: Episode) -> str:
-    """Return a text that is the same for all records of environments that were made alike."""
+    """Return a key that is equal for records of environments with equal arguments."""
     return canonical_json(
         [episode.env_id, episode.env_kwargs, episode.reward_hooks, episode.not_stored]
     )
 
 
 class EnvCache:
-    """Make the environments of records, and give the same one to records that were made alike.
+    """Make the environments of records, and share them between records with equal arguments.
 
     Args:
-        changes: Arguments in the place of recorded ones, see `agentgym.episodes.make_env`.
-        size: Most environments that are open at the same time.
+        changes: Arguments that replace recorded ones, see `agentgym.episodes.make_env`.
+        size: Maximum number of open environments.
     """
 
     def __init__(self, changes: Mapping[str, Any] = MappingProxyType({}), size: int = OPEN) -> None:
@@ -41,7 +41,7 @@ class EnvCache:
         self._envs: OrderedDict[str, gymnasium.Env[str, str]] = OrderedDict()
 
     def get(self, episode: Episode) -> gymnasium.Env[str, str]:
-        """Return the environment of a record, guarded; it stays open for the next one.
+        """Return the guarded environment of a record; it stays open for later records.
 
         Raises:
             ConfigurationError: The environment cannot be made from the record.
@@ -56,7 +56,7 @@ class EnvCache:
         return self._envs[key]
 
     def discard(self, episode: Episode) -> None:
-        """Close the environment of a record, for instance because it has failed."""
+        """Close the environment of a record, for instance after a failure."""
         env = self._envs.pop(made_alike(episode), None)
         if env is not None:
             env.close()

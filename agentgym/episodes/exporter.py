@@ -1,4 +1,4 @@
-"""Files of episodes written in other forms, in a stream: files of any size fit in memory."""
+"""Export files of episodes to other formats, as a stream, so that files may exceed the memory."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ SPREADSHEET = (
     "env_id", "task_id", "split", "goal", "policy", "seed", "stop_reason", "success", "score",
     "reward", "num_turns",
 )  # fmt: skip
-"""Columns of a CSV file: what a spreadsheet can hold of an episode."""
+"""Columns of a CSV file, for spreadsheets."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""How texts begin that spreadsheets compute."""
+"""Prefixes of texts that spreadsheets evaluate."""
 
 ROWS = 256
-"""Most rows of a parquet file's row group."""
+"""Maximum number of rows in a row group of a parquet file."""
 CHARACTERS = 1 << 24
 """Characters of observations and model texts after which a row group is full."""
 _CARD = """---
@@ -54,18 +54,18 @@ Episodes of text environments, one a row. Written by `agentgym export`; the colu
 
 @dataclass
 class ExportReport:
-    """What became of the episodes of a file."""
+    """Result of the export of a file of episodes."""
 
     episodes: int = 0
     """Episodes read."""
     exported: int = 0
-    """Those that were written."""
+    """Number of exported episodes."""
     rows: int = 0
-    """Rows written: one for each episode, save for conversations with a row for each turn."""
+    """Number of rows: one per episode, except for conversations with one row per turn."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """How many were left out, by the reason."""
+    """Number of episodes left out, by reason."""
     torn: list[int] = field(default_factory=list)
-    """Numbers of lines that break off before their end, which were skipped."""
+    """Numbers of truncated lines, which were skipped."""
 
 
 def export(
@@ -79,30 +79,30 @@ def export(
     min_score: float | None = None,
     on_episode: Callable[[], None] | None = None,
 ) -> ExportReport:
-    """Write a file of episodes in another form.
+    """Write a file of episodes in another format.
 
     Args:
         source: A JSONL file of episodes, or any other file that `agentgym.episodes.read_any` reads.
-        out: File, or for ``datasets`` and ``atif`` folder, that does not exist yet; it appears when
-            it is whole.
+        out: File, or for ``datasets`` and ``atif`` folder, which must not exist; it appears when it
+            is complete.
         to: ``parquet`` or ``jsonl``, the rows of `agentgym.episodes.to_row`; ``csv``, their
             `SPREADSHEET` columns; ``datasets``, a folder for ``datasets.load_dataset`` and the hub,
             with a parquet file for each split; ``sft``, JSON lines of conversations, see
             `agentgym.episodes.ChatWriter`; ``atif``, a folder of trajectories in the format of
             Harbor, see `agentgym.episodes.atif`; ``agenttraj``, a file of AgentGym's trajectories,
-            see `agentgym.episodes.agenttraj`; or ``records``, episodes as they were.
-        chats: How conversations are made (``sft`` only).
-        prompt_at: Returns the prompt at an environment (``sft`` and ``agenttraj``).
+            see `agentgym.episodes.agenttraj`; or ``records``, unchanged records.
+        chats: Options of conversations (``sft`` only).
+        prompt_at: Returns the prompt for an environment (``sft`` and ``agenttraj``).
         only_successes: Leave out episodes that were not solved.
         min_score: Leave out episodes with a lower final score.
         on_episode: Called after each episode, for progress display.
 
     Returns:
-        What was written and what was left out.
+        The numbers of exported and omitted episodes.
 
     Raises:
-        ConfigurationError: An argument is out of its domain, ``out`` is taken, or (``sft``,
-            ``agenttraj``) an environment cannot be made from its record.
+        ConfigurationError: An argument is invalid, ``out`` exists, or (``sft``, ``agenttraj``) an
+            environment cannot be made from its record.
         DataError: The source cannot be read, or a number does not fit into 64 bits.
         DependencyNotInstalled: The package ``pyarrow`` is needed and missing.
     """
@@ -156,10 +156,10 @@ def _left_out(episode: Episode, only_successes: bool, min_score: float | None) -
 
 @contextmanager
 def new_path(out: str | Path) -> Iterator[Path]:
-    """Yield a scratch name beside ``out`` for a file or folder, which gets the name when it ends.
+    """Yield a temporary name beside ``out`` for a file or folder, which is renamed at the end.
 
     Raises:
-        ConfigurationError: The name is taken, or nothing can be written there.
+        ConfigurationError: The name exists, or cannot be written.
     """
     target = Path(out)
     scratch = target.with_name(f"{SCRATCH}{os.getpid()}-{target.name}")

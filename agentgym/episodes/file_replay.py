@@ -1,7 +1,7 @@
-"""The episodes of a file, played again or rescored: what became of each, in data.
+"""Replay or rescore the episodes of a file, and return the results as data.
 
-An episode that cannot be played, because its task is gone or its environment fails, is counted with
-the reason, and costs the others nothing.
+An episode that cannot be replayed, because its task is missing or its environment fails, is counted
+with the reason, and does not affect the others.
 """
 
 from __future__ import annotations
@@ -49,26 +49,26 @@ _NEVER_BEGAN = "the environment never began"
 
 @dataclass(frozen=True)
 class EpisodeChange:
-    """An episode that plays differently by now."""
+    """An episode that replays differently."""
 
     episode: int
-    """Its number in the file, from 1."""
+    """Number of the episode in the file, from 1."""
     task_id: str
     """Its task."""
     difference: str
-    """The first thing that is not as recorded."""
+    """The first difference from the record."""
 
 
 @dataclass(frozen=True)
 class Unplayed:
-    """Episodes that could not be played again, for one reason."""
+    """Episodes that could not be replayed for one reason."""
 
     reason: str
     """The kind of reason."""
     episodes: int
     """How many."""
     first: str
-    """What was said of the first of them; may be empty."""
+    """Message of the first of them; may be empty."""
 
     def __str__(self) -> str:
         """Return the count with an example."""
@@ -77,20 +77,20 @@ class Unplayed:
 
 @dataclass(frozen=True)
 class FileReplay:
-    """Whether the episodes of a file play as they did when they were recorded."""
+    """Whether the episodes of a file replay as recorded."""
 
     equal: int
-    """Episodes that do, or that were rescored."""
+    """Number of episodes that replay identically, or that were rescored."""
     changes: tuple[EpisodeChange, ...]
-    """Those that do not."""
+    """Episodes that replay differently."""
     unplayed: tuple[Unplayed, ...]
-    """Those that cannot be played again, by the kind of reason."""
+    """Episodes that cannot be replayed, by the kind of reason."""
     torn: tuple[int, ...]
-    """Numbers of lines that break off, as a process that was killed leaves them."""
+    """Numbers of truncated lines, as left by a killed process."""
 
     @property
     def not_played(self) -> int:
-        """Episodes that cannot be played again."""
+        """Number of episodes that cannot be replayed."""
         return sum(each.episodes for each in self.unplayed)
 
     def __str__(self) -> str:
@@ -118,12 +118,12 @@ class FileReplay:
 
 @dataclass(frozen=True)
 class FileRescore(FileReplay):
-    """What the episodes of a file are worth under another reward."""
+    """The rewards of the episodes of a file under another reward function."""
 
     before: Mapping[str, Any]
-    """Means of the recorded rewards, over the episodes that were rescored; see `RewardMeans`."""
+    """Means of the recorded rewards, over the rescored episodes; see `RewardMeans`."""
     after: Mapping[str, Any]
-    """Means of the new ones."""
+    """Means of the new rewards."""
 
     def __str__(self) -> str:
         """Return the counts, and why episodes were not rescored, in a sentence."""
@@ -142,21 +142,21 @@ def replay_file(
     workers: int = 1,
     on_episode: Callable[[], None] = lambda: None,
 ) -> FileReplay:
-    """Play the episodes of a file again, each as `agentgym.episodes.replay` does.
+    """Replay the episodes of a file, each by `agentgym.episodes.replay`.
 
     Args:
         path: A JSONL file of episodes.
         env: ``MODULE:ID`` of the environment that was recorded, if it is one of your own.
         max_episodes: Only the first episodes; None: all.
-        workers: Processes that play at the same time; the result is the same.
+        workers: Number of parallel processes; the result is the same.
         on_episode: Called after each episode, for progress display.
 
     Returns:
-        What became of the episodes.
+        The result of each episode, summarized.
 
     Raises:
         ConfigurationError: A number is out of range, or there is no such environment.
-        DataError: The file cannot be read, or none of its episodes can be played again.
+        DataError: The file cannot be read, or none of its episodes can be replayed.
         EnvFailure: One of several processes died.
     """
     tally = _Tally()
@@ -176,21 +176,21 @@ def rescore_file(
     workers: int = 1,
     on_episode: Callable[[], None] = lambda: None,
 ) -> FileRescore:
-    """Give the episodes of a file another reward, without a model; see `Rescorer`.
+    """Rescore the episodes of a file with another reward, without a model; see `Rescorer`.
 
     Args:
         path: A JSONL file of episodes.
-        reward_hooks: All hooks of the new reward; none leaves what the family itself pays.
-        env_kwargs: Arguments of the environment in the place of recorded ones. They may change what
-            turns pay, never what happens in them.
-        out: JSONL file for the new records, which must not exist yet; None: none is written.
+        reward_hooks: All hooks of the new reward; without any, only the family's reward remains.
+        env_kwargs: Arguments of the environment that replace recorded ones. They may change
+            rewards, but not the course of an episode.
+        out: JSONL file for the new records, which must not exist; None: no file is written.
         env: ``MODULE:ID`` of the environment that was recorded, if it is one of your own.
         max_episodes: Only the first episodes; None: all.
-        workers: Processes that rescore at the same time; the result is the same.
+        workers: Number of parallel processes; the result is the same.
         on_episode: Called after each episode, for progress display.
 
     Returns:
-        What became of the episodes, and the means before and after.
+        A summary of the episodes, and the means before and after.
 
     Raises:
         ConfigurationError: A number is out of range, there is no such environment, or nothing can
@@ -223,9 +223,9 @@ class _Outcome:
     """What became of an episode; without any words it played as it did, or was rescored."""
 
     difference: str = ""
-    """What was not as recorded."""
+    """The first difference from the record."""
     failed: str = ""
-    """The kind of reason for which it could not be played."""
+    """The kind of reason why it could not be replayed."""
     message: str = ""
     """The reason."""
     new: Episode | None = None

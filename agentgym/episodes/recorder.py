@@ -1,4 +1,4 @@
-"""Writing down what an environment did: each finished episode to a file, or facts into infos."""
+"""Record environments: finished episodes to a file, or facts in info dicts."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ FACTS = "record"
 COUNTED = (
     "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "finish_reason",
 )  # fmt: skip
-"""What is kept of an output that belongs to no turn."""
+"""Fields kept of an output without a turn."""
 UNUSED = "unused_outputs"
 """Where in `Episode.extra`."""
 CALLS = "calls"
-"""Where in `Episode.extra` the calls of an agent's model are listed, where whoever plays it serves
-that: turns taken before, tokens, text and finish reason of each."""
+"""Key in `Episode.extra` of the calls of an agent's model, if the caller serves the model: turns
+taken before, tokens, text and finish reason of each."""
 MODELS = "models"
-"""Where in `Episode.extra` the models are named that answered, where their answers say it."""
+"""Key in `Episode.extra` of the names of the responding models, if known."""
 
 
 class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     """Append every finished episode of a text environment to a JSONL file.
 
-    Put it outside of wrappers that change rewards. An episode that is abandoned by a new reset is
-    not written; one that ends, or does not even begin, because of an `EnvFailure` is, with stop
-    reason ``error``.
+    Apply it outside of wrappers that change rewards. An episode that is abandoned by a new reset is
+    not written; an episode that ends, or fails to begin, because of an `EnvFailure` is written with
+    stop reason ``error``.
 
     Args:
         env: A text environment, wrapped or not.
-        path: File to append to; None keeps only the :attr:`last` episode.
-        panel_sha256: Hash of the panel that is played, if any.
+        path: File to append to; None: only :attr:`last` is kept.
+        panel_sha256: Hash of the panel, if any.
         policy: Name of the policy.
     """
 
@@ -67,7 +67,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         gymnasium.Wrapper.__init__(self, env)
         self.path = None if path is None else Path(path)
         self.last: Episode | None = None
-        """The episode that ended last."""
+        """The last finished episode."""
         self._static = origin(env, panel_sha256=panel_sha256, policy=policy)
         self._open: Episode | None = None
         self._turns: list[Turn] = []
@@ -87,10 +87,10 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         reasoning: str | None = None,
         finish_reason: str | None = None,
     ) -> None:
-        """Keep what a model produced for the next action; see the fields of `Turn`.
+        """Record the model output for the next action; see the fields of `Turn`.
 
-        What no action follows, or none that was answered, belongs to no turn: its tokens and finish
-        reason are kept under ``unused_outputs`` of `Episode.extra`.
+        An output without an executed action has no turn: its tokens and finish reason are kept
+        under ``unused_outputs`` of `Episode.extra`.
         """
         self._drop_note()
         self._note = {
@@ -104,7 +104,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         }
 
     def annotate_output(self, output: ModelOutput) -> None:
-        """Keep what a policy's model produced for the next action."""
+        """Record the output of a policy's model for the next action."""
         if output.model:
             self._models[output.model] = None
         self.annotate(
@@ -118,7 +118,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         )
 
     def note_call(self, output: ModelOutput) -> None:
-        """List a call of an agent's model, whether a turn follows it, several or none."""
+        """Record a call of an agent's model, regardless of the number of turns that follow."""
         self._calls.append(
             {
                 "turn": len(self._turns),
@@ -130,12 +130,13 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         )
 
     def end(self, stop_reason: str, error: str = "") -> None:
-        """End the open episode from outside, if there is one, and write it.
+        """End the running episode from outside, if there is one, and write it.
 
         Args:
-            stop_reason: One of `agentgym.core.outcome.OUTSIDE`: ``error`` if what the policy needs
-                failed, ``stopped`` if who plays it stopped, or why the model could not go on.
-            error: What is known of it; goes into the details.
+            stop_reason: One of `agentgym.core.outcome.OUTSIDE`: ``error`` if the infrastructure of
+                the policy failed, ``stopped`` if the player stopped, or why the model could not
+                continue.
+            error: Message for the details.
         """
         self._finish(stop_reason, failure_details(error) if error else {})
 
@@ -242,20 +243,20 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
 
 class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
-    """Add ``info["record"]``, so that an episode can be written down from what it returned.
+    """Add ``info["record"]``, so that an episode can be recorded from its returned values.
 
-    For episodes in the slots of a vector environment, where no `Recorder` stands beside the
-    policy. The facts are ``potential`` (phi of the state, float), ``executed`` (the action in the
-    environment's own text; empty at a reset) and ``reason`` (why it was invalid; empty if it was
-    not); at a reset ``rng_key`` (see `Episode`), and without seed ``rng`` (the state of
-    ``np_random`` before it, as JSON text: its numbers are too large for arrays of numpy).
+    For episodes in the slots of a vector environment, where no `Recorder` is next to the policy.
+    The facts are ``potential`` (phi of the state, float), ``executed`` (the action in the native
+    grammar; empty at a reset) and ``reason`` (why it was invalid; empty if it was valid); at a
+    reset ``rng_key`` (see `Episode`), and without seed ``rng`` (the state of ``np_random`` before
+    it, as JSON text: its numbers are too large for arrays of numpy).
 
     Args:
         env: A text environment, wrapped or not.
     """
 
     memoryless = True
-    """The vector environment may bring it back by a snapshot of what it wraps."""
+    """The vector environment may restore it from a snapshot of the wrapped environment."""
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -264,7 +265,7 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[str, dict[str, Any]]:
-        """Start an episode, with its facts in the info."""
+        """Start an episode and add its facts to the info."""
         before = {} if seed is not None else {"rng": json.dumps(generator_state(self.env))}
         observation, info = self.env.reset(seed=seed, options=options)
         info[FACTS] = {
@@ -277,7 +278,7 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         return observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take one turn, with its facts in the info."""
+        """Take one turn and add its facts to the info."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         info[FACTS] = {
             "potential": potential(self.env),
@@ -288,26 +289,26 @@ class RecordFacts(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
 
 def potential(env: gymnasium.Env[str, str]) -> float:
-    """Return the family's potential phi of the present state, as the outermost layer gives it."""
+    """Return the potential phi of the current state, from the outermost wrapper."""
     return float(env.get_wrapper_attr("potential")())
 
 
 def executed(env: gymnasium.Env[str, str], action: str) -> str:
-    """Return the last action in the environment's own text; ``action`` if it has no other."""
+    """Return the last action in the native grammar; ``action`` if there is none."""
     text = getattr(env.unwrapped, "last_action", None)
     return action if text is None else str(text)
 
 
 def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str, Any]) -> str:
-    """Return why an action was invalid: as the family says, else as its grammar does.
+    """Return why an action was invalid, from the family or else from its grammar.
 
     Args:
         env: A text environment.
-        action: What was given to ``step``.
-        info: What ``step`` returned.
+        action: Argument of ``step``.
+        info: The info dict of ``step``.
 
     Returns:
-        Empty for a valid action, and where only the observation says why.
+        The reason; empty for a valid action, and if only the observation contains it.
     """
     if info["action_valid"]:
         return ""
@@ -317,12 +318,12 @@ def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str,
 
 
 def verdicts_of(info: Mapping[str, Any]) -> dict[str, Verdict]:
-    """Return what judges said of a turn, by the names of their hooks."""
+    """Return the verdicts of judges on a turn, by hook name."""
     return {name: Verdict(**said) for name, said in info.get("verdicts", {}).items()}
 
 
 def costs_of(info: Mapping[str, Any]) -> dict[str, Cost]:
-    """Return what a turn used, by the names of the hooks that count it."""
+    """Return the costs of a turn, by hook name."""
     return {name: Cost(**used) for name, used in info.get("costs", {}).items()}
 
 
@@ -339,7 +340,7 @@ def generator_state(env: gymnasium.Env[str, str]) -> dict[str, Any]:
 
 
 def state_of(observation: str, info: Mapping[str, Any], potential: float) -> RecordedState:
-    """Return what is recorded of an environment between two turns; ``potential`` is its phi."""
+    """Return the recorded state of an environment between two turns; ``potential`` is its phi."""
     score = float(info["score"])
     return RecordedState(
         clean(observation),
@@ -353,9 +354,9 @@ def state_of(observation: str, info: Mapping[str, Any], potential: float) -> Rec
 
 
 def failure_details(error: str, action: str | None = None) -> dict[str, Any]:
-    """Return the details of an episode whose environment failed at an action, or at the reset.
+    """Return the details of an episode with a failure of the environment.
 
-    The turn in which it failed is no part of the record: it has no answer that could be replayed.
+    The turn of the failure is not part of the record: it has no observation to compare.
     """
     return {"error": error} if action is None else {"error": error, "unanswered_action": action}
 
@@ -366,8 +367,8 @@ def origin(
     """Return the fields of `Episode` that all episodes of an environment and a policy share.
 
     Returns:
-        Keyword arguments of `Episode`: how the environment was made, as far as JSON can hold it and
-        without secrets, and the versions of the packages.
+        Keyword arguments of `Episode`: the JSON-safe arguments of the environment, without secrets,
+        and the versions of the packages.
     """
     kwargs = {**env.spec.kwargs, **step_limit(env.spec)} if env.spec else {}
     plainly = {key: plain(value) for key, value in kwargs.items() if _is_json(value)}
@@ -391,7 +392,7 @@ def origin(
 
 
 def step_limit(spec: EnvSpec) -> dict[str, int]:
-    """Return the argument of `gymnasium.make` that limits the steps, if an id has not the same."""
+    """Return the step limit passed to `gymnasium.make`, if it differs from that of the id."""
     registered = gymnasium.registry.get(spec.id)
     usual = registered.max_episode_steps if registered else None
     limit = spec.max_episode_steps
@@ -409,7 +410,7 @@ def hook_names(env: gymnasium.Env[str, str]) -> tuple[str, ...]:
 
 
 def package_versions(*more: str) -> dict[str, str]:
-    """Return the versions of what decides how an episode plays, and of ``more`` packages."""
+    """Return the versions of the packages that affect episodes, and of ``more`` packages."""
     versions = {"python": platform.python_version()}
     versions |= {
         name: package_version(name) for name in (DISTRIBUTION, "gymnasium", "numpy", *more)
@@ -419,7 +420,7 @@ def package_versions(*more: str) -> dict[str, str]:
 
 @cache
 def package_version(name: str) -> str:
-    """Return the version of a package; to find it is a search of files, and it stays the same."""
+    """Return the version of a package; cached, because it needs a search of files."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -435,7 +436,7 @@ def _is_json(value: object) -> bool:
 
 
 def plain(value: object) -> Any:
-    """Copy a value as plain JSON types; numpy numbers become Python's."""
+    """Copy a value as plain JSON types; numpy numbers become Python numbers."""
     return json.loads(json.dumps(value, default=_number))
 
 

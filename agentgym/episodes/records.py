@@ -1,4 +1,4 @@
-"""Episode records: one JSON line each, in a versioned format."""
+"""Episode records: one JSON line per episode, in a versioned format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from agentgym.errors import DataError
 from agentgym.support.typed_json import read_json
 
 FORMAT = "agentgym.episode/1"
-"""Name and version of the format; the version changes when a reader must."""
+"""Name and version of the format; the version changes when readers must change."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class RecordedState:
-    """What is recorded of an environment between two turns."""
+    """The recorded state of an environment between two turns."""
 
     observation: str
     """The text that the policy saw."""
@@ -36,23 +36,23 @@ class RecordedState:
     state_key: str
     """Hash of the engine's state."""
     oracle_turns: int | None = None
-    """Remaining length of the expert's plan, where known."""
+    """Remaining length of the expert's plan, if known."""
     agent: str = ""
-    """Who acts in it, where a policy plays several agents (`agentgym.core.delegation`)."""
+    """The acting agent, if a policy plays several (`agentgym.core.delegation`)."""
     agent_task: str = ""
-    """The task of that agent in words."""
+    """The task of that agent as text."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn of an episode."""
+    """A turn of an episode."""
 
     action: str
-    """Text given to ``step``."""
+    """Text passed to ``step``."""
     executed: str
-    """The action in the environment's own text."""
+    """The action in the native grammar."""
     after: RecordedState
-    """The state that it led to."""
+    """The state after the action."""
     reward: float
     """Reward of the turn."""
     reward_terms: dict[str, float]
@@ -62,41 +62,41 @@ class Turn:
     success: bool
     """Whether the task was solved."""
     terminated: bool
-    """Whether the task ended."""
+    """Whether the task terminated."""
     truncated: bool
     """Whether the turn budget ended the episode."""
     raw_text: str | None = None
-    """The model's whole text, if it is more than the action."""
+    """The model's complete text, if it differs from the action."""
     prompt_tokens: int | None = None
-    """Tokens that the model read for this turn, where known."""
+    """Tokens that the model read for this turn, if known."""
     completion_tokens: int | None = None
-    """Tokens that the model wrote in this turn, where known."""
+    """Tokens that the model wrote in this turn, if known."""
     cached_tokens: int | None = None
-    """Those it read that its endpoint had in a cache, where known."""
+    """Tokens it read that its endpoint had cached, if known."""
     reasoning_tokens: int | None = None
-    """Those it wrote that were thinking, where known."""
+    """Tokens it wrote that were thinking, if known."""
     reasoning: str | None = None
-    """Thinking that the endpoint returned apart from the text."""
+    """Thinking that the endpoint returned separately from the text."""
     finish_reason: str | None = None
-    """Why the model stopped, as its endpoint says: ``stop``, ``length``, ``tool_calls``."""
+    """Finish reason reported by the endpoint: ``stop``, ``length``, ``tool_calls``."""
     reason: str | None = None
-    """Why the action was invalid, as the family or the grammar says; empty where neither does, or
-    the observation alone. None: the record does not say."""
+    """Why the action was invalid, from the family or the grammar; empty if neither gives a reason,
+    or only the observation does. None: not recorded."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    """What judges said of the turn, by the names of their hooks; one without an answer has no
-    reward term."""
+    """Verdicts of judges on the turn, by hook name; a judge without a response has no reward
+    term."""
     costs: dict[str, Cost] = field(default_factory=dict)
-    """What the turn used, by the names of the hooks that count it."""
+    """Costs of the turn, by hook name."""
 
 
 @dataclass(frozen=True)
 class Episode:
-    """A whole episode, with all that is needed to play it again."""
+    """A complete episode, with everything needed to replay it."""
 
     env_id: str
     """Gymnasium id."""
     env_kwargs: dict[str, Any]
-    """Keyword arguments of the environment that JSON can hold."""
+    """JSON-safe keyword arguments of the environment."""
     task_id: str
     """The task."""
     split: str
@@ -116,30 +116,30 @@ class Episode:
     stop_reason: str
     """Why the episode ended: a ``StopReason`` value."""
     details: dict[str, Any] = field(default_factory=dict)
-    """The family's facts about the reward; where something ended the episode from outside,
-    ``error`` says what, and ``unanswered_action`` holds the action that it cost."""
+    """The family's facts about the reward; if the episode was ended from outside, ``error`` is the
+    reason, and ``unanswered_action`` the action that was lost."""
     hooks: tuple[str, ...] = ()
-    """Names of the reward terms that hooks added to the family's own."""
+    """Names of the reward terms that hooks added to those of the family."""
     not_stored: tuple[str, ...] = ()
-    """Arguments and wrappers of the environment that JSON cannot hold, or that are secret."""
+    """Names of arguments and wrappers of the environment that are secret or not JSON-safe."""
     panel_sha256: str = ""
     """Hash of the panel that the task belongs to, if any."""
     policy: str = ""
     """Name of the policy."""
     packages: dict[str, str] = field(default_factory=dict)
-    """Versions of the packages at the time."""
+    """Versions of packages at the time of recording."""
     extra: dict[str, Any] = field(default_factory=dict)
-    """Anything else, such as the training step; ``unused_outputs``: token counts and finish reasons
-    of what a model produced for no turn, because the environment failed or no action followed."""
+    """Further data, such as the training step; ``unused_outputs``: token counts and finish reasons
+    of model outputs without a turn, because the environment failed or no action followed."""
     reward_hooks: tuple[dict[str, Any], ...] = ()
-    """The argument ``reward_hooks`` of the environment, if it holds supplied hooks only."""
+    """The argument ``reward_hooks`` of the environment, if it contains only supplied hooks."""
     rng_key: str | None = None
-    """Hash of the state of ``np_random`` after the reset, which proves ``seed`` and ``rng`` where
-    nothing that was drawn shows. None: the record does not say."""
+    """Hash of the state of ``np_random`` after the reset, which verifies ``seed`` and ``rng`` even
+    if no draw is visible. None: not recorded."""
 
     @property
     def began(self) -> bool:
-        """Whether the environment started; if it failed to, there is nothing to play again."""
+        """Whether the environment started; otherwise there is nothing to replay."""
         return self.stop_reason != "error" or bool(self.start.state_key)
 
     @property
@@ -154,7 +154,7 @@ class Episode:
 
     @property
     def unjudged(self) -> int:
-        """Number of verdicts that are missing, so that the rewards lack them."""
+        """Number of missing verdicts, which the rewards lack."""
         said = (verdict for turn in self.turns for verdict in turn.verdicts.values())
         return sum(verdict.score is None for verdict in said)
 
@@ -166,7 +166,7 @@ class Episode:
     def to_line(self) -> str:
         """Write the episode as one line of ASCII JSON, with its line break.
 
-        Pairs of surrogates become the character they stand for; lone ones are kept.
+        Surrogate pairs are joined to one character; lone surrogates are kept.
 
         Raises:
             DataError: A value cannot be written as JSON.
@@ -183,10 +183,10 @@ class Episode:
 
     @classmethod
     def from_line(cls, line: str) -> Episode:
-        """Read a line that `to_line` wrote.
+        """Read a line written by `to_line`.
 
         Raises:
-            DataError: The line is no episode of this format.
+            DataError: The line is not an episode in this format.
         """
         try:
             record = json.loads(line)
@@ -206,7 +206,7 @@ _LATER = (
     "reward_hooks", "cached_tokens", "reasoning_tokens", "reasoning", "finish_reason", "reason",
     "rng_key", "verdicts", "agent", "agent_task", "costs",
 )  # fmt: skip
-"""Fields that the first records of the format lack."""
+"""Fields that early records of the format lack."""
 
 
 class _Unused(TypedDict, total=False):
@@ -229,7 +229,7 @@ class _Options(TypedDict, total=False):
 
 
 _INSIDE: Mapping[str, type] = {"extra": _Extra, "options": _Options}
-"""What this package itself reads of fields that hold anything."""
+"""Entries that this package reads from free-form fields."""
 
 
 def _by_name(value: Any) -> dict[str, Any]:
@@ -262,9 +262,9 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
 
 
 def clean(text: str) -> str:
-    """Bring a text to the form in which a record gives it back.
+    """Normalize a text to the form that a record returns.
 
-    Pairs of surrogates are joined to the character they stand for; lone ones stay.
+    Surrogate pairs are joined to one character; lone surrogates are kept.
     """
     if not _SURROGATE.search(text):
         return text
@@ -273,7 +273,7 @@ def clean(text: str) -> str:
 
 
 def portable(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a JSON document that any reader can hold: lone surrogates become ``?``."""
+    """Return a JSON document for any reader: lone surrogates become ``?``."""
     text = json.dumps(document, ensure_ascii=False)
     cleaned: dict[str, Any] = json.loads(well_formed(clean(text)))
     return cleaned
@@ -290,18 +290,17 @@ def read_episodes(
 
     Args:
         path: A JSONL file.
-        strict: Raise at a broken line (a run that was killed may leave one at the end); otherwise
-            skip it with a warning.
-        on_torn: Called with the number of a line that breaks off before its end, as a process that
-            was killed leaves it; the line is skipped then, and any other broken one still raises.
-        on_skipped: Called with the number of a line that is skipped, and why, instead of the
-            warning.
+        strict: Raise at an invalid line (a killed process may leave one at the end); otherwise skip
+            it with a warning.
+        on_torn: Called with the number of a truncated line, as left by a killed process; the line
+            is then skipped, and other invalid lines still raise.
+        on_skipped: Called with the number of a skipped line and the reason, instead of a warning.
 
     Yields:
         The episodes in order; empty lines are skipped.
 
     Raises:
-        DataError: The file cannot be read, or a line is broken; names the line.
+        DataError: The file cannot be read, or a line is invalid; the message names the line.
     """
     try:
         with open(path, "rb") as file:
@@ -348,10 +347,10 @@ def _decoded(line: bytes) -> str:
 
 
 def append_episode(path: str | Path, episode: Episode) -> None:
-    """Append an episode to a file; a torn last line is closed first.
+    """Append an episode to a file; a truncated last line is terminated first.
 
     Args:
-        path: A JSONL file; it and its folder are made if they are missing.
+        path: A JSONL file; it and its folder are created if missing.
         episode: The episode.
 
     Raises:

@@ -1,18 +1,20 @@
-"""Play a recorded episode again, and score it anew without a model.
+"""Replay a recorded episode, and rescore it without a model.
 
-What a replay proves: with the recorded arguments, seed or generator and options, the recorded
+A replay proves that, with the recorded arguments, seed or generator and options, the recorded
 actions lead to exactly the recorded task, split, goal, observations, executed actions, states
 (score, potential, state key, turns left), rewards and their terms, flags, reasons of invalid
-actions, stop reason, details and hooks; the episode is over where the record ends; and the random
-generator is where it was after the reset, so that no other seed will do. Of the arguments and
-options it proves only that they lead to this episode; another turn budget might, too.
+actions, stop reason, details and hooks; that the episode is over where the record ends; and that
+the random generator has the recorded state after the reset, which rules out other seeds. It only
+proves that the arguments and options lead to this episode; others, such as another turn budget,
+might as well.
 
-What judges said of the turns is the record's word: nobody is asked again.
+Verdicts of judges are taken from the record; no judge is queried.
 
-Of an action's text it proves what the environment understood: words around an action that the
-grammar drops may be others. What it cannot prove is in `NOT_PROVEN`, and for an episode that was
-ended from outside (`agentgym.core.outcome.OUTSIDE`) why it was: then it proves that the episode
-still ran at that point. A record that lacks ``reason`` or ``rng_key`` says nothing of them.
+The text of an action is verified only as far as the environment parsed it: text outside of the
+action, which the grammar drops, may differ. `NOT_PROVEN` lists what a replay cannot verify. For an
+episode that was ended from outside (`agentgym.core.outcome.OUTSIDE`), the reason is not verified
+either, only that the episode was still running. Fields that a record lacks, such as ``reason`` or
+``rng_key``, are not compared.
 """
 
 from __future__ import annotations
@@ -62,17 +64,17 @@ NOT_PROVEN = (
     "turns.finish_reason",
     "turns.verdicts",
 )
-"""Fields of a record of which playing its actions again says nothing."""
+"""Fields of a record that a replay cannot verify."""
 _ENDS = {end.value for end in StopReason if end is not StopReason.NONE and not end.outside}
-"""How an environment ends an episode; all else was decided outside of it."""
+"""Stop reasons of the environment; all others come from outside."""
 
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """Whether an episode plays as it did when it was recorded."""
+    """Whether an episode replays as recorded."""
 
     equal: bool
-    """Whether everything that a replay can prove is exactly the same."""
+    """Whether everything that a replay can verify is identical."""
     turns: int
     """Turns played before the end or the first difference."""
     difference: str = ""
@@ -86,13 +88,13 @@ def make_env(
 
     Args:
         episode: The record.
-        changes: Arguments in the place of recorded ones. ``reward_hooks`` also takes the place of
-            a recorded `ShapedReward` wrapper; an empty list makes an environment without hooks.
+        changes: Arguments that replace recorded ones. ``reward_hooks`` also replaces a recorded
+            `ShapedReward` wrapper; an empty list makes an environment without hooks.
 
     Raises:
-        ConfigurationError: The record does not hold all of its arguments, its id is unknown, or no
-            environment can be made with its arguments.
-        DataError: Its reward hooks are damaged.
+        ConfigurationError: The record lacks arguments, its id is unknown, or no environment can be
+            made with its arguments.
+        DataError: The reward hooks in the record are damaged.
     """
     if missing := not_stored(episode, changes):
         raise ConfigurationError(
@@ -129,28 +131,28 @@ def make_env(
 
 
 def not_stored(episode: Episode, changes: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what of an environment neither its record nor ``changes`` hold."""
+    """Return the arguments and wrappers that neither the record nor ``changes`` contain."""
     given = {*changes, *((ShapedReward.__name__,) if "reward_hooks" in changes else ())}
     return tuple(name for name in episode.not_stored if name not in given)
 
 
 def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> ReplayReport:
-    """Play the recorded actions and compare everything exactly.
+    """Replay the recorded actions and compare everything exactly.
 
     Args:
         episode: The record.
-        env: An environment made like the recorded one; None makes it from the record. How it was
-            made is the caller's word then: the record's ``env_id`` and ``env_kwargs`` are not read.
+        env: An environment with the recorded arguments; None makes it from the record. With an
+            environment, the record's ``env_id`` and ``env_kwargs`` are ignored.
 
     Returns:
-        The report; a difference also names packages whose version has changed.
+        The report; a difference also names packages with a changed version.
 
     Raises:
-        ConfigurationError: The environment cannot be made from the record, or refuses its seed
-            or options.
+        ConfigurationError: The environment cannot be made from the record, or rejects its seed or
+            options.
         DataError: The random generator or the reward hooks in the record are damaged.
         EnvFailure: The environment fails.
-        TaskNotFound: The task no longer exists.
+        TaskNotFound: The task does not exist.
     """
     used = GuardedEnv(env if env is not None else make_env(episode))
     try:
@@ -170,7 +172,7 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
 
 
 def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
-    """Give an environment the random generator that the record holds, if it has no seed."""
+    """Set the random generator of an environment to the record's, if the record has no seed."""
     if episode.rng is not None:
         unwrapped: Any = env.unwrapped
         # Cast: NumPy wants a TypedDict, and a record may hold anything; the setter checks it.
@@ -185,13 +187,13 @@ def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
 
 
 def recall(episode: Episode, env: gymnasium.Env[str, str], ask: bool = False) -> None:
-    """Give the judges of an environment the verdicts of a record.
+    """Pass the verdicts of a record to the judges of an environment.
 
     Args:
         episode: The record.
         env: An environment, wrapped or not.
-        ask: Whether its judges may ask what the record does not hold. No record decides that: it
-            may be somebody else's, and names a server.
+        ask: Whether judges may send questions without a recorded verdict. The caller decides this,
+            because a record from another source names a server.
     """
     said = [turn.verdicts for turn in episode.turns]
     if isinstance(hooks := getattr(env.unwrapped, "hooks", None), HookRunner):
@@ -324,14 +326,14 @@ def _told(reason: str) -> str:
 
 
 class Paid(NamedTuple):
-    """What a turn earns under other hooks."""
+    """Reward of a turn under other hooks."""
 
     terms: dict[str, float]
     """Reward terms."""
     verdicts: dict[str, Verdict]
-    """What judges said, by the names of their hooks."""
+    """Verdicts of judges, by hook name."""
     costs: dict[str, Cost]
-    """What it used, by the names of the hooks that count it."""
+    """Costs of the turn, by hook name."""
 
 
 def rescore(
@@ -339,22 +341,22 @@ def rescore(
     hooks: Sequence[TurnReward],
     env: gymnasium.Env[str, str] | None = None,
 ) -> list[dict[str, float]]:
-    """Compute the reward terms of a recorded episode under other hooks; no model is asked.
+    """Compute the reward terms of a recorded episode under other hooks, without a model.
 
-    Without an environment the record is taken at its word; `replay` proves it.
+    Without an environment the record is trusted; `replay` verifies it.
 
     Args:
         episode: The record.
         hooks: The new hooks, in order.
-        env: An environment without hooks in which to play the actions again; None computes from
-            the recorded states alone, without any environment.
+        env: An environment without hooks in which to replay the actions; None computes the terms
+            from the recorded states only.
 
     Returns:
-        For each turn the family's own terms and those of the new hooks, named and weighted; they
-        sum to the turn's new reward.
+        For each turn the terms of the family and of the new hooks, named and weighted; they sum to
+        the turn's new reward.
 
     Raises:
-        ConfigurationError: Two hooks share a name with each other or with a family's term, or one
+        ConfigurationError: Two hooks, or a hook and a term of the family, share a name, or a hook
             needs details of each turn and there is no ``env`` to report them.
     """
     return [paid.terms for paid in rescored(episode, hooks, env)]
@@ -365,9 +367,9 @@ def rescored(
     hooks: Sequence[TurnReward],
     env: gymnasium.Env[str, str] | None = None,
 ) -> list[Paid]:
-    """Return what :func:`rescore` does, and for each turn what judges said and what it used.
+    """Return the terms of :func:`rescore`, with the verdicts and costs of each turn.
 
-    A judge that was asked the same before is not asked again.
+    Recorded verdicts of equal questions are reused.
     """
     if env is not None:
         shaped = ShapedReward(env, hooks)

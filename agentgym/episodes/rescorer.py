@@ -1,8 +1,8 @@
-"""Recorded episodes under another reward: new records, without a model.
+"""Rescore recorded episodes with another reward, without a model.
 
-What needs the engine is played again: other arguments of the environment, hooks that read details
-of a turn, and hooks that read the potential, which some families work out only where a hook asks
-for it. All else is computed from what the record holds, which gives the same.
+Episodes are replayed if the new reward needs the engine: for other arguments of the environment,
+for hooks that read details of a turn, and for hooks that read the potential, which some families
+only compute on demand. Otherwise the reward is computed from the record, with the same result.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _BROKEN_OFF = {end.value for end in StopReason if end.outside}
-"""Ends that were decided outside of the environment, and so are none of its answers."""
+"""Stop reasons from outside of the environment, which a replay cannot reproduce."""
 
 
 class CourseChanged(ConfigurationError):
-    """An episode takes another course than the recorded one, so its rewards are another's."""
+    """A replayed episode differs from the record, so its rewards do not apply."""
 
 
 class Rescorer:
-    """Give recorded episodes the rewards of other hooks, and of other arguments.
+    """Rescore recorded episodes with other hooks and arguments.
 
     Args:
-        hooks: All hooks of the new reward, in order; none leaves what the family itself pays.
-        settings: Arguments of the environment in the place of recorded ones, such as
-            ``{"reward": "sparse"}``. They may change what turns pay, never what happens in them.
-        play: Whether to play the episodes again; None: only where the new reward needs it. False
-            takes the recorded potentials at their word.
+        hooks: All hooks of the new reward, in order; without any, only the family's reward remains.
+        settings: Arguments of the environment that replace recorded ones, such as ``{"reward":
+            "sparse"}``. They may change rewards, but not the course of an episode.
+        play: Whether to replay the episodes; None: only if the new reward needs it. False trusts
+            the recorded potentials.
 
     Raises:
-        ConfigurationError: ``play`` is False, and the record cannot be enough.
+        ConfigurationError: ``play`` is False, but the new reward needs a replay.
     """
 
     def __init__(
@@ -160,15 +160,15 @@ def rescore_episode(
     hooks: Sequence[TurnReward] = (),
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Episode:
-    """Return a new record of one episode under another reward; see `Rescorer` for many.
+    """Return a new record of an episode with another reward; see `Rescorer` for many.
 
     Args:
         episode: The record.
-        hooks: All hooks of the new reward; none leaves what the family itself pays.
-        settings: Arguments of the environment in the place of recorded ones.
+        hooks: All hooks of the new reward; without any, only the family's reward remains.
+        settings: Arguments of the environment that replace recorded ones.
 
     Raises:
-        AgentGymError: As `Rescorer`.
+        AgentGymError: An error of `Rescorer`.
     """
     with Rescorer(hooks, settings) as rescorer:
         return rescorer(episode)
@@ -229,18 +229,18 @@ def _paid(old: Turn, new: Turn) -> Turn:
 
 @dataclass
 class RewardMeans:
-    """Means of rewards over episodes, added up one by one."""
+    """Means of rewards over episodes, accumulated one by one."""
 
     n: int = 0
     """Episodes."""
     unjudged: int = 0
-    """How many lack a verdict of a judge, and so are in no mean of rewards."""
+    """Number of episodes without a verdict of a judge, which the means of rewards exclude."""
     returned: float = 0.0
-    """Sum of their returns."""
+    """Sum of the returns."""
     score: float = 0.0
-    """Sum of their scores."""
+    """Sum of the scores."""
     solved: int = 0
-    """How many were solved."""
+    """Number of solved episodes."""
     terms: dict[str, float] = field(default_factory=dict)
     """Sum of each reward term."""
 
@@ -260,8 +260,8 @@ class RewardMeans:
     def to_dict(self) -> dict[str, Any]:
         """Return the means per episode, JSON-safe: ``return``, ``score``, ``success``, ``terms``.
 
-        Without an episode they are None, and there are no terms. Episodes that lack a verdict are
-        counted as ``unjudged``, if there are any, and are in no mean of rewards.
+        Without episodes they are None, and there are no terms. Episodes without a verdict are
+        counted as ``unjudged``, if there are any, and the means of rewards exclude them.
         """
         if not self.n:
             return {"n": 0, "return": None, "score": None, "success": None, "terms": {}}

@@ -1,8 +1,8 @@
 """Episodes as rows of a table, whose columns have the same types for every family.
 
-What differs between families (arguments, options, details) is a column of JSON text; reward terms
-are a list of names and values, and so are verdicts of judges. So tables of any families can be put
-together.
+Data that differs between families (arguments, options, details) is stored in columns of JSON text;
+reward terms and verdicts of judges are lists of names and values. Tables of all families can
+therefore be concatenated.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ VERDICT: Mapping[str, Any] = {
     "prompt_tokens": "int64",
     "completion_tokens": "int64",
 }
-"""Columns of what a judge said, besides the name of its hook."""
+"""Columns of a verdict, besides the name of its hook."""
 COST: Mapping[str, str] = {"amount": "double", "limit": "double"}
-"""Columns of what a turn used, besides the name of the hook that counts it."""
+"""Columns of a cost, besides the name of its hook."""
 TURN: Mapping[str, Any] = {
     "action": "string",
     "executed": "string",
@@ -57,7 +57,7 @@ TURN: Mapping[str, Any] = {
     "verdicts": [{"name": "string", **VERDICT}],
     "costs": [{"name": "string", **COST}],
 }
-"""Columns of a turn; those of a state say what the turn led to."""
+"""Columns of a turn; the columns of a state describe the state after the turn."""
 JSON_COLUMNS = (
     "env_kwargs", "options", "rng", "details", "reward_hooks", "packages", "extra",
 )  # fmt: skip
@@ -89,7 +89,7 @@ EPISODE: Mapping[str, Any] = {
 def to_row(episode: Episode) -> dict[str, Any]:
     """Return an episode as a row with the columns of `EPISODE`.
 
-    Lone surrogates, which no table can hold, become ``?``.
+    Lone surrogates, which tables cannot contain, become ``?``.
     """
     row: dict[str, Any] = {
         "format": FORMAT,
@@ -104,10 +104,10 @@ def to_row(episode: Episode) -> dict[str, Any]:
 
 
 def from_row(row: Mapping[str, Any]) -> Episode:
-    """Return the episode that `to_row` wrote as a row.
+    """Return the episode of a row written by `to_row`.
 
     Raises:
-        DataError: The row is none, or has been changed.
+        DataError: The row is not an episode, or has been changed.
     """
     try:
         parts = {name: json.loads(row[name]) for name in JSON_COLUMNS}
