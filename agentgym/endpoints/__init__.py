@@ -1,5 +1,5 @@
 """Language models behind any OpenAI-compatible endpoint (OpenAI, vLLM, llama.cpp, Ollama, ...).
 
-The one client of the suite: what it may be told (`config`), what it sends and tries again
-(`endpoint`), what it reads (`completions`) and what can be wrong with it (`faults`).
+The client of the suite: settings (`config`), requests and retries (`endpoint`), responses
+(`completions`) and errors (`faults`).
 """

@@ -1,4 +1,4 @@
-"""Reading what an endpoint answers, whole or piece by piece, whatever it may be."""
+"""Parse responses of endpoints, complete or streamed, with untrusted content."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST_REASON = 60
 
 @dataclass(frozen=True)
 class ChatCompletion:
-    """An answer of an endpoint, of which nothing but these types is certain."""
+    """A response of an endpoint, of which only the types are validated."""
 
     message: Mapping[str, Any]
     """The assistant's message: its ``content``, ``tool_calls`` and thinking."""
@@ -32,7 +32,7 @@ class ChatCompletion:
 
     @property
     def prompt_tokens(self) -> int:
-        """Tokens that the model read; 0 where the endpoint does not say it."""
+        """Tokens that the model read; 0 if the endpoint does not report them."""
         return tokens(self.usage.get("prompt_tokens"))
 
     @property
@@ -42,7 +42,7 @@ class ChatCompletion:
 
 
 def whole(body: bytes) -> ChatCompletion | EndpointFault:
-    """Read an answer that came in one body."""
+    """Parse a complete response."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -65,7 +65,7 @@ def whole(body: bytes) -> ChatCompletion | EndpointFault:
 
 
 def streamed(chunks: Iterable[Any]) -> ChatCompletion | EndpointFault:
-    """Put the pieces of a streamed answer together.
+    """Assemble a streamed response.
 
     Args:
         chunks: The pieces as parsed JSON; a `EndpointFault` where no more came.

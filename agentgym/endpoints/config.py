@@ -1,4 +1,4 @@
-"""What an endpoint may be told."""
+"""Settings of an endpoint."""
 
 from __future__ import annotations
 
@@ -13,48 +13,50 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.redaction import public_url
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
-"""Names under which endpoints know the longest answer."""
+"""Names of the limit on the length of a response."""
 OWN_FIELDS = (
     *("messages", "model", "seed", "stream", "stream_options", "temperature", "tools", "top_p"),
     *LIMIT_NAMES,
 )
-"""Fields of a request's body that have settings of their own."""
+"""Fields of a request's body that have their own settings."""
 
 
 @dataclass(frozen=True)
 class EndpointConfig:
-    """A model at an OpenAI-compatible endpoint, how it samples, and what a request may take."""
+    """A model at an OpenAI-compatible endpoint, its sampling, and limits of requests."""
 
     model: str
-    """The model's name at the endpoint."""
+    """Name of the model at the endpoint."""
     base_url: str | None = field(default=None, repr=False)  # it may hold a password
-    """URL of the endpoint up to ``/v1``; None is OpenAI's own or ``OPENAI_BASE_URL``."""
+    """URL of the endpoint up to ``/v1``; None: ``OPENAI_BASE_URL`` or OpenAI."""
     api_key_env: str = "OPENAI_API_KEY"
-    """Environment variable that holds the key. Keys are never taken from arguments or files."""
+    """Environment variable that holds the API key. Keys are never read from arguments or files."""
     max_tokens: int = 4096
-    """Longest answer, in tokens, thinking included: long enough for models that think, and a bound
-    on those that never end."""
+    """Maximum length of a response in tokens, including thinking: long enough for reasoning models,
+    and a bound for responses that never end."""
     temperature: float | None = None
-    """Sampling temperature; None leaves the endpoint's default."""
+    """Sampling temperature; None: the endpoint's default."""
     top_p: float | None = None
-    """Share of the probability that is sampled from, in (0, 1]; None: the endpoint's default."""
+    """Nucleus sampling: total probability of the tokens to sample from, in (0, 1]; None: the
+    endpoint's default."""
     seed: int | None = None
-    """Sampling seed, for endpoints that have one; also of the jitter of retries. A policy that is
-    told the seed of an episode (`ChatPolicy.seed`) sends another seed in each episode and turn."""
+    """Sampling seed, for endpoints that support it; also seeds the jitter of retries. A policy with
+    an episode's seed (`ChatPolicy.seed`) sends a different seed in each episode and turn."""
     timeout: float = 120.0
-    """Seconds to wait for an answer; with `stream`, for the next part of it."""
+    """Seconds to wait for a response; with `stream`, for its next part."""
     retries: int = 4
     """Retries, with exponential back-off, of failed connections, broken answers, 408, 409, 429 and
-    5xx. A wait that the endpoint asks for is kept, up to two minutes."""
+    5xx. A wait requested by the endpoint is respected, up to two minutes."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the request's body."""
     stream: bool = False
-    """Receive answers piece by piece, which some endpoints demand and some proxies need."""
+    """Stream responses, which some endpoints and proxies require."""
     max_tokens_parameter: str = "auto"
     """Name under which `max_tokens` is sent: ``"max_tokens"``, ``"max_completion_tokens"``, or
-    ``"auto"``, the first until the endpoint refuses it and then the second."""
+    ``"auto"``, the first until the endpoint rejects it and then the second."""
     requests_per_minute: float | None = None
-    """Most requests a minute, retries included, of a policy and its copies together; None: any."""
+    """Maximum number of requests per minute, including retries, of a policy and its copies; None:
+    no limit."""
 
     def __post_init__(self) -> None:
         """Validate.

@@ -1,4 +1,4 @@
-"""One endpoint: its client, what it refuses, and what is done when a request fails."""
+"""An endpoint: its client, the fields that it rejects, and the handling of failed requests."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def sendable(value: Any) -> Any:
 class Endpoint:
     """Sends requests to a model, from any number of threads.
 
-    The retries are counted here and not in the client, which knows neither the rate limit, nor
-    broken bodies and streams, nor a jitter that is the same in every run.
+    Retries are implemented here because the client does not support the rate limit, broken bodies
+    and streams, or reproducible jitter.
 
     Args:
         config: Model, endpoint and limits.
@@ -79,19 +79,19 @@ class Endpoint:
         self._refuses_stream_options = False
 
     def complete(self, request: Mapping[str, Any], jitter: Stream, waits: Waits) -> ChatCompletion:
-        """Send a request until it is answered.
+        """Send a request, with retries, and return the response.
 
         Args:
             request: Arguments of the client's ``chat.completions.create``; further fields of the
                 body under ``extra_body``.
             jitter: Draws the shares of waits that are left out.
-            waits: Waits for the answer, so that somebody else can end that.
+            waits: Waits for the response, so that another thread can interrupt it.
 
         Raises:
-            PolicyStopped: The model ended its episode: its context is full, it was refused, or its
-                answer cannot be read.
-            PolicyFailure: The endpoint refuses, or still fails after the retries; or the wait was
-                ended.
+            PolicyStopped: The model ended its episode: its context is full, a filter stopped it, or
+                its response cannot be parsed.
+            PolicyFailure: The endpoint rejects the request, or still fails after the retries; or
+                the wait was interrupted.
         """
         retries = 0
         while True:

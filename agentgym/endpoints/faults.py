@@ -1,4 +1,4 @@
-"""What can be wrong with one request to an endpoint, and what to do about it."""
+"""Failures of requests to an endpoint, and their remedies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.endpoints.config import LIMIT_NAMES, EndpointConfig
 
 LONGEST_WAIT = 120.0
-"""Most seconds that are waited because an endpoint asks for it."""
+"""Maximum wait requested by an endpoint, in seconds."""
 PASSING = (408, 409, 429)
 """Statuses below 500 after which a request may succeed when it is sent again."""
 OF_THE_CALLER = (401, 403, 408, 409, 429)
@@ -57,7 +57,7 @@ _NEEDED = {"model", "messages", "extra_body"}
 
 
 class Cause(Enum):
-    """Where a request failed, if that is known before its error is read."""
+    """Cause of a failed request, if known before its error is parsed."""
 
     STATUS = "the endpoint answered with an error"
     CONNECTION = "it was not reached, or broke off"
@@ -70,7 +70,7 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class EndpointFault:
-    """What was wrong with one request."""
+    """The failure of a request."""
 
     cause: Cause
     """Where it failed."""
@@ -87,7 +87,7 @@ class EndpointFault:
 
     @property
     def overflow(self) -> bool:
-        """Whether the conversation is longer than the model's context."""
+        """Whether the conversation exceeds the model's context."""
         return self._is_about_content(OF_THE_CALLER) and (
             self.status == 413 or "context" in self.code or bool(_OVERFLOW.search(self.text))
         )
@@ -104,7 +104,7 @@ class EndpointFault:
 
     @property
     def unreadable(self) -> bool:
-        """Whether the model's answer came, and neither the endpoint nor anybody can read it."""
+        """Whether the model responded, but its response cannot be parsed."""
         said = f"{self.code} {self.text}"
         return self.cause is Cause.UNREADABLE or (
             self._is_about_content(OF_THE_CALLER) and bool(_UNREADABLE.search(said))
@@ -115,7 +115,7 @@ class EndpointFault:
 
     @property
     def stop_reason(self) -> StopReason:
-        """Why the model ended its episode by this; ``NONE`` where the infrastructure failed."""
+        """Stop reason if the model caused the failure; ``NONE`` for the infrastructure."""
         if self.overflow:
             return StopReason.CONTEXT
         if self.filtered:
@@ -196,7 +196,7 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
 
 
 def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: EndpointConfig) -> str:
-    """Say what to do about a fault.
+    """Return the remedy for a fault.
 
     Args:
         fault: The fault.

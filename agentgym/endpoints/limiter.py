@@ -1,4 +1,4 @@
-"""A rate limit that policies of several threads share."""
+"""A rate limit shared by the policies of several threads."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 
 class RateLimiter:
-    """Let requests begin at even distances of ``60 / per_minute`` seconds.
+    """Space requests evenly, ``60 / per_minute`` seconds apart.
 
     Args:
-        per_minute: Most requests a minute; None lets all pass.
+        per_minute: Maximum number of requests per minute; None: no limit.
         clock: Returns the seconds since some moment.
         sleep: Waits for some seconds.
     """

@@ -1,4 +1,4 @@
-"""Waits that another thread can end: for an answer, and before a retry."""
+"""Waits that another thread can interrupt: for a response, and before a retry."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Waits:
             self._end(news)
 
     def interrupt(self) -> None:
-        """End all present waits; later ones are not affected."""
+        """Interrupt all current waits; later ones are not affected."""
         with self._lock:
             for news in self._waiting:
                 news.put(_raise)

@@ -1,8 +1,8 @@
 """Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash.
 
-Policies by name, agents that own their loop, panels with intervals, and checks of tasks
-(`validation`); ``suites/`` of several evaluations, ``protocols/`` of papers, ``reports/`` with
-tables, pictures, comparisons and leaderboards.
+Contains policies by name, sessions for agents with their own loop, evaluation on panels, and checks
+of tasks (`validation`); ``suites/`` of several evaluations, ``protocols/`` of papers, ``reports/``
+with tables, charts, comparisons and leaderboards.
 
 To add one of these, touch these files:
 

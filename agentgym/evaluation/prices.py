@@ -1,4 +1,4 @@
-"""What tokens cost, and how many an episode, or an evaluation, may take."""
+"""Prices of tokens, and limits on tokens and cost."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Prices:
     """Prices of a model's tokens, in US dollars per million."""
 
     prompt: float
-    """Tokens that it reads."""
+    """Price of tokens that the model reads."""
     completion: float
-    """Tokens that it writes, thinking included."""
+    """Price of tokens that the model writes, including thinking."""
     cached: float | None = None
-    """Tokens that it reads out of a cache; None: like any other."""
+    """Price of tokens that the model reads from a cache; None: the price of other tokens."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -42,7 +42,7 @@ class Prices:
                 )
 
     def cost(self, used: ModelOutput | EpisodeResult) -> float:
-        """Return what the tokens of an episode or an answer cost, in US dollars."""
+        """Return the cost of the tokens of an episode or a response, in US dollars."""
         cached = self.prompt if self.cached is None else self.cached
         fresh = max(0, used.prompt_tokens - used.cached_tokens)
         read = fresh * self.prompt + used.cached_tokens * cached
@@ -51,9 +51,9 @@ class Prices:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one episode, or all of an evaluation together, may take at most.
+    """Limits of an episode, or of all episodes of an evaluation together.
 
-    An episode that has taken it ends as it stands; an evaluation begins no further one.
+    At the limit, an episode ends with its current score; an evaluation begins no further episode.
     """
 
     tokens: int | None = None
@@ -93,11 +93,11 @@ class Limits:
 
 
 class Spending:
-    """What all episodes of an evaluation have taken, counted by the threads that play them.
+    """The tokens and cost of all episodes of an evaluation, counted across threads.
 
     Args:
-        limits: What they may take together.
-        prices: What tokens cost.
+        limits: Limits of all episodes together.
+        prices: Prices of tokens.
         before: Episodes that were played before.
     """
 
@@ -121,6 +121,6 @@ class Spending:
 
 
 def dollars(amount: float) -> str:
-    """Write an amount of US dollars: with cents, or with two digits that count where it is less."""
+    """Format an amount of US dollars: with cents, or two significant digits if it is smaller."""
     decimals = 2 if amount <= 0 else max(2, 1 - math.floor(math.log10(amount)))
     return f"{amount:,.{decimals}f}"

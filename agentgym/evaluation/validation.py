@@ -1,4 +1,4 @@
-"""Whether tasks can be solved, and neither by doing nothing nor unread."""
+"""Check that tasks can be solved, but not by an idle or a blind policy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Rows = Sequence[EpisodeResult]
 Players = Mapping[str, Callable[[], Policy]]
 
 IDLE_TURNS = 3
-"""Turns after which doing nothing has been tried, where no action ends an episode by itself."""
+"""Number of turns of the idle policy, if no action ends an episode."""
 HEADER = (
     "split", "tasks", "solved by the expert", "solved by doing nothing", "best blind policy",
     "turns",
@@ -47,7 +47,7 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is not as it should be."""
+    """A problem found in a task or split."""
 
     subject: str
     """Id of the task, or the split, as ``split test``."""
@@ -61,7 +61,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class BlindResult:
-    """What the blind policy that solves most of a split solves of it."""
+    """Result of the best blind policy on a split."""
 
     policy: str
     """Name of the policy."""
@@ -78,20 +78,20 @@ class BlindResult:
 
 @dataclass(frozen=True)
 class SplitValidation:
-    """What was found in a split."""
+    """Results of the checks of a split."""
 
     split: str
     """The split."""
     n: int
     """Tasks that were checked."""
     solved: int | None
-    """How many the expert solves; None if there is no expert."""
+    """Number of tasks that the expert solves; None if there is no expert."""
     idle: int
-    """How many are solved by doing nothing."""
+    """Number of tasks that are solved by doing nothing."""
     blind: BlindResult | None
-    """The best blind policy; None if none was asked for."""
+    """The best blind policy; None if blind policies were left out."""
     turns: tuple[int, int]
-    """Fewest and most turns of the expert."""
+    """Minimum and maximum number of turns of the expert."""
     failing: tuple[Finding, ...]
     """The tasks that fail."""
 
@@ -105,7 +105,7 @@ class Validation:
     blind_limit: float
     """Share of a split that a blind policy may solve."""
     splits: tuple[SplitValidation, ...]
-    """What was found in each split."""
+    """Results of each split."""
 
     @property
     def n(self) -> int:
@@ -119,21 +119,21 @@ class Validation:
 
     @property
     def unsound(self) -> tuple[Finding, ...]:
-        """The splits that a blind policy solves, or of which nothing shows that they can be."""
+        """The splits that a blind policy solves, or whose solvability is unverified."""
         return tuple(finding for each in self.splits for finding in self._of_split(each))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that is not as it should be."""
+        """All problems found."""
         return self.failing + self.unsound
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no findings."""
         return not self.findings
 
     def table(self) -> Table:
-        """Return what was found in each split as a rich table."""
+        """Return the results of each split as a rich table."""
         from rich.table import Table
 
         table = Table(*HEADER)
@@ -196,28 +196,27 @@ def validate(
     on_episode: Callable[[EpisodeResult], None] | None = None,
     on_plan: Callable[[int], None] = lambda episodes: None,
 ) -> Validation:
-    """Check tasks: the expert solves each, doing nothing solves none, and no blind policy many.
+    """Check tasks: the expert solves all, an idle policy none, and a blind policy few.
 
     Args:
-        env: A text environment, or its short name, id or ``MODULE:ID`` (then it is made and closed
-            here).
+        env: A text environment, or its short name, id or ``MODULE:ID``, from which it is made.
         split: Split to check, or several. Default: all.
         num_tasks: Tasks to check of each split, drawn by the seed. Default: all.
         seed: Seed of the choice.
         env_kwargs: Keyword arguments for an environment given by name.
-        blind_tasks: Most tasks of each split that each blind policy (`agentgym.policies.BLIND`)
-            plays; 0 leaves them out.
-        blind_limit: Share of a split that a blind policy may solve. One fails that solves more, if
-            the 95 % interval of its share lies above this.
+        blind_tasks: Maximum number of tasks of each split for each blind policy
+            (`agentgym.policies.BLIND`); 0 leaves them out.
+        blind_limit: Maximum share of a split that a blind policy may solve. The check fails if the
+            share and its 95 % interval are above this.
         concurrency: Episodes played at the same time, above 1 each in a thread.
         on_episode: Called after each episode, for progress display.
-        on_plan: Called before the first one with the number of all episodes.
+        on_plan: Called before the first episode with the total number of episodes.
 
     Returns:
-        What was found.
+        The results of the checks.
 
     Raises:
-        ConfigurationError: An argument is out of its domain.
+        ConfigurationError: An argument is invalid.
         TaskNotFound: There is no such split.
         EvaluationFailed: The environment fails in nearly every episode.
     """

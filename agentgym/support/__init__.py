@@ -1,1 +1,1 @@
-"""What the house needs and no reader first: files, locks, JSON, HTTP, statistics, the terminal."""
+"""Utilities without domain logic: files, locks, JSON, HTTP, statistics, the terminal."""

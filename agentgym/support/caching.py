@@ -1,9 +1,8 @@
 """Caches: generated files between processes, recent results within one.
 
-Whatever lies in the cache folder was written by some process at some time, perhaps on a machine
-that crashed or a disk that was full. So everything is written under a scratch name, forced to the
-disk and renamed into place; and everything is compared with its size and SHA-256 before it is
-believed. What does not fit is made again. A cache that cannot be written is no error.
+Files in the cache folder may be damaged, after a crash or on a full disk. Every file is therefore
+written under a temporary name, synced to disk and renamed, and verified by its size and SHA-256
+before use. Damaged files are regenerated. A cache that cannot be written is not an error.
 """
 
 from __future__ import annotations

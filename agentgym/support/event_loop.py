@@ -1,6 +1,6 @@
-"""An event loop in a thread of its own, for whoever is no coroutine and waits for some.
+"""An event loop in a separate thread, for synchronous code that waits for coroutines.
 
-Connections that coroutines keep open serve all who wait, and threads wait for them together.
+All callers share the open connections of the coroutines, and threads wait for them concurrently.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class EventLoop:
-    """An event loop in a thread of its own, which begins with the first coroutine."""
+    """An event loop in a separate thread, which starts with the first coroutine."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""How a command ends: an exit code and at most one sentence, whatever happened."""
+"""Run a command so that it always ends with an exit code and at most one sentence."""
 
 from __future__ import annotations
 

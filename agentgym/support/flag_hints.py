@@ -1,7 +1,7 @@
-"""What is said of a flag that a command does not have: the word that it has for the same thing.
+"""Hints for unknown flags: the command's own name for the same thing.
 
-People who know TRL, verl, Inspect, verifiers or CleanRL type the words of these. One table serves
-every command: of the flags that a word stands for, a command names those that it has.
+Users of TRL, verl, Inspect, verifiers or CleanRL type the flags of these projects. One table serves
+all commands: a command suggests those equivalents that it has.
 """
 
 from __future__ import annotations

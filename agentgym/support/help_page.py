@@ -1,7 +1,7 @@
-"""The help of a command as a page: its usual flags in groups, and all of them where asked for.
+"""The help page of a command: its common flags in groups, or all flags.
 
-The parser's own help has one box for each dataclass and every flag in it. A command with many flags
-shows those that most people use, and the rest with ``--help-all``.
+The parser's default help has a box with all flags for each dataclass. A command with many flags
+shows the common ones, and the others with ``--help-all``.
 """
 
 from __future__ import annotations

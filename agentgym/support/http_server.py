@@ -1,6 +1,6 @@
-"""What the servers of agentgym share: a socket, requests of bounded size, answers in JSON.
+"""Shared by the servers of agentgym: a socket, requests of bounded size, JSON responses.
 
-Errors are ``{"error": text}`` with a status that says whose they are.
+Errors are ``{"error": text}`` with the status of a client or server error.
 """
 
 from __future__ import annotations

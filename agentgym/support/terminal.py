@@ -1,8 +1,7 @@
-"""Text of others on a terminal: what is in it is shown, and nothing in it is obeyed.
+"""Print untrusted text on a terminal without executing its control codes.
 
-Names, reasons and errors come from models, endpoints, records and reports of somebody else. A
-terminal would carry out the escape codes in them, which colour or delete what stands there, set its
-title, or answer as if somebody had typed.
+Names, reasons and errors may come from models, endpoints, records and reports of others. A terminal
+would execute escape codes in them, which can colour or delete text, set the title, or inject input.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _HARMLESS = frozenset("\n\t\u200c\u200d")
 
 
 def printable(text: str, most: int | None = LONGEST) -> str:
-    """Return text that does nothing on a terminal but stand there.
+    """Return text that is safe to print on a terminal.
 
     Control characters are written as terminals do (``^[`` for escape), others that hide or turn the
     text around them by their number (``⟨U+202E⟩``). Line breaks and tabs stay.
@@ -42,7 +41,7 @@ def printable(text: str, most: int | None = LONGEST) -> str:
 
 
 def cell(text: str) -> Text:
-    """Return text of others for a rich table: printable, and no markup."""
+    """Return untrusted text for a rich table: printable, without markup."""
     from rich.text import Text
 
     return Text(printable(text))

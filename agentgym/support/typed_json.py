@@ -1,4 +1,4 @@
-"""JSON read as what annotations say: files that other people edited fail in one clear sentence."""
+"""Read JSON into annotated classes, with one clear sentence for invalid files."""
 
 from __future__ import annotations
 

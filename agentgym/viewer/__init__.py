@@ -1,4 +1,4 @@
-"""Episode records as one HTML page that loads nothing: read, embed, look.
+"""Episode records as a self-contained HTML page.
 
 `render_page` puts one or two runs into a page. The page is written in ``static/`` (HTML, CSS and
 scripts, package data); Python only reads records and embeds them, so that no text of theirs can

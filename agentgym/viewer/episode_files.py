@@ -1,4 +1,4 @@
-"""Where the episodes of a run are: one file, or the files of a folder."""
+"""Find the episodes of a run: a file, or the files of a folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMED = 20
 
 @dataclass
 class EpisodesFile:
-    """A file of episodes, and what was found wrong with it while it was read."""
+    """A file of episodes, with the problems found while reading it."""
 
     path: Path
     """The file."""
@@ -39,13 +39,13 @@ class EpisodesFile:
     skipped: int = 0
     """Lines that could not be read."""
     reason: str = ""
-    """Why the first of them could not."""
+    """Reason of the first of them."""
     cut: bool = False
-    """Whether the file may hold more than was asked for."""
+    """Whether the file may contain more episodes than were read."""
     broken: int = 0
     """Episodes read in which the infrastructure failed."""
     planned: int | None = field(init=False)
-    """Episodes that were to be played, where an evaluation says so."""
+    """Number of planned episodes, if an evaluation defines it."""
 
     def __post_init__(self) -> None:
         """Find out what was planned."""

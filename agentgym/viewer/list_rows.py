@@ -1,4 +1,4 @@
-"""What the page is told of an episode: a short row for the list, and the whole for its page."""
+"""The data of an episode on the page: a short row for the list, and the complete episode."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEFT_OUT = ("rng", "rng_key", "start", "turns", *SHARED)
 
 
 def row_of(episode: Episode) -> dict[str, Any]:
-    """Return what the list shows, sorts and filters by."""
+    """Return the row of an episode, by which the list is shown, sorted and filtered."""
     turns = episode.turns
     # What a model produced for no turn counts here as it does in reports.
     outputs: list[Mapping[str, Any]] = [*map(vars, turns), *episode.extra.get(UNUSED, ())]
@@ -46,7 +46,7 @@ def row_of(episode: Episode) -> dict[str, Any]:
 
 
 def body_of(episode: Episode) -> dict[str, Any]:
-    """Return the whole episode under the names of its record, without what is empty."""
+    """Return the complete episode under the names of its record, without empty values."""
     body = {name: value for name, value in vars(episode).items() if name not in LEFT_OUT}
     return {
         **{name: value for name, value in body.items() if value not in (None, {}, "")},
@@ -56,7 +56,7 @@ def body_of(episode: Episode) -> dict[str, Any]:
 
 
 def shared_of(episode: Episode) -> dict[str, Any]:
-    """Return what the episode has in common with others."""
+    """Return the fields that the episode shares with others."""
     values = {name: getattr(episode, name) for name in SHARED}
     return {name: value for name, value in values.items() if value}
 

@@ -32,21 +32,21 @@ SCRIPTS = (
 )  # fmt: skip
 """The scripts, in the order in which they build on each other."""
 MARK = b'<meta name="generator" content="agentgym view">'
-"""By this a page is known as ours."""
+"""Marker of pages of this package."""
 
 
 def is_page(path: Path) -> bool:
-    """Return whether a file is a page that `render_page` made."""
+    """Return whether a file is a page made by `render_page`."""
     with path.open("rb") as file:
         return MARK in file.read(2048)
 
 
 def render_page(runs: Sequence[Run], *, max_episodes: int | None = None) -> bytes:
-    """Read one or two runs and render them as a page that needs nothing else.
+    """Read one or two runs and render them as a self-contained page.
 
     Args:
-        runs: The runs; the sources in them learn what was read and skipped.
-        max_episodes: Most episodes of each source.
+        runs: The runs; their sources count the episodes read and lines skipped.
+        max_episodes: Maximum number of episodes of each source.
 
     Raises:
         ConfigurationError: There are more than two runs, or ``max_episodes`` is below 1.

@@ -1,4 +1,4 @@
-"""Which episodes of two runs stand beside each other."""
+"""Pair the episodes of two runs for display side by side."""
 
 from __future__ import annotations
 

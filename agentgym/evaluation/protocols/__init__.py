@@ -1,7 +1,8 @@
 """How papers evaluate, as data: one file for each, read by `load_protocol`.
 
-`protocol_file` has the format of the files, `schema` what they say, `items` the names that papers
-have for tasks, `setup` how an evaluation follows one, `prompts` their prompts alone.
+`protocol_file` documents the format of the files, `schema` contains their data classes, `items` the
+names of tasks in papers, `setup` applies a protocol to an evaluation, and `prompts` contains only
+their prompts.
 
 To add one of these, touch these files:
 

@@ -1,4 +1,4 @@
-"""The prompts that a person can choose by name: the house's own, and those of protocols."""
+"""The prompts that a user can choose by name: those of the suite, and those of protocols."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from agentgym.evaluation.protocols.protocol_file import protocol_file, read_prot
 from agentgym.making import resolve
 
 HOUSE = {"default": DEFAULT, "bare": BARE}
-"""The house's own prompts by name."""
+"""The prompts of the suite, by name."""
 
 
 @dataclass(frozen=True)
 class NamedPrompt:
-    """A layout under its name, with what it asks of the environment."""
+    """A layout with its name and the grammar that it requires."""
 
     name: str
     """What it is called."""

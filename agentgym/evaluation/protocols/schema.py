@@ -1,4 +1,4 @@
-"""What a protocol says: how a paper evaluates, for one or several environments."""
+"""Data classes of protocols: how a paper evaluates, for one or several environments."""
 
 from __future__ import annotations
 

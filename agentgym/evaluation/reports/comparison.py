@@ -1,4 +1,4 @@
-"""Comparing policies on the same tasks."""
+"""Compare policies on the same tasks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMAT = "agentgym.comparison/1"
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """Two reports on one panel: the first minus the second, paired over the tasks."""
+    """The paired difference of two reports on one panel: the first minus the second."""
 
     first: str
     """Name of the first policy."""
@@ -37,9 +37,9 @@ class Comparison:
     panel_sha256: str
     """Hash over the content of the tasks."""
     n: int
-    """Tasks of which both have an episode that counts."""
+    """Number of tasks that count in both reports."""
     left_out: int
-    """Tasks of which one of them has none."""
+    """Number of tasks that do not count in one of them."""
     score: Estimate
     """Mean difference of the scores."""
     success: Estimate
@@ -49,17 +49,16 @@ class Comparison:
     only_second: int | None
     """Tasks that only the second solves."""
     p_value: float | None
-    """Chance of a split of those tasks at least as uneven, if both were alike: McNemar's exact
-    test."""
+    """p value of McNemar's exact test on these tasks."""
     differing: Mapping[str, tuple[Any, Any]]
-    """Settings of the two that are not the same."""
+    """Settings in which the two reports differ."""
     broken: tuple[int, int] = (0, 0)
     """Episodes of the first and of the second that are broken and left out."""
     incomplete: tuple[bool, bool] = (False, False)
     """Whether the first and the second report are incomplete, see `Report.incomplete`."""
     all_counted: Comparison | None = None
-    """The same with broken episodes as unsolved ones, so that no task is left out for them; None
-    if none is left out."""
+    """The same comparison with broken episodes as unsolved, so that no task is left out; None if
+    none is left out."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON-safe data."""
@@ -128,9 +127,9 @@ def compare(first: Report, second: Report) -> Comparison:
         second: Another on the same panel.
 
     Returns:
-        Mean of first - second with 95 % intervals over the tasks of which both have an episode that
-        counts; of several samples of a task their mean enters. Where broken episodes are left out,
-        the same over all tasks, with these as unsolved, stands beside it.
+        Mean of first - second with 95 % intervals over the tasks that count in both; several
+        samples of a task are averaged. If broken episodes are left out, the result also contains
+        the comparison over all tasks with these as unsolved.
 
     Raises:
         ConfigurationError: The panels differ, or no task counts in both.

@@ -98,11 +98,11 @@ class Standing:
 class Leaderboard:
     """Reports in one table, the best score of each panel first.
 
-    A panel is an environment with the content of its tasks. Policies of one panel are compared task
-    by task with the one that was given first for it.
+    A panel is an environment with the content of its tasks. The policies on a panel are compared
+    task by task with the first one.
 
     Args:
-        reports: What `agentgym.evaluate` and `agentgym.read_report` return.
+        reports: Reports of `agentgym.evaluate` or `agentgym.read_report`.
 
     Raises:
         ConfigurationError: There is no report.
@@ -112,7 +112,7 @@ class Leaderboard:
         if not reports:
             raise ConfigurationError("expected at least one report, got none")
         self.reports = tuple(reports)
-        """The reports, in the order in which they came."""
+        """The reports, in the given order."""
         panels: dict[tuple[str, str], list[Report]] = {}
         for report in reports:
             panels.setdefault((report.env_id, report.panel_sha256), []).append(report)
@@ -146,7 +146,7 @@ class Leaderboard:
         """Return the table of a paper: policies in rows, environments in columns.
 
         Args:
-            value: What its cells show, ``success`` or ``score``.
+            value: Value of the cells, ``success`` or ``score``.
 
         Raises:
             ConfigurationError: The value is neither.
@@ -161,7 +161,7 @@ class Leaderboard:
         return make_matrix([*zip(columns, panels, strict=True)], value)
 
     def matrices(self) -> list[Matrix]:
-        """Return the matrix of success and, where it holds other numbers, that of the score."""
+        """Return the matrix of success and, if its numbers differ, the matrix of scores."""
         # VALUES stand as score, success; a table of a paper leads with success.
         success, score = (self.matrix(value) for value in reversed(VALUES))
         return [success] if success.shows_the_same(score) else [success, score]

@@ -1,8 +1,8 @@
 """Two trainings compared by the held-out episodes of their trained policies.
 
-With three seeds or more in common, the spread of their paired differences tells what another
-training would give: Student's t. With fewer, or where the seeds do not differ, intervals are over
-the tasks, and the verdict says that they tell nothing about other trainings.
+With three or more common seeds, intervals are over seeds (Student's t on the paired differences),
+and so apply to further trainings. With fewer, or if the seeds give equal values, intervals are over
+the tasks, and the verdict says that they do not apply to other trainings.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class TrainingComparison:
 
     @property
     def verdict(self) -> str:
-        """What can be said of the two, and what cannot, in sentences."""
+        """The conclusions of the comparison, and their limits, in sentences."""
         parts = [part for part in self.differences if not part.env]
         sentences = [self._sentence(part) for part in parts]
         figures = {name: figure for part in parts for name, figure in part.figures().items()}
@@ -232,7 +232,7 @@ def compare_trainings(
     Args:
         first: Folder of a run of ``agentgym train``, of its ``--seeds``, or a pattern of such
             folders, such as ``runs/a-seed*``; or several folders.
-        second: The same of another training, on the same held-out tasks.
+        second: Folders of another training, on the same held-out tasks.
 
     Returns:
         First minus second. Over seeds, if both have at least three in common: mean of the paired
@@ -240,7 +240,7 @@ def compare_trainings(
         differences of the tasks, in which a task's mean over the runs enters.
 
     Raises:
-        ConfigurationError: The two were not evaluated on the same tasks, or one is no training.
+        ConfigurationError: The two were not evaluated on the same tasks, or one is not a training.
         DataError: A run cannot be read.
     """
     if isinstance(first, str | Path) and isinstance(second, str | Path):

@@ -1,4 +1,4 @@
-"""Several evaluations one after the other, and one table of them."""
+"""Run several evaluations in sequence, and collect them in a table."""
 
 from __future__ import annotations
 
@@ -32,26 +32,26 @@ READ_WRITTEN = ("prompt", "completion")
 
 @dataclass(frozen=True, repr=False)
 class SuiteResult:
-    """What came of several evaluations."""
+    """Result of several evaluations."""
 
     reports: Mapping[str, Report]
-    """What was found, by the names of the evaluations' folders, in the order of the suite."""
+    """Reports by the names of the evaluations' folders, in the order of the suite."""
     failures: Mapping[str, AgentGymError]
-    """Why evaluations were not played to their end, by the same names."""
+    """Reasons of failed evaluations, by the same names."""
     out: Path | None = None
-    """The folder with their table and a folder for each, if they were kept."""
+    """The folder with the table and a folder of each evaluation, if saved."""
 
     @property
     def complete(self) -> bool:
-        """Whether all were played, and none is incomplete."""
+        """Whether all evaluations were played, and none is incomplete."""
         return not self.failures and not any(each.incomplete for each in self.reports.values())
 
     @property
     def leaderboard(self) -> Leaderboard:
-        """The table of what was found.
+        """The table of the reports.
 
         Raises:
-            EvaluationFailed: Nothing was.
+            EvaluationFailed: There is no report.
         """
         if not self.reports:
             first = next(iter(self.failures.values()), None)
@@ -78,26 +78,27 @@ def evaluate_all(
 ) -> SuiteResult:
     """Play every policy of a suite on every environment.
 
-    One evaluation that fails costs the others nothing. Where a policy more than a yardstick plays,
-    every report has a scale, unless a setting says otherwise; of each panel it is played once.
+    A failed evaluation does not affect the others. If the suite has a policy besides reference
+    policies, every report has a scale, unless a setting disables it; the scale is measured once per
+    panel.
 
     Args:
         suite: A YAML or TOML file, or a mapping of the same form, such as ``{"environments":
             ["webshop", "search"], "policies": ["random", "oracle"], "num_tasks": 20}``; see
             `agentgym.evaluation.suites.suite_file`.
         out: Folder in which each evaluation has one, beside ``leaderboard.json`` and
-            ``leaderboard.md``, written after each. The same call goes on there. Default: what the
-            suite says; without, nothing is kept.
-        progress: Is told how it goes.
-        **settings: Settings of all evaluations that win over those of the suite, by the names of
+            ``leaderboard.md``, written after each. The same call resumes there. Default: the folder
+            in the suite; without it, nothing is saved.
+        progress: Receives progress events.
+        **settings: Settings of all evaluations, which override those of the suite, by the names of
             `agentgym.evaluation.suites.settings.EvaluationSettings`, such as ``num_tasks=5``.
 
     Returns:
         The reports and the failures.
 
     Raises:
-        ConfigurationError: An entry or a setting is wrong, or the folder is that of something else.
-        DataError: The file cannot be read, or data of a protocol is not here.
+        ConfigurationError: An entry or a setting is invalid, or the folder holds other files.
+        DataError: The file cannot be read, or data of a protocol is missing.
         TaskNotFound: An environment has no such split.
     """
     given = settings if out is None else {**settings, "out": Path(out)}
