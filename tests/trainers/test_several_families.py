@@ -113,7 +113,7 @@ def test_the_pages_tell_of_each(mixed: Path) -> None:
         assert f"Results in {name}" in report and f"Learning curve in {name}" in report
         assert f"gate of the warm start in {name}" in report
     card = (mixed / "checkpoints" / "best" / "README.md").read_text()
-    assert "### short" in card and "### long" in card and card.count("- Environment:") == 2
+    assert "### short" in card and "### long" in card and card.count("- Environment `") == 2
     metadata = yaml.safe_load(card.split("---")[1])
     (model,) = metadata["model-index"]
     assert len(model["results"]) == 2
