@@ -1,8 +1,8 @@
-"""Whether an environment is the same world through each of its interfaces, and for equal seeds.
+"""Check that an environment behaves identically through all interfaces and for equal seeds.
 
-Episodes are played once: by the expert where there is one, by random admissible actions, and by
-hostile text. The same actions are then taken again through every interface; observations, rewards,
-ends and failures have to be equal, to the last bit.
+Episodes are recorded once: by the demonstrator if there is one, with random admissible actions, and
+with hostile text. The same actions are then replayed through every interface; observations,
+rewards, ends and failures must be equal, to the last bit.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from agentgym.making import env_name, resolve
 __all__ = ["INTERFACES", "Conformance", "InterfaceResult", "conform", "digest"]
 
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> 😀 \u202e " + "x" * 9000, "]]]}}{{((")
-"""Texts that no environment understands."""
+"""Texts that no environment can parse."""
 SHOWN = 120
-"""Most characters of an observation in a report."""
+"""Maximum number of characters of an observation in a report."""
 
 
 @dataclass(frozen=True)
 class InterfaceResult:
-    """What was found at an interface."""
+    """The result of an interface."""
 
     interface: str
     """Its name, one of `INTERFACES`."""
     equal: int
-    """Episodes that were the same."""
+    """Number of equal episodes."""
     n: int
-    """Episodes that were played; 0 if the interface cannot be tried here."""
+    """Number of episodes; 0 if the interface cannot be tried here."""
     difference: str = ""
     """The first difference, or why the interface cannot be tried."""
 
     @property
     def passed(self) -> bool:
-        """Whether no episode differed."""
+        """Whether all episodes were equal."""
         return self.equal == self.n
 
 
@@ -67,23 +67,23 @@ class Conformance:
     """Result of `conform`."""
 
     env: str
-    """Name of the environment, as `agentgym.making.env_name` writes it."""
+    """Name of the environment, in the form of `agentgym.making.env_name`."""
     expert: bool
-    """Whether an expert played."""
+    """Whether a demonstrator played."""
     failed: int
-    """Episodes in which the environment failed; they have to fail alike."""
+    """Number of episodes with a failed environment; all interfaces must report the failure."""
     sha256: str
     """Hash of observations, rewards and ends."""
     interfaces: tuple[InterfaceResult, ...]
-    """What was found at each interface."""
+    """The result of each interface."""
 
     @property
     def passed(self) -> bool:
-        """Whether nothing differed anywhere."""
+        """Whether all interfaces agreed."""
         return all(interface.passed for interface in self.interfaces)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the report as JSON values."""
         return {**asdict(self), "passed": self.passed}
 
 
@@ -98,21 +98,21 @@ def conform(
     interfaces: Sequence[str] = tuple(INTERFACES),
     on_interface: Callable[[InterfaceResult], None] = lambda result: None,
 ) -> Conformance:
-    """Play the same episodes through every interface and compare.
+    """Replay the same episodes through every interface and compare them.
 
     Args:
         env: A short name such as ``webshop``, an id, ``MODULE:ID`` or ``PREFIX:NAME``.
         split: Split of the tasks.
-        num_tasks: Number of tasks, cut to the split's size; a third each for expert, random and
-            hostile.
+        num_tasks: Number of tasks, at most the split's size; a third each for demonstrator, random
+            actions and hostile text.
         seed: Seed of the panel, the episodes and the random actions.
         horizon: Turn budget; None: the environment's own.
         env_kwargs: Arguments of the environment.
-        interfaces: Names of the interfaces, of `INTERFACES`.
+        interfaces: Names of interfaces in `INTERFACES`.
         on_interface: Called after each interface.
 
     Raises:
-        ConfigurationError: Nothing has this name, or an argument is wrong.
+        ConfigurationError: The environment does not exist, or an argument is wrong.
     """
     if unknown := [interface for interface in interfaces if interface not in INTERFACES]:
         raise ConfigurationError(
@@ -141,7 +141,7 @@ def conform(
 
 
 def digest(episodes: Sequence[Sequence[Turn]]) -> str:
-    """Return one hash over the turns of episodes; what failed counts without its words."""
+    """Return one hash of the turns of episodes; the texts of errors are not hashed."""
     plain = [[(*turn[:3], bool(turn[3])) for turn in turns] for turns in episodes]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 

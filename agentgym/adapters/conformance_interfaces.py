@@ -1,6 +1,6 @@
-"""The interfaces of an environment, each of which plays given actions again.
+"""The interfaces of an environment, each of which replays given actions.
 
-`agentgym.adapters.conformance` compares what comes of them.
+`agentgym.adapters.conformance` compares the results.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from agentgym.making import make_named
 from agentgym.vector.isolated import IsolatedEnv
 
 PATIENCE = 600.0
-"""Seconds that an interface may take for all episodes in a process of its own."""
+"""Time limit of an interface for all episodes in a separate process, in seconds."""
 _ADDRESS = re.compile(r" is at (http[^;\s]+);")
 """What a server says when it is there."""
 NO_TOOL = "no tool"
-"""What is called where an action is no call of a tool."""
+"""Tool to call in place of an action that is not a tool call."""
 
 Turn = tuple[str, str, bool, str]
-"""Observation, reward as the hexadecimal digits of a float, whether the episode is over, and why it
-failed, if it did."""
+"""Observation, reward as the hexadecimal digits of a float, whether the episode is over, and the
+reason of a failure, if any."""
 
 
 @dataclass(frozen=True)
 class Play:
-    """What is done in a task."""
+    """A task and its actions."""
 
     task_id: str
     seed: int
@@ -66,7 +66,7 @@ def make(env: str, kwargs: Mapping[str, Any]) -> TextEnv:
 
 
 def begin(env: gymnasium.Env[str, str], play: Play) -> tuple[Turn, Mapping[str, Any]]:
-    """Begin an episode; return what came, and the info dict."""
+    """Begin an episode; return the turn and the info dict."""
     options: dict[str, Any] = {"task_id": play.task_id}
     options |= {} if play.horizon is None else {"horizon": play.horizon}
     try:
@@ -77,7 +77,7 @@ def begin(env: gymnasium.Env[str, str], play: Play) -> tuple[Turn, Mapping[str, 
 
 
 def take(env: gymnasium.Env[str, str], action: str) -> tuple[Turn, Mapping[str, Any]]:
-    """Take a turn; return what came, and the info dict."""
+    """Take a turn; return the turn and the info dict."""
     try:
         observation, reward, terminated, truncated, info = env.step(action)
     except EnvFailure as failure:
@@ -255,9 +255,9 @@ def _over_mcp(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> lis
 def as_calls(
     env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]
 ) -> tuple[list[Play], list[list[Turn]]]:
-    """Return the same plays in calls of tools, as MCP has no other actions, and what comes of them.
+    """Return the same plays as tool calls, the only actions of MCP, and their results.
 
-    An action that is no call, hostile text for one, becomes a call of a tool that there is not.
+    An action that is not a call, such as hostile text, becomes a call of an unknown tool.
     """
     calls = {**kwargs, "grammar": "tool_call"}
     with closing(make(env, kwargs)) as said, closing(make(env, calls)) as made:
@@ -332,8 +332,8 @@ INTERFACES: Mapping[str, Replay] = {
     "openenv": _over_openenv,
     "mcp": _over_mcp,
 }
-"""The interfaces: another environment of the same name; the same tasks in another order; two at a
-time, turn by turn; a process of its own; one with another ``PYTHONHASHSEED``; and what
-``agentgym serve`` does over HTTP, as OpenEnv and as MCP."""
+"""The interfaces: another environment of the same name; the same tasks in another order; two
+environments with alternating turns; another process; a process with another ``PYTHONHASHSEED``; and
+``agentgym serve`` over HTTP, as OpenEnv and as MCP."""
 CALLS = ("mcp",)
-"""Interfaces through which only calls of tools go, see `as_calls`."""
+"""Interfaces that accept only tool calls, see `as_calls`."""

@@ -1,6 +1,6 @@
-"""An episode as the messages that a model reads, for the loops of other projects.
+"""An episode as a list of messages, for agent loops of other projects.
 
-They bring the loop and the model; what the model reads is laid out here, as everywhere in agentgym.
+They provide the loop and the model; this module builds the model's messages, as in all of agentgym.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.making import make
 
 OVER = "The episode is over."
-"""What is said behind the last observation."""
+"""Text after the last observation."""
 
 
 class Answered(NamedTuple):
-    """What became of a turn."""
+    """The result of a turn."""
 
     text: str
-    """What the user says next: the content of one message."""
+    """Content of the next user message."""
     reward: float
     """Reward of the turn."""
     done: bool
     """Whether the episode is over."""
     info: Mapping[str, Any]
-    """The environment's info dict, which is not for the model."""
+    """The environment's info dict, which the model must not see."""
 
 
 class Dialogue:
-    """An environment whose episodes are talks.
+    """An environment with episodes as conversations.
 
     Args:
         env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
-        prompt: ``default``, ``bare``, the name of a protocol, or the path of the file of one.
+        prompt: ``default``, ``bare``, the name of a protocol, or the path of a protocol file.
         kwargs: Arguments of the environment.
 
     Attributes:
-        prompt: Lays out the messages.
+        prompt: Builds the messages.
 
     Raises:
-        ConfigurationError: Nothing has this name, or an argument is wrong.
+        ConfigurationError: The environment does not exist, or an argument is wrong.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ class Dialogue:
         self._env = GuardedEnv(make(env, **{**grammar, **kwargs}))
         self._text_env: TextEnv = self._env.unwrapped  # type: ignore[assignment]  # checked below
         if not isinstance(self._text_env, TextEnv):
-            raise ConfigurationError(f"expected an environment of text, got {env}")
+            raise ConfigurationError(f"expected a text environment, got {env}")
         self.prompt: Prompt = named.at(self._text_env)
         self._talk = EpisodeConversation(self.prompt)
         self._seen = SeenTurn("")
 
     def require_one_agent(self) -> None:
-        """Refuse workers, for a loop that keeps one list of messages.
+        """Raise an error if the environment has workers, for loops with a single list of messages.
 
         Raises:
-            ConfigurationError: The environment has them.
+            ConfigurationError: The environment has workers.
         """
         refuse_workers(self._text_env)
 
     @property
     def observation(self) -> str:
-        """The environment's last observation, without what the prompt puts around it."""
+        """The environment's last observation, without the text of the prompt."""
         return self._seen.observation
 
     @property
@@ -84,15 +84,15 @@ class Dialogue:
 
     @property
     def horizon(self) -> int:
-        """Most turns of the episode."""
+        """Turn budget of the episode."""
         return self._text_env.horizon
 
     def draw(self, split: str, num_tasks: int | None, seed: int) -> tuple[str, ...]:
-        """Choose tasks.
+        """Select tasks.
 
         Args:
             split: Split of the tasks.
-            num_tasks: How many; None: all of the split.
+            num_tasks: Number of tasks; None: all of the split.
             seed: Seed of the draw.
         """
         tasks = self._text_env.tasks
@@ -106,15 +106,15 @@ class Dialogue:
     def reset(
         self, task_id: str, *, seed: int | None = None, horizon: int | None = None
     ) -> list[dict[str, Any]]:
-        """Begin a task; return the messages that the model reads first.
+        """Begin a task; return the model's first messages.
 
         Args:
             task_id: The task.
             seed: Seed of the episode.
-            horizon: Its turn budget; None is the environment's own.
+            horizon: Its turn budget; None is the environment's default.
 
         Raises:
-            TaskNotFound: There is no such task.
+            TaskNotFound: The task does not exist.
             EnvFailure: The environment failed.
         """
         options = {"task_id": task_id, "horizon": horizon}
@@ -124,11 +124,11 @@ class Dialogue:
         return self.messages()
 
     def messages(self) -> list[dict[str, Any]]:
-        """Return all that the model reads now."""
+        """Return the messages that the model reads next."""
         return self._talk.messages(self._seen)
 
     def step(self, said: str) -> Answered:
-        """Take a turn with the model's whole answer.
+        """Take a turn with the model's complete response.
 
         Raises:
             EnvFailure: The environment failed, which ends the episode without a valid score.

@@ -3,11 +3,12 @@ r"""Our namespace sandbox as an environment of Harbor: its tasks run without Doc
     harbor run -p TASKS -a oracle \
         --env agentgym.adapters.harbor:NamespaceEnvironment
 
-A task is played here if its Dockerfile copies files and names no programs that this machine lacks
-(:mod:`agentgym.sandbox.dockerfile`); any other is refused before it starts, with the lines that
-need an image. Commands find the Python and pytest of this process. There is one user, whom all
-files belong to. There is no network: a task that may use it (``network_mode = "public"``, which is
-the default of tasks) is refused, unless ``--ek offline=true`` says that it does without.
+A task is supported if its Dockerfile only copies files and needs no programs that this machine
+lacks (:mod:`agentgym.sandbox.dockerfile`); any other task is refused before it starts, with a list
+of the lines that need an image. Commands use the Python and pytest of this process. There is a
+single user, who owns all files. There is no network: a task that may use it
+(``network_mode = "public"``, the default of tasks) is refused, unless ``--ek offline=true`` says
+that it does not need it.
 """
 
 from __future__ import annotations
@@ -48,25 +49,25 @@ else:
 __all__ = ["NamespaceEnvironment"]
 
 MEMORY, DISK = 2048, 1024
-"""Megabytes of memory and of files where a task asks for none."""
+"""Default memory and disk space of a task, in megabytes."""
 KEPT_OUTPUT = 4 << 20
-"""Bytes of a command's output that are kept."""
+"""Maximum size of a command's output, in bytes."""
 LARGEST_DOWNLOAD = 256 << 20
-"""Bytes of a file that is brought out of a box."""
+"""Maximum size of a file copied out of a sandbox, in bytes."""
 TIMED_OUT = 124
-"""Exit status of a command that took too long, as of ``timeout``."""
+"""Exit status of a command that exceeded its time limit, as of ``timeout``."""
 
 
 class NamespaceEnvironment(BaseEnvironment):
-    """A box of Linux namespaces, as Harbor's trials use environments.
+    """A sandbox of Linux namespaces as an environment of Harbor's trials.
 
     Args:
-        offline: Whether tasks that may use the network are played without one.
-        **kwargs: What Harbor gives every environment.
+        offline: Whether tasks that may use the network run without one.
+        **kwargs: Harbor's arguments of every environment.
 
     Raises:
         ConfigurationError: The environment of the task needs an image.
-        ValueError: The task may use a network that a box does not have.
+        ValueError: The task may use a network, which the sandbox does not have.
     """
 
     def __init__(self, *args: Any, offline: bool = False, **kwargs: Any) -> None:
@@ -82,15 +83,15 @@ class NamespaceEnvironment(BaseEnvironment):
 
     @classmethod
     def resource_capabilities(cls) -> EnvironmentResourceCapabilities:
-        """Return what it can hold commands to: memory."""
+        """Return the enforced resource limits: memory."""
         return EnvironmentResourceCapabilities(memory_limit=True)
 
     @classmethod
     def preflight(cls) -> None:
-        """Refuse a machine that opens no boxes.
+        """Raise an error if this machine cannot open sandboxes.
 
         Raises:
-            SystemExit: It does not; the message says why.
+            SystemExit: It cannot; the message says why.
         """
         reason = NamespaceSandbox.probe()
         if reason:
@@ -98,7 +99,7 @@ class NamespaceEnvironment(BaseEnvironment):
 
     @property
     def capabilities(self) -> EnvironmentCapabilities:
-        """What it can do: it never has a network."""
+        """Its capabilities; it never has a network."""
         return EnvironmentCapabilities(disable_internet=True)
 
     def _validate_definition(self) -> None:
@@ -117,31 +118,31 @@ class NamespaceEnvironment(BaseEnvironment):
         self._made = NamespaceSandbox(box_config(self._recipe, limits))
 
     def validate_network_policy_support(self, network_policy: NetworkPolicy | None = None) -> None:
-        """Refuse a policy that would have a network.
+        """Refuse a network policy that allows a network.
 
         Raises:
-            ValueError: It would.
+            ValueError: The policy allows a network.
         """
         super().validate_network_policy_support(network_policy)
         policy = network_policy or self.network_policy
         if policy.network_mode != NetworkMode.NO_NETWORK and not self._offline:
             raise ValueError(
-                f"expected network_mode='no-network', which boxes of namespaces hold, got "
-                f"{policy.network_mode.value!r}; if the task does without a network, say so: "
+                f"expected network_mode='no-network', as sandboxes have no network, got "
+                f"{policy.network_mode.value!r}; if the task does not need a network, use "
                 "--ek offline=true"
             )
 
     async def set_network_policy(self, network_policy: NetworkPolicy) -> None:
-        """Take another policy, under which there is no network either.
+        """Change the network policy; it must not allow a network either.
 
         Raises:
-            ValueError: It would have one.
+            ValueError: The policy allows a network.
         """
         self.validate_network_policy_support(network_policy)
         self._network_policy = network_policy
 
     async def start(self, force_build: bool) -> None:
-        """Start a fresh box with the files of the environment."""
+        """Start a fresh sandbox with the files of the environment."""
         await self.stop(delete=True)
         box = self._made
         await asyncio.to_thread(box.start)
@@ -151,7 +152,7 @@ class NamespaceEnvironment(BaseEnvironment):
         await asyncio.to_thread(self._recipe.fill, box)
 
     async def stop(self, delete: bool) -> None:
-        """End the box; nothing is left of it."""
+        """Close the sandbox and remove all of its files."""
         box, self._box = self._box, None
         if box is not None:
             await asyncio.to_thread(box.close)
@@ -164,7 +165,7 @@ class NamespaceEnvironment(BaseEnvironment):
         timeout_sec: int | None = None,
         user: str | int | None = None,
     ) -> HarborResult:
-        """Run a command; whoever ``user`` is, it is the one user that there is."""
+        """Run a command as the only user; ``user`` is ignored."""
         async with self._turn:
             result = await self._run(command, cwd, self._merge_env(env) or {}, timeout_sec)
         if result.timed_out:
@@ -199,7 +200,7 @@ class NamespaceEnvironment(BaseEnvironment):
             raise OSError(f"expected {command!r:.200} to succeed, got {result.stdout!r:.400}")
 
     async def upload_file(self, source_path: Path | str, target_path: str) -> None:
-        """Write a file of this machine into the box."""
+        """Copy a file of this machine into the sandbox."""
         source = Path(source_path)
         mode = stat.S_IMODE(source.stat().st_mode)
         box = self._running()
@@ -207,7 +208,7 @@ class NamespaceEnvironment(BaseEnvironment):
             await asyncio.to_thread(box.write, str(target_path), source.read_bytes(), mode)
 
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
-        """Write the files of a folder of this machine into the box, links as links."""
+        """Copy the files of a folder of this machine into the sandbox; links stay links."""
         place = shlex.quote(str(target_dir))
         box, body = self._running(), pack_tree(Path(source_dir))
         async with self._turn:
@@ -218,10 +219,10 @@ class NamespaceEnvironment(BaseEnvironment):
         )
 
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
-        """Bring a regular file out of the box.
+        """Copy a regular file out of the sandbox.
 
         Raises:
-            FileNotFoundError: There is none.
+            FileNotFoundError: The file does not exist.
             OSError: It is larger than :data:`LARGEST_DOWNLOAD`.
         """
         box = self._running()
@@ -234,7 +235,7 @@ class NamespaceEnvironment(BaseEnvironment):
         target.write_bytes(content)
 
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
-        """Bring a folder out of the box; links that lead out of it, and special files, are left."""
+        """Copy a folder out of the sandbox, without special files and links that lead out of it."""
         target = Path(target_dir)
         target.mkdir(parents=True, exist_ok=True)
         place = shlex.quote(str(source_dir))

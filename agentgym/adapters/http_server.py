@@ -1,4 +1,4 @@
-"""Any environment over HTTP, by the calls of AgentGym (arXiv 2406.04151).
+"""Serve any environment over HTTP, with the calls of AgentGym (arXiv 2406.04151).
 
     POST /createEnv                                   -> {"env_idx"}
     POST /reset {"env_idx", "data_idx", ...}          -> {"observation", "reward", "done", "info"}
@@ -6,11 +6,11 @@
     GET /observation?env_idx=                         -> {"observation"}
     GET /available_actions?env_idx=                   -> {"available_actions"}
     POST /close {"env_idx"}                           -> {"closed"}
-    GET /                                             -> what is served
+    GET /                                             -> description of the environment
 
-``info`` holds what a policy may read, and at the end of an episode ``success``, ``score`` and
-``reward_terms`` for the trainer. What is wrong is answered as ``{"error": text}``: 4xx is the
-client's fault; 500 is the environment's, and its episode has no valid score.
+``info`` contains what a policy may read, and at the end of an episode ``success``, ``score`` and
+``reward_terms`` for the trainer. Errors are ``{"error": text}``: 4xx is the client's fault; 500 is
+the environment's, and its episode has no valid score.
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ if TYPE_CHECKING:
 
 EXTRA = "serve"
 OPTIONS = ("split", "task_id", "horizon", "training_step")
-"""Options of a reset that are passed on under their own names; ``data_idx`` is the index."""
+"""Options of a reset that keep their names; ``data_idx`` is the index."""
 
 Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class Calls:
-    """What answers each call; thread-safe.
+    """The implementation of each call; thread-safe.
 
     Args:
         envs: The environments.
-        about: What is served, for ``GET /``.
+        about: Description of the environment, for ``GET /``.
     """
 
     def __init__(self, envs: ServedEnvs, about: Mapping[str, Any]) -> None:
         self._envs, self._about = envs, about
 
     def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Say what is served."""
+        """Return the description of the environment."""
         return {**self._about, "open": len(self._envs)}
 
     def create(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,12 +104,12 @@ class Calls:
             }
 
     def observation(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Say the last observation again."""
+        """Return the last observation."""
         with self._envs.use(_number(given)) as env:
             return {"observation": env.observation}
 
     def available_actions(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """List the admissible actions; none without a running episode."""
+        """List the admissible actions; empty without a running episode."""
         with self._envs.use(_number(given)) as env:
             return {"available_actions": list((env.info or {}).get("admissible_actions", ()))}
 
@@ -132,8 +132,8 @@ def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Sta
 
     Args:
         envs: The environments; they are not closed.
-        about: What is served.
-        token: What every request has to bring as ``Authorization: Bearer``; empty for none.
+        about: Description of the environment.
+        token: Token of every request (``Authorization: Bearer``); empty for none.
 
     Raises:
         DependencyNotInstalled: The package ``starlette`` is missing.
@@ -184,13 +184,13 @@ def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> Non
 
     Args:
         make: Makes the environment of a client.
-        name: What is served.
-        options: Where and to whom.
+        name: Name of the environment.
+        options: Address, token and limits.
 
     Raises:
-        ConfigurationError: A field is out of its domain, or the address cannot be used.
+        ConfigurationError: A field is out of range, or the address cannot be used.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
-        KeyboardInterrupt: It was interrupted; all environments have been closed.
+        KeyboardInterrupt: The user interrupted it; all environments have been closed.
     """
     token = options.choose_token()
     envs = ServedEnvs(make, options)
@@ -206,7 +206,7 @@ def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> Non
 
 
 def describe(name: str, env: TextEnv) -> dict[str, Any]:
-    """Say of an environment, which is closed, what a client has to know before its first call."""
+    """Describe an environment to clients, and close it."""
     try:
         return {
             "environment": name,

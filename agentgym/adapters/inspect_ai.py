@@ -3,11 +3,11 @@
     inspect eval agentgym/webshop --model openai/NAME -T split=test -T num_tasks=50
     inspect eval agentgym/environment --model openai/NAME -T env=own:own/Guess-v0
 
-Inspect brings models, concurrency, retries, limits and logs; the environment answers, and its score
-and reward are the scores of the sample. The model reads what it reads in ``agentgym eval``, laid
-out by the same prompt, and the same arguments name the same tasks and seeds.
-An environment that fails is an error of its sample, never a zero. The store of a sample holds its
-turns: reward, end, and the SHA-256 of what the environment said.
+Inspect provides models, concurrency, retries, limits and logs; score and reward of the environment
+are the scores of the sample. The model's messages are those of ``agentgym eval``, built by the same
+prompt, and the same arguments select the same tasks and seeds. A failure of the environment is an
+error of its sample, never a zero. The store of a sample contains its turns: reward, end, and the
+SHA-256 of the environment's text.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _solver = require("inspect_ai.solver", "inspect")
 __all__ = ["TASKS", "environment"]
 
 SCORES = ("score", "success", "reward")
-"""What a sample is scored by: progress in [0, 1], whether it is solved, and the sum of rewards."""
+"""Scores of a sample: progress in [0, 1], success, and the sum of rewards."""
 SEED = "seed"
-"""Where in the metadata of a sample the seed of its episode stands."""
+"""Metadata key of a sample for the seed of its episode."""
 TURNS = "turns"
-"""Where in the store of a sample its turns lie."""
+"""Store key of a sample for its turns."""
 
 
 def _registered(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,17 +68,17 @@ def environment(
     """Return tasks of any environment as a task of Inspect.
 
     Args:
-        env: A short name such as ``webshop``, an id, ``MODULE:ID``, or a name of another project's.
+        env: A short name such as ``webshop``, an id, ``MODULE:ID``, or a name of another project.
         split: Split of the tasks.
-        num_tasks: How many, cut to the size of the split.
+        num_tasks: Number of tasks, at most the size of the split.
         seed: Seed of the panel.
-        horizon: Turn budget; None is the environment's own.
-        prompt: What a model reads, as ``--prompt`` of ``agentgym eval``.
+        horizon: Turn budget; None is the environment's default.
+        prompt: Prompt of the model, as ``--prompt`` of ``agentgym eval``.
         arguments: Arguments of the environment, as a JSON object.
 
     Raises:
-        ConfigurationError: Nothing has this name, or an argument is wrong.
-        TaskNotFound: There is no such split.
+        ConfigurationError: The environment does not exist, or an argument is wrong.
+        TaskNotFound: The split does not exist.
     """
     kwargs = _read(arguments)
     if horizon is not None:
@@ -134,7 +134,7 @@ def play(
     Args:
         env: Name of the environment.
         arguments: Its arguments.
-        horizon: Turn budget; None is the environment's own.
+        horizon: Turn budget; None is the environment's default.
         prompt: Name of the prompt.
     """
 
@@ -171,7 +171,7 @@ async def _episode(talk: Dialogue, state: Any, generate: Any, horizon: int | Non
 
 @_scorer.scorer(metrics={name: [_scorer.mean(), _scorer.stderr()] for name in SCORES})
 def outcome() -> Callable[[Any, Any], Awaitable[Any]]:
-    """Return what the environment says of the episode."""
+    """Return the environment's scores of the episode."""
 
     async def score(state: Any, target: Any) -> Any:
         told = state.store.get("outcome")

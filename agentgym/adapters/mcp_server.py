@@ -1,12 +1,12 @@
-"""Any environment as a server of the Model Context Protocol: its actions are tools.
+"""Serve any environment by the Model Context Protocol, with its actions as tools.
 
 A session has one environment. The tool ``start_episode`` begins an episode, a call of another tool
-is a turn. The content of an answer is what an agent is to read. Its structured content is for
-programs, trainers for example: ``observation``, ``reward``, ``done`` and ``info``, which holds what
-a policy may read, and at the end ``success``, ``score`` and ``reward_terms``. A call that the
-environment fails at is answered with ``isError`` and no reward: its episode has no valid score.
+is a turn. The content of an answer is for the agent. Its structured content is for programs such as
+trainers: ``observation``, ``reward``, ``done`` and ``info``, with what a policy may read, and at
+the end ``success``, ``score`` and ``reward_terms``. If the environment fails, the answer has
+``isError`` and no reward: the episode has no valid score.
 
-`McpSessions` answers messages, `agentgym.adapters.mcp_transports` brings them.
+`McpSessions` answers messages, `agentgym.adapters.mcp_transports` transports them.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ ANSWER = {
 
 
 class McpSessions:
-    """Answer the messages of sessions, each by the number of its environment; thread-safe.
+    """Answers the messages of sessions, identified by the numbers of environments; thread-safe.
 
     Args:
         envs: The environments, with ``grammar="tool_call"``.
-        name: What is served.
-        env: An environment like them, from which the tools are read; it is closed.
+        name: Name of the environment.
+        env: Another such environment, the source of the tools; it is closed.
 
     Raises:
         ConfigurationError: An action has the name of the tool that begins an episode.
@@ -82,10 +82,10 @@ class McpSessions:
         )
 
     def answer(self, key: int, message: Mapping[str, Any]) -> json_rpc.Message | None:
-        """Answer a message of a session; None if it is none that is answered.
+        """Answer a message of a session; None if the message needs no answer.
 
         Raises:
-            UnknownEnv: The session has no environment any more.
+            UnknownEnv: The environment of the session has been closed.
         """
         self.envs.touch(key)
         methods: json_rpc.Methods = {
@@ -97,10 +97,10 @@ class McpSessions:
         return json_rpc.respond(message, methods)
 
     def open(self, message: Mapping[str, Any]) -> tuple[int | None, json_rpc.Message]:
-        """Begin a session by the message that asks for it.
+        """Begin a session by an initialize message.
 
         Returns:
-            Its number, and the answer; None where there can be none.
+            The number of the session (None if it cannot begin), and the answer.
         """
         try:
             key = self.envs.open()

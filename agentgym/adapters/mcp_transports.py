@@ -1,8 +1,8 @@
-"""Ways on which messages of the Model Context Protocol come: standard streams, and HTTP.
+"""Transports of the Model Context Protocol: standard streams, and HTTP.
 
-A client starts the server that it talks to over standard streams; when it dies, the stream ends and
-so does the server. Over HTTP (the protocol's "streamable HTTP") a session that its client forgot is
-closed once nobody has asked for it for a while.
+With standard streams the client starts the server; when the client dies, the stream ends and so
+does the server. With HTTP (the protocol's "streamable HTTP") an unused session is closed after a
+timeout.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ SESSION, VERSION = "Mcp-Session-Id", "MCP-Protocol-Version"
 
 
 def serve_stdio(make: Callable[[], TextEnv], name: str) -> None:
-    """Answer the process that started this one, until it closes the stream.
+    """Answer the parent process until it closes the stream.
 
-    Whatever else is printed meanwhile goes to standard error: the stream holds messages alone.
+    All other output goes to standard error: the stream contains only messages.
 
     Args:
         make: Makes the environment.
-        name: What is served.
+        name: Name of the environment.
 
     Raises:
         AgentGymError: The environment cannot be made.
-        KeyboardInterrupt: It was interrupted (Ctrl-C or SIGTERM); the environment has been closed.
+        KeyboardInterrupt: Ctrl-C or SIGTERM; the environment has been closed.
     """
     with interrupted_by_sigterm(), _own_streams() as (reader, writer):
         answer_lines(make, name, reader, writer)
@@ -80,13 +80,13 @@ def _own_streams() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 def answer_lines(
     make: Callable[[], TextEnv], name: str, reader: IO[bytes], writer: IO[bytes]
 ) -> None:
-    """Answer messages, one a line, until there are no more.
+    """Answer messages, one per line, until the end of the stream.
 
     Args:
         make: Makes the environment.
-        name: What is served.
-        reader: Where the messages come from.
-        writer: Where the answers go.
+        name: Name of the environment.
+        reader: Source of the messages.
+        writer: Destination of the answers.
     """
     envs = ServedEnvs(make, ServerOptions(max_envs=1))
     sessions, key = McpSessions(envs, name, make()), envs.open()
@@ -122,8 +122,8 @@ def make_app(sessions: McpSessions, token: str = "") -> Starlette:
     """Make the server as an ASGI application.
 
     Args:
-        sessions: What answers; its environments are not closed.
-        token: What every request has to bring as ``Authorization: Bearer``; empty for none.
+        sessions: The sessions; their environments are not closed.
+        token: Token of every request (``Authorization: Bearer``); empty for none.
 
     Raises:
         DependencyNotInstalled: The package ``starlette`` is missing.
@@ -234,13 +234,13 @@ def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> Non
 
     Args:
         make: Makes the environment of a client.
-        name: What is served.
-        options: Where and to whom.
+        name: Name of the environment.
+        options: Address, token and limits.
 
     Raises:
-        ConfigurationError: A field is out of its domain, or the address cannot be used.
+        ConfigurationError: A field is out of range, or the address cannot be used.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
-        KeyboardInterrupt: It was interrupted; all environments have been closed.
+        KeyboardInterrupt: The user interrupted it; all environments have been closed.
     """
     token = options.choose_token()
     envs = ServedEnvs(make, options)

@@ -1,6 +1,6 @@
-"""A folder that OpenEnv validates, builds and pushes: a family of environments as a server.
+"""Write a folder that OpenEnv can validate, build and push: a family of environments as a server.
 
-It holds a copy of this package, so that what is built is what was written, wherever that is.
+It contains a copy of this package, so that the build does not depend on a released version.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from agentgym.support.caching import publish
 from agentgym.support.folder_lock import holds_other_files
 
 SERVER = "openenv"
-"""The extra that holds OpenEnv."""
+"""The extra with OpenEnv."""
 PANEL = 16
-"""Most tasks whose hash names the version of the tasks."""
+"""Maximum number of tasks hashed for the version of the task set."""
 SECONDS = 600.0
-"""Longest episode that is declared."""
+"""Declared maximum duration of an episode, in seconds."""
 
 APP = '''"""Serves {name} as OpenEnv does; written by agentgym {version}."""
 
@@ -97,14 +97,14 @@ def write_folder(
     """Write the folder of a family.
 
     Args:
-        folder: The folder, which is made.
+        folder: The folder, which is created.
         name: Short name or id of the family.
         pairs: Arguments of the environment, each as name=value.
-        grammar: How actions are written; None: as the environment says.
+        grammar: Grammar of actions; None: the environment's default.
 
     Raises:
-        ConfigurationError: The folder holds something, this package was not installed, or the
-            name is that of no family of this package.
+        ConfigurationError: The folder is not empty, this package is not installed, or the name is
+            not a family of this package.
         AgentGymError: The environment cannot be made.
     """
     if holds_other_files(folder):
@@ -113,7 +113,8 @@ def write_folder(
     if family is None:
         known = ", ".join(each.name for each in registration.FAMILIES)
         raise ConfigurationError(
-            f"expected a family of this package ({known}), whose code the folder holds; got {name}"
+            f"expected a family of this package ({known}), as the folder contains its code; got "
+            f"{name}"
         )
     env = make_asked(name, pairs, "--env-kwargs", grammar)
     try:
@@ -211,7 +212,7 @@ def _distribution() -> metadata.Distribution:
         return metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError as error:
         raise ConfigurationError(
-            "expected agentgym to be installed, because the folder says what it needs; run: "
+            "expected agentgym to be installed, because the folder lists its requirements; run: "
             "pip install -e . (in a checkout of agentgym)"
         ) from error
 

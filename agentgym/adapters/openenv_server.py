@@ -1,9 +1,9 @@
-"""Any environment as an OpenEnv server, for the trainers that play those.
+"""Serve any environment by OpenEnv, for trainers that support it.
 
-OpenEnv's own application answers; each of its sessions (a web socket) has one environment. An
-action is ``{"text": ...}`` and the observation is ``{"text": ...}`` with ``metadata``, which holds
-what a policy may read, and at the end ``success``, ``score`` and ``reward_terms``: bridges show
-models whole observations, so the admissible actions are in it only where a reset asks for them.
+This is OpenEnv's application; each session (a web socket) has one environment. An action is
+``{"text": ...}`` and the observation is ``{"text": ...}`` with ``metadata``: what a policy may
+read, and at the end ``success``, ``score`` and ``reward_terms``. Bridges show models whole
+observations, so it contains the admissible actions only if the reset requests them.
 
 ``reset`` takes ``seed``, ``split`` and ``index`` or ``task_id``, ``horizon`` and ``list_actions``.
 """
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 PREVIEW = 1000
-"""Most tasks that one request lists."""
+"""Maximum number of tasks in one response."""
 KINDS = {"train": "train", "valid": "validation", "test": "test"}
-"""OpenEnv's kinds of splits, by the names that ours have or answer to."""
+"""OpenEnv's kinds of splits, by the names and aliases of our splits."""
 
 
 def make_app(make: Callable[[], TextEnv], name: str, options: ServerOptions = USUAL) -> FastAPI:
@@ -35,11 +35,11 @@ def make_app(make: Callable[[], TextEnv], name: str, options: ServerOptions = US
 
     Args:
         make: Makes the environment of a session.
-        name: What is served; the tasks are at ``/NAME/splits``, ``/NAME/task`` and so on.
-        options: How many sessions there may be at a time, and for how long unasked.
+        name: Name of the environment; the tasks are at ``/NAME/splits``, ``/NAME/task`` and so on.
+        options: Maximum number of sessions and idle timeout.
 
     Raises:
-        ConfigurationError: A bound is out of its domain.
+        ConfigurationError: A limit is out of range.
         DependencyNotInstalled: The package ``openenv`` is missing.
     """
     options.check()
@@ -138,7 +138,7 @@ def _classes(make: Callable[[], TextEnv], name: str) -> tuple[type, type, type]:
 
         def _check_open(self) -> None:
             if self._env.closed:
-                raise EnvFailure("expected an open session: nobody asked for this one for too long")
+                raise EnvFailure("expected an open session: this one was unused for too long")
 
         def _told(self, text: str, reward: float, done: bool, info: Mapping[str, Any]) -> Any:
             told = self._env.told(info, ENDED if done else ())
@@ -148,31 +148,31 @@ def _classes(make: Callable[[], TextEnv], name: str) -> tuple[type, type, type]:
 
 
 class Tasks:
-    """What OpenEnv's task API says of the tasks of an environment.
+    """The tasks of an environment for OpenEnv's task API.
 
     Args:
         env: The environment.
 
-    A task that there is not is an ``IndexError``, which OpenEnv answers as the client's mistake.
+    An unknown task raises ``IndexError``, which OpenEnv reports as the client's mistake.
     """
 
     def __init__(self, env: TextEnv) -> None:
         self._tasks = env.tasks
 
     def splits(self) -> list[dict[str, str]]:
-        """Name the splits, and say which of OpenEnv's kinds each is."""
+        """List the splits with OpenEnv's kind of each."""
         kinds = {self._tasks.aliases.get(name, name): kind for name, kind in KINDS.items()}
         return [{"name": split, "type": kinds.get(split, "train")} for split in self._tasks.splits]
 
     def size(self, split: str) -> int:
-        """Return how many tasks a split has."""
+        """Return the number of tasks of a split."""
         try:
             return self._tasks.len(split)
         except TaskNotFound as error:
             raise IndexError(str(error)) from error
 
     def task(self, split: str, index: int) -> dict[str, Any]:
-        """Describe a task by what a policy may know of it, and a hash of all the rest."""
+        """Describe a task by what a policy may know, and a hash of the rest."""
         try:
             task = self._tasks.task(split, index)
         except TaskNotFound as error:
@@ -190,13 +190,13 @@ def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> Non
 
     Args:
         make: Makes the environment of a client.
-        name: What is served.
-        options: Where and to whom.
+        name: Name of the environment.
+        options: Address, token and limits.
 
     Raises:
-        ConfigurationError: A field is out of its domain, or the address cannot be used.
+        ConfigurationError: A field is out of range, or the address cannot be used.
         DependencyNotInstalled: The package ``openenv`` is missing.
-        KeyboardInterrupt: It was interrupted; all environments have been closed.
+        KeyboardInterrupt: The user interrupted it; all environments have been closed.
     """
     token = options.choose_token()
     app = GuardedApp(make_app(make, name, options), token, LARGEST)

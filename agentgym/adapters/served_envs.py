@@ -1,9 +1,7 @@
-"""What all servers of environments share: where they listen, and the environments of clients.
+"""Shared code of environment servers: their address, and the environments of clients.
 
-Each client has an environment of its own, within bounds, and none is kept for ever.
-
-A client that dies says nothing more: its environment is closed once nobody has asked for it for a
-while.
+Each client gets its own environment, up to a limit. An unused environment is closed after
+``idle_timeout`` seconds, since a client that dies does not close it.
 """
 
 from __future__ import annotations
@@ -27,45 +25,45 @@ from agentgym.policies.base import public_info
 from agentgym.support.http_server import choose_token
 
 MOST = 256
-"""Environments at a time, if the server is not told."""
+"""Default maximum number of environments."""
 IDLE = 600.0
-"""Seconds after which one is closed that nobody asks for, if the server is not told."""
+"""Default number of seconds after which an unused environment is closed."""
 
 LARGEST = 1 << 22
-"""Most bytes of a message."""
+"""Maximum size of a message, in bytes."""
 TURNS = 32
-"""Turns that a server takes at the same time; further ones wait."""
+"""Maximum number of concurrent turns of a server; further ones wait."""
 
 OPTIONS = ("split", "index", "task_id", "horizon")
-"""Options of a reset that clients may give."""
+"""Options of a reset that clients may set."""
 ENDED = ("success", "score", "reward_terms")
-"""What a trainer is told at the end of an episode besides what a policy may read."""
+"""Keys for trainers at the end of an episode, in addition to what a policy may read."""
 
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """Where a server of environments listens, whom it answers, and how many it holds."""
+    """Address, token and limits of an environment server."""
 
     host: str = "127.0.0.1"
     """Address to listen at."""
     port: int = 0
-    """Port to listen at; 0 takes one that is free."""
+    """Port to listen at; 0 selects a free one."""
     token: str = ""
-    """What clients have to bring as ``Authorization: Bearer``; a new one is made if left out."""
+    """Token of clients (``Authorization: Bearer``); a new one is made if left out."""
     open_to_all: bool = False
-    """Ask for no token, which this machine's own addresses alone allow."""
+    """Require no token; allowed only for addresses local to this machine."""
     max_envs: int = MOST
-    """How many environments there may be at a time, one for each client."""
+    """Maximum number of environments, one for each client."""
     idle_timeout: float = IDLE
-    """Seconds after which one is closed that nobody asks for."""
+    """Seconds after which an unused environment is closed."""
     started: Callable[[str, str], None] = lambda url, token: None
-    """Called with the server's address and its token when it answers."""
+    """Called with the server's address and token once it is ready."""
 
     def check(self) -> None:
         """Validate.
 
         Raises:
-            ConfigurationError: A field is out of its domain.
+            ConfigurationError: A field is out of range.
         """
         integer(self.port, "port", 0, 65535)
         integer(self.max_envs, "max_envs", 1)
@@ -75,33 +73,34 @@ class ServerOptions:
             )
 
     def choose_token(self) -> str:
-        """Return the token that clients have to bring; empty for none.
+        """Return the token that clients must send; empty for none.
 
         Raises:
-            ConfigurationError: None is wanted where other machines listen, or beside one.
+            ConfigurationError: ``open_to_all`` is set although other machines can reach the
+                address, or together with a token.
         """
         return choose_token(self.token, self.host, self.open_to_all)
 
 
 USUAL = ServerOptions()
-"""Options with the usual bounds."""
+"""Options with the default limits."""
 
 
 class UnknownEnv(AgentGymError):
-    """No environment has this number, or none any more."""
+    """The environment does not exist, or has been closed."""
 
 
 class TooManyEnvs(AgentGymError):
-    """There are as many environments as there may be."""
+    """The maximum number of environments is reached."""
 
 
 class ServedEnv:
-    """The environment of one client, and where its episode is.
+    """The environment of one client, with the state of its episode.
 
     Attributes:
         observation: The last observation; empty before the first reset.
         info: The last info; None before the first reset, and after the environment failed.
-        lists_actions: Whether the client of this episode asked for the admissible actions.
+        lists_actions: Whether the client requested the admissible actions for this episode.
     """
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
@@ -143,14 +142,14 @@ class ServedEnv:
         return result
 
     def begin(self, seed: int | None, given: Mapping[str, Any]) -> Reset:
-        """Start an episode from what a client asked for, None being as good as left out.
+        """Start an episode with a client's options; None means the default.
 
         Args:
             seed: The seed.
             given: `OPTIONS` of the reset, and ``list_actions``.
 
         Raises:
-            ConfigurationError: An option is wrong, or there is none of its name.
+            ConfigurationError: An option is wrong or unknown.
             TaskNotFound: The task does not exist.
             EnvFailure: The environment failed.
         """
@@ -166,7 +165,7 @@ class ServedEnv:
         return self.reset(seed, options)
 
     def told(self, info: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, Any]:
-        """Return what of an info dict a client is told whose model may see all of it.
+        """Return the part of an info dict that may be sent to a client and its model.
 
         Args:
             info: The info dict.
@@ -185,14 +184,14 @@ class ServedEnv:
 
 
 class ServedEnvs:
-    """The environments of a server, by numbers that are used once.
+    """The environments of a server, by numbers that are never reused.
 
     Args:
-        make: Makes one.
-        options: How many there may be at a time, and for how long unasked.
+        make: Makes an environment.
+        options: Maximum number of environments, and idle timeout.
 
     Raises:
-        ConfigurationError: A bound is out of its domain.
+        ConfigurationError: A limit is out of range.
     """
 
     def __init__(
@@ -212,15 +211,15 @@ class ServedEnvs:
         """Make an environment and return its number.
 
         Raises:
-            TooManyEnvs: There are as many as there may be, and none is idle.
-            AgentGymError: It cannot be made.
+            TooManyEnvs: The maximum number is reached, and none is idle.
+            AgentGymError: The environment cannot be made.
         """
         self.sweep()
         with self._changing:
             if len(self._open) >= self._most:
                 raise TooManyEnvs(
                     f"expected at most {self._most} environments at a time: close one, or wait "
-                    f"until nobody has asked for one for {self._idle:g} seconds"
+                    f"until one has been unused for {self._idle:g} seconds"
                 )
             # Take the place first: to make an environment may take long.
             key = next(self._numbers)
@@ -234,10 +233,10 @@ class ServedEnvs:
 
     @contextmanager
     def use(self, key: int) -> Iterator[ServedEnv]:
-        """Yield an environment that nobody else uses meanwhile.
+        """Yield an environment for exclusive use.
 
         Raises:
-            UnknownEnv: There is none of this number.
+            UnknownEnv: The number is unknown.
         """
         env = self._found(key)
         with env.lock:
@@ -249,10 +248,10 @@ class ServedEnvs:
                 env.used = time.monotonic()
 
     def touch(self, key: int) -> None:
-        """Keep an environment for another while, whether or not it is in use.
+        """Restart the idle timeout of an environment, whether or not it is in use.
 
         Raises:
-            UnknownEnv: There is none of this number.
+            UnknownEnv: The number is unknown.
         """
         self._found(key).used = time.monotonic()
 
@@ -266,14 +265,14 @@ class ServedEnvs:
         """Close an environment.
 
         Raises:
-            UnknownEnv: There is none of this number.
+            UnknownEnv: The number is unknown.
         """
         with self.use(key) as env:
             self._open.pop(key, None)
             env.close()
 
     def sweep(self) -> None:
-        """Close those that nobody has asked for; those that are busy stay."""
+        """Close idle environments; busy ones stay open."""
         late = time.monotonic() - self._idle
         for key, env in list(self._open.items()):
             if env is None or env.used > late or not env.lock.acquire(blocking=False):
@@ -286,7 +285,7 @@ class ServedEnvs:
 
     @contextmanager
     def sweeping(self) -> Iterator[None]:
-        """Sweep now and then, in a thread, and close all at the end."""
+        """Sweep regularly, in a thread, and close all environments at the end."""
         stop = threading.Event()
 
         def run() -> None:
@@ -303,7 +302,7 @@ class ServedEnvs:
             self.close_all()
 
     def close_all(self) -> None:
-        """Close all, one that is busy as soon as its turn is over."""
+        """Close all environments, busy ones after their turn."""
         for key in list(self._open):
             env = self._open.pop(key, None)
             if env is not None:

@@ -1,11 +1,11 @@
-"""Environments for SkyRL: an environment of skyrl-gym, and the rows of its data set.
+"""Environments for SkyRL: an environment for skyrl-gym, and the rows of its data set.
 
     skyrl_gym.register(id="agentgym", entry_point="agentgym.adapters.skyrl:SkyRLEnv")
     rows = skyrl_rows("webshop", num_tasks=64, difficulty="easy")     # write them as parquet
 
-A row names its task in the column ``agentgym``, which SkyRL hands to the environment. ``SkyRLEnv``
-is `SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, which is imported when it is asked
-for. A failing environment raises ``EnvFailure``: skyrl-gym has no way to leave an episode out.
+A row names its task in the column ``agentgym``, which SkyRL passes to the environment. ``SkyRLEnv``
+is `SkyRLEpisode` as a subclass of skyrl-gym's ``BaseTextEnv``, imported on first use. A failing
+environment raises ``EnvFailure``: skyrl-gym cannot leave out an episode.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from agentgym.errors import ConfigurationError, require
 __all__ = ["SkyRLEpisode", "skyrl_rows"]
 
 ENV_CLASS = "agentgym"
-"""Id under which ``SkyRLEnv`` is to be registered, and column that names the task."""
+"""Id for the registration of ``SkyRLEnv``, and name of the column with the task."""
 
 
 class SkyRLEpisode:
-    """One episode, by the methods of skyrl-gym's ``BaseTextEnv``.
+    """One episode, with the methods of skyrl-gym's ``BaseTextEnv``.
 
     Args:
-        env_config: Settings of the environment in SkyRL's configuration; not read.
+        env_config: Settings of the environment in SkyRL's configuration; ignored.
         extras: The columns of the row.
 
     Attributes:
         turns: Turns taken.
-        max_turns: Most turns of the episode.
+        max_turns: Turn budget of the episode.
 
     Raises:
         ConfigurationError: The row names no task.
@@ -60,13 +60,13 @@ class SkyRLEpisode:
     def init(
         self, prompt: Sequence[Mapping[str, Any]]
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """Begin the task of the row; its own messages take the place of the row's prompt."""
+        """Begin the task of the row; its messages replace the row's prompt."""
         messages = self._dialogue.reset(self._row["task_id"])
         self.turns, self.max_turns, self._last = 0, self._dialogue.horizon, {}
         return messages, {"task_id": self._row["task_id"]}
 
     def step(self, action: str) -> dict[str, Any]:
-        """Take a turn with the model's whole answer.
+        """Take a turn with the model's complete response.
 
         Returns:
             ``observations`` (one message of the user, none after the end), ``reward``, ``done`` and
@@ -86,7 +86,7 @@ class SkyRLEpisode:
         }
 
     def get_metrics(self) -> dict[str, Any]:
-        """Return what is known of the episode."""
+        """Return the metrics of the episode."""
         success, score = self._last.get("success", False), self._last.get("score", 0.0)
         return {"success": float(success), "score": float(score), "turns": self.turns}
 
@@ -141,14 +141,14 @@ def skyrl_rows(
     Args:
         env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
         split: Split of the tasks.
-        num_tasks: How many; None: all of the split.
+        num_tasks: Number of tasks; None: all of the split.
         seed: Seed of the draw.
-        prompt: ``default``, ``bare``, the name of a protocol, or the path of the file of one.
+        prompt: ``default``, ``bare``, the name of a protocol, or the path of a protocol file.
         **kwargs: Arguments of the environment.
 
     Raises:
-        ConfigurationError: Nothing has this name, an argument is wrong, or the prompt shows every
-            turn in a message of its own without the talk before it.
+        ConfigurationError: The environment does not exist, an argument is wrong, or the prompt
+            shows each turn in a separate message without the conversation before it.
     """
     with closing(Dialogue(env, prompt=prompt, kwargs=kwargs)) as dialogue:
         _check(dialogue)
@@ -170,6 +170,6 @@ def _check(dialogue: Dialogue) -> None:
     layout = dialogue.prompt.layout
     if layout.kind != "turns" or layout.window is not None:
         raise ConfigurationError(
-            f"expected a prompt whose talk grows by a message a turn, got {dialogue.prompt.name}: "
+            f"expected a prompt that adds a message each turn, got {dialogue.prompt.name}: "
             "choose default or bare"
         )

@@ -1,4 +1,4 @@
-"""Environments for TRL's own trainers: an ``environment_factory``, and a data set of tasks by name.
+"""Environments for TRL's trainers: an ``environment_factory``, and a data set of tasks.
 
 For one environment::
 
@@ -6,11 +6,11 @@ For one environment::
     GRPOTrainer(model, args=args, train_dataset=tasks.dataset(),
                 environment_factory=tasks.environment_factory)
 
-The trainer plays one environment for each rollout: its methods are the actions, ``reset`` begins
-the task of the row and returns what the model is to be told, and ``get_reward`` is the sum of the
-rewards of its turns. Several environments in one run are a dict of factories, and the rows of
-``dataset(environment=NAME)`` of each. TRL gives every token of an episode the same credit;
-``agentgym train`` gives each turn its own.
+The trainer uses one environment for each rollout: its methods are the actions, ``reset`` begins the
+task of the row and returns the model's first text, and ``get_reward`` returns the sum of the turns'
+rewards. For several environments in one run, pass a dict of factories and the rows of
+``dataset(environment=NAME)`` of each. TRL gives every token of an episode the same advantage;
+``agentgym train`` assigns credit per turn.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from agentgym.making import make, resolve
 __all__ = ["TrlTasks"]
 
 RESERVED = ("reset", "get_reward")
-"""Methods that TRL takes for something else than tools."""
+"""Methods that TRL does not treat as tools."""
 
 
 class TrlTasks:
-    """Tasks of an environment, as TRL trains on them.
+    """Tasks of an environment for TRL's trainers.
 
     Args:
         env: A short name such as ``webshop``, an id, or ``MODULE:ID``.
         split: Split of the tasks.
-        num_tasks: How many; None: all of the split.
+        num_tasks: Number of tasks; None: all of the split.
         seed: Seed of the draw.
         **kwargs: Arguments of the environment.
 
@@ -46,8 +46,8 @@ class TrlTasks:
         task_ids: The tasks, in the order of the data set.
 
     Raises:
-        ConfigurationError: Nothing has this name, an argument is wrong, or an action has the name
-            of a method that TRL reads.
+        ConfigurationError: The environment does not exist, an argument is wrong, or an action has
+            the name of a method that TRL uses.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class TrlTasks:
         taken = [spec.name for spec in specs if spec.name in RESERVED]
         if taken:
             raise ConfigurationError(
-                f"expected actions without the names that TRL reads ({', '.join(RESERVED)}), got "
+                f"expected actions without the names that TRL uses ({', '.join(RESERVED)}), got "
                 f"{', '.join(taken)} in {env}: name the action otherwise"
             )
         methods = {spec.name: _method(spec) for spec in specs}
@@ -79,14 +79,14 @@ class TrlTasks:
         self._class = type(resolve(env).short, (_TrlEnvironment,), methods)
 
     def environment_factory(self) -> object:
-        """Make the environment of one rollout after another."""
+        """Make the environment of successive rollouts."""
         return self._class(self._name, self._kwargs)
 
     def dataset(self, environment: str | None = None) -> Any:
         """Return a ``datasets.Dataset`` with a row for each task.
 
         Args:
-            environment: Key of this environment, where a run has a dict of several.
+            environment: Key of this environment, if a run has a dict of several.
 
         Raises:
             DependencyNotInstalled: The package ``datasets`` is missing.

@@ -1,4 +1,4 @@
-"""Environments for verifiers: a taskset whose environment plays the user.
+"""Environments for verifiers: a taskset with the environment as the user.
 
 The module ``agentgym_v1`` (``verifiers.d``, installed outside of the package) exports both, since
 verifiers imports a taskset by its name:
@@ -6,7 +6,7 @@ verifiers imports a taskset by its name:
     vf-eval agentgym-v1 --env.taskset.env webshop --env.taskset.num_tasks 20
         --env.player.harness.id null
 
-The model's answers are actions. The reward is the sum of those of the turns; ``score`` and
+The model's responses are actions. The reward is the sum of the turns' rewards; ``score`` and
 ``success`` are metrics. A failing environment fails the rollout, which then has no reward.
 """
 
@@ -25,18 +25,18 @@ __all__ = ["AgentGymEnv", "AgentGymTaskset"]
 
 
 class AgentGymConfig(vf.TasksetConfig):
-    """Which tasks."""
+    """Settings of the tasks."""
 
     env: str = "webshop"
     """A short name, an id, or ``MODULE:ID``."""
     kwargs: dict[str, Any] = {}  # noqa: RUF012  # a field of pydantic
     """Arguments of the environment."""
     prompt: str = "default"
-    """``default``, ``bare``, the name of a protocol, or the path of the file of one."""
+    """``default``, ``bare``, the name of a protocol, or the path of a protocol file."""
     split: str = "test"
     """Split of the tasks."""
     num_tasks: int = 100
-    """How many."""
+    """Number of tasks."""
     seed: int = 0
     """Seed of the draw."""
 
@@ -45,11 +45,11 @@ class AgentGymData(vf.TaskData):
     """A task by its id."""
 
     info: dict[str, Any]
-    """What makes the environment, and the id of the task."""
+    """Arguments of the environment, and the id of the task."""
 
 
 class AgentGymTask(vf.Task[AgentGymData, vf.State, vf.TaskConfig]):
-    """A task of an environment, which is scored by its environment."""
+    """A task of an environment, scored by the environment."""
 
 
 class AgentGymTaskset(vf.Taskset[AgentGymTask, AgentGymConfig]):
@@ -79,14 +79,14 @@ class AgentGymTaskset(vf.Taskset[AgentGymTask, AgentGymConfig]):
 
 
 class AgentGymEnvConfig(vf.EnvConfig):
-    """Who plays."""
+    """Settings of the player."""
 
     player: vf.AgentConfig = vf.AgentConfig()
-    """The agent whose answers are the actions."""
+    """The agent that takes the actions."""
 
 
 class AgentGymEnv(vf.Env[AgentGymEnvConfig]):
-    """Play a task: each answer is an action, each observation what the user says next."""
+    """Play a task: each response is an action, each observation a user message."""
 
     async def run(self, task: AgentGymTask, agents: Any) -> None:
         """Play one episode."""

@@ -1,11 +1,11 @@
-"""Environments for verl-agent: an environment manager that its trainer (GiGPO and others) steps.
+"""Environments for verl-agent: an environment manager for its trainer (GiGPO and others).
 
     envs = VerlAgentManager("alfworld", tasks=16, members=8, prompt="verl-agent")
     observations, infos = envs.reset()
 
-Groups are of ``members`` environments with the same task. ``anchor`` is the bare observation, by
-which GiGPO groups equal states. A failing environment raises ``EnvFailure``: verl-agent has no way
-to leave an episode out.
+A group is ``members`` environments with the same task. ``anchor`` is the bare observation, by which
+GiGPO groups equal states. A failing environment raises ``EnvFailure``: verl-agent cannot leave out
+an episode.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Observations = dict[str, Any]
 
 
 class VerlAgentManager:
-    """Many episodes, stepped together, by the methods of verl-agent's environment managers.
+    """A batch of episodes, with the methods of verl-agent's environment managers.
 
     Args:
         env: A short name such as ``alfworld``, an id, or ``MODULE:ID``.
-        tasks: Tasks of a batch.
-        members: Episodes of each task.
+        tasks: Number of tasks of a batch.
+        members: Number of episodes per task.
         split: Split of the tasks.
-        num_tasks: Tasks that are drawn in turn; None: all of the split.
+        num_tasks: Number of tasks to cycle through; None: all of the split.
         seed: Seed of their order.
-        prompt: ``default``, ``bare``, the name of a protocol, or the path of the file of one.
+        prompt: ``default``, ``bare``, the name of a protocol, or the path of a protocol file.
         **kwargs: Arguments of the environment.
 
     Raises:
-        ConfigurationError: Nothing has this name, or an argument is wrong.
+        ConfigurationError: The environment does not exist, or an argument is wrong.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class VerlAgentManager:
         self._infos: list[dict[str, Any]] = [{} for _ in range(count)]
 
     def reset(self, kwargs: Any = None) -> tuple[Observations, list[dict[str, Any]]]:
-        """Begin the next tasks; after the last one the first comes again.
+        """Begin the next tasks, cyclically.
 
         Args:
-            kwargs: What verl-agent's data set says of each episode: mappings with ``task_id``, in
-                place of the next tasks; None or without it: the next tasks.
+            kwargs: Mappings of verl-agent's data set, one per episode; with ``task_id`` they
+                select the tasks. None or without it: the next tasks.
 
         Returns:
             ``text``, ``image`` (None) and ``anchor``, and the infos.
@@ -87,17 +87,17 @@ class VerlAgentManager:
     def step(
         self, text_actions: Sequence[str]
     ) -> tuple[Observations, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Take a turn in each episode; one that is over stays as it is, for a reward of 0.
+        """Take a turn in each episode; finished episodes do not change and give reward 0.
 
         Args:
-            text_actions: The models' whole answers.
+            text_actions: The models' complete responses.
 
         Returns:
-            Observations as `reset` returns them, rewards, whether each is over, and infos with
-            ``is_action_valid``, ``won`` and ``score``.
+            Observations in the format of `reset`, rewards, whether each episode is over, and infos
+            with ``is_action_valid``, ``won`` and ``score``.
 
         Raises:
-            ConfigurationError: There are more or fewer actions than episodes.
+            ConfigurationError: The numbers of actions and episodes differ.
             EnvFailure: An environment failed.
         """
         if len(text_actions) != len(self._dialogues):
@@ -122,7 +122,7 @@ class VerlAgentManager:
         return self._observations(), rewards, self._done.copy(), infos
 
     def build_text_obs(self) -> list[str]:
-        """Return what each model reads now, in one text."""
+        """Return the next text for each model."""
         return [_one_text(dialogue.messages()) for dialogue in self._dialogues]
 
     def success_evaluator(
@@ -132,12 +132,12 @@ class VerlAgentManager:
         total_batch_list: Sequence[Sequence[Mapping[str, Any]]],
         **others: Any,
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return whether each episode was solved, by the info of its last turn that counted.
+        """Return whether each episode was solved, by the info of its last active turn.
 
         Args:
             total_infos: The infos of each episode, turn by turn.
-            total_batch_list: What the trainer kept of each turn, ``active_masks`` among it.
-            **others: What else the trainer passes; not read.
+            total_batch_list: The trainer's data of each turn, including ``active_masks``.
+            **others: Further arguments of the trainer; ignored.
         """
         won = []
         for infos, kept in zip(total_infos, total_batch_list, strict=True):

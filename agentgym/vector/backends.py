@@ -1,4 +1,4 @@
-"""Where the environments of a vector environment run: the back ends, and the choice among them."""
+"""The back ends of vector environments, and the default back end of an environment."""
 
 from __future__ import annotations
 
@@ -46,35 +46,36 @@ class Backend(Protocol):
     description: Description
     """Spaces and metadata of the members."""
     lost: set[int]
-    """Slots whose random stream is gone, because their environment had to be given up."""
+    """Slots without a random stream, as their environment was abandoned."""
     restarts: int
-    """How many workers have been replaced."""
+    """Number of replaced workers."""
     concurrent: bool
-    """Whether environments work while the caller does something else."""
+    """Whether environments run while the caller continues."""
 
     def send(self, request: SlotRequest[Any, Any]) -> None:
-        """Ask something of slots that have no unanswered request.
+        """Send a request to slots without a pending one.
 
-        Returns at once, except where environments run in the calling thread. Nothing that goes
-        wrong with an environment or its worker is raised: it is a result.
+        Returns immediately, unless environments run in the calling thread. Failures of an
+        environment or its worker are never raised: they are results.
         """
         ...
 
     def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
-        """Return the results that have come, of any requests, and keep the time limits.
+        """Return the available results of all requests, and enforce the time limits.
 
         Args:
             timeout: Seconds to wait for the first result; None waits until there is one.
-            every: Wait until nothing is unanswered.
+            every: Wait until no request is pending.
 
         Returns:
-            For each slot that has answered its number and its result, a :class:`Failure` or a
-            :class:`Mistake` included; nothing if time is up or nothing is unanswered.
+            For each slot that has answered, its number and its result, which may be a
+            :class:`Failure` or a :class:`Mistake`; empty after the timeout, or if no request is
+            pending.
         """
         ...
 
     def abandon(self) -> None:
-        """Give up all that is unanswered; the next request finds slots that can be used."""
+        """Abandon all pending requests; the slots can be used again."""
         ...
 
     def close(self) -> None:
@@ -83,7 +84,7 @@ class Backend(Protocol):
 
 
 def run(backend: Backend, request: SlotRequest[ArgT, ResultT]) -> list[ResultT]:
-    """Do what is asked, while nothing else is; return for each slot what became of it."""
+    """Run a request while no other is pending; return the result of each slot."""
     try:
         backend.send(request)
         results = dict(backend.receive(every=True))
@@ -100,7 +101,7 @@ def make_backend(
     """Make the back end of that name.
 
     Raises:
-        ConfigurationError: There is no such back end, or ``workers`` is not positive.
+        ConfigurationError: The back end does not exist, or ``workers`` is not positive.
     """
     choice(backend, "backend", BACKENDS)
     if workers is not None and workers < 1:
@@ -116,14 +117,14 @@ def make_backend(
 
 
 def usual_workers(backend: str) -> int:
-    """Return how many environments of a back end work at the same time unless more is said."""
+    """Return the default number of environments that a back end runs concurrently."""
     return {"sync": 1, "thread": THREADS}.get(backend) or cpus()
 
 
 def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
-    """Return the back end that suits a registered environment made with these arguments.
+    """Return the default back end of a registered environment with these arguments.
 
-    What is of no family runs in the calling thread, unless it is imported and says otherwise.
+    Other environments run in the calling thread, unless an imported one declares a back end.
     """
     entry = next((entry for entry in families() if entry.id == env_id), None)
     if entry is None:
@@ -135,13 +136,13 @@ def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
 
 
 def backend_session(backend: str) -> AbstractContextManager[None]:
-    """Keep up what vector environments made one after the other on a back end share.
+    """Keep the resources that successive vector environments of a back end share.
 
     Ray takes seconds to start or connect; the other back ends share nothing.
 
     Raises:
-        DependencyNotInstalled: The back end needs a package that is absent.
-        EnvFailure: It cannot be reached.
+        DependencyNotInstalled: The back end needs a missing package.
+        EnvFailure: The back end cannot be reached.
     """
     return connected() if backend == "ray" else nullcontext()
 
@@ -154,7 +155,7 @@ def cpus() -> int:
 
 
 class Sync:
-    """One environment after the other, in the calling thread: for engines that cost CPU only."""
+    """Environments in sequence, in the calling thread: for engines that only use the CPU."""
 
     concurrent = False
 
@@ -166,16 +167,16 @@ class Sync:
         self.restarts = 0
 
     def send(self, request: SlotRequest[Any, Any]) -> None:
-        """Do what is asked."""
+        """Run the request."""
         self._results += zip(request.slots, self._slots.run(request), strict=True)
 
     def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
-        """Return the results of what was asked since."""
+        """Return the results of the requests since."""
         results, self._results = self._results, []
         return results
 
     def abandon(self) -> None:
-        """Forget the results; every environment is at rest."""
+        """Drop the results; no environment is running."""
         self._results = []
 
     def close(self) -> None:
@@ -197,10 +198,10 @@ class _Job:
 
 
 class Threads:
-    """Environments on a pool of threads: for those that wait (containers, HTTP).
+    """Environments on a pool of threads: for environments that wait (containers, HTTP).
 
-    A thread cannot be killed. When an environment passes its time limit, its episode ends, the
-    thread is left to itself and replaced, and the next reset of the slot makes a new environment.
+    A thread cannot be killed. If an environment exceeds its time limit, its episode ends, the
+    thread is abandoned and replaced, and the next reset of the slot makes a new environment.
     """
 
     concurrent = True
@@ -221,14 +222,14 @@ class Threads:
             self._start()
 
     def send(self, request: SlotRequest[Any, Any]) -> None:
-        """Hand each slot to a thread."""
+        """Submit each slot to a thread."""
         for single in request.singles():
             job = self._waiting[single.slots[0]] = _Job(single, self._done)
             # Registered before: a thread may be done with it before this call returns.
             self._jobs.put(job)
 
     def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
-        """Return the results of threads that are done and of environments that are overdue."""
+        """Return the results of finished threads and of overdue environments."""
         until = float("inf") if timeout is None else time.monotonic() + timeout
         results: list[Received] = []
         while self._waiting and (every or not results):
@@ -248,7 +249,7 @@ class Threads:
         return results
 
     def abandon(self) -> None:
-        """Give up every job."""
+        """Abandon all jobs."""
         for job in self._waiting.values():
             self._abandon(job)
         self._waiting.clear()

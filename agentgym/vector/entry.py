@@ -1,8 +1,8 @@
 """Vector entry points of the registered families: ``agentgym.vector.entry:<short name>``.
 
-Environments of other projects have the prefix of their names in its place.
+For environments of other projects, the prefix of their names replaces the short name.
 
-Gymnasium calls a vector entry point without telling it the id, and stores it as a string.
+Gymnasium calls a vector entry point without the id, and stores it as a string.
 """
 
 from __future__ import annotations

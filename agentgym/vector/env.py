@@ -1,4 +1,4 @@
-"""The vector environment: episodes in chosen slots, and Gymnasium's interface to all of them."""
+"""The vector environment: episodes in selected slots, and Gymnasium's vector interface."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from agentgym.vector.requests import (
 )
 
 OPTIONS = ("backend", "workers", "step_timeout", "reset_timeout", "autoreset_mode")
-"""Keyword arguments of :class:`TextVectorEnv`, told apart from those of its environments."""
+"""Keyword arguments of :class:`TextVectorEnv`; all others are for the environments."""
 
 Arrays = tuple[
     tuple[str, ...],
@@ -43,48 +43,46 @@ Arrays = tuple[
 ]
 """Texts, rewards, terminated, truncated, each [num_envs], and infos as arrays [num_envs]."""
 Idle = tuple[str, float, bool, bool, None]
-"""What stands for the turn of a slot that took none."""
+"""Placeholder for the turn of a slot that took none."""
 
 
 class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]]):
     """Text environments in numbered slots, on one of four back ends.
 
-    The same environments are reached in two ways. The slot methods work on chosen slots and return
-    a list with one info dict for each (:meth:`reset_slots`, :meth:`step_slots`,
-    :meth:`reset_groups`); Gymnasium's methods (:meth:`reset`, :meth:`step`) work on all of them and
-    return arrays. The same seeds and actions give the same results on every back end with any
-    number of workers.
+    There are two interfaces. The slot methods work on selected slots and return a list with one
+    info dict for each (:meth:`reset_slots`, :meth:`step_slots`, :meth:`reset_groups`); Gymnasium's
+    methods (:meth:`reset`, :meth:`step`) work on all slots and return arrays. The same seeds and
+    actions give the same results on every back end with any number of workers.
 
-    A failure costs one episode and never stops the run: when an environment raises anything,
-    returns what is no transition, hangs beyond its time limit, or takes its worker process down,
-    its episode ends with ``terminated=True``, reward 0, ``info["stop_reason"] == "error"`` and
-    ``info["error"]``; the transitions of the others reach the caller as ever. When the reset itself
-    fails, its info says so in the same way, and the next step of the slot ends the episode. The
-    next reset of the slot makes a new environment. Only the caller's own mistakes are raised (a
-    wrong reset option, a task that does not exist, an action that is not text), and what ends the
-    program: Ctrl-C, and what a signal handler raises.
+    A failure ends one episode and never the run: if an environment raises an exception, returns an
+    invalid transition, exceeds its time limit, or crashes its worker process, its episode ends with
+    ``terminated=True``, reward 0, ``info["stop_reason"] == "error"`` and ``info["error"]``; other
+    slots are not affected. If the reset itself fails, its info contains the same keys, and the next
+    step of the slot ends the episode. The next reset of the slot makes a new environment. Only
+    mistakes of the caller are raised (a wrong reset option, a task that does not exist, an action
+    that is not text), and what ends the program: Ctrl-C, and exceptions of signal handlers.
 
     Args:
         env_fns: One factory for each slot.
-        backend: ``"sync"``, one environment after the other in the calling thread (so does
-            None), ``"thread"`` for environments that wait,
-            ``"process"`` for those that are heavy on the CPU or may crash, or ``"ray"`` for more
-            of those than one machine can run (extra ``ray``): on the cluster that this process is
-            connected to or ``RAY_ADDRESS`` names, else on a local Ray of its own.
+        backend: ``"sync"`` (or None) for sequential environments in the calling thread,
+            ``"thread"`` for environments that wait, ``"process"`` for environments that use much
+            CPU time or may crash, or ``"ray"`` for more of these than one machine can run (extra
+            ``ray``): on the cluster that this process is connected to or that ``RAY_ADDRESS``
+            names, else on a new local Ray.
         workers: Number of threads, processes or actors; default: 32 threads, one process per CPU
-            or one actor per CPU of the cluster, and never more than there are slots.
-        step_timeout: Seconds that one step of one environment may take. With ``sync`` it has no
-            effect; a thread is abandoned; a process or actor is killed and replaced, and the other
-            environments in it are brought back to where they were: by a snapshot and
-            their last actions, or, where the family or a wrapper allows no snapshots, by their
-            reset and all actions since.
-        reset_timeout: Seconds for a reset or a call; default: ten times ``step_timeout``.
-        autoreset_mode: What :meth:`step` does with episodes that ended. ``DISABLED`` leaves them to
-            ``reset(options={"reset_mask": ...})``. The slot methods never reset by themselves.
+            or one actor per CPU of the cluster, and at most one per slot.
+        step_timeout: Time limit of one step of one environment, in seconds. It has no effect with
+            ``sync``; a thread is abandoned; a process or actor is killed and replaced, and its
+            other environments are restored: from a snapshot and the actions since, or, if the
+            family or a wrapper has no snapshots, from their reset and all actions since.
+        reset_timeout: Time limit of a reset or a call, in seconds; default: ten times
+            ``step_timeout``.
+        autoreset_mode: How :meth:`step` treats ended episodes. ``DISABLED`` leaves them to
+            ``reset(options={"reset_mask": ...})``. The slot methods never reset automatically.
 
     Raises:
         ConfigurationError: An argument is out of range, or the environments have different spaces
-            that are not of text; of texts of different lengths the space is the widest.
+            other than text; for text spaces of different lengths the widest is used.
     """
 
     def __init__(
@@ -122,18 +120,18 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         env_kwargs: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> TextVectorEnv:
-        """Make a vector environment of equal members; ``gymnasium.make_vec`` arrives here.
+        """Make a vector environment of equal members; ``gymnasium.make_vec`` calls this.
 
         Args:
             env: An id (``"agentgym/WebShop-v0"``), a short name (``"webshop"``) or a factory.
             num_envs: Number of slots.
             env_kwargs: Keyword arguments of the environment.
             **kwargs: Keyword arguments of this class (``backend``, ``workers``, ``step_timeout``,
-                ``reset_timeout``, ``autoreset_mode``); all others are the environment's, too.
-                Without ``backend`` a registered family has the one that suits these arguments.
+                ``reset_timeout``, ``autoreset_mode``); all others are passed to the environment.
+                The default of ``backend`` depends on the family and these arguments.
 
         Raises:
-            ConfigurationError: ``num_envs`` is not positive, or a factory is given arguments.
+            ConfigurationError: ``num_envs`` is not positive, or a factory has arguments.
         """
         options = {name: kwargs.pop(name) for name in OPTIONS if name in kwargs}
         kwargs = {**(env_kwargs or {}), **kwargs}
@@ -157,17 +155,17 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
     @property
     def restarts(self) -> int:
-        """How many workers (threads, processes) have been replaced so far."""
+        """Number of workers (threads, processes) replaced so far."""
         return self._backend.restarts
 
     @property
     def concurrent(self) -> bool:
-        """Whether environments work between :meth:`send_slots` and :meth:`receive`."""
+        """Whether environments run between :meth:`send_slots` and :meth:`receive`."""
         return self._backend.concurrent
 
     @property
     def active(self) -> tuple[bool, ...]:
-        """For each slot whether its episode is running."""
+        """For each slot, whether its episode is running."""
         return tuple([episode.active for episode in self._episodes])
 
     def reset_slots(
@@ -180,27 +178,27 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
         Args:
             slots: Slot numbers, each at most once.
-            seeds: For each slot a seed, or None to go on with its random stream.
+            seeds: For each slot a seed, or None to continue its random stream.
             options: For each slot its reset options, or None.
 
         Returns:
             For each slot the observation and the info dict.
 
         Raises:
-            ConfigurationError: An argument does not fit, or a reset option is not known.
-            TaskNotFound: A task that was asked for does not exist.
+            ConfigurationError: An argument is invalid, or a reset option is unknown.
+            TaskNotFound: A requested task does not exist.
         """
         return self._exchange.reset(self._exchange.resets(slots, seeds, options))
 
     def step_slots(self, slots: Sequence[int], actions: Sequence[str]) -> list[Step]:
-        """Take one turn in some slots whose episodes run.
+        """Take one turn in some slots with running episodes.
 
         Args:
             slots: Slot numbers, each at most once.
             actions: For each slot the policy's text.
 
         Returns:
-            For each slot observation, reward, terminated, truncated and the info dict.
+            For each slot, observation, reward, terminated, truncated and the info dict.
 
         Raises:
             ConfigurationError: An episode is not running, an action is not text, or the lengths
@@ -214,21 +212,21 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         seeds: Sequence[int | None] | None = None,
         options: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> None:
-        """Start an episode in some slots without waiting for it; :meth:`receive` says how it began.
+        """Start an episode in some slots without waiting; :meth:`receive` returns the results.
 
-        The arguments are those of :meth:`reset_slots`. While a slot has not answered nothing else
-        can be asked of it, and the methods that wait can be used on no slot.
+        The arguments are those of :meth:`reset_slots`. A slot accepts no further request until it
+        has answered, and until all have answered the blocking methods cannot be used.
 
         Raises:
-            ConfigurationError: An argument does not fit, or a slot has not answered yet.
+            ConfigurationError: An argument is invalid, or a slot has not answered yet.
         """
         self._exchange.send(self._exchange.resets(slots, seeds, options))
 
     def send_slots(self, slots: Sequence[int], actions: Sequence[str]) -> None:
-        """Take one turn in some slots without waiting for it; :meth:`receive` gives the result.
+        """Take one turn in some slots without waiting; :meth:`receive` returns the results.
 
-        Slots that are sent together are prepared together (see ``TextEnv.prepare``) where they
-        run in one thread or worker.
+        Slots that are sent together and run in the same thread or worker are prepared together
+        (see ``TextEnv.prepare``).
 
         Args:
             slots: Slot numbers, each at most once.
@@ -241,7 +239,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         self._exchange.send(self._exchange.steps(slots, actions))
 
     def send_snapshots(self, slots: Sequence[int]) -> None:
-        """Fork the episodes of some slots without waiting; :meth:`receive` gives the snapshots.
+        """Fork the episodes of some slots without waiting; :meth:`receive` returns the snapshots.
 
         Raises:
             ConfigurationError: A slot does not exist, or has not answered yet.
@@ -250,37 +248,37 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         self._exchange.send(Calls(slots, [Call(SNAPSHOT)] * len(slots)))
 
     def send_restores(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
-        """Continue forked episodes in some slots without waiting; :meth:`receive` says how.
+        """Continue forked episodes in some slots without waiting; see :meth:`receive`.
 
         Raises:
-            ConfigurationError: An argument does not fit, or a slot has not answered yet.
+            ConfigurationError: An argument is invalid, or a slot has not answered yet.
         """
         self._exchange.restore(slots, snapshots)
 
     def receive(self, timeout: float | None = None) -> list[tuple[int, Answer]]:
-        """Return the answers that have come to what was sent.
+        """Return the available answers to the requests that were sent.
 
-        Time limits are kept here: an environment that hangs is given up when this is called.
+        Time limits are enforced here: this call abandons environments that hang.
 
         Args:
             timeout: Seconds to wait for the first answer; None waits until there is one.
 
         Returns:
-            For each slot that has answered its number, and what :meth:`reset_slots`,
-            :meth:`step_slots`, :meth:`snapshot_slots` (None where the environment failed) or
-            :meth:`restore_slots` would have returned for it; nothing if time is up or no answer
-            is to come.
+            For each slot that has answered, its number and the result that :meth:`reset_slots`,
+            :meth:`step_slots`, :meth:`snapshot_slots` (None if the environment failed) or
+            :meth:`restore_slots` returns for it; empty after the timeout, or if no request is
+            pending.
 
         Raises:
-            ConfigurationError: A reset option is not known, or a snapshot does not fit. The slot
-                counts as answered, and the answers of others come with the next call.
-            NotSupported: The family's engine has no snapshots; the same holds.
-            TaskNotFound: A task that was asked for does not exist; the same holds.
+            ConfigurationError: A reset option is unknown, or a snapshot does not fit. The slot
+                counts as answered, and the next call returns the answers of the others.
+            NotSupported: The family's engine has no snapshots; the same applies.
+            TaskNotFound: A requested task does not exist; the same applies.
         """
         return self._exchange.receive(timeout)
 
     def abandon_slots(self) -> None:
-        """Give up all unanswered slots: their episodes are over, and a reset makes them usable."""
+        """Abandon all pending slots: their episodes are over, and a reset makes them usable."""
         self._exchange.abandon()
 
     def reset_groups(
@@ -291,19 +289,19 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
     ) -> list[Reset]:
         """Start groups of episodes that share one task and one seed.
 
-        Group ``g`` takes the slots ``g * group_size`` to ``(g + 1) * group_size - 1``.
+        Group ``g`` uses the slots ``g * group_size`` to ``(g + 1) * group_size - 1``.
 
         Args:
-            tasks: For each group its reset options; ``{}`` draws one task for the whole group.
+            tasks: Reset options of each group; ``{}`` draws one task for the whole group.
             group_size: Members of each group.
             seed: Root of the groups' seeds; None draws one from ``np_random``.
 
         Returns:
-            Observation and info of each slot in use, in the order of the slots.
+            Observation and info of each used slot, in the order of slots.
 
         Raises:
             ConfigurationError: There are not enough slots, or an argument is of the wrong type.
-            TaskNotFound: A task that was asked for does not exist.
+            TaskNotFound: A requested task does not exist.
         """
         group_size, seed = integer(group_size, "group_size", 1), check_seed(seed)
         needed = len(tasks) * group_size
@@ -332,17 +330,16 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
         Args:
             slots: Slot numbers.
-            snapshots: For each slot what to continue from.
+            snapshots: The snapshot of each slot.
 
         Returns:
-            For each slot the last observation and info of the fork.
+            For each slot, the last observation and info of the fork.
 
         Raises:
-            ConfigurationError: A snapshot is none, or of an environment that was made with other
-                arguments; nothing is restored then.
+            ConfigurationError: An entry is not a snapshot, or comes from an environment with other
+                arguments; then no slot is restored.
             NotSupported: The family's engine has no snapshots.
-            EnvFailure: An environment failed. Its slot is as it was; those that did not fail have
-                been restored.
+            EnvFailure: An environment failed. Its slot is unchanged; the others are restored.
         """
         self._exchange.check(slots, snapshots=snapshots)
         self._check_snapshots(slots, snapshots)
@@ -371,11 +368,11 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             **kwargs: Keyword arguments of the method.
 
         Returns:
-            For each slot what it returned.
+            The value of each slot.
 
         Raises:
             EnvFailure: An environment hung or died in the call.
-            Exception: What the method raised.
+            Exception: An exception of the method.
         """
         self._exchange.check(slots)
         return self._exchange.values(slots, [Call(name, args, kwargs)] * len(slots))
@@ -384,12 +381,12 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
     @cached_property
     def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]
-        """Batched observation space, built when it is asked for: it costs a copy per slot."""
+        """Batched observation space, built on first use: it takes a copy per slot."""
         return batch_space(self.single_observation_space, self.num_envs)
 
     @cached_property
     def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]
-        """Batched action space, built when it is asked for."""
+        """Batched action space, built on first use."""
         return batch_space(self.single_action_space, self.num_envs)
 
     def reset(
@@ -398,19 +395,18 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         seed: int | Sequence[int | None] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> tuple[tuple[str, ...], dict[str, Any]]:
-        """Start an episode in every slot, or in those of ``options["reset_mask"]``.
+        """Start an episode in every slot, or in the slots of ``options["reset_mask"]``.
 
         Args:
             seed: One seed for each slot, or an integer ``s`` for ``s, s + 1, ...``.
-            options: ``"reset_mask"``, a boolean array, chooses slots; the rest are the reset
-                options of every environment.
+            options: ``"reset_mask"``, a boolean array, selects slots; the rest are reset options
+                of every environment.
 
         Returns:
-            Observations of all slots, and the infos of those that were reset, as arrays.
+            Observations of all slots, and the infos of the reset slots, as arrays.
 
         Raises:
-            ConfigurationError: Mask, seeds or options are of the wrong type, or do not fit the
-                number of slots.
+            ConfigurationError: Mask, seeds or options are of the wrong type or length.
         """
         if isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str):
             seeds = list(seed)
@@ -432,7 +428,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         return self._observations, batch(infos)
 
     def step(self, actions: Sequence[str]) -> Arrays:
-        """Take one turn in every slot; ended episodes are treated as ``autoreset_mode`` says.
+        """Take one turn in every slot; ``autoreset_mode`` says how ended episodes are treated.
 
         Args:
             actions: One text for each slot.
@@ -442,7 +438,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
 
         Raises:
             ResetNeeded: There was no reset yet.
-            ConfigurationError: An action is missing or no text, or autoreset is disabled and an
+            ConfigurationError: An action is missing or not text, or autoreset is disabled and an
                 episode has ended.
         """
         if None in [episode.info for episode in self._episodes]:
@@ -489,7 +485,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         return self.call(name)
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every environment: a list or tuple has one value for each slot."""
+        """Set an attribute of every environment; a list or tuple has one value for each slot."""
         listed = values if isinstance(values, list | tuple) else [values] * self.num_envs
         slots = range(self.num_envs)
         self._exchange.check(slots, values=listed)
@@ -512,7 +508,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         for snapshot in snapshots:
             if not isinstance(snapshot, SlotSnapshot):
                 raise ConfigurationError(
-                    "expected what snapshot_slots() returned, got "
+                    "expected a snapshot of snapshot_slots(), got "
                     f"{type(snapshot).__name__}: {snapshot!r:.80}"
                 )
         states = {
@@ -527,6 +523,6 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         for slot, state in states.items():
             if state.configuration != self._episodes[slot].configuration:
                 raise ConfigurationError(
-                    f"expected a snapshot of an environment made like that of slot {slot}, got one "
-                    "of another class or other arguments, reward hooks included"
+                    f"expected a snapshot of an environment like slot {slot}'s, got one of "
+                    "another class or with other arguments or reward hooks"
                 )

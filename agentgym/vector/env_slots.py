@@ -1,8 +1,8 @@
-"""A set of environments, each in a numbered slot, in which no failure reaches the caller.
+"""Environments in numbered slots; failures are returned, never raised.
 
-All back ends run this one class, so that they agree on what a failure is and on what it leaves
-behind: in the calling thread on all slots, on threads one job per slot, in a worker process on its
-share.
+All back ends share this class, so that they agree on failures and their consequences: it runs in
+the calling thread with all slots, on threads with one job per slot, or in a worker process with
+its share of the slots.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ EnvFactory = Callable[[], gymnasium.Env[Any, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a vector environment must know about its members before the first reset."""
+    """Spaces and metadata of the members of a vector environment, known before the first reset."""
 
     observation_space: gymnasium.Space[Any]
     """A space that holds the observations of each member."""
@@ -68,10 +68,10 @@ class Description:
     """Render mode of the first member."""
 
     def joined(self, other: Description) -> Description:
-        """Describe this and another member together: spaces of text are as wide as the widest.
+        """Merge with the description of another member; text spaces become as wide as the widest.
 
         Raises:
-            ConfigurationError: Spaces that are not of text differ.
+            ConfigurationError: Spaces other than text differ.
         """
         ours = (self.observation_space, self.action_space)
         theirs = (other.observation_space, other.action_space)
@@ -93,24 +93,24 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A picklable factory of a registered environment, which needs no registry to be called."""
+    """A picklable factory of a registered environment; calling it needs no registry."""
 
     spec: EnvSpec
-    """How it is registered."""
+    """Its registration."""
     kwargs: Mapping[str, Any]
     """Keyword arguments of ``gymnasium.make``."""
 
     def __call__(self) -> gymnasium.Env[Any, Any]:
-        """Make the environment; its checker is off unless asked for, as it costs every step."""
+        """Make the environment; its checker, which slows every step, is off by default."""
         return gymnasium.make(self.spec, **{"disable_env_checker": True, **self.kwargs})
 
 
 @dataclass(slots=True)
 class SlotState:
-    """The environment of a slot, or what remains of it.
+    """The environment of a slot, or its remains after a failure.
 
-    Giving up a hanging environment replaces the whole state, so that the thread in which it hangs
-    can do no harm to its successor when it comes back.
+    If a hanging environment is abandoned, the whole state is replaced, so that its thread cannot
+    affect the successor when it returns.
     """
 
     env: gymnasium.Env[Any, Any] | None = None
@@ -119,7 +119,7 @@ class SlotState:
     """Random stream of a failed environment, for its successor."""
 
     def close(self) -> None:
-        """Close the environment; one that cannot be closed is reported and left."""
+        """Close the environment; if that fails, log it and continue."""
         # Forget it first: an environment whose close fails is not closed twice.
         env, self.env = self.env, None
         if env is not None:
@@ -134,12 +134,12 @@ class Slots:
     """Environments by slot number.
 
     Args:
-        factories: What makes the environment of each slot.
-        on_enter: Called with slot and operation before any environment code is entered.
-        origins: Whether resets tell how they can be repeated.
+        factories: Factory of the environment of each slot.
+        on_enter: Called with slot and operation before environment code runs.
+        origins: Whether results of resets describe how to repeat them.
 
     Raises:
-        ConfigurationError: The environments have different spaces that are not of text.
+        ConfigurationError: The environments have different spaces other than text.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class Slots:
             raise
 
     def run(self, request: SlotRequest[ArgT, ResultT]) -> list[ResultT]:
-        """Do what is asked, in one slot after the other."""
+        """Run a request, in one slot after the other."""
         if self._prepared and len(request.slots) > 1 and isinstance(request, Steps):
             self._prepare(request)
         method = self._methods[type(request)]
@@ -210,7 +210,7 @@ class Slots:
                 logger.warning("%s could not prepare steps", kind.__name__, exc_info=True)
 
     def reset(self, slot: int, args: ResetArgs) -> Began | Failure | Mistake:
-        """Reset one environment, which is made anew if it failed before."""
+        """Reset one environment; make a new one if it failed before."""
         if self._on_enter is not None:
             self._on_enter(slot, Operation.RESET)
         state = self._states[slot]
@@ -246,9 +246,9 @@ class Slots:
             return Mistake(error)
 
     def replay(self, slot: int, history: History) -> str | Failure | None:
-        """Bring a fresh environment to where another one was.
+        """Bring a fresh environment to the state of another one.
 
-        Returns the last observation; None right after a checkpoint, which holds none.
+        Returns the last observation; None directly after a checkpoint, which has none.
         """
         began = self.reset(slot, history.origin.args)
         if not isinstance(began, Began):
@@ -274,15 +274,15 @@ class Slots:
         return observation
 
     def checkpoint(self, slot: int) -> Checkpoint | None:
-        """Return a pickled snapshot of one environment, or None where it has none."""
+        """Return a pickled snapshot of one environment, or None if it has none."""
         if self._on_enter is not None:
             self._on_enter(slot, Operation.CALL)
         return take_checkpoint(self._states[slot].env)
 
     def discard(self, slot: int) -> SlotState:
-        """Give up an environment that is still busy elsewhere; the next reset makes a new one.
+        """Abandon an environment that is busy in another thread; the next reset makes a new one.
 
-        Returns what was taken away, to be closed when the environment comes back.
+        Returns the abandoned state, to be closed when the environment returns.
         """
         state, self._states[slot] = self._states[slot], SlotState()
         return state

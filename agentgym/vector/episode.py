@@ -1,4 +1,4 @@
-"""The episode of one slot as the policy sees it, also where its environment failed."""
+"""The episode of one slot as the policy sees it, even if its environment failed."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from agentgym.core.outcome import StopReason
 from agentgym.vector.requests import Began, Failure
 
 RESET_ONLY = ("goal", "tools")
-"""Keys of the contract that only the info of a reset has."""
+"""Keys that only the info of a reset has."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlotSnapshot:
-    """A forked episode of one slot, with the last thing the policy saw."""
+    """A forked episode of one slot, with the policy's last observation."""
 
     state: Any
-    """What the environment's ``snapshot()`` returned."""
+    """Result of the environment's ``snapshot()``."""
     observation: str
     """Last observation."""
     info: dict[str, Any]
@@ -34,7 +34,7 @@ class SlotSnapshot:
 
 @dataclass(slots=True)
 class SlotEpisode:
-    """What the vector environment remembers of a slot between two requests."""
+    """The state of a slot between two requests."""
 
     active: bool = False
     """Whether the episode is running."""
@@ -43,16 +43,16 @@ class SlotEpisode:
     info: dict[str, Any] | None = None
     """The last info; None before the first reset."""
     failed_reset: Failure | None = None
-    """Why the episode could not begin, until its first step says so again and ends it."""
+    """Why the reset failed; the first step repeats it and ends the episode."""
     seed: int | None = None
-    """The last seed that the caller gave."""
+    """The last seed of the caller."""
     losses: int = 0
-    """How often the random stream was lost since then."""
+    """How often the random stream has been lost since then."""
     configuration: str | None = None
-    """Fingerprint of the environment, once it has been asked for."""
+    """Fingerprint of the environment, computed on first use."""
 
     def next_seed(self, seed: int | None, lost: bool) -> int | None:
-        """Return the seed of a reset; a slot whose random stream was lost gets a new, fixed one."""
+        """Return the seed of a reset; a slot without a random stream gets a new, fixed one."""
         if seed is not None:
             self.seed, self.losses = seed, 0
             return seed
@@ -62,7 +62,7 @@ class SlotEpisode:
         return derive_seed(self.seed, self.losses)
 
     def begin(self, result: Began | Failure, options: Mapping[str, Any] | None) -> Reset:
-        """Note that an episode began, or that it could not."""
+        """Record that an episode began, or that its reset failed."""
         if isinstance(result, Failure):
             self.failed_reset = result
             self.observation = _observation(result.text)
@@ -74,23 +74,23 @@ class SlotEpisode:
         return self.observation, self.info
 
     def fail(self, failure: Failure) -> Step:
-        """Return the last turn of an episode whose environment failed."""
+        """Return the last turn of an episode with a failed environment."""
         text = (self.failed_reset or failure).text
         self.failed_reset = None
         return _observation(text), 0.0, True, False, _failed_step(text, self.info or {})
 
     def snapshot(self, state: Any) -> SlotSnapshot:
-        """Fork the episode, whose environment returned ``state``."""
+        """Fork the episode, with the snapshot ``state`` of its environment."""
         return SlotSnapshot(state, self.observation, dict(self.info or {}), self.active)
 
     def restore(self, snapshot: SlotSnapshot) -> None:
-        """Note that the episode goes on from a snapshot."""
+        """Record that the episode continues from a snapshot."""
         self.active, self.failed_reset = snapshot.active, None
         self.observation, self.info = snapshot.observation, snapshot.info
 
     @property
     def broken(self) -> bool:
-        """Whether there may be no environment that a snapshot could be restored into."""
+        """Whether the slot may lack an environment to restore a snapshot into."""
         return self.info is None or self.info.get("stop_reason") == StopReason.ERROR.value
 
 

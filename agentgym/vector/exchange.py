@@ -1,4 +1,4 @@
-"""What was asked of the environments in the slots, and what their answers mean for the episodes."""
+"""Requests to the environments in the slots, and the effect of their answers on the episodes."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from agentgym.vector.requests import (
 )
 
 SNAPSHOT, RESTORE = "snapshot", "restore"
-"""Methods of an environment that can be called without waiting."""
+"""Methods of an environment that can be called asynchronously."""
 Snap = SlotSnapshot | None
-"""A forked episode; None if its environment failed in being forked."""
+"""A forked episode; None if its environment failed during the fork."""
 Answer = Reset | Step | Snap
-"""What comes back of a question that was asked without waiting."""
+"""The answer to an asynchronous request."""
 
 
 class Exchange:
-    """Checked questions to a back end, and its answers as the caller sees them.
+    """Checked requests to a back end, and its answers as the caller sees them.
 
-    A question is asked in one of two ways: of some slots at once, waiting for all of them
-    (:meth:`run`), or without waiting (:meth:`send`), and then the answers come one by one
-    (:meth:`receive`). Both ways check the same things and end a failed episode in the same way.
+    A request either waits for all of its slots (:meth:`run`), or is sent without waiting
+    (:meth:`send`), and :meth:`receive` returns the answers one by one. Both check the same things
+    and end a failed episode in the same way.
 
     Attributes:
-        backend: What runs the environments.
-        episodes: For each slot what the policy saw of its episode.
+        backend: The back end.
+        episodes: The episode of each slot, as the policy sees it.
     """
 
     def __init__(self, backend: Backend, num_envs: int) -> None:
@@ -60,10 +60,10 @@ class Exchange:
         seeds: Sequence[int | None] | None,
         options: Sequence[Mapping[str, Any] | None] | None,
     ) -> Resets:
-        """Make the request that starts episodes; those that run in these slots are over.
+        """Make a request that starts episodes; running episodes in these slots are over.
 
         Raises:
-            ConfigurationError: An argument does not fit.
+            ConfigurationError: An argument is invalid.
         """
         seeds = [None] * len(slots) if seeds is None else seeds
         options = [None] * len(slots) if options is None else options
@@ -84,17 +84,17 @@ class Exchange:
         return Resets(slots, args)
 
     def steps(self, slots: Sequence[int], actions: Sequence[str]) -> Steps:
-        """Make the request that takes a turn in slots whose episodes run.
+        """Make a request that takes a turn in slots with running episodes.
 
         Raises:
-            ConfigurationError: An argument does not fit.
+            ConfigurationError: An argument is invalid.
         """
         self.check(slots, actions=actions)
         for slot, action in zip(slots, actions, strict=True):
             if not self.episodes[slot].active:
                 raise ConfigurationError(
-                    f"expected slots with a running episode, but that of slot {slot} has ended or "
-                    "never began; step the others only, or reset it first"
+                    f"expected slots with a running episode, but the episode of slot {slot} has "
+                    "ended or never began; step only the others, or reset it first"
                 )
             if not isinstance(action, str):
                 raise ConfigurationError(
@@ -103,7 +103,7 @@ class Exchange:
         return Steps(slots, actions)
 
     def check(self, slots: Sequence[int], **columns: Sequence[Any]) -> None:
-        """Check that slots exist, are free and given once, and that arguments have one entry each.
+        """Check that slots exist, are free and distinct, and that arguments have one entry each.
 
         Raises:
             ConfigurationError: They do not.
@@ -118,8 +118,8 @@ class Exchange:
             )
         if not self._unanswered.keys().isdisjoint(slots):
             raise ConfigurationError(
-                f"expected slots that have answered, but of {list(slots)} an answer is still to "
-                "come: call receive() until it is there"
+                f"expected slots that have answered, but an answer of {list(slots)} is still "
+                "pending: call receive() until it arrives"
             )
         for name, column in columns.items():
             if len(column) != len(slots):
@@ -163,21 +163,21 @@ class Exchange:
         """Do what is asked, while nothing else is."""
         if self._unanswered:
             raise ConfigurationError(
-                f"expected no unanswered question, but slots {sorted(self._unanswered)} have not "
-                "answered theirs: call receive() until they have, or abandon_slots()"
+                f"expected no pending request, but slots {sorted(self._unanswered)} have not "
+                "answered: call receive() until they have, or abandon_slots()"
             )
         return run(self.backend, request)
 
     # -- one by one ------------------------------------------------------------------------------
 
     def send(self, request: Resets | Steps | Calls) -> None:
-        """Ask without waiting."""
+        """Send a request without waiting."""
         # Send first: what raises here has asked nothing, and no answer is waited for.
         self.backend.send(request)
         self._unanswered.update(zip(request.slots, request.args, strict=True))
 
     def restore(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
-        """Ask to go on from snapshots, without waiting."""
+        """Send a request to continue from snapshots, without waiting."""
         self.check(slots, snapshots=snapshots)
         self._restoring.update(zip(slots, snapshots, strict=True))
         # One that failed, or never began, is made anew by a reset, which needs a task that exists.
@@ -194,7 +194,7 @@ class Exchange:
             self.send(Calls(slots, calls))
 
     def receive(self, timeout: float | None) -> list[tuple[int, Answer]]:
-        """Return the answers that have come; see ``TextVectorEnv.receive``."""
+        """Return the available answers; see ``TextVectorEnv.receive``."""
         if self._unanswered and not self._arrived:
             self._arrived = self.backend.receive(timeout)
         for index, (slot, result) in enumerate(self._arrived):
@@ -241,7 +241,7 @@ class Exchange:
         return snapshot.observation, dict(snapshot.info)
 
     def abandon(self) -> None:
-        """Give up what is unanswered; the episodes of those slots are over."""
+        """Abandon pending requests; the episodes of their slots are over."""
         if self._unanswered:
             self.backend.abandon()
         for slot in self._unanswered:
@@ -266,11 +266,11 @@ class Exchange:
 
 
 def called_values(slots: Sequence[int], results: Sequence[Called | Failure | Mistake]) -> list[Any]:
-    """Return the values of calls; a call has no episode that could end, so a failure is raised.
+    """Return the values of calls; a call cannot end an episode, so failures are raised.
 
     Raises:
         EnvFailure: An environment hung or died in the call.
-        Exception: What the method raised.
+        Exception: An exception of the method.
     """
     values = []
     for slot, result in zip(slots, results, strict=True):

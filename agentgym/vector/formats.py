@@ -1,4 +1,4 @@
-"""What Gymnasium's vector interface takes and gives: modes, masks, and infos as arrays."""
+"""Formats of Gymnasium's vector interface: modes, masks, and infos as arrays."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Infos = Sequence[Mapping[str, Any] | None]
 def batch(infos: Infos) -> dict[str, Any]:
     """Turn a list of info dicts, None where there is none, into Gymnasium's dict of arrays.
 
-    Every key has a boolean mask under ``_key`` that says which environments have it; nested dicts
-    are batched in the same way. Unlike Gymnasium's own function it does not fail when a key holds
-    a number in one environment and None or text in another: such a column becomes an object array.
-    An array is made when it is read: a loop reads few of them.
+    Every key has a boolean mask under ``_key``, true for environments that have it; nested dicts
+    are batched in the same way. Unlike Gymnasium's function it does not fail if the value is a
+    number in one environment and None or text in another: such a column becomes an object array.
+    Arrays are made lazily, as a loop reads few of them.
     """
     later: dict[str, Callable[[Infos], Any]] = {}
     for key in dict.fromkeys(key for info in infos if info is not None for key in _names(info)):
@@ -87,7 +87,7 @@ def read_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def masked_slots(mask: object, num_envs: int) -> list[int]:
-    """Return the slots that a reset mask chooses."""
+    """Return the slots that a reset mask selects."""
     if mask is None:
         return list(range(num_envs))
     array = np.asarray(mask)

@@ -1,8 +1,8 @@
-"""The parent's handle of a worker, wherever the worker runs: what is said to it, and its answers.
+"""The parent's handle of a worker of any kind: messages to it, and its answers.
 
-Both ends of a conversation are the same for every kind of worker: requests and answers are pickled
-(see :mod:`agentgym.vector.worker`), one answer to each request, in their order. A kind of worker
-says how bytes reach it and how it is killed.
+The protocol is the same for every kind of worker: requests and answers are pickled (see
+:mod:`agentgym.vector.worker`), with one answer per request, in order. A kind of worker defines how
+bytes are sent and how it is killed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ START_SECONDS = 120.0
 
 
 class WorkerLost(Exception):
-    """A worker died or was killed; holds the slot it was busy with (None: idle) and the reason."""
+    """A worker died or was killed; has the slot that it was running (None: idle) and the reason."""
 
     def __init__(self, slot: int | None, reason: str) -> None:
         super().__init__(reason)
@@ -33,7 +33,7 @@ class WorkerHandle(ABC):
     """A worker that holds the environments of some slots.
 
     Attributes:
-        connection: Becomes readable when an answer is there, or the worker is dead.
+        connection: Becomes readable when an answer arrives or the worker dies.
     """
 
     connection: Connection
@@ -43,7 +43,7 @@ class WorkerHandle(ABC):
     @property
     @abstractmethod
     def pid(self) -> int:
-        """Id of the process in which the environments are, on its own machine."""
+        """Id of the process that runs the environments, on its machine."""
 
     @abstractmethod
     def send(self, message: WorkerSetup | SlotRequest[Any, Any] | Control) -> None:
@@ -55,22 +55,22 @@ class WorkerHandle(ABC):
 
     @abstractmethod
     def read(self) -> bytes:
-        """Return the next answer as it came; waits for it.
+        """Wait for the next answer and return it unchanged.
 
         Raises:
-            WorkerLost: There is none, because the worker is dead.
+            WorkerLost: The worker is dead.
         """
 
     @abstractmethod
     def patience(self) -> float | None:
-        """Return how long to wait before it is worth while to :meth:`check`; None: for ever."""
+        """Return how long to wait before the next :meth:`check`; None: no check is needed."""
 
     @abstractmethod
     def check(self, operation: Operation) -> None:
         """Kill the worker if its environment is overdue.
 
         Raises:
-            WorkerLost: It was.
+            WorkerLost: The environment was overdue.
         """
 
     @abstractmethod
@@ -87,11 +87,11 @@ class WorkerHandle(ABC):
 
     @abstractmethod
     def abort(self) -> None:
-        """Kill the worker without holding an environment to account for it."""
+        """Kill the worker without blaming an environment."""
 
     @abstractmethod
     def lost(self, reason: str | None = None) -> WorkerLost:
-        """Kill what is left and say which environment was running."""
+        """Kill remaining processes, and return which environment was running."""
 
     # -- what all kinds share ----------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ class WorkerHandle(ABC):
 
         Raises:
             EnvFailure: The worker died or was not ready in time.
-            Exception: What a constructor raised.
+            Exception: An exception of a constructor.
         """
         try:
             ready = self.connection.poll(START_SECONDS)
@@ -115,10 +115,10 @@ class WorkerHandle(ABC):
         raise EnvFailure(f"expected a worker to make its environments within {START_SECONDS:g} s")
 
     def receive(self, operation: Operation) -> WorkerAnswer:
-        """Return the answer to the last request, for that operation; it must be there.
+        """Return the answer to the last request, for that operation; it must have arrived.
 
         Raises:
-            WorkerLost: There is none, because the worker is dead.
+            WorkerLost: The worker is dead.
         """
         data = self.read()
         try:
@@ -128,10 +128,10 @@ class WorkerHandle(ABC):
         return answer
 
     def wait(self, operation: Operation) -> None:
-        """Wait until the answer to a request is there, within the time limits.
+        """Wait for the answer to a request, within the time limits.
 
         Raises:
-            WorkerLost: The worker died or passed a limit.
+            WorkerLost: The worker died or exceeded a limit.
         """
         while not self.connection.poll(self.patience()):
             self.check(operation)
@@ -140,7 +140,7 @@ class WorkerHandle(ABC):
         """Send one request and wait for the answer, within the time limits.
 
         Raises:
-            WorkerLost: The worker died or passed a limit.
+            WorkerLost: The worker died or exceeded a limit.
         """
         try:
             self.send(request)

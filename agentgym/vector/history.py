@@ -1,10 +1,10 @@
-"""The history from which an environment is brought back after its worker died, kept short.
+"""The history from which an environment is restored after its worker died, kept short.
 
-The parent keeps one :class:`History` for each episode: how it began, and what happened since. A
-worker measures with a :class:`Meter` how long repeating that would take, and sends a checkpoint (a
-snapshot of the environment) when it would take long; all that lies before a checkpoint is
-forgotten. So a recovery takes a fraction of a second, however long and however often forked the
-episodes are. Environments without snapshots are repeated from their reset.
+The parent keeps one :class:`History` for each episode: its reset, and all operations since. A
+worker estimates with a :class:`Meter` how long a replay would take, and sends a checkpoint (a
+snapshot of the environment) before that becomes long; the history before a checkpoint is dropped.
+So a recovery takes a fraction of a second, regardless of the length of episodes and the number of
+forks. Environments without snapshots are replayed from their reset.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from agentgym.vector.requests import (
 )
 
 REPLAY_SECONDS = 0.1
-"""Longest time that repeating what lies behind the last checkpoint may take."""
+"""Maximum duration of a replay since the last checkpoint, in seconds."""
 REPLAY_OPERATIONS = 256
-"""Most operations that may lie behind the last checkpoint."""
+"""Maximum number of operations since the last checkpoint."""
 CHEAP = 4.0
-"""A checkpoint is taken if it costs at most this part of the time that it saves."""
+"""A checkpoint is taken if it costs at most this share of the time that it saves."""
 
 READING = frozenset(
     {"action_prompt", "get_wrapper_attr", "has_wrapper_attr", "demonstrator",
      "demonstrator_action", "oracle", "oracle_action", "potential", "render", "snapshot"}
 )  # fmt: skip
-"""Methods that change nothing, and so need no repeating."""
+"""Methods without side effects, which are not replayed."""
 
 
 def forkable(env: gymnasium.Env[Any, Any]) -> bool:
-    """Return whether ``snapshot()`` holds all state of an environment, wrappers included.
+    """Return whether ``snapshot()`` contains all state of an environment, including wrappers.
 
-    Gymnasium's two default wrappers remember nothing that counts, nor do those that say so by a
-    class attribute ``memoryless = True``; of any other wrapper it is not known.
+    Gymnasium's two default wrappers have no relevant state, nor do wrappers with a class attribute
+    ``memoryless = True``; any other wrapper is assumed to have some.
     """
     while isinstance(env, gymnasium.Wrapper):
         default = type(env) in (OrderEnforcing, PassiveEnvChecker)
@@ -65,22 +65,22 @@ class Checkpoint(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """All that is needed to bring one environment back."""
+    """All data needed to restore one environment."""
 
     origin: Origin
     """How to repeat the reset."""
     observation: str | None
-    """The last observation, to be compared; None where the repeated part gives none."""
+    """The last observation, for comparison; None if the replay gives none."""
     operations: list[str | Call | SetAttribute | Checkpoint] = field(default_factory=list)
-    """What happened since, in order: actions, calls and at most one checkpoint."""
+    """Operations since, in order: actions, calls and at most one checkpoint."""
 
     def step(self, action: str, observation: str) -> None:
-        """Note a step."""
+        """Record a step."""
         self.operations.append(action)
         self.observation = observation
 
     def call(self, call: Call | SetAttribute, called: Called) -> None:
-        """Note a call that may have changed something."""
+        """Record a call that may have changed the state."""
         if isinstance(call, Call):
             if not called.method or call.name in READING:
                 return
@@ -90,7 +90,7 @@ class History:
         self.operations.append(call)
 
     def checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Start anew from a snapshot of the present state."""
+        """Restart from a snapshot of the current state."""
         if self._forget():
             self.operations.append(checkpoint)
             self.observation = None
@@ -113,13 +113,13 @@ class History:
 
 
 class Replays(SlotRequest[History, str | Failure | None]):
-    """Bring fresh environments to where others were; the results are the last observations."""
+    """Bring fresh environments to the states of others; the results are the last observations."""
 
     operation = Operation.REPLAY
 
 
 class Meter:
-    """Measure in a worker what it would cost to bring its environments back."""
+    """Estimates, in a worker, how long restoring its environments would take."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[int, float] = defaultdict(float)
@@ -128,7 +128,7 @@ class Meter:
         self._busy: tuple[int, float] | None = None
 
     def begin(self, slot: int, operation: Operation, now: float) -> None:
-        """Note at the monotonic time ``now`` that an operation begins, and the last one is over."""
+        """Record that an operation begins at monotonic time ``now``, which ends the last one."""
         self.end(now)
         self._busy = slot, now
         if operation is Operation.RESET:
@@ -137,20 +137,20 @@ class Meter:
         self._operations[slot] += 1
 
     def end(self, now: float) -> None:
-        """Note that no operation runs any more."""
+        """Record that no operation is running."""
         if self._busy is not None:
             slot, since = self._busy
             self._seconds[slot] += now - since
             self._busy = None
 
     def due(self, slot: int) -> bool:
-        """Return whether it is time for a checkpoint."""
+        """Return whether a checkpoint is due."""
         return (
             self._seconds[slot] > self._allowed[slot] or self._operations[slot] > REPLAY_OPERATIONS
         )
 
     def saved(self, slot: int, seconds: float) -> None:
-        """Note that a checkpoint was taken, or tried, in that time."""
+        """Record that a checkpoint was taken, or tried, in that time."""
         self._clear(slot)
         self._allowed[slot] = max(REPLAY_SECONDS, CHEAP * seconds)
 
@@ -159,7 +159,7 @@ class Meter:
 
 
 def take_checkpoint(env: gymnasium.Env[Any, Any] | None) -> Checkpoint | None:
-    """Take a snapshot of an environment; None where it has none."""
+    """Take a snapshot of an environment; None if it has none."""
     if env is None or not forkable(env):
         return None
     try:

@@ -1,4 +1,4 @@
-"""One environment in a thread, process or actor of its own, behind the face of an ordinary one."""
+"""One environment in its own thread, process or actor, with the usual interface."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from agentgym.vector.env import TextVectorEnv
 
 
 class IsolatedEnv(gymnasium.Env[str, str]):
-    """A text environment whose crash or endless step costs one episode and nothing else.
+    """A text environment in which a crash or endless step ends only one episode.
 
-    It is a vector environment of one slot; whatever fails in it is an ``EnvFailure``, and the next
-    reset finds a new environment. What an evaluation asks of an environment besides ``reset`` and
-    ``step`` (its expert, and what a record holds) is passed through.
+    It is a vector environment of one slot; any failure is an ``EnvFailure``, and the next reset
+    makes a new environment. Everything that an evaluation needs besides ``reset`` and ``step`` (the
+    expert, and data for records) is passed through.
 
     Args:
-        spec: How the environment is made; ``env.spec`` of one that ``gymnasium.make`` returned.
+        spec: Registration of the environment: ``env.spec`` of an environment that
+            ``gymnasium.make`` returned.
         backend: ``"thread"``, ``"process"`` or ``"ray"``.
-        step_timeout: Seconds that one step may take; None is no limit.
+        step_timeout: Time limit of one step, in seconds; None is no limit.
 
     Raises:
         ConfigurationError: The environment has no spec, or one with wrappers.
@@ -90,7 +91,7 @@ class IsolatedEnv(gymnasium.Env[str, str]):
 
     @property  # type: ignore[misc]  # nobody sets it
     def np_random(self) -> np.random.Generator:
-        """A copy of the environment's generator, as it stands."""
+        """A copy of the environment's random generator in its current state."""
         generator: np.random.Generator = self._call("np_random")
         return generator
 
@@ -100,7 +101,7 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         return self._call("last_action")
 
     def potential(self) -> float:
-        """Return phi of the present state.
+        """Return the potential phi of the current state.
 
         Raises:
             EnvFailure: The environment failed.

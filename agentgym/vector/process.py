@@ -1,10 +1,9 @@
 """The process back end: several environments per worker, one message per worker and request.
 
-A worker that dies or passes a time limit costs one episode, that of the environment it was busy
-with. It is replaced, and its other environments are brought back to where they were: by their
-last checkpoint and their actions since, or by their reset and all actions (see
-:mod:`agentgym.vector.history`). Environments are deterministic, and the last observation is
-compared.
+A worker that dies or exceeds a time limit costs one episode: the one it was running. The worker is
+replaced, and its other environments are restored: from their last checkpoint and the actions since,
+or from their reset and all actions (see :mod:`agentgym.vector.history`). Environments are
+deterministic, and the last observation is compared.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from agentgym.vector.worker import Control, SharedStatus, WorkerAnswer, WorkerSe
 logger = logging.getLogger(__name__)
 
 IDLE_DEATHS = 3
-"""How often in a row a worker may die without an environment to blame."""
+"""Maximum number of consecutive deaths of a worker without an environment to blame."""
 
 
 class ProcessHandle(WorkerHandle):
@@ -53,11 +52,11 @@ class ProcessHandle(WorkerHandle):
 
     Args:
         factories: Pickled mapping from slot to factory.
-        limits: Time limits, which run by the worker's clock and are enforced by :meth:`check`.
+        limits: Time limits, measured by the worker's clock and enforced by :meth:`check`.
 
     Raises:
         NotSupported: The operating system has no pipes that a child can inherit (Windows).
-        EnvFailure: The interpreter did not come up.
+        EnvFailure: The interpreter did not start.
     """
 
     def __init__(self, factories: bytes, limits: TimeLimits) -> None:
@@ -95,7 +94,7 @@ class ProcessHandle(WorkerHandle):
         self.send_bytes(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
 
     def send_bytes(self, message: bytes) -> None:
-        """Send one message that is pickled already.
+        """Send one pickled message.
 
         Raises:
             OSError: The worker is dead.
@@ -110,7 +109,7 @@ class ProcessHandle(WorkerHandle):
             raise self.lost() from None
 
     def patience(self) -> float | None:
-        """Return how long to wait before it is worth while to :meth:`check`; None: for ever."""
+        """Return how long to wait before the next :meth:`check`; None: no check is needed."""
         limits = [limit for limit in (self._limits.step, self._limits.reset) if limit is not None]
         if not limits:
             return None
@@ -120,7 +119,7 @@ class ProcessHandle(WorkerHandle):
         """Kill the worker if its environment is overdue.
 
         Raises:
-            WorkerLost: It was.
+            WorkerLost: The environment was overdue.
         """
         if time.monotonic() > self._status.deadline:
             raise self.lost(self._limits.overdue(operation))
@@ -151,12 +150,12 @@ class ProcessHandle(WorkerHandle):
         self._lifeline.close()
 
     def abort(self) -> None:
-        """Kill the worker without holding an environment to account for it."""
+        """Kill the worker without blaming an environment."""
         self.kill()
         self._status.rest()
 
     def lost(self, reason: str | None = None) -> WorkerLost:
-        """Kill what is left and say which environment was running."""
+        """Kill remaining processes, and return which environment was running."""
         if reason is None:
             with suppress(subprocess.TimeoutExpired):
                 # The pipe closes a moment before the status can be read.
@@ -191,20 +190,20 @@ class _Results:
 
 
 class Processes:
-    """Environments in worker processes: for engines that are heavy on the CPU, or may crash.
+    """Environments in worker processes: for engines that use much CPU time or may crash.
 
-    Slot ``s`` lives in worker ``s % workers``, so that episodes which end early leave the workers
-    evenly loaded.
+    Slot ``s`` runs in worker ``s % workers``, so that workers stay evenly loaded when episodes end
+    early.
 
     Args:
-        factories: One for each slot; sent with cloudpickle, so lambdas are fine.
+        factories: One for each slot; sent with cloudpickle, so lambdas are allowed.
         workers: Number of processes.
         limits: Time limits.
-        start: Starts a worker, of whatever kind, from its pickled factories.
+        start: Starts a worker, of any kind, from its pickled factories.
 
     Raises:
         NotSupported: The operating system is not a POSIX system.
-        EnvFailure: A worker did not come up.
+        EnvFailure: A worker did not start.
     """
 
     concurrent = True
@@ -249,13 +248,13 @@ class Processes:
         return [worker.pid for worker in self._workers]
 
     def send(self, request: SlotRequest[Any, Any]) -> None:
-        """Send each worker its share in one message; a busy one gets it when it has answered."""
+        """Send each worker its share in one message; a busy worker gets it after its answer."""
         for number, share in request.split(len(self._workers)).items():
             self._queues[number].append(share)
             self._post(number)
 
     def receive(self, timeout: float | None = None, every: bool = False) -> list[tuple[int, Any]]:
-        """Return what workers have answered; those that fail are replaced."""
+        """Return the answers of workers; failed workers are replaced."""
         until = float("inf") if timeout is None else time.monotonic() + timeout
         while self._shares:
             self._collect(until, every)
@@ -266,10 +265,9 @@ class Processes:
         return results
 
     def abandon(self) -> None:
-        """Kill the workers that have an unanswered request, as they may be anywhere.
+        """Kill the workers with a pending request, as their state is unknown.
 
-        The next request finds them dead and brings their environments back to where they were
-        before this one.
+        The next request restores their environments to the state before the pending one.
         """
         for number in self._shares:
             self._workers[number].abort()
@@ -281,7 +279,7 @@ class Processes:
             queue.clear()
 
     def close(self) -> None:
-        """Stop the workers; kills those that do not stop in time."""
+        """Stop the workers; kill those that do not stop in time."""
         self._finalizer()
 
     def _post(self, number: int) -> None:

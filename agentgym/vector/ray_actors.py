@@ -1,11 +1,10 @@
-"""The back end ``ray``: workers on the machines of a Ray cluster, one in each actor.
+"""The back end ``ray``: workers on the machines of a Ray cluster, one per actor.
 
-An actor does not run environments itself: it keeps a worker process beside it, the very one of the
-process back end, and passes messages on. So an environment that crashes, hangs or never lets go of
-the interpreter takes neither the actor nor word of what it did along, and time limits run by the
-clock of the machine it is on. The driver treats an actor like any worker: one that dies (killed, or
-its machine lost) is replaced, and its episodes are brought back as
-:mod:`agentgym.vector.process` says.
+An actor does not run environments itself: it starts a worker process of the process back end and
+forwards messages. So the actor survives an environment that crashes, hangs or blocks the
+interpreter and can report it, and time limits use the clock of its machine. The driver treats an
+actor like any worker: if it dies (killed, or its machine lost), it is replaced, and its episodes
+are restored as :mod:`agentgym.vector.process` describes.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ REASON_LENGTH = 300
 
 
 class Lost(NamedTuple):
-    """What an actor answers whose worker process died or was killed."""
+    """The answer of an actor after its worker process died or was killed."""
 
     slot: int | None
     """Slot whose environment was running, or None."""
     reason: str
-    """What happened, in words."""
+    """Description of the failure."""
 
 
 class EnvActor:
-    """The actor: a worker process on its machine, and the way to it.
+    """The actor: starts a worker process on its machine, and forwards messages.
 
     Args:
         factories: Pickled mapping from slot to factory.
@@ -59,7 +58,7 @@ class EnvActor:
         return self._worker.pid
 
     def greeting(self) -> bytes | Lost:
-        """Return the worker's first message, which comes without a request."""
+        """Return the worker's first message, sent without a request."""
         try:
             self._worker.connection.poll(START_SECONDS)
             return self._worker.read()
@@ -67,7 +66,7 @@ class EnvActor:
             return Lost(lost.slot, lost.reason)
 
     def answer(self, message: bytes, operation: Operation) -> bytes | Lost:
-        """Pass a message on and return the worker's answer, both of them pickled."""
+        """Forward a message and return the worker's answer, both pickled."""
         try:
             try:
                 self._worker.send_bytes(message)
@@ -89,7 +88,7 @@ class ActorHandle(WorkerHandle):
 
     Args:
         factories: Pickled mapping from slot to factory.
-        limits: Time limits, which are kept on the actor's machine.
+        limits: Time limits, enforced on the actor's machine.
     """
 
     def __init__(self, factories: bytes, limits: TimeLimits) -> None:
@@ -114,7 +113,7 @@ class ActorHandle(WorkerHandle):
     def send(self, message: WorkerSetup | SlotRequest[Any, Any] | Control) -> None:
         """Send one message; see :meth:`WorkerHandle.send`.
 
-        That an actor died by itself is seen when its answer is read.
+        The death of an actor is noticed only when its answer is read.
         """
         if self._killed:
             raise BrokenPipeError("the actor was killed")
@@ -136,7 +135,7 @@ class ActorHandle(WorkerHandle):
         return data
 
     def patience(self) -> float | None:
-        """Return None: time limits are kept beside the actor, whose answer says so."""
+        """Return None: the actor enforces time limits and reports them in its answer."""
         return None
 
     def check(self, operation: Operation) -> None:
@@ -165,11 +164,11 @@ class ActorHandle(WorkerHandle):
             self.connection.close()
 
     def abort(self) -> None:
-        """Kill the actor without holding an environment to account for it."""
+        """Kill the actor without blaming an environment."""
         self.kill()
 
     def lost(self, reason: str | None = None) -> WorkerLost:
-        """Kill what is left; no environment is to blame for the end of an actor."""
+        """Kill remaining processes; no environment is blamed for the end of an actor."""
         self.kill()
         return WorkerLost(None, reason or "the worker died (its actor was killed)")
 
@@ -199,17 +198,17 @@ def _died(error: BaseException) -> str:
 
 
 class Actors(Processes):
-    """Environments in Ray actors: for more of them than one machine can run.
+    """Environments in Ray actors: for more environments than one machine can run.
 
     Args:
         factories: One for each slot.
         workers: Number of actors, spread over the machines; None: one per CPU of the cluster, and
-            never more than there are slots.
+            at most one per slot.
         limits: Time limits.
 
     Raises:
         DependencyNotInstalled: Ray is not installed.
-        EnvFailure: The cluster cannot be reached, or an actor did not come up.
+        EnvFailure: The cluster cannot be reached, or an actor did not start.
     """
 
     def __init__(
@@ -226,14 +225,14 @@ class Actors(Processes):
             raise
 
     def close(self) -> None:
-        """Close the environments and end the actors, and Ray where it was started for them."""
+        """Close the environments and end the actors, and Ray if it was started for them."""
         super().close()
         self._leave()
 
 
 @contextmanager
 def connected() -> Iterator[None]:
-    """Stay connected to Ray, so that vector environments made one after the other share it.
+    """Stay connected to Ray, so that successive vector environments share it.
 
     Raises:
         DependencyNotInstalled: Ray is not installed.
@@ -298,7 +297,7 @@ def _connect(ray: ModuleType) -> None:
         ray.init(address, logging_level=logging.WARNING, **local)
     except (ConnectionError, OSError, RuntimeError, ValueError) as error:
         where = os.environ.get("RAY_ADDRESS", "this machine")
-        raise EnvFailure(f"expected Ray to be reached at {where}, but: {error}") from error
+        raise EnvFailure(f"expected to reach Ray at {where}, but: {error}") from error
     finally:
         if in_main and handler is not None:
             signal.signal(signal.SIGTERM, handler)

@@ -1,10 +1,10 @@
-"""What a vector environment asks of the environments in its slots, and what it gets.
+"""Requests of a vector environment to the environments in its slots, and their results.
 
-A request is one operation on several slots, with one argument for each. Its class says what the
-arguments and the results are; every back end takes the same requests. Whatever goes wrong in one
-slot is a result, too: a :class:`Failure` or a :class:`Mistake`.
+A request is one operation on several slots, with one argument for each. Its class defines the
+arguments and results; every back end takes the same requests. An error in a slot is a result, too:
+a :class:`Failure` or a :class:`Mistake`.
 
-What every turn or reset makes anew is not frozen: that would take three times as long to make.
+Classes with instances for every turn or reset are not frozen, which would triple their cost.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from agentgym.core.guard import Step
 
 CLOSE_SECONDS = 2.0
-"""How long closing waits for threads and processes."""
+"""Maximum duration of closing threads and processes, in seconds."""
 
 ArgT = TypeVar("ArgT")
 ResultT = TypeVar("ResultT")
 
 
 class Operation(Enum):
-    """What can be done in a slot."""
+    """The operations of a slot."""
 
     STEP = "step"
     RESET = "reset"
@@ -52,7 +52,7 @@ class TimeLimits:
         return float("inf") if limit is None else limit
 
     def overdue(self, operation: Operation) -> str:
-        """Describe an environment that passed the limit of an operation."""
+        """Describe an environment that exceeded the limit of an operation."""
         return (
             f"no answer to {operation.value} within {self.of(operation):g} s: the environment "
             "hangs and was given up"
@@ -64,28 +64,28 @@ class TimeLimits:
 
 @dataclass(slots=True)
 class ResetArgs:
-    """How an episode begins."""
+    """Arguments of a reset."""
 
     seed: int | None = None
-    """Seed; None goes on with the environment's random stream."""
+    """Seed; None continues the environment's random stream."""
     options: Mapping[str, Any] | None = None
     """Reset options."""
     rng_state: Mapping[str, Any] | None = None
-    """State that the environment's bit generator is brought to before the reset."""
+    """State of the environment's bit generator to set before the reset."""
 
 
 class Origin(NamedTuple):
-    """How a reset is repeated in a fresh environment."""
+    """Data to repeat a reset in a fresh environment."""
 
     args: ResetArgs
-    """Its arguments, with the generator's state if they hold no seed."""
+    """Its arguments, with the generator's state if they have no seed."""
     forkable: bool
-    """Whether a snapshot holds all of the environment's state."""
+    """Whether a snapshot contains all of the environment's state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a method, or read an attribute; both are found through wrappers."""
+    """A method to call, or an attribute to read; both are found through wrappers."""
 
     name: str
     """Name of the method or attribute."""
@@ -97,7 +97,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class SetAttribute:
-    """Set an attribute of an environment."""
+    """An attribute of an environment to set."""
 
     name: str
     """Its name."""
@@ -113,12 +113,12 @@ class Failure:
     """The environment raised, hung or died; its episode is over."""
 
     text: str
-    """What happened, in words."""
+    """Description of the failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """The caller asked for something impossible, and gets ``error``."""
+    """A mistake of the caller: ``error`` is raised."""
 
     error: BaseException
     """The exception to raise."""
@@ -133,16 +133,16 @@ class Began:
     info: dict[str, Any]
     """First info."""
     origin: Origin | None
-    """How to repeat the reset; None where nobody will."""
+    """How to repeat the reset; None if it is not needed."""
 
 
 class Called(NamedTuple):
-    """What a call gave."""
+    """The result of a call."""
 
     value: Any
-    """The returned value, or the attribute's."""
+    """The returned value, or the value of the attribute."""
     method: bool
-    """Whether it was a method, which may have changed something, or an attribute."""
+    """Whether it was a method, which may have side effects, rather than an attribute."""
 
 
 # -- requests ----------------------------------------------------------------------------------
@@ -157,15 +157,15 @@ class SlotRequest(Generic[ArgT, ResultT]):
     slots: Sequence[int]
     """Slot numbers, each at most once."""
     args: Sequence[ArgT]
-    """For each slot the argument."""
+    """The argument of each slot."""
 
     def only(self, wanted: Container[int]) -> SlotRequest[ArgT, ResultT]:
-        """Return the part of the request that concerns some slots."""
+        """Return the part of the request for some slots."""
         kept = [(s, a) for s, a in zip(self.slots, self.args, strict=True) if s in wanted]
         return type(self)([s for s, _ in kept], [a for _, a in kept])
 
     def joined(self, other: SlotRequest[ArgT, ResultT]) -> SlotRequest[ArgT, ResultT]:
-        """Return one request for the slots of both, none of which they share."""
+        """Return one request for the slots of both, which must be disjoint."""
         return type(self)([*self.slots, *other.slots], [*self.args, *other.args])
 
     def singles(self) -> list[SlotRequest[ArgT, ResultT]]:
@@ -173,7 +173,7 @@ class SlotRequest(Generic[ArgT, ResultT]):
         return [type(self)((s,), (a,)) for s, a in zip(self.slots, self.args, strict=True)]
 
     def split(self, parts: int) -> dict[int, SlotRequest[ArgT, ResultT]]:
-        """Deal slot ``s`` to part ``s % parts``; parts without slots are left out."""
+        """Split the request, with slot ``s`` in part ``s % parts``; empty parts are left out."""
         columns: dict[int, tuple[list[int], list[ArgT]]] = {}
         for slot, arg in zip(self.slots, self.args, strict=True):
             slots, args = columns.setdefault(slot % parts, ([], []))
@@ -183,13 +183,13 @@ class SlotRequest(Generic[ArgT, ResultT]):
 
 
 class Steps(SlotRequest[str, Step | Failure]):
-    """Take one turn each; the arguments are the policy's texts."""
+    """Take one turn in each slot; the arguments are the policy's texts."""
 
     operation = Operation.STEP
 
 
 class Resets(SlotRequest[ResetArgs, Began | Failure | Mistake]):
-    """Start an episode each."""
+    """Start an episode in each slot."""
 
     operation = Operation.RESET
 

@@ -1,8 +1,8 @@
 """The worker process of the process back end.
 
-It is a fresh interpreter, started by name: nothing is forked, so threads and locks of the parent do
-no harm, and the parent's ``__main__`` is not imported again, so it needs no guard. It reads one
-message, does what it says to its environments one after the other, and answers with one message.
+It is a fresh interpreter, started by name: nothing is forked, so threads and locks of the parent
+are harmless, and the parent's ``__main__`` is not imported, so it needs no guard. It reads one
+message, runs the request on its environments one after the other, and answers with one message.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentgym.vector.history import Checkpoint, Meter
 from agentgym.vector.requests import Failure, Mistake, Operation, SlotRequest, TimeLimits
 
 PARENT_CHECK_SECONDS = 1.0
-"""How often a worker looks whether its parent is still there."""
+"""Interval at which a worker checks that its parent is alive, in seconds."""
 
 
 class WorkerSetup(NamedTuple):
@@ -39,25 +39,25 @@ class WorkerSetup(NamedTuple):
 
 
 class Control(Enum):
-    """A message to a worker that asks nothing of its environments."""
+    """A message to a worker that does not concern its environments."""
 
     STOP = "stop"
     """Close the environments and end."""
     RESEND = "resend"
-    """Send the results of the last request again, each pickled by itself."""
+    """Send the results of the last request again, each pickled separately."""
 
 
 class WorkerAnswer(NamedTuple):
-    """What a worker answers to a request."""
+    """The answer of a worker to a request."""
 
     results: list[Any]
-    """For each slot that was asked the result."""
+    """The result of each slot of the request."""
     checkpoints: dict[int, Checkpoint]
-    """Checkpoints that were due, of the states after the results."""
+    """Due checkpoints, of the states after the results."""
 
 
 class SharedStatus:
-    """A page shared by parent and worker: what the worker is doing, readable when it is dead.
+    """A page shared by parent and worker: the worker's current operation, readable after its death.
 
     Args:
         file: Descriptor of a file of :attr:`SIZE` bytes.
@@ -78,25 +78,25 @@ class SharedStatus:
 
     @property
     def deadline(self) -> float:
-        """Monotonic time at which the running environment is overdue."""
+        """Monotonic time at which the running environment becomes overdue."""
         return self._deadline[0]
 
     def begin(self, slot: int, deadline: float) -> None:
-        """Note that an environment is entered."""
+        """Record that an environment runs."""
         self._slot[0], self._deadline[0] = slot, deadline
 
     def rest(self) -> None:
-        """Note that no environment runs."""
+        """Record that no environment runs."""
         self._slot[0], self._deadline[0] = -1, float("inf")
 
 
 def main(pipe: int, status: int, lifeline: int, parent: int) -> None:
-    """Serve environments until told to stop or until the parent is gone.
+    """Serve environments until a stop message or the end of the parent.
 
     Args:
         pipe: File descriptor of the pipe to the parent.
-        status: File descriptor of the shared page that tells the parent what is going on.
-        lifeline: File descriptor of a pipe whose other end closes when the parent is gone.
+        status: File descriptor of the shared status page.
+        lifeline: File descriptor of a pipe that the parent's end closes.
         parent: Process id of the parent.
     """
     _die_with(lifeline)
@@ -165,7 +165,7 @@ def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int
 
 
 def encode(operation: Operation, answer: WorkerAnswer) -> bytes:
-    """Pickle an answer; a result that cannot be pickled is replaced by what can be said of it."""
+    """Pickle an answer; a result that cannot be pickled is replaced by a description."""
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
     except Exception:
@@ -187,9 +187,9 @@ def _portable(operation: Operation, item: object) -> bytes:
 def unreadable(
     operation: Operation, problem: BaseException, item: object = None
 ) -> Failure | Mistake:
-    """Return what stands for a result that cannot be sent between processes.
+    """Return a replacement for a result that cannot be sent between processes.
 
-    A call has no episode that could end, so there it is a mistake to be raised.
+    For a call it is a mistake to raise, since a call cannot end an episode.
     """
     what = f": {words(item.error)}" if isinstance(item, Mistake) else ""
     text = (

@@ -50,7 +50,7 @@ def test_a_row_without_a_task_is_told_so(extras: Any) -> None:
 
 
 def test_a_prompt_of_single_messages_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="grows by a message a turn"):
+    with pytest.raises(ConfigurationError, match="adds a message each turn"):
         skyrl_rows("webshop", prompt="verl-agent", num_tasks=1)
 
 

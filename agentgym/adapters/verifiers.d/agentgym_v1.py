@@ -1,4 +1,4 @@
-"""What verifiers imports for the taskset ``agentgym-v1``; see `agentgym.adapters.verifiers`."""
+"""The module of the taskset ``agentgym-v1`` for verifiers; see `agentgym.adapters.verifiers`."""
 
 from agentgym.adapters.verifiers import AgentGymEnv, AgentGymTaskset
 
