@@ -155,8 +155,8 @@ def test_many_clients_do_not_meet() -> None:
         assert len(envs) == 256
         assert refused(url, "createEnv") == (
             429,
-            "expected at most 256 environments at a time: close one, or wait until nobody has "
-            "asked for one for 600 seconds",
+            "expected at most 256 environments at a time: close one, or wait until one has "
+            "been unused for 600 seconds",
         )
         assert ask(url, "close", env_idx=0) == {"closed": True}
         assert refused(url, "step", env_idx=0, action="press red")[0] == 404

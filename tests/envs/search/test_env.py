@@ -343,7 +343,7 @@ def test_questions_of_ones_own_have_the_solver_that_knows_the_answers(
     say_who_solves.cache_clear()
     for _ in range(2):
         env = make(questions)
-    assert caplog.text.count("the expert is 'oracle', which knows the answers") == 1
+    assert caplog.text.count("using expert='oracle', which knows the answers") == 1
     _, info = env.reset(options=MAYOR)
     while not info["stop_reason"]:
         info = env.step(str(env.demonstrator_action()))[4]
