@@ -1,10 +1,10 @@
-"""Sandboxes: places where commands of a model run apart from the host.
+"""Sandboxes: they run a model's commands isolated from the host.
 
 To add one of these, touch these files:
 
 - a sandbox back end: ``agentgym/sandbox/<name>/``, a row in ``SANDBOXES`` of
-  ``agentgym/sandbox/registry.py``, what it needs to open in ``tests/sandbox/prepared.py``; the
-  contract and safety suites run over it
+  ``agentgym/sandbox/registry.py``, its requirements in ``tests/sandbox/prepared.py``; the
+  contract and safety suites test it
 """
 
 from agentgym.sandbox.base import (

@@ -1,4 +1,4 @@
-"""Folders as tar archives, and back: how a tree travels into a sandbox that shares no disk."""
+"""Convert folders to tar archives and back, to copy a tree into a sandbox without a shared disk."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from agentgym.errors import DataError
 
 LARGEST = 1 << 30
-"""Bytes of files that an archive may unpack to."""
+"""Maximum unpacked size of an archive, in bytes."""
 MOST_FILES = 200_000
 
 
 def pack_tree(tree: Path) -> bytes:
     """Return the files, folders and links below a folder as an archive.
 
-    The same content gives the same bytes. Owners are left out; sockets, pipes and devices too.
+    Equal content gives equal bytes. Owners, sockets, pipes and devices are left out.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -45,12 +45,12 @@ def pack_tree(tree: Path) -> bytes:
 
 
 def unpack_tree(data: bytes, folder: Path) -> None:
-    """Write the content of an archive that somebody else made into an empty folder.
+    """Unpack an untrusted archive into an empty folder.
 
-    Links are written after everything else, so that nothing is ever written through one.
+    Links are written last, so that nothing is ever written through a link.
 
     Raises:
-        DataError: It is no archive, too large, or a member would lie outside or is special.
+        DataError: It is not an archive, is too large, or a member is special or outside the folder.
     """
     links, room, count = [], LARGEST, 0
     try:
@@ -60,7 +60,7 @@ def unpack_tree(data: bytes, folder: Path) -> None:
                 if room < 0 or count > MOST_FILES:
                     raise DataError(
                         f"expected an archive of at most {LARGEST:,} bytes and {MOST_FILES:,} "
-                        "files, got more; leave out what is not needed"
+                        "files, got more; leave out unneeded files"
                     )
                 if member.isdir():
                     path.mkdir(parents=True, exist_ok=True)

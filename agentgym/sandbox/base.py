@@ -1,4 +1,4 @@
-"""What a sandbox is: a place where commands of a model run, whatever keeps them there."""
+"""The interface of all sandboxes, and their configuration."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ ENVIRONMENT: Mapping[str, str] = {
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-"""Variables that every command sees, besides ``PATH`` and ``HOME``; none come from the host."""
+"""Variables of every command, besides ``PATH`` and ``HOME``; none come from the host."""
 LONGEST = 86_400
-"""Most seconds that a command may take."""
+"""Maximum timeout of a command, in seconds."""
 
 
 class SandboxUnavailable(NotSupported):
-    """A kind of sandbox cannot run on this machine; the message says why and what to do."""
+    """A back end cannot run on this machine; the message gives the reason and the remedy."""
 
 
 class SandboxDied(EnvFailure):
-    """A sandbox ended while it was used: what ran inside ended it."""
+    """A sandbox ended during use, caused by the commands inside."""
 
 
 class SandboxLost(SandboxDied):
-    """A sandbox cannot be reached any more, and nothing that ran inside is the reason."""
+    """A sandbox cannot be reached, not caused by the commands inside."""
 
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """What a sandbox may use; a back end that cannot hold one says so in its ``capabilities``."""
+    """Resource limits of a sandbox; ``capabilities`` tells which ones a back end enforces."""
 
     memory: int = 2 << 30
-    """Bytes of memory of all processes together. Where no cgroup can be had, process 1 looks ten
-    times a second whether it is more, and the kernel bounds each process alone."""
+    """Memory of all processes together, in bytes. Without a cgroup, process 1 checks the sum ten
+    times per second, and the kernel limits each process."""
     processes: int = 128
-    """Processes and threads at a time."""
+    """Maximum number of processes and threads."""
     disk: int = 256 << 20
-    """Bytes that can be written in all."""
+    """Total bytes that can be written."""
     files: int = 20_000
-    """Files and folders that can be made."""
+    """Maximum number of new files and folders."""
     file_size: int = 64 << 20
-    """Bytes of one file."""
+    """Maximum size of a file, in bytes."""
     open_files: int = 512
-    """Files that a process may hold open."""
+    """Maximum number of open files of a process."""
     output: int = 50 << 20
-    """Bytes that a command may print before it is killed."""
+    """Number of output bytes after which a command is killed."""
     kept_output: int = 64 << 10
-    """Bytes of its output that are kept, half from the beginning and half from the end."""
+    """Maximum size of the stored output, in bytes: half from its beginning, half from its end."""
 
     def __post_init__(self) -> None:
         """Refuse what bounds nothing.
@@ -74,34 +74,34 @@ class SandboxLimits:
 
 @dataclass(frozen=True)
 class SandboxConfig:
-    """What a sandbox holds when it starts, and what it may do."""
+    """Initial content and permissions of a sandbox."""
 
     tree: Path | None = None
-    """Folder of which the sandbox gets a private copy as ``workdir``; it is never written to. None
-    leaves there what the image holds, or an empty folder."""
+    """Folder that is copied to ``workdir``; the original is never written to. None: the image's
+    folder, or an empty one."""
     workdir: str = "/testbed"
-    """Where commands run."""
+    """Working folder of commands."""
     image: str = ""
-    """The container image that is the root; empty makes one of the host's ``/usr`` and
+    """Container image of the root; if empty, the root is made of the host's ``/usr`` and
     ``visible``."""
     visible: tuple[Path, ...] = ()
-    """Files and folders of the host that can be read inside, at the same place. The system's own
-    programs and the running Python with its standard library always can."""
+    """Files and folders of the host that are readable inside, at the same path. The system's
+    programs and the running Python with its standard library always are."""
     mounts: Mapping[str, Path] = field(default_factory=dict)
-    """Place inside -> file or folder of the host that can be read there."""
+    """Path inside -> file or folder of the host that is readable there."""
     hidden: tuple[Path, ...] = ()
-    """Files and folders of the host that are empty inside, although what holds them is visible."""
+    """Files and folders of the host that are empty inside, although their parent is visible."""
     path: tuple[str, ...] = ()
-    """Folders that stand before the system's own in ``PATH``."""
+    """Folders before the system's in ``PATH``."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Further variables that commands see."""
+    """Further variables of commands."""
     writable: tuple[str, ...] = ()
-    """Further folders inside, besides ``workdir``, that commands can write to; snapshots hold
-    them. They are empty at the start, or what an image holds there."""
+    """Writable folders inside, besides ``workdir``; snapshots contain them. They are initially
+    empty, or have the image's content."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
-    """What it may use."""
+    """Resource limits."""
     trusted: bool = False
-    """Whether the commands are one's own: only then may they run without isolation."""
+    """Whether the commands are the user's own: only then may they run without isolation."""
 
     def __post_init__(self) -> None:
         """Refuse paths that may lead elsewhere than their names say.
@@ -120,45 +120,45 @@ class SandboxConfig:
             for path in map(str, found):
                 if ".." in path.split("/") or "\0" in path:
                     raise ConfigurationError(
-                        f"expected paths without '..' in {name}, got {path!r:.120}; write where it "
-                        "leads to"
+                        f"expected paths without '..' in {name}, got {path!r:.120}; write the "
+                        "resolved path"
                     )
 
 
 @dataclass(frozen=True)
 class ExecResult:
-    """What a command did. A command that takes too long is a result, not an error."""
+    """The result of a command. A timeout is a result, too, not an error."""
 
     exit_code: int
-    """Its exit status; minus the number of the signal that killed it."""
+    """Exit status; negative: the number of the signal that killed it."""
     output: bytes
-    """What it printed to standard output and standard error, in order; where that was more than
-    ``kept_output``, the two ends of it joined by a marker."""
+    """Standard output and standard error, in order; if longer than ``kept_output``, its two ends
+    joined by a marker."""
     truncated: int
-    """Bytes that were left out of ``output``."""
+    """Number of bytes left out of ``output``."""
     timed_out: bool
-    """Whether it was killed for taking too long."""
+    """Whether it was killed because of its timeout."""
     flooded: bool
     """Whether it was killed for printing more than ``SandboxLimits.output``."""
     killed: int
-    """Other processes that it left behind and that were killed."""
+    """Number of leftover processes that were killed."""
     seconds: float
-    """Wall time that it took."""
+    """Wall time, in seconds."""
     exhausted: bool = False
-    """Whether it, or a process that it started, was killed for taking more memory than
+    """Whether it, or a process that it started, was killed for using more memory than
     ``SandboxLimits.memory``, as far as the back end can tell."""
 
     @property
     def text(self) -> str:
-        """The output as text; what is not UTF-8 is replaced."""
+        """The output as text; bytes that are not UTF-8 are replaced."""
         return self.output.decode("utf-8", "replace")
 
 
 def check_timeout(timeout: float) -> float:
-    """Return a time that a command may take.
+    """Return a valid timeout of a command, in seconds.
 
     Raises:
-        ConfigurationError: It is not above 0, not finite, or more than :data:`LONGEST`.
+        ConfigurationError: It is not above 0, not finite, or above :data:`LONGEST`.
     """
     number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
     if not number or not 0 < timeout <= LONGEST:
@@ -169,38 +169,38 @@ def check_timeout(timeout: float) -> float:
 
 
 class Sandbox(ABC):
-    """A place where commands run apart from the host; one user at a time.
+    """A sandbox runs commands isolated from the host; it has one user at a time.
 
-    Between two commands nothing runs inside: what a command leaves behind is killed. So files are
-    all of its state, and :meth:`snapshot` holds it. Closing a sandbox, or the end of the process
-    that made it by whatever means, ends everything inside.
+    Processes that a command leaves running are killed, so nothing runs between two commands. Hence
+    files are its only state, and :meth:`snapshot` contains all of it. Closing a sandbox, or the end
+    of the process that made it, for any reason, ends everything inside.
 
     Args:
-        config: What it holds and may do.
+        config: Initial content and permissions.
     """
 
     isolation: ClassVar[str]
     """``"none"``, ``"namespace"``, ``"container"`` or ``"remote"``."""
     images: ClassVar[bool] = False
-    """Whether it runs ``config.image``."""
+    """Whether it supports ``config.image``."""
 
     def __init__(self, config: SandboxConfig) -> None:
         self.config = config
 
     @classmethod
     def probe(cls) -> str:
-        """Return why this machine cannot run it, and what to do; empty if it can."""
+        """Return why this machine cannot run it, and the remedy; empty if it can."""
         return ""
 
     @classmethod
     def holds(cls, image: str) -> bool:
-        """Return whether an image is on this machine already, where the back end looks for it."""
+        """Return whether the back end has an image without pulling it."""
         return False
 
     @property
     @abstractmethod
     def capabilities(self) -> frozenset[str]:
-        """What it can do or hold on this machine.
+        """Features and enforced limits on this machine.
 
         ``"snapshot"``, ``"network"`` (it has none), ``"memory"`` (of all processes together),
         ``"processes"``, ``"disk"``, ``"files"``.
@@ -208,11 +208,11 @@ class Sandbox(ABC):
 
     @abstractmethod
     def start(self) -> Self:
-        """Start it, if it is not running.
+        """Start the sandbox, if it is not running.
 
         Raises:
-            SandboxUnavailable: This machine cannot.
-            ConfigurationError: The configuration is none for this back end.
+            SandboxUnavailable: This machine cannot run it.
+            ConfigurationError: The back end does not support the configuration.
         """
 
     @abstractmethod
@@ -228,12 +228,12 @@ class Sandbox(ABC):
 
         Args:
             command: The command line.
-            timeout: Seconds after which it is killed with everything that it started.
-            cwd: Where it runs; ``workdir`` if left out.
-            env: Variables beyond those of the configuration.
+            timeout: Seconds after which it is killed with all processes that it started.
+            cwd: Working folder; ``workdir`` if left out.
+            env: Variables in addition to the configuration's.
 
         Raises:
-            ConfigurationError: ``timeout`` is no number of seconds that a command may take.
+            ConfigurationError: ``timeout`` is out of range.
             SandboxDied: The sandbox ended.
         """
 
@@ -242,41 +242,41 @@ class Sandbox(ABC):
         """Return the beginning of a regular file; relative paths start at ``workdir``.
 
         Raises:
-            FileNotFoundError: There is no such file, or it is no regular file.
+            FileNotFoundError: The file does not exist or is not a regular file.
             SandboxDied: The sandbox ended.
         """
 
     @abstractmethod
     def write(self, path: str, content: bytes, mode: int = 0o644) -> None:
-        """Write a file; folders above it are made.
+        """Write a file, and create its parent folders.
 
         Raises:
-            OSError: It cannot be written, for instance because the disk is full.
+            OSError: The file cannot be written, for instance because the disk is full.
             SandboxDied: The sandbox ended.
         """
 
     @abstractmethod
     def changes(self) -> dict[str, bytes | None]:
-        """Return what differs from ``tree``: files under ``workdir``, by relative path.
+        """Return the files under ``workdir`` that differ from ``tree``, by relative path.
 
-        None stands for what was deleted. Only regular files count, links and special files are left
-        out, and so is ``.git``. An image's own files count as its tree.
+        Deleted files are None. Links, special files and ``.git`` are left out. The files of an
+        image are treated as its tree.
 
         Raises:
-            NotSupported: The back end cannot tell.
+            NotSupported: The back end does not support it.
             SandboxDied: The sandbox ended.
         """
 
     @abstractmethod
     def reset(self) -> None:
-        """Return to the state after :meth:`start`; also revives one that died."""
+        """Return to the state after :meth:`start`, even if the sandbox has died."""
 
     @abstractmethod
     def snapshot(self) -> bytes:
-        """Return everything that was written, for :meth:`restore` in an equal sandbox.
+        """Return all changes, for :meth:`restore` in an equal sandbox.
 
         Raises:
-            NotSupported: The back end cannot.
+            NotSupported: The back end does not support it.
             SandboxDied: The sandbox ended.
         """
 
@@ -286,10 +286,10 @@ class Sandbox(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """End it; may be called twice."""
+        """Close the sandbox; may be called twice."""
 
     def lacks(self, program: str) -> bool:
-        """Return whether commands find no program of this name.
+        """Return whether the sandbox lacks a program of this name.
 
         Raises:
             SandboxDied: The sandbox ended.

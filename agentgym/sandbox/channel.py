@@ -1,4 +1,4 @@
-"""The near side of the protocol of ``pid1.py``, over any stream of bytes."""
+"""The client of ``pid1.py``'s protocol, over any stream of bytes."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from agentgym.sandbox.base import SandboxDied
 
 CHUNK = 1 << 16
 LARGEST = 256 << 20
-"""Bytes of a message or body beyond which the other side is not believed."""
+"""Maximum size of a message or body, in bytes."""
 
 
 class ByteStream(Protocol):
-    """What a channel needs of a connection."""
+    """The connection of a channel."""
 
     def sendall(self, data: bytes, /) -> None:
-        """Send all of it."""
+        """Send all bytes."""
 
     def recv(self, size: int, /) -> bytes:
         """Return up to ``size`` bytes; empty when the other side has closed."""
         ...
 
     def settimeout(self, seconds: float | None, /) -> None:
-        """Let what takes longer raise ``TimeoutError``."""
+        """Set the time after which operations raise ``TimeoutError``."""
 
     def close(self) -> None:
-        """End the connection, so that the other side notices."""
+        """Close the connection, visibly for the other side."""
 
 
 class SocketStream:
@@ -51,7 +51,7 @@ class SocketStream:
         self.settimeout = connection.settimeout
 
     def close(self) -> None:
-        """End the connection, whoever holds copies of it; in a fork only let go of it."""
+        """Close the connection and all copies of it; in a fork close only this copy."""
         if self._maker == os.getpid():
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
@@ -76,12 +76,12 @@ class Channel:
 
         Args:
             operation: The operation.
-            seconds: How long the answer may take before the sandbox is held for dead.
+            seconds: Time limit of the answer, after which the sandbox is considered dead.
             body: Bytes that follow the request.
             **fields: Its arguments.
 
         Returns:
-            The answer; the bytes that followed it, if any, stand under ``"body"``.
+            The answer; the bytes after it, if any, are under ``"body"``.
 
         Raises:
             OSError: The operation failed inside.
@@ -108,7 +108,7 @@ class Channel:
         return answer
 
     def close(self) -> None:
-        """Close the stream; what is at its other end stops."""
+        """Close the stream, which stops the other end."""
         self._stream.close()
 
     def _message(self) -> dict[str, Any]:
@@ -151,12 +151,12 @@ class Channel:
 
 
 def unpacked(text: str) -> bytes:
-    """Return bytes that stand in a message."""
+    """Decode bytes of a message."""
     return base64.b64decode(text)
 
 
 def packed(data: bytes) -> str:
-    """Return bytes as they stand in a message."""
+    """Encode bytes for a message."""
     return base64.b64encode(data).decode("ascii")
 
 

@@ -1,11 +1,11 @@
-"""The part of a Dockerfile that a box can be made of without an image.
+"""Build a sandbox from a Dockerfile without an image.
 
-Many task folders only copy files into an image of Python. Where the programs of this machine stand
-in for that image, a box of namespaces needs no engine: it gets the files, the variables and the
-working folder. What else a Dockerfile asks for is told, so that nobody plays half a task.
+Many task folders only copy files into an image of Python. If the programs of this machine can
+replace that image, a namespace sandbox needs no engine: it gets the files, the variables and the
+working folder. All other instructions are reported, so that no task is run incompletely.
 
-A ``RUN`` line needs an image, unless a comment ``# agentgym: no-image`` says that the programs of
-this machine, Python and pytest among them, do what such lines are for.
+A ``RUN`` line needs an image, unless a comment ``# agentgym: no-image`` declares that the programs
+of this machine, including Python and pytest, replace it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from agentgym.sandbox.base import Sandbox
 
 NAME = "Dockerfile"
 NO_IMAGE = "# agentgym: no-image"
-"""The comment by which a Dockerfile says that it needs none."""
+"""The comment by which a Dockerfile declares that it needs no image."""
 WORKDIR = "/app"
-"""Where commands run if nothing says where."""
+"""Default working folder."""
 LARGEST = 1 << 20
-"""Bytes of a Dockerfile; a larger one is refused."""
+"""Maximum size of a Dockerfile, in bytes."""
 MOST_FILES, MOST_BYTES = 20_000, 256 << 20
-"""Files of a folder that go into a box, and their bytes together; one with more is refused."""
+"""Maximum number of files of a folder, and their maximum total size, in bytes."""
 _SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr", "var")
 """Folders of the root that a box shows of this machine, and cannot write to."""
 _SILENT = frozenset({"ARG", "CMD", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL"})
@@ -41,48 +41,48 @@ _PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s\\])*)""")
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a box is made of."""
+    """The content of a sandbox."""
 
     image: str = ""
-    """The image that it would be based on."""
+    """The image that it is based on."""
     workdir: str = WORKDIR
-    """Where commands run."""
+    """Working folder of commands."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Variables that they see."""
+    """Their variables."""
     files: tuple[tuple[str, Path], ...] = ()
-    """Where each file stands inside, and where it lies."""
+    """Path of each file inside -> its path on this machine."""
     obstacles: tuple[str, ...] = ()
-    """What can only be done with an image, in the words of the file; empty if nothing is."""
+    """Lines of the file that need an image; empty if there are none."""
 
     @property
     def writable(self) -> tuple[str, ...]:
-        """Folders of the root, besides :attr:`workdir`, that hold files of it."""
+        """Folders of the root, besides :attr:`workdir`, with files."""
         tops = {"/" + place.split("/")[1] for place, _ in self.files}
         inside = ("/" + self.workdir.split("/")[1], "/tmp", "/home")
         return tuple(sorted(tops - {*inside}))
 
     def fill(self, box: Sandbox) -> None:
-        """Write the files into a box that runs.
+        """Write the files into a running sandbox.
 
         Raises:
-            OSError: One cannot be written, for instance because the disk of the box is full.
-            SandboxDied: The box ended.
+            OSError: A file cannot be written, for instance because the sandbox's disk is full.
+            SandboxDied: The sandbox ended.
         """
         for place, path in self.files:
             box.write(place, path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
 
 
 def read_recipe(folder: Path, image: str = "", workdir: str = "") -> Recipe:
-    """Read the folder of which an environment is made.
+    """Read the folder of an environment.
 
     Args:
-        folder: It holds a Dockerfile and what that copies; a folder without one is copied whole
-            into ``workdir``.
-        image: An image that is there already and stands in place of the Dockerfile.
-        workdir: Where commands run, if that is not as the Dockerfile says.
+        folder: Folder with a Dockerfile and the files that it copies; without a Dockerfile, the
+            whole folder is copied into ``workdir``.
+        image: An existing image that replaces the Dockerfile.
+        workdir: Working folder of commands, if it differs from the Dockerfile's.
 
     Raises:
-        DataError: The file cannot be read, leads out of the folder, or holds more than is taken.
+        DataError: The file cannot be read, leads out of the folder, or exceeds a limit.
     """
     path = folder / NAME
     if image or not path.is_file():

@@ -1,4 +1,4 @@
-"""What of the host is shown inside where programs of the host run there."""
+"""Host paths that are visible in a sandbox that runs the host's programs."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import SandboxConfig
 
 SYSTEM_PREFIXES = (Path("/usr"), Path("/usr/local"))
-"""Where the Pythons of the system lie, all of whose files can be read inside."""
+"""Folders of the system's Pythons, which are readable inside."""
 
 
 def check_tree(config: SandboxConfig) -> None:
-    """Refuse a tree that is no folder.
+    """Check that the tree is a folder.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: It is not.
     """
     if config.tree is not None and not config.tree.is_dir():
         raise ConfigurationError(f"expected a folder as tree, got {config.tree}")
 
 
 def shown_folders(config: SandboxConfig) -> dict[Path, Path]:
-    """Return what is visible inside besides the system's own programs.
+    """Return the visible paths besides the system's programs.
 
     Returns:
-        Where it stands inside -> where it lies on the host, with all links followed.
+        Path inside -> path on the host, with all links resolved.
 
     Raises:
-        ConfigurationError: Something of it is not there.
+        ConfigurationError: A path does not exist.
     """
     same = {path.absolute(): path for path in (*_prefix(), *config.visible)}
     found = {}
@@ -40,15 +40,15 @@ def shown_folders(config: SandboxConfig) -> dict[Path, Path]:
             found[place] = path.resolve(strict=True)
         except (OSError, RuntimeError) as error:  # a loop of links is the latter until Python 3.13
             raise ConfigurationError(
-                f"expected what is visible to exist, got {path}: {error}"
+                f"expected visible paths to exist, got {path}: {error}"
             ) from error
     return found
 
 
 def covered_places(config: SandboxConfig) -> list[Path]:
-    """Return what is empty inside although it would be visible; not all of it need exist.
+    """Return the paths that are empty inside although their parent is visible; they need not exist.
 
-    The installed packages are among it: they may hold anything, solutions too.
+    Installed packages are hidden: they may contain anything, even solutions.
     """
     return [path.absolute() for path in (*_packages(config), *config.hidden)]
 

@@ -150,7 +150,7 @@ def test_bytes_that_are_not_those_of_the_digest_are_refused(tmp_path: Path, spoi
         content = bytearray(blob.read_bytes())
         content[len(content) // 2] ^= 1
         blob.write_bytes(content)
-    words = {"zstd": "zstd", "cut": "breaks off", "other layer": "whose content is"}
+    words = {"zstd": "zstd", "cut": "truncated", "other layer": "with content"}
     with pytest.raises(DataError, match=words.get(spoil, "layer")):
         ImageStore(tmp_path / "store").load(image, "a/b:1")
     assert list((tmp_path / "store" / "layers").iterdir()) == []

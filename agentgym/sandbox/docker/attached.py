@@ -1,8 +1,8 @@
 """A connection to a process in a container, as a stream of bytes.
 
-The engine sends what the process writes in frames: one byte that tells the stream (1 standard
-output, 2 standard error), three zeros, the length (four bytes, big endian), the content (Docker
-Engine API, "Attach to a container: stream format"). What is sent to it is standard input as it is.
+The engine sends the process's output in frames: one byte for the stream (1 standard output, 2
+standard error), three zeros, the length (four bytes, big endian), the content (Docker Engine API,
+"Attach to a container: stream format"). Bytes sent to it are standard input, without frames.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from agentgym.sandbox.docker.engine import DockerEngine
 HEADER = 8
 ERRORS = 2
 KEPT = 2000
-"""Bytes of standard error that are kept to explain an early end."""
+"""Maximum size of the stored standard error, in bytes, for messages about an early end."""
 
 
 def attach(engine: DockerEngine, container: str) -> AttachedStream:
-    """Attach to process 1 of a container, which is to be started afterwards."""
+    """Attach to process 1 of a container before the container starts."""
     wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
     return AttachedStream(engine.api.attach_socket(container, params=wanted))
 
@@ -30,8 +30,8 @@ class AttachedStream:
     """Standard input and output of a process in a container.
 
     Args:
-        file: What the SDK returns for its connection.
-        together: Return standard error among standard output, instead of keeping its end.
+        file: The SDK's connection.
+        together: Return standard error together with standard output, instead of storing its end.
     """
 
     def __init__(self, file: Any, together: bool = False) -> None:
@@ -62,11 +62,11 @@ class AttachedStream:
             self.errors = (self.errors + data)[-KEPT:]
 
     def settimeout(self, seconds: float | None) -> None:
-        """Let what takes longer raise ``TimeoutError``."""
+        """Set the time after which operations raise ``TimeoutError``."""
         self._socket.settimeout(seconds)
 
     def close(self) -> None:
-        """End the connection and with it the container; a fork only lets go of it."""
+        """Close the connection, which ends the container; a fork closes only its copy."""
         with suppress(OSError):
             self._socket.close()
             # The answer to the request, which the SDK keeps there, holds the connection too.

@@ -1,8 +1,8 @@
-"""A container as a sandbox: the server of ``pid1.py`` is its process 1.
+"""A container as a sandbox: its process 1 is the server of ``pid1.py``.
 
-A request costs a message over a connection that is open, not a new process of the engine. Process 1
-reads from the connection, so the container ends with its client, however that ends; then the engine
-removes it. Images without a Python run their commands one by one: :mod:`.shell`.
+A request is a message over an open connection, not a new process of the engine. Process 1 reads
+from the connection, so the container ends with its client, for any reason; then the engine removes
+it. In images without Python, :mod:`.shell` runs commands one by one.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ while len(source) < size:
     source += part or sys.exit()
 exec(compile(source, "pid1.py", "exec"))
 """
-"""Reads the server from standard input: the image need not hold it, and the engine need not see
-this machine's files. Given as an argument it would be part of every list of processes."""
+"""Reads the server from standard input: the image need not contain it, and the engine need not see
+this machine's files. As an argument it would appear in every list of processes."""
 
 _without_python: set[str] = set()
 """Ids of the images whose Python cannot run the server."""
@@ -46,23 +46,22 @@ _log = logging.getLogger(__name__)
 
 
 class DockerSandbox(ServedSandbox):
-    """A container without network or capabilities, of an image or of the host's own programs.
+    """A container without network or capabilities, of an image or of the host's programs.
 
-    Where ``config.image`` is empty, its root is read-only and empty but for the host's programs;
-    the folders that can be written to lie in memory. A container of an image can be written to
-    everywhere; what it writes is not bounded, since engines cannot, and it says so in
-    :attr:`capabilities`.
+    If ``config.image`` is empty, its root is read-only and contains only the host's programs;
+    writable folders are in memory. A container of an image is writable everywhere; engines cannot
+    limit how much it writes, so :attr:`capabilities` lacks that limit.
 
     Args:
-        config: What it holds and may do.
-        engine: Address of the engine's socket; ``DOCKER_HOST`` or the usual places if left out.
-        pull: When the image is pulled: ``"missing"``, ``"never"`` or ``"always"``.
-        mirror: Registry from which images of the Docker Hub are pulled instead.
-        budget: Bytes, or text such as ``"50GB"``, that images which we pulled may take.
+        config: Initial content and permissions.
+        engine: Address of the engine's socket; ``DOCKER_HOST`` or the default paths if left out.
+        pull: When to pull the image: ``"missing"``, ``"never"`` or ``"always"``.
+        mirror: Registry to pull images of the Docker Hub from.
+        budget: Disk space for images pulled by agentgym, in bytes or as text such as ``"50GB"``.
 
     Raises:
-        SandboxUnavailable: No engine can be used; says why and what to do.
-        ConfigurationError: An argument is out of its domain.
+        SandboxUnavailable: No engine is available; the message gives the reason and the remedy.
+        ConfigurationError: An argument is out of range.
     """
 
     isolation: ClassVar[str] = "container"
@@ -88,7 +87,7 @@ class DockerSandbox(ServedSandbox):
 
     @classmethod
     def probe(cls) -> str:
-        """Return why this machine cannot run it, and what to do; empty if it can."""
+        """Return why this machine cannot run it, and the remedy; empty if it can."""
         return probe_engine()
 
     @classmethod
@@ -98,7 +97,7 @@ class DockerSandbox(ServedSandbox):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What it can do or hold with this image on this engine."""
+        """Features and enforced limits with this image on this engine."""
         found = {"network"}
         if self._engine.limits("MemoryLimit"):
             found.add("memory")
@@ -112,7 +111,7 @@ class DockerSandbox(ServedSandbox):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Folders that snapshots hold, besides ``workdir``."""
+        """Folders in snapshots, besides ``workdir``."""
         return self._planned().places
 
     @property
@@ -121,7 +120,7 @@ class DockerSandbox(ServedSandbox):
         return self._planned().home
 
     def start(self) -> Self:
-        """Start it, if it is not running; process 1 gets the tree."""
+        """Start the container, if it is not running, and send the tree to process 1."""
         if self._channel is not None:
             return self
         orphans.sweep_once(self._engine)
@@ -149,10 +148,10 @@ class DockerSandbox(ServedSandbox):
             raise
 
     def snapshot(self) -> bytes:
-        """Return everything that was written.
+        """Return all changes.
 
         Raises:
-            NotSupported: Something was written where snapshots do not reach.
+            NotSupported: A change is outside the folders in snapshots.
         """
         if self.config.image and self._planned().served:
             self._check_reach()
@@ -166,7 +165,7 @@ class DockerSandbox(ServedSandbox):
             if not any(path.is_relative_to(p) or p.is_relative_to(path) for p in places):
                 raise NotSupported(
                     f"expected changes only below {', '.join(map(str, places))}, got one at "
-                    f"{path}, which a snapshot of a container would not hold; keep to those folders"
+                    f"{path}, which snapshots do not contain; write only to these folders"
                 )
 
     def _planned(self) -> creation.CreationPlan:
@@ -248,7 +247,7 @@ class DockerSandbox(ServedSandbox):
             if isinstance(error, errors.DockerException):
                 raise SandboxUnavailable(
                     f"expected the engine at {self._engine.address} to start a container, got: "
-                    f"{str(error)[:400]}; see what `docker info` says of its limits"
+                    f"{str(error)[:400]}; check its limits with `docker info`"
                 ) from error
             raise
         # The stream of the container before is closed, and would be kept alive until the end.
@@ -268,7 +267,7 @@ class DockerSandbox(ServedSandbox):
         self._plan = None
         _log.warning(
             "expected a python3 of at least 3.6 in the image %s, but %s (%s); its commands run one "
-            "by one: each costs more, and a box cannot be snapshot", self.config.image, reason,
+            "by one, which is slower, and there are no snapshots", self.config.image, reason,
             " ".join(str(error).split())[:200],
         )  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""Which images we pulled, and when they were last used: what a disk budget may remove.
+"""Records of the images that agentgym pulled and of their last use, for the disk budget.
 
-The records lie in the cache, by engine. An image that is not among them, and does not carry our
-label, is somebody else's and is never touched.
+The records are in the cache, by engine. An image without a record and without our label is never
+touched.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from agentgym.sandbox.docker.host import LABEL
 from agentgym.support.caching import cache_folder, write_atomically
 
 FRESH = 60.0
-"""Seconds within which a further use of an image is not written down."""
+"""Seconds in which a further use of an image is not recorded."""
 
 _log = logging.getLogger(__name__)
 Entries = dict[str, dict[str, Any]]
 
 
 class ImageRecords:
-    """The images of an engine that are ours, and the removal of those longest unused.
+    """The images that agentgym pulled to an engine; removes the least recently used ones.
 
     Args:
         engine: The engine.
-        folder: Where the records lie; in the cache if left out.
+        folder: Folder of the records; in the cache if left out.
     """
 
     def __init__(self, engine: DockerEngine, folder: Path | None = None) -> None:
@@ -39,11 +39,11 @@ class ImageRecords:
         self._file = (folder or cache_folder() / "sandbox") / "images.json"
 
     def pulled(self, image: str, name: str) -> None:
-        """Write down that we pulled an image."""
+        """Record that an image was pulled."""
         self._change(lambda entries: entries.update({image: {"name": name, "used": time.time()}}))
 
     def used(self, image: str) -> None:
-        """Write down that an image of ours is used now."""
+        """Record the use of an image."""
 
         def refresh(entries: Entries) -> None:
             if image in entries:
@@ -54,9 +54,9 @@ class ImageRecords:
             self._change(refresh)
 
     def ours(self) -> list[dict[str, Any]]:
-        """Return our images, the longest unused first: ``id``, ``name``, ``size``, ``used``.
+        """Return our images, least recently used first: ``id``, ``name``, ``size``, ``used``.
 
-        Sizes count layers that images share once for each of them.
+        Shared layers count in the size of each image.
         """
         entries = self._entries()
         found = []
@@ -73,17 +73,17 @@ class ImageRecords:
         return sorted(found, key=lambda image: (image["used"], image["id"]))
 
     def prune(self, budget: int, keep: str = "") -> list[dict[str, Any]]:
-        """Remove images of ours, the longest unused first, until the rest fits into a budget.
+        """Remove our images, least recently used first, until the rest fits into a budget.
 
-        Images that a container uses stay. Where the user gave one of our images a name of their
-        own, only our name goes.
+        Images of containers stay. If the user gave one of our images another name, only our name is
+        removed.
 
         Args:
-            budget: Bytes that our images may take.
-            keep: Id of an image that stays in any case.
+            budget: Total size of our images, in bytes.
+            keep: Id of an image that is never removed.
 
         Returns:
-            What was removed, as :meth:`ours` describes it.
+            The removed images, in the form of :meth:`ours`.
         """
         images, removed = self.ours(), []
         total = sum(image["size"] for image in images)
@@ -98,7 +98,7 @@ class ImageRecords:
             except self.engine.errors.ImageNotFound:
                 pass  # another process was first
             except self.engine.errors.APIError as error:
-                _log.info("the image %s stays: %s", image["name"], error)
+                _log.info("the image %s is not removed: %s", image["name"], error)
                 continue
             total -= image["size"]
             removed.append(image)
@@ -127,7 +127,7 @@ class ImageRecords:
                 change(everything.setdefault(self.engine.name, {}))
                 write_atomically(self._file, json.dumps(everything, indent=1).encode())
         except OSError as error:
-            _log.warning("cannot write down what images were pulled, in %s: %s", self._file, error)
+            _log.warning("cannot record the pulled images in %s: %s", self._file, error)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""What a container is made of: its image, limits, mounts and labels, from a configuration."""
+"""Create containers: image, limits, mounts and labels from a configuration."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from agentgym.sandbox.host_paths import covered_places, shown_folders
 HOME = host.HOME
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 PROCESSES_OF_SERVER = 2
-"""Processes of a container that are not the commands': process 1, and a fork of it."""
+"""Number of a container's processes besides commands: process 1, and a fork of it."""
 SMALLEST = 1 << 20
-"""Bytes that a file system in memory has at least."""
+"""Minimum size of an in-memory file system, in bytes."""
 CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
-"""What root of an image may: use files of the image's other users, and become one of them. All are
-among those that engines give by themselves."""
+"""Capabilities of an image's root: use files of the image's other users, and become one of them.
+All are among the engines' defaults."""
 NPROC = 4096
-"""Processes of a user under Podman, whose own choice may be more than the host allows."""
+"""Maximum number of processes of a user under Podman, as its default may exceed the host's."""
 
 
 @dataclass(frozen=True)
 class CreationPlan:
-    """How the container of a box is made, again and again."""
+    """The plan by which the containers of a sandbox are created."""
 
     image: str
     """Id of the image."""
     served: bool
     """Whether process 1 is the server of ``pid1.py``."""
     python: str
-    """The interpreter in which it runs."""
+    """Its interpreter."""
     user: str
-    """Who runs commands; "" is who the image says."""
+    """User of commands; "" is the image's."""
     home: str
     """Their home folder."""
     environment: Mapping[str, str]
-    """Variables that the image sets."""
+    """Variables of the image."""
     places: tuple[str, ...]
-    """Folders besides ``workdir`` whose content a snapshot holds."""
+    """Folders in snapshots, besides ``workdir``."""
     host_config: Mapping[str, Any]
-    """What the engine holds the container to."""
+    """Limits and mounts of the container."""
 
 
 def plan_container(
@@ -57,13 +57,13 @@ def plan_container(
 
     Args:
         config: The configuration.
-        engine: Where it will run.
-        images: What brings the image.
+        engine: The engine that will run it.
+        images: Provides the image.
         without_python: Ids of images that cannot run the server.
 
     Raises:
-        ConfigurationError: The configuration is none for containers.
-        SandboxUnavailable: The image cannot be had, or needs the engine of this machine.
+        ConfigurationError: Containers do not support the configuration.
+        SandboxUnavailable: The image is unavailable, or needs the engine of this machine.
     """
     if config.image:
         image, python, home = images.ensure(config.image), "python3", ""
@@ -139,8 +139,8 @@ def create(engine: DockerEngine, plan: CreationPlan, command: list[str]) -> str:
     """Create the container of a plan with a command, and return its id.
 
     Raises:
-        ImageNotFound: Somebody removed the image; of the SDK.
-        SandboxUnavailable: The engine refuses; says what.
+        ImageNotFound: The image has been removed; raised by the SDK.
+        SandboxUnavailable: The engine refuses; the message says why.
     """
     try:
         made = engine.api.create_container(
@@ -161,7 +161,7 @@ def create(engine: DockerEngine, plan: CreationPlan, command: list[str]) -> str:
     except engine.errors.DockerException as error:
         raise SandboxUnavailable(
             f"expected the engine at {engine.address} to create a container, got: "
-            f"{str(error)[:400]}; see what `docker info` says of its limits"
+            f"{str(error)[:400]}; check its limits with `docker info`"
         ) from error
     return str(made["Id"])
 

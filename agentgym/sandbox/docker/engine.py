@@ -1,4 +1,4 @@
-"""The engine: Docker or Podman, found in the usual places and asked what it can do."""
+"""The engine: find Docker or Podman at the default paths and query its features."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from agentgym.errors import DependencyNotInstalled, require
 from agentgym.sandbox.base import SandboxUnavailable
 
 PATIENCE = 180
-"""Seconds that the engine may take for a request: a busy one starts containers slowly."""
+"""Time limit of a request to the engine, in seconds: a busy one starts containers slowly."""
 IDLE = 2
-"""Addresses to which the SDK keeps connections open; those of a container are never used again."""
+"""Number of addresses with open connections of the SDK; containers' are never reused."""
 PLACES = (
     "/var/run/docker.sock",
     "/run/podman/podman.sock",
@@ -23,20 +23,20 @@ PLACES = (
     "{runtime}/podman/podman.sock",
     "{home}/.docker/run/docker.sock",
 )
-"""Where sockets lie if ``DOCKER_HOST`` names none."""
+"""Default paths of sockets, without ``DOCKER_HOST``."""
 
 _engines: dict[tuple[int, str], DockerEngine] = {}
 _lock = threading.Lock()
 
 
 class DockerEngine:
-    """A connection to an engine, shared by all boxes of a process.
+    """A connection to an engine, shared by all sandboxes of a process.
 
     Args:
         address: The address of its socket, such as ``unix:///var/run/docker.sock``.
 
     Raises:
-        SandboxUnavailable: Nobody answers there; says why and what to do.
+        SandboxUnavailable: No engine answers; the message gives the reason and the remedy.
         DependencyNotInstalled: The package ``docker`` is missing.
     """
 
@@ -60,24 +60,24 @@ class DockerEngine:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is reached through a socket of this machine, so that it sees its folders."""
+        """Whether its socket is on this machine, so that it can mount folders of this machine."""
         return self.address.startswith("unix://") and sys.platform == "linux"
 
     @property
     def name(self) -> str:
-        """What tells it from other engines, for records that outlive the process."""
+        """Identifies the engine in records that outlive the process."""
         return str(self.info.get("ID") or self.address)
 
     def limits(self, name: str) -> bool:
-        """Return whether it can hold a limit, such as ``"MemoryLimit"`` or ``"PidsLimit"``."""
+        """Return whether it can enforce a limit, such as ``"MemoryLimit"`` or ``"PidsLimit"``."""
         return bool(self.info.get(name, True))
 
 
 def find_engine(address: str = "") -> DockerEngine:
-    """Return the engine of an address, or of ``DOCKER_HOST``, or of the usual places.
+    """Return the engine at an address, or of ``DOCKER_HOST``, or at the default paths.
 
     Raises:
-        SandboxUnavailable: There is none; says where it was looked for and what to do.
+        SandboxUnavailable: There is no engine; the message lists the paths and the remedy.
         DependencyNotInstalled: The package ``docker`` is missing.
     """
     address = address or os.environ.get("DOCKER_HOST", "") or _usual_place()
@@ -89,7 +89,7 @@ def find_engine(address: str = "") -> DockerEngine:
 
 
 def probe_engine(address: str = "") -> str:
-    """Return "" if an engine answers, else the reason and the remedy."""
+    """Return "" if an engine answers, otherwise the reason and the remedy."""
     try:
         find_engine(address)
     except (SandboxUnavailable, DependencyNotInstalled) as error:

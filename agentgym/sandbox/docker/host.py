@@ -1,7 +1,7 @@
-"""The host-root image: an empty root folder under which the host's own programs are bound.
+"""The host-root image: an empty root folder with the host's programs mounted below.
 
-It needs no registry and no base image: a few kilobytes of folders and links. What runs in it are
-the programs of this machine, bound read-only.
+It needs no registry and no base image: a few kilobytes of folders and links. The programs of this
+machine are mounted read-only.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from agentgym.sandbox import served
 from agentgym.sandbox.docker.engine import DockerEngine
 
 USER = 61000
-"""User and group that commands run as: nobody's on the host as a rule, and not root."""
+"""User and group of commands: not root, and usually unused on the host."""
 HOME = served.HOME
 LABEL = "agentgym.image"
-"""Label of the images that we make; its value tells which."""
+"""Label of the images built by agentgym; its value identifies them."""
 PREFIX = "host-"
-"""How the label's value begins for images of this module."""
+"""Prefix of the label's value for images of this module."""
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 """Folders that are links into ``/usr`` on most systems."""
 SHARED = ("/etc/alternatives", "/etc/ld.so.cache")
-"""What programs of ``/usr`` need of ``/etc``, and which holds no secret."""
+"""Files in ``/etc`` that programs in ``/usr`` need and that contain no secrets."""
 FOLDERS = ("dev", "etc", "home", "opt", "proc", "run", "sys", "tmp", "usr", "var", "var/tmp")
 FILES = {
     "etc/passwd": f"root:x:0:0:root:/:/bin/sh\nagent:x:{USER}:{USER}:agent:{HOME}:/bin/bash\n",
@@ -36,7 +36,7 @@ FILES = {
 
 
 def host_image(engine: DockerEngine) -> str:
-    """Return the id of the image on an engine; it is made if it is not there."""
+    """Return the id of the image on an engine; build it if it is missing."""
     data = _tar()
     digest = hashlib.sha256(data).hexdigest()[:24]
     found = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
@@ -51,7 +51,7 @@ def host_image(engine: DockerEngine) -> str:
 
 
 def system_folders() -> Iterator[str]:
-    """Yield what of this machine has to be bound to run its programs."""
+    """Yield the paths of this machine to mount for its programs."""
     yield "/usr"
     yield from (f"/{name}" for name in SYSTEM if _is_folder(name))
     yield from (place for place in SHARED if Path(place).exists())

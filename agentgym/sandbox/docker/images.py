@@ -1,4 +1,4 @@
-"""Images: there already, pulled as the policy says, or an error that says what to do."""
+"""Provide images: present, pulled according to the policy, or an error with the remedy."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _pulled: set[tuple[str, str]] = set()
 
 
 class Image(NamedTuple):
-    """An image that is on the engine."""
+    """An image on the engine."""
 
     id: str
-    """Its content, whatever names it has."""
+    """Identifies its content, independent of names."""
     environment: dict[str, str]
-    """Variables that its commands see."""
+    """Variables of its commands."""
     user: str
-    """Who runs commands in it; "" is root."""
+    """User of its commands; "" is root."""
     workdir: str
-    """Where its commands run."""
+    """Working folder of its commands."""
 
 
 class Images:
-    """Brings images to an engine.
+    """Provides images on an engine.
 
     Args:
         engine: The engine.
         pull: One of :data:`POLICIES`.
-        mirror: Registry, perhaps with a path, from which images of the Docker Hub are pulled
-            instead, such as ``"mirror.example.org/hub"``; they keep their names.
-        budget: Bytes, or text such as ``"50GB"``, that images which we pulled or made may take:
-            after a pull, the longest unused ones are removed. None sets no bound.
+        mirror: Registry, optionally with a path, to pull images of the Docker Hub from, such as
+            ``"mirror.example.org/hub"``; they keep their names.
+        budget: Disk space for images pulled or built by agentgym, in bytes or as text such as
+            ``"50GB"``: after a pull, the least recently used ones are removed. None: no limit.
 
     Raises:
-        ConfigurationError: An argument is out of its domain.
+        ConfigurationError: An argument is out of range.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class Images:
         self.records = ImageRecords(engine)
 
     def ensure(self, name: str) -> Image:
-        """Return an image; it is pulled if the policy says so.
+        """Return an image; pull it if the policy says so.
 
         Raises:
-            SandboxUnavailable: It is not there and cannot be pulled.
+            SandboxUnavailable: It is missing and cannot be pulled.
         """
         key = (self.engine.name, name)
         image = None if self.pull == "always" and key not in _pulled else self.find(name)
@@ -74,7 +74,7 @@ class Images:
             if self.pull == "never":
                 raise SandboxUnavailable(
                     f"expected the image {name} on the engine at {self.engine.address}, but it is "
-                    f"not there and pull is 'never'; fetch it with `docker pull {name}`, load it "
+                    f"missing and pull is 'never'; fetch it with `docker pull {name}`, load it "
                     "with `docker load`, or set pull to 'missing'"
                 )
             with _pulling:  # one pull at a time: sixteen boxes want the same image
@@ -100,14 +100,14 @@ class Images:
         )
 
     def build(self, folder: Path, name: str) -> None:
-        """Build an image from a Dockerfile, unless it is there; the engine runs what that says.
+        """Build an image from a Dockerfile, unless it exists; the engine runs the Dockerfile.
 
         Args:
-            folder: Folder of the Dockerfile and of all that it copies.
-            name: What the image is called.
+            folder: Folder of the Dockerfile and of the files that it copies.
+            name: Name of the image.
 
         Raises:
-            SandboxUnavailable: It cannot be built; says what the engine said.
+            SandboxUnavailable: It cannot be built; the message has the engine's error.
         """
         if self.find(name) is not None:
             return
@@ -123,13 +123,13 @@ class Images:
         if image is None:
             raise SandboxUnavailable(
                 f"expected to build the image {name} from {folder}, got: "
-                f"{' '.join(said.split())[-300:]}; see that the engine reaches what its Dockerfile "
-                "asks for"
+                f"{' '.join(said.split())[-300:]}; check that the engine can reach everything that "
+                "its Dockerfile downloads"
             )
         self.records.pulled(image.id, name)
 
     def taken(self) -> int:
-        """Return the bytes of the images that we pulled or made."""
+        """Return the total size of the images pulled or built by agentgym, in bytes."""
         return sum(int(image["size"]) for image in self.records.ours())
 
     def _fetch(self, name: str) -> Image:
@@ -158,7 +158,7 @@ class Images:
 
 
 def mirrored(name: str, mirror: str) -> str:
-    """Return where an image is pulled from: images of the Docker Hub come from the mirror."""
+    """Return the name to pull an image by: images of the Docker Hub come from the mirror."""
     if not mirror:
         return name
     first, _, rest = name.partition("/")

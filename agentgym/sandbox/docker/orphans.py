@@ -1,8 +1,8 @@
-"""Containers that outlived their owner, found by their labels and removed.
+"""Find containers that outlived their owner by their labels, and remove them.
 
 A container ends with its client, because its process 1 reads from the client's connection, and the
-engine removes it then. What this cannot cover, for instance an engine that was stopped meanwhile,
-is swept when a process starts its first box.
+engine then removes it. Containers that remain, for instance because the engine was stopped in the
+meantime, are removed when a process starts its first sandbox.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from agentgym.sandbox import owners
 from agentgym.sandbox.docker.engine import DockerEngine
 
 OWNER = "agentgym.owner"
-"""Label that holds the process which made a container."""
+"""Label for the process that created a container."""
 RUNNING = ("running", "paused", "restarting")
 PATIENCE, PAUSE = 10.0, 0.02
-"""Seconds that the removal of a container may take, and between two looks at it."""
+"""Time limit of the removal of a container, and interval between two checks, in seconds."""
 YOUNG = 600.0
-"""Seconds for which a container may be created and not started by an owner who cannot be judged."""
+"""Seconds for which a created container need not be started, if its owner cannot be checked."""
 
 _swept: set[tuple[int, str]] = set()
 _lock = threading.Lock()
@@ -35,7 +35,7 @@ def labels() -> dict[str, str]:
 
 
 def sweep_once(engine: DockerEngine) -> None:
-    """Remove orphans, at the first call of a process for an engine."""
+    """Remove orphans, at a process's first call for an engine."""
     key = (os.getpid(), engine.name)
     with _lock:
         if key in _swept:
@@ -45,10 +45,10 @@ def sweep_once(engine: DockerEngine) -> None:
 
 
 def sweep(engine: DockerEngine) -> list[str]:
-    """Remove the containers of owners that are gone, and return their ids.
+    """Remove the containers of dead owners, and return their ids.
 
-    Of an owner on another machine, or in another pid namespace, nothing is known. Its containers
-    stay while they run, because they end with their client; ended ones are removed.
+    An owner on another machine, or in another pid namespace, cannot be checked. Its running
+    containers stay, because they end with their client; ended ones are removed.
     """
     removed = []
     containers = engine.api.containers(all=True, filters={"label": OWNER})
@@ -58,15 +58,14 @@ def sweep(engine: DockerEngine) -> list[str]:
         useless = owner != owners.this_process() and _ended(container, now)
         if (useless or owners.is_gone(owner)) and remove(engine, container["Id"]):
             removed.append(container["Id"])
-            _log.info("removed the container %.12s of %s, who is gone", container["Id"], owner)
+            _log.info("removed the container %.12s of %s, which has ended", container["Id"], owner)
     return removed
 
 
 def remove(engine: DockerEngine, container: str) -> bool:
-    """Remove a container with its volumes; return whether it was there.
+    """Remove a container with its volumes; return whether it existed.
 
-    An engine removes one that has ended by itself, and refuses to do so twice: then it is waited
-    for.
+    If the engine is already removing it after its end, a second removal is refused: then wait.
     """
     end = time.monotonic() + PATIENCE
     found = False
@@ -80,7 +79,7 @@ def remove(engine: DockerEngine, container: str) -> bool:
             found = True
             _log.debug("the container %.12s: %s", container, error)
         except OSError as error:  # the engine does not answer; what it leaves, a later start sweeps
-            _log.info("the container %.12s is left: %s", container, error)
+            _log.info("the container %.12s is not removed: %s", container, error)
             return found
         time.sleep(PAUSE)
     return found

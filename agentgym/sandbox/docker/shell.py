@@ -1,9 +1,9 @@
-"""Commands one by one in a container without Python: what the server does, with the engine's means.
+"""Run commands one by one in a container without Python, by calls of the engine.
 
-It answers the requests of :class:`~agentgym.sandbox.channel.Channel`, so a box need not know. Its
-promises are weaker: a process that was killed by a signal is told from one that exited with 128 and
-more by nothing, processes left behind are killed and not counted, a command that kills or stops the
-shell around it runs into its timeout, and there are no snapshots.
+It answers the requests of :class:`~agentgym.sandbox.channel.Channel`, like the server. Its
+guarantees are weaker: a process killed by a signal looks like one that exited with 128 or more,
+leftover processes are killed but not counted, a command that kills or stops the shell around it
+runs into its timeout, and there are no snapshots.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ while read -r line; do
   kill -9 -1
   echo
 done 2>/dev/null"""
-"""Process 1: for each line that it reads it kills all others, reaps them, and says so.
+"""Process 1: for each line that it reads it kills and reaps all other processes, and reports it.
 
 Process 1 of a namespace cannot be killed or stopped from within. It ends with its input, and the
 container with it.
 """
 AROUND = 'exec 3>&1 2>/dev/null; "$0" -c "$1" >&3 2>&3 3>&-; status=$?; kill -9 -1; exit $status'
-"""Runs a command, and ends what it leaves behind, which could keep its output open."""
+"""Runs a command, and kills leftover processes, which could keep its output open."""
 GONE = 2
-"""Kind of a change that stands for a file or folder which the image holds and the container not."""
+"""Kind of a change: the image has a file or folder that the container lacks."""
 KILLED = -9
-"""Exit code of a command that was killed for its time or its output."""
+"""Exit code of a command that was killed for its duration or output."""
 
 
 class ShellChannel(Channel):
-    """Answers requests to a container whose process 1 is the keeper.
+    """Answers requests to a container with the keeper as process 1.
 
     Args:
         stream: The connection to process 1.
@@ -64,22 +64,22 @@ class ShellChannel(Channel):
     def call(
         self, operation: str, *, seconds: float = 60.0, body: bytes | None = None, **fields: Any
     ) -> dict[str, Any]:
-        """Carry out a request."""
+        """Execute a request."""
         operations: dict[str, Callable[..., dict[str, Any]]] = {
             "configure": self._configure, "exec": self._exec, "read": self._read,
             "write": self._write, "put": self._put, "changes": self._changes,
         }  # fmt: skip
         if operation not in operations:
             raise NotSupported(
-                "expected an image with python3, which snapshots need, got one without; play the "
-                "episode again, or use an image with python3"
+                "expected an image with python3, which snapshots need, got one without; replay the "
+                "episode, or use an image with python3"
             )
         try:
             return operations[operation](body=body, **fields)
         except self._engine.errors.DockerException as error:
             self.close()
             raise SandboxDied(
-                f"expected the container to carry out {operation!r}, got: {str(error)[:300]}; "
+                f"expected the container to execute {operation!r}, got: {str(error)[:300]}; "
                 "reset the sandbox"
             ) from error
 
@@ -149,7 +149,7 @@ class ShellChannel(Channel):
             alive = b""
         if not alive:
             self.close()
-            raise SandboxDied("expected the container to run on, but it ended; reset the sandbox")
+            raise SandboxDied("expected a running container, but it ended; reset the sandbox")
 
     def _read(self, *, body: None, path: str, max_bytes: int) -> dict[str, Any]:
         """Return the beginning of a regular file."""

@@ -1,1 +1,1 @@
-"""Container images without a daemon: read, unpacked once into a store, pulled from registries."""
+"""Container images without a daemon: read them, unpack them into a store, pull them."""

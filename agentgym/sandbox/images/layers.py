@@ -1,7 +1,7 @@
-"""A stack of unpacked layers seen as one tree, and never left.
+"""Look up paths in a stack of unpacked layers as in one tree, without leaving it.
 
-A layer is a folder as overlayfs wants it: what it takes away from those below is a device 0:0 in
-its place (a whiteout), and a folder that hides what lies below it is marked as opaque (Linux,
+A layer is a folder in the format of overlayfs: a deleted file of a lower layer is a device 0:0 (a
+whiteout), and a folder that hides the lower layers is marked as opaque (Linux,
 Documentation/filesystems/overlayfs.rst, with the attributes of ``userxattr``).
 """
 
@@ -16,11 +16,11 @@ from agentgym.errors import DataError
 
 OPAQUE = "user.overlay.opaque"
 MOST_LINKS = 40
-"""Links that a path may lead through, as for the kernel."""
+"""Maximum number of links on a path, as in the kernel."""
 
 
 def is_whiteout(path: str) -> bool:
-    """Return whether a path stands for what a layer takes away."""
+    """Return whether a path is a whiteout."""
     try:
         return stat.S_ISCHR(os.lstat(path).st_mode)
     except OSError:
@@ -28,7 +28,7 @@ def is_whiteout(path: str) -> bool:
 
 
 def is_opaque(path: str) -> bool:
-    """Return whether a folder hides what lies below it."""
+    """Return whether a folder hides the lower layers."""
     try:
         return os.getxattr(path, OPAQUE, follow_symlinks=False) == b"y"
     except OSError:
@@ -36,7 +36,7 @@ def is_opaque(path: str) -> bool:
 
 
 def is_folder(path: str) -> bool:
-    """Return whether a path is a folder, and no link to one."""
+    """Return whether a path is a folder and not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:
@@ -44,7 +44,7 @@ def is_folder(path: str) -> bool:
 
 
 class Layers:
-    """The tree that layers show together.
+    """The merged tree of layers.
 
     Args:
         folders: The layers, highest first.
@@ -54,10 +54,10 @@ class Layers:
         self.folders = [os.fspath(folder) for folder in folders]
 
     def find(self, parts: Sequence[str]) -> str | None:
-        """Return the real path of what the tree has at a path without links in it, or None.
+        """Return the real path of an entry, by a path without links, or None.
 
         Args:
-            parts: The names that lead there; no ``..`` among them.
+            parts: Components of the path, without ``..``.
         """
         for root in self.folders:
             here, opaque = root, False
@@ -78,10 +78,10 @@ class Layers:
         return None
 
     def resolve(self, path: str) -> list[str]:
-        """Return the names that lead to a path once all links are followed inside of the tree.
+        """Return the components of a path after resolving all links inside of the tree.
 
         Raises:
-            DataError: The links lead in a circle.
+            DataError: There are too many links.
         """
         waiting, done, links = path.split("/"), list[str](), 0
         while waiting:
@@ -99,7 +99,7 @@ class Layers:
             if links > MOST_LINKS:
                 raise DataError(
                     f"expected at most {MOST_LINKS} links on a path of an image, got more at "
-                    f"{path!r:.120}; make the image anew"
+                    f"{path!r:.120}; rebuild the image"
                 )
             target = os.readlink(found)
             done = [] if target.startswith("/") else done
@@ -107,11 +107,11 @@ class Layers:
         return done
 
     def read(self, path: str, most: int) -> bytes:
-        """Return the beginning of a regular file of the tree; empty if there is none.
+        """Return the beginning of a regular file of the tree; empty if it does not exist.
 
         Args:
-            path: The file; links are followed inside of the tree.
-            most: Bytes to read.
+            path: The file; links are resolved inside of the tree.
+            most: Maximum number of bytes.
         """
         found = self.find(self.resolve(path))
         if found is None or not stat.S_ISREG(os.lstat(found).st_mode):

@@ -1,4 +1,4 @@
-"""Names of images, in the one form in which the store and registries know them."""
+"""Names of images, in the normal form of the store and of registries."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Reference(NamedTuple):
     """The parts of a name."""
 
     server: str
-    """Host of the registry, and perhaps a port."""
+    """Host of the registry, optionally with a port."""
     repository: str
     """Name within it."""
     wanted: str
-    """Tag, or digest, which counts more."""
+    """Tag, or digest, which takes precedence."""
 
 
 def canonical(name: str) -> str:
-    """Return a name as the store keeps it: without the hub's own parts, with a tag.
+    """Return a name in the store's form: without the hub's parts, with a tag.
 
     ``docker.io/library/python`` and ``python`` are both ``python:latest``.
 
     Raises:
-        DataError: It is no name of an image.
+        DataError: It is not the name of an image.
     """
     server, rest = _split(name)
     if not _FORM.fullmatch(rest):
@@ -47,10 +47,10 @@ def canonical(name: str) -> str:
 
 
 def reference(name: str) -> Reference:
-    """Return where a registry keeps an image.
+    """Return the registry, repository and tag of an image.
 
     Raises:
-        DataError: It is no name of an image.
+        DataError: It is not the name of an image.
     """
     server, rest = _split(canonical(name))
     rest, _, digest = rest.partition("@")

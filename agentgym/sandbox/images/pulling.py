@@ -1,8 +1,8 @@
-"""From a registry into the store [OCI distribution specification 1.1], without a daemon.
+"""Pull images from a registry into the store without a daemon [OCI distribution specification 1.1].
 
-Blobs go to the store's folder of downloads first. What came before a transfer broke off, or the
-process was killed, is not asked for again; layers that are unpacked already are not asked for at
-all; every byte is compared with its digest.
+Blobs are first written to the store's download folder. An interrupted transfer is resumed, even
+after the process was killed; unpacked layers are not downloaded again; every blob is verified by
+its digest.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ KINDS = (
     "application/vnd.oci.image.manifest.v1+json",
     "application/vnd.docker.distribution.manifest.v2+json",
 )
-"""Kinds of manifests, as registries are asked for them."""
+"""Accepted media types of manifests."""
 TRIES = 6
-"""How often a request is made, or a transfer goes on, before it is given up."""
+"""Maximum number of attempts of a request or transfer."""
 LONGEST_WAIT = 30.0
-"""Seconds between two tries."""
+"""Maximum number of seconds between two attempts."""
 TIMEOUT = 60.0
-"""Seconds that a registry may be silent."""
+"""Timeout of a registry's answer, in seconds."""
 BLOCK = 1 << 20
 
 
 def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None = None) -> Image:
-    """Bring an image from its registry into a store.
+    """Pull an image from its registry into a store.
 
     Args:
         name: The image.
-        store: Where it is unpacked.
-        mirror: Registry, perhaps with a path, from which images of the Docker Hub come instead.
-        watch: Told how far it is.
+        store: The store to unpack it into.
+        mirror: Registry, optionally with a path, to pull images of the Docker Hub from.
+        watch: Called with the progress.
 
     Raises:
-        SandboxUnavailable: The registry cannot be reached, or does not give the image.
-        DataError: What it gives is damaged, hostile, or of another machine.
+        SandboxUnavailable: The registry cannot be reached, or refuses the image.
+        DataError: The image is damaged, hostile, or for another kind of machine.
     """
     known = canonical(name)
     place = reference(known)
@@ -79,7 +79,7 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"expected to write to {folder}, got {error}; set AGENTGYM_CACHE to a folder of yours"
+            f"expected to write to {folder}, got {error}; set AGENTGYM_CACHE to a writable folder"
         ) from error
     with FileLock(lock_of(folder)):
         image = _described(registry, place.wanted, folder)
@@ -99,7 +99,7 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
 
 
 class PulledImages:
-    """Brings images to a store, as they are wanted.
+    """Provides images of a store on demand.
 
     Args:
         store: The store.
@@ -110,23 +110,23 @@ class PulledImages:
         self._store, self._mirror = store, mirror
 
     def find(self, name: str) -> Image | None:
-        """Return an image that is there."""
+        """Return an image of the store, if it exists."""
         return self._store.find(name)
 
     def ensure(self, name: str) -> Image:
-        """Return an image; it is pulled if it is not there.
+        """Return an image; pull it if it is missing.
 
         Raises:
-            SandboxUnavailable: It cannot be had; says what to do.
+            SandboxUnavailable: It is unavailable; the message gives the remedy.
         """
         found = self.find(name)
         return self.pull(name) if found is None else found
 
     def pull(self, name: str) -> Image:
-        """Pull an image, whether it is there or not.
+        """Pull an image, even if the store has it.
 
         Raises:
-            SandboxUnavailable: It cannot be had; says what to do.
+            SandboxUnavailable: It is unavailable; the message gives the remedy.
         """
         try:
             return pull(name, self._store, mirror=self._mirror)
@@ -134,12 +134,12 @@ class PulledImages:
             raise SandboxUnavailable(f"{error}. {how_to_bring(name)}") from error
 
     def taken(self) -> int:
-        """Return the bytes of all images of the store."""
+        """Return the total size of the store's images, in bytes."""
         return self._store.size()
 
 
 def how_to_bring(name: str) -> str:
-    """Say how an image gets into the store."""
+    """Explain how to add an image to the store."""
     return (
         f"Bring it with `agentgym images pull {name}`, or where no registry can be reached with "
         f"`docker save {name} -o FILE` elsewhere and `agentgym images load FILE` here"
@@ -236,13 +236,13 @@ class _Registry:
                 part.unlink()
                 raise DataError(
                     f"expected the blob {digest} of {self._name}, got other bytes from "
-                    f"{self._server}; pull again, or from elsewhere"
+                    f"{self._server}; pull again, or from another registry"
                 )
             os.replace(part, target)
         if not target.exists():
             raise SandboxUnavailable(
                 f"expected to download {digest} of {self._name} from {self._server}, got: "
-                f"{problem:.200}; run the command again to go on from there"
+                f"{problem:.200}; run the command again to resume"
             )
 
     def _continue(self, digest: str, part: Path, most: int, watch: Any) -> bool:
@@ -274,7 +274,7 @@ class _Registry:
         except (OSError, http.client.HTTPException) as error:
             raise SandboxUnavailable(
                 f"expected to reach the registry {self._server} for {self._name}, got: {error}; "
-                "see that the name is right and the network there"
+                "check the name and the network"
             ) from error
         if wanted.startswith("sha256:") and wanted != f"sha256:{hashlib.sha256(data).hexdigest()}":
             raise DataError(f"expected the manifest {wanted} of {self._name}, got other bytes")
@@ -310,7 +310,7 @@ class _Registry:
         realm = urllib.parse.urlsplit(asked.get("realm", ""))
         if realm.scheme != "https" and not _is_loopback(realm.netloc):
             raise SandboxUnavailable(
-                f"expected {self._server} to say over https where tokens are, got {told!r:.200}"
+                f"expected {self._server} to name its token server by https, got {told!r:.200}"
             )
         scope = asked.get("scope") or f"repository:{self._repository}:pull"
         query = urllib.parse.urlencode({"service": asked.get("service", ""), "scope": scope})

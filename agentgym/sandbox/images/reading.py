@@ -1,7 +1,7 @@
-"""Images as they are handed over: OCI layouts, as folder or tar, and archives of ``docker save``.
+"""Read images: OCI layouts, as folder or tar, and archives of ``docker save``.
 
-The forms are those of the OCI image specification 1.1 (image-layout, manifest, config) and of
-Docker's archives, of which those before Docker 25 have a ``manifest.json`` and no index.
+The formats are those of the OCI image specification 1.1 (image-layout, manifest, config) and of
+Docker's archives; before Docker 25 these have a ``manifest.json`` and no index.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from agentgym.errors import DataError
 from agentgym.sandbox.images.streams import BoundedHeader, read_bounded
 
 LARGEST_JSON = 8 << 20
-"""Bytes of an index, a manifest or a config."""
+"""Maximum size of an index, a manifest or a config, in bytes."""
 MOST_MEMBERS = 200_000
-"""Members of an archive that holds images."""
+"""Maximum number of members of an archive of images."""
 DEPTH = 4
-"""Indexes in each other."""
+"""Maximum nesting of indexes."""
 MACHINES: Mapping[str, str] = {"x86_64": "amd64", "aarch64": "arm64"}
-"""Machine -> what images call it."""
+"""Machine -> its architecture's name in images."""
 REFERENCES = ("io.containerd.image.name", "org.opencontainers.image.ref.name")
 """Annotations of an index that name an image."""
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 Opener = Callable[[str], BinaryIO]
-"""From the digest of a blob, or its place in an old archive, to its content."""
+"""Opens a blob by its digest, or by its path in an old archive."""
 
 
 @dataclass(frozen=True)
 class PackedLayer:
-    """A layer as it lies in an archive or a registry."""
+    """A packed layer in an archive or a registry."""
 
     place: str
-    """Digest of its packed bytes, or its place in an old archive, which has none."""
+    """Digest of its packed bytes, or its path in an old archive without digests."""
     diff_id: str
-    """Digest of its plain bytes."""
+    """Digest of its unpacked bytes."""
     size: int
-    """Packed bytes, as far as they are known; else 0."""
+    """Packed size, in bytes, if known; otherwise 0."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,20 @@ class PackedImage:
     layers: tuple[PackedLayer, ...]
     """Its layers, lowest first."""
     open: Opener
-    """Opens a layer by its place."""
+    """Opens a layer by its ``place``."""
 
 
 def architecture() -> str:
-    """Return what images call this machine."""
+    """Return the architecture of this machine, by its name in images."""
     machine = os.uname().machine
     return MACHINES.get(machine, machine)
 
 
 def check_digest(digest: Any) -> str:
-    """Return a digest of the only kind that is used.
+    """Check a digest; only SHA-256 is supported.
 
     Raises:
-        DataError: It is another text.
+        DataError: It is not such a digest.
     """
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
         raise DataError(f"expected a digest sha256:<64 hex digits>, got {digest!r:.100}")
@@ -81,7 +81,7 @@ def read_json(data: bytes, what: str) -> dict[str, Any]:
     """Return a JSON object.
 
     Raises:
-        DataError: It is none.
+        DataError: It is not a JSON object.
     """
     try:
         found = json.loads(data)
@@ -93,15 +93,15 @@ def read_json(data: bytes, what: str) -> dict[str, Any]:
 
 
 def read_blob(open_blob: Opener, digest: Any, what: str) -> dict[str, Any]:
-    """Return a JSON object by its digest, which is compared.
+    """Return a JSON object after verifying its digest.
 
     Raises:
-        DataError: Its content is another.
+        DataError: The digest differs.
     """
     with open_blob(check_digest(digest)) as file:
         data = read_bounded(file, LARGEST_JSON, what)
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
-        raise DataError(f"expected {what} to be {digest}, got other content; fetch it again")
+        raise DataError(f"expected {what} to be {digest}, got other content; download it again")
     return read_json(data, what)
 
 
@@ -109,7 +109,7 @@ def packed_image(manifest: Mapping[str, Any], open_blob: Opener) -> PackedImage:
     """Return the image of a manifest.
 
     Raises:
-        DataError: The manifest or the config is none, or of another system or machine.
+        DataError: The manifest or the config is invalid, or for another system or machine.
     """
     try:
         config = read_blob(open_blob, manifest["config"]["digest"], "the config of an image")
@@ -126,10 +126,10 @@ def packed_image(manifest: Mapping[str, Any], open_blob: Opener) -> PackedImage:
 
 
 def choose_manifest(index: Mapping[str, Any], open_blob: Opener, depth: int = 0) -> dict[str, Any]:
-    """Return the manifest for this machine out of an index.
+    """Return the manifest for this machine from an index.
 
     Raises:
-        DataError: There is none.
+        DataError: There is no such manifest.
     """
     for entry in _entries(index):
         platform = entry.get("platform") or {}
@@ -141,20 +141,20 @@ def choose_manifest(index: Mapping[str, Any], open_blob: Opener, depth: int = 0)
             if depth < DEPTH:
                 return choose_manifest(found, open_blob, depth + 1)
     raise DataError(
-        f"expected an image for linux/{architecture()}, got none; take the variant of this machine"
+        f"expected an image for linux/{architecture()}, got none; use the variant for this machine"
     )
 
 
 @contextmanager
 def opened_image(source: Path, name: str = "") -> Iterator[tuple[str, PackedImage]]:
-    """Yield an image of a folder or file, and the name that it has there (or "").
+    """Yield an image of a folder or file, and its name there (or "").
 
     Args:
         source: An OCI layout, as folder or tar, or an archive of ``docker save``.
-        name: Which of several images.
+        name: Selects one of several images.
 
     Raises:
-        DataError: It is none of these, or holds several images and ``name`` is none of theirs.
+        DataError: It is none of these, or has several images and none of this ``name``.
     """
     if source.is_dir():
         yield _from_index(_index_of(source), lambda digest: _open_blob(source, digest), name)

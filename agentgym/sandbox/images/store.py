@@ -1,10 +1,10 @@
-"""Images on this machine: layers that were unpacked once, and names for stacks of them.
+"""Images on this machine: unpacked layers, and names for stacks of them.
 
-``layers/<chain id>/fs`` is a layer, ``layer.json`` beside it says what it holds. The chain id
-[OCI image specification: config] names a layer together with all below it, since what a layer's
-archive means depends on those. ``images/<name>.json`` names a stack. What is there is whole: it was
-made under another name, forced to the disk and renamed; whoever writes holds the lock of the store,
-and what a killed process left is removed by the next. Only its user can enter the folder.
+``layers/<chain id>/fs`` is a layer, ``layer.json`` beside it describes it. The chain id [OCI image
+specification: config] identifies a layer together with all layers below it, on which its archive
+depends. ``images/<name>.json`` names a stack. Every entry is complete: it is written under another
+name, synced to disk and renamed; writers hold the lock of the store, and the next writer removes
+what a killed process left. Only its user can access the folder.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from agentgym.support.caching import SCRATCH, cache_folder, write_atomically
 LOCK = ".lock"
 BOUNDS = Bounds()
 Watch = Callable[[str, int, int], None]
-"""Told what is being done, and how many bytes of how many are."""
+"""Called with the current operation, and the number of processed and total bytes."""
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image that boxes can be opened of."""
+    """An image from which sandboxes can be opened."""
 
     name: str
     """Its name, with a tag."""
@@ -50,19 +50,19 @@ class Image:
     config: Mapping[str, Any]
     """``Env``, ``User``, ``WorkingDir`` and other settings."""
     size: int
-    """Bytes of its files; layers that it shares with others count."""
+    """Size of its files, in bytes, including shared layers."""
     used: float
-    """When a box of it was opened last, or it was loaded."""
+    """Time of its last use, or when it was loaded."""
 
 
 class ImageStore:
     """Images unpacked on this machine.
 
     Args:
-        folder: Where they lie; in the cache of agentgym if left out.
-        bounds: What an image may hold.
-        owner: User whose the files become; None leaves them the running one's. Where root opens
-            boxes it is the user that commands have on the host.
+        folder: Folder of the images; in the cache of agentgym if left out.
+        bounds: Limits of an image.
+        owner: User that will own the files; None: the current user. If root opens sandboxes, it is
+            the user of commands on the host.
     """
 
     def __init__(
@@ -72,27 +72,27 @@ class ImageStore:
         self.bounds, self.owner = bounds, owner
 
     def load(self, source: Path, name: str = "", watch: Watch | None = None) -> Image:
-        """Unpack an image that lies in a file or folder.
+        """Unpack an image from a file or folder.
 
         Args:
             source: An OCI layout, as folder or tar, or an archive of ``docker save``.
-            name: What it is called; its name in the archive if left out.
-            watch: Told how far it is.
+            name: Name of the image; its name in the archive if left out.
+            watch: Called with the progress.
 
         Raises:
-            DataError: It is none, damaged, hostile, or of another machine.
+            DataError: It is not an image, or is damaged, hostile, or for another machine.
         """
         with opened_image(source, name) as (told, packed):
             # Layouts may give a tag alone.
             chosen = name or (told if "/" in told or ":" in told else "")
             if not chosen:
                 raise DataError(
-                    f"expected a name for the image of {source}, which says {told!r:.80}; give one"
+                    f"expected a name for the image of {source}, which has {told!r:.80}; pass one"
                 )
             return self.add(packed, chosen, watch)
 
     def add(self, packed: PackedImage, name: str, watch: Watch | None = None) -> Image:
-        """Unpack the layers of an image that are not here yet, and give it a name.
+        """Unpack the missing layers of an image, and name it.
 
         Raises:
             DataError: A layer is damaged, hostile or too large.
@@ -122,10 +122,10 @@ class ImageStore:
         return found
 
     def find(self, name: str) -> Image | None:
-        """Return an image; None if it is not here.
+        """Return an image; None if it is missing.
 
         Raises:
-            DataError: The store is another user's.
+            DataError: The store belongs to another user.
         """
         try:
             known = canonical(name)
@@ -133,26 +133,26 @@ class ImageStore:
             return None
         if self.folder.is_dir() and not os.access(self.folder, os.R_OK | os.X_OK):
             raise DataError(
-                f"expected a store of this user, got {self.folder}, which is another's; set "
-                "AGENTGYM_CACHE to a folder of yours"
+                f"expected a store of this user, got {self.folder} of another user; set "
+                "AGENTGYM_CACHE to one of your folders"
             )
         return self._read(self._record(known))
 
     def has_layer(self, chain: str) -> bool:
-        """Return whether a layer is unpacked already."""
+        """Return whether a layer is unpacked."""
         return self._entry(chain) is not None
 
     def images(self) -> list[Image]:
-        """Return all images, the one that was used last first."""
+        """Return all images, most recently used first."""
         records = sorted(self.folder.glob("images/*.json"))
         found = [image for image in map(self._read, records) if image is not None]
         return sorted(found, key=lambda image: (-image.used, image.name))
 
     def hold(self, image: Image) -> int:
-        """Return a descriptor; until it is closed, or this process ends, the layers stay.
+        """Return a descriptor that protects the layers until it is closed or this process ends.
 
         Raises:
-            DataError: It was removed before.
+            DataError: The image was removed before.
         """
         top = image.layers[-1].parent
         try:
@@ -172,15 +172,15 @@ class ImageStore:
         return descriptor
 
     def size(self) -> int:
-        """Return the bytes of all layers."""
+        """Return the total size of all layers, in bytes."""
         return sum(entry["size"] for _, entry in self._entries())
 
     def prune(self, budget: int, watch: Callable[[Image], None] = lambda image: None) -> None:
-        """Remove the longest unused images until the layers of the rest fit, but none in use.
+        """Remove the least recently used images until the rest fits; images in use stay.
 
         Args:
-            budget: Bytes.
-            watch: Told each image that goes.
+            budget: Total size, in bytes.
+            watch: Called with each removed image.
         """
         if not self.folder.is_dir():
             return
@@ -194,7 +194,7 @@ class ImageStore:
             self._remove_downloads()
 
     def remove(self, name: str) -> bool:
-        """Take a name away, and the layers that no other name needs; whether it was there."""
+        """Remove a name, and the layers that no other name needs; return whether it existed."""
         if self.find(name) is None:
             return False
         with self._locked():
@@ -237,7 +237,7 @@ class ImageStore:
             os.sync()  # all at once: a layer has ten thousand files
             os.rename(scratch, self._layer(chain).parent)
         except (TarError, zlib.error, EOFError, UnicodeError, RecursionError) as error:
-            raise DataError(f"expected a layer that can be read ({said}), got {error}") from error
+            raise DataError(f"expected a readable layer ({said}), got {error}") from error
         except OSError as error:
             raise DataError(
                 f"expected to unpack an image in {self.folder} ({said}), got {error}; make room "
@@ -258,8 +258,8 @@ class ImageStore:
             lock.acquire()
         except OSError as error:
             raise DataError(
-                f"expected to write to {self.folder}, got {error}; set AGENTGYM_CACHE to a folder "
-                "of yours"
+                f"expected to write to {self.folder}, got {error}; set AGENTGYM_CACHE to a "
+                "writable folder"
             ) from error
         try:
             for left in (self.folder / "layers").glob(f"{SCRATCH}*"):
@@ -269,7 +269,7 @@ class ImageStore:
             lock.release()
 
     def downloads(self, name: str) -> Path:
-        """Return the folder in which an image's packed layers wait to be unpacked."""
+        """Return the folder of an image's packed layers."""
         return self.folder / "downloads" / hashlib.sha256(name.encode()).hexdigest()[:24]
 
     def _remove_downloads(self) -> None:
@@ -354,14 +354,14 @@ def _write(
     told(packed.taken)
     if found != layer.diff_id:
         raise DataError(
-            f"expected a layer whose content is {layer.diff_id}, got {found}; fetch the image again"
+            f"expected a layer with content {layer.diff_id}, got {found}; download the image again"
         )
     if layer.place.startswith("sha256:") and packed.digest() != layer.place:
-        raise DataError(f"expected a blob that is {layer.place}, got other bytes; fetch it again")
+        raise DataError(f"expected the blob {layer.place}, got other bytes; download it again")
 
 
 def lock_of(downloads: Path) -> Path:
-    """Return the lock of a folder of downloads, which a pull holds."""
+    """Return the lock of a download folder, which a pull holds."""
     return downloads.with_suffix(LOCK)
 
 

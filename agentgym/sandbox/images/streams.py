@@ -1,4 +1,4 @@
-"""Streams of packed layers, bounded before anything of a size that they name is read."""
+"""Streams of packed layers; declared sizes are checked before anything is read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from agentgym.errors import DataError
 
 BLOCK = 1 << 20
 LARGEST_HEADER = 1 << 20
-"""Bytes of a long name or of the records of a PAX header, which are read into memory whole."""
+"""Maximum size of a long name or of the records of a PAX header, which are read into memory."""
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-"""How streams of these kinds begin."""
+"""First bytes of streams of these formats."""
 _WHOLE = frozenset({
     tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME,
     tarfile.GNUTYPE_LONGLINK,
@@ -22,15 +22,15 @@ _WHOLE = frozenset({
 
 
 class Readable(Protocol):
-    """What gives bytes."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Return up to so many bytes; empty at the end."""
+        """Return at most ``size`` bytes; empty at the end."""
         ...
 
 
 class BoundedHeader(tarfile.TarInfo):
-    """A header whose size is looked at before so much is read (CVE-2025-8194 among others)."""
+    """A header with a size check before it is read (CVE-2025-8194 among others)."""
 
     def _proc_member(self, tarfile: tarfile.TarFile) -> tarfile.TarInfo:
         """Read what belongs to a header; each passes here, which ``frombuf`` no longer sees all of.
@@ -47,11 +47,11 @@ class BoundedHeader(tarfile.TarInfo):
 
 
 class HashedStream:
-    """A stream that hashes what passes, up to a bound.
+    """A stream that hashes its bytes, up to a limit.
 
     Args:
-        source: Where the bytes come from.
-        bound: How many there may be.
+        source: Source of the bytes.
+        bound: Maximum number of bytes.
     """
 
     def __init__(self, source: Readable, bound: int) -> None:
@@ -61,32 +61,32 @@ class HashedStream:
         self._hash = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to so many bytes.
+        """Return at most ``size`` bytes.
 
         Raises:
-            DataError: There are more than the bound.
+            DataError: The limit is exceeded.
         """
         data = self._source.read(BLOCK if size < 0 else size)
         self.taken += len(data)
         if self.taken > self._bound:
             raise DataError(
-                f"expected a layer of at most {self._bound:,} bytes, got more; raise the bound "
-                "(Bounds) if the image is one of yours"
+                f"expected a layer of at most {self._bound:,} bytes, got more; raise the limit "
+                "(Bounds) if you trust the image"
             )
         self._hash.update(data)
         return data
 
     def digest(self) -> str:
-        """Read what is left, which counts too, and return the hash of everything."""
+        """Read the remaining bytes, and return the hash of all bytes."""
         while self.read(BLOCK):
             pass
         return f"sha256:{self._hash.hexdigest()}"
 
 
 class Gunzip:
-    """The plain bytes of a gzip stream of one member or several.
+    """The unpacked bytes of a gzip stream with one or several members.
 
-    Each read is bounded by its own size, which those of ``gzip.GzipFile`` are not.
+    Each read is bounded by its size, unlike in ``gzip.GzipFile``.
 
     Args:
         source: The packed bytes.
@@ -97,7 +97,7 @@ class Gunzip:
         self._unpacker = zlib.decompressobj(31)
 
     def read(self, size: int) -> bytes:
-        """Return up to so many bytes; empty at the end."""
+        """Return at most ``size`` bytes; empty at the end."""
         while True:
             data = self._rest or self._source.read(1 << 18)
             if self._unpacker.eof:
@@ -106,7 +106,7 @@ class Gunzip:
                 self._unpacker = zlib.decompressobj(31)
             elif not data and not self._unpacker.unconsumed_tail:
                 raise DataError(
-                    "expected a whole gzip stream, got one that breaks off; fetch it again"
+                    "expected a complete gzip stream, got a truncated one; download it again"
                 )
             plain = self._unpacker.decompress(data, size)
             self._rest = self._unpacker.unconsumed_tail or self._unpacker.unused_data
@@ -115,18 +115,18 @@ class Gunzip:
 
 
 class Prefixed:
-    """A stream whose first bytes were read to see of what kind it is, with them put back.
+    """A stream that starts again with bytes that were read to detect its format.
 
     Args:
         start: The bytes.
-        source: What follows.
+        source: The rest.
     """
 
     def __init__(self, start: bytes, source: Readable) -> None:
         self._start, self._source = start, source
 
     def read(self, size: int) -> bytes:
-        """Return up to so many bytes; empty at the end."""
+        """Return at most ``size`` bytes; empty at the end."""
         if self._start:
             data, self._start = self._start[:size], self._start[size:]
             return data
@@ -134,10 +134,10 @@ class Prefixed:
 
 
 def plain_stream(source: Readable) -> Readable:
-    """Return the plain bytes of a layer, however it is packed.
+    """Return the unpacked bytes of a layer in any format.
 
     Raises:
-        DataError: It is packed in a way that this Python cannot read.
+        DataError: This Python does not support the compression.
     """
     start = source.read(1 << 16)
     whole = Prefixed(start, source)
@@ -154,7 +154,7 @@ def read_bounded(source: BinaryIO | io.BufferedIOBase, most: int, what: str) -> 
     """Return the whole content of a small file.
 
     Raises:
-        DataError: It is larger than may be.
+        DataError: It is too large.
     """
     data = source.read(most + 1)
     if len(data) > most:

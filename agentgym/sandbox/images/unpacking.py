@@ -1,8 +1,8 @@
-"""A layer's archive becomes a folder that overlayfs can stack, without root and whatever it holds.
+"""Unpack an untrusted layer into a folder that overlayfs can stack, without root.
 
-Names never leave the folder: links on the way are followed inside of the image. Owners are not
-kept, since boxes have one user; set-id bits are taken off, devices left out, and both are counted.
-What it is refused for is an error that says so, and nothing of the layer stays.
+Names never leave the folder: links are resolved inside of the image. Owners are dropped, since
+sandboxes have one user; set-id bits are removed, devices left out, and both are counted. If a layer
+is refused, the error says why, and the whole layer is removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentgym.sandbox.images.layers import (
 )
 
 DEEPEST = 200
-"""Folders in each other; ``shutil.rmtree`` recurses, and ends at about a thousand."""
+"""Maximum nesting of folders; ``shutil.rmtree`` recurses, and fails at about a thousand."""
 LONGEST_NAME = 255
 WHITEOUT, OPAQUE_MARK = ".wh.", ".wh..wh..opq"
 BLOCK = 1 << 20
@@ -34,30 +34,30 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class Bounds:
-    """What an image may hold at most; one that holds more is refused."""
+    """Limits of an image."""
 
     size: int = 32 << 30
-    """Bytes of all its files."""
+    """Total size of its files, in bytes."""
     files: int = 2_000_000
-    """Files, folders and links."""
+    """Number of files, folders and links."""
     layers: int = 127
-    """Layers, as for Docker."""
+    """Number of layers, as in Docker."""
 
 
 @dataclass
 class Counts:
-    """What a layer holds, and what of it boxes do not get."""
+    """Content of a layer, and what was left out."""
 
     size: int = 0
-    """Bytes of its files."""
+    """Size of its files, in bytes."""
     files: int = 0
-    """Files, folders, links and whiteouts."""
+    """Number of files, folders, links and whiteouts."""
     devices: int = 0
-    """Devices, which are left out."""
+    """Number of devices, which are left out."""
     set_ids: int = 0
-    """Files and folders whose set-id bits were taken off."""
+    """Number of files and folders with removed set-id bits."""
     owned: int = 0
-    """Files and folders of other users than root, who are the box's one user."""
+    """Number of files and folders of users other than root; the sandbox's only user owns them."""
 
 
 class LayerWriter:
@@ -65,9 +65,8 @@ class LayerWriter:
 
     Args:
         root: An empty folder.
-        below: The layers under it: links through them, and modes of folders that the layer does not
-            list, depend on those.
-        bounds: What is left of what the image may hold.
+        below: The layers below it, for links and for the modes of unlisted folders.
+        bounds: The remaining limits of the image.
     """
 
     def __init__(self, root: str, below: Layers, bounds: Bounds) -> None:
@@ -79,7 +78,7 @@ class LayerWriter:
         """Write one member.
 
         Raises:
-            DataError: It leads outside, is of an unknown kind, or too much.
+            DataError: It leads outside, is of an unknown kind, or exceeds a limit.
         """
         parts = _parts(member.name)
         if not parts:
@@ -97,10 +96,10 @@ class LayerWriter:
             self._make(archive, member, path)
 
     def finish(self, owner: int | None) -> None:
-        """Set modes and times of folders, which could not be written to before, and the owner.
+        """Set modes and times of folders after everything is written, and the owner.
 
         Args:
-            owner: User whose all of it becomes; None leaves it the running one's.
+            owner: New owner of all files; None: the current user.
         """
         for path, mode, modified in reversed(self._folders):
             with suppress(FileNotFoundError, NotADirectoryError):  # replaced later on
@@ -210,7 +209,7 @@ class LayerWriter:
                 continue
             done.append(part)
             if len(done) > DEEPEST:
-                raise DataError(f"expected at most {DEEPEST} folders in each other, got more")
+                raise DataError(f"expected at most {DEEPEST} nested folders, got more")
             self._enter(here, seen, parts)
         return os.path.join(self._root, *done)
 
@@ -245,8 +244,8 @@ class LayerWriter:
         if self.counts.files > self._bounds.files or self.counts.size > self._bounds.size:
             raise DataError(
                 f"expected an image of at most {self._bounds.size:,} further bytes and "
-                f"{self._bounds.files:,} further files, got more; raise the bounds (Bounds) if it "
-                "is one of yours"
+                f"{self._bounds.files:,} further files, got more; raise the limits (Bounds) if you "
+                "trust it"
             )
 
 
