@@ -112,9 +112,8 @@ def test_nothing_is_recorded_unless_asked_for() -> None:
 @pytest.mark.parametrize("env", ["alfworld", "textworld", "agentgym/ALFWorld-v0"])
 def test_other_families_are_played_in_the_terminal(capsys: Any, env: str) -> None:
     code, _, err = run(capsys, "serve", "webshop", "--env", env)
-    assert (
-        code == 2 and f"expected --env to name a WebShop, the only family with pages, got '{env}'" in err
-    )
+    message = f"expected --env to name a WebShop, the only family with pages, got '{env}'"
+    assert code == 2 and message in err
     assert "agentgym play" in err
 
 
