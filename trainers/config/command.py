@@ -62,7 +62,7 @@ class Arguments(TrainConfig):
     """YAML file of settings, such as the config.yaml of a run. It may be partial, and flags
     override it."""
     dry_run: bool = False
-    """Show every resolved setting, and exit."""
+    """Show every setting with its final value, and exit."""
     launch_config: str | None = None
     """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and exit:
     ddp, fsdp2, zero2 or zero3."""

@@ -182,8 +182,8 @@ class RlConfig:
 
     None: that of ``--reward-hooks``, else the preset's, else .05. It applies once."""
     price_rate: NotNegative = 0.0
-    """Learning rate of the Lagrange multiplier of a cost with a limit (``--reward-hooks calls=3``):
-    its change per step and unit above or below the limit; 0: constant."""
+    """Step size of the Lagrange multiplier of a cost with a limit (``--reward-hooks calls=3``): its
+    change per step and unit above or below the limit; 0: constant."""
     turn_budget: Whole = 0
     """Environment turns after which training ends; 0: only ``steps`` counts."""
     save_every: Count = 25
