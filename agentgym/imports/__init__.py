@@ -1,8 +1,8 @@
-"""Environments of other projects as environments of ours, by names such as ``gem:ID``.
+"""Environments of other projects as agentgym environments, by names such as ``gem:ID``.
 
-`table` has a row for each kind: its prefix, and the function ``make(reference, **options)`` of the
-kind's own file. A kind describes its episodes as a `world.World`; `imported_env.ImportedEnv` plays
-a world as a `agentgym.core.TextEnv`. A peer's package is imported when an environment is made.
+`table` has a row for each kind: its prefix, and the function ``make(reference, **options)`` in the
+kind's file. A kind implements a `world.World`; `imported_env.ImportedEnv` turns it into an
+`agentgym.core.TextEnv`. The other project's package is imported when an environment is made.
 
 To add one of these, touch these files:
 

@@ -1,7 +1,7 @@
-"""``gymnasium:ID``: environments that are registered with Gymnasium and can be played in text.
+"""``gymnasium:ID``: registered Gymnasium environments that can be played in text.
 
-Text spaces are taken as they are. An observation of other kinds is what the environment renders as
-text (mode ``ansi``), else its numbers, if they are few. Discrete actions are typed by their names.
+Text spaces are used unchanged. Other observations are rendered as text (mode ``ansi``), or else
+printed as numbers, if they are few. Discrete actions are typed by their names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A world of another project as an environment of ours."""
+"""A world of another project as an agentgym environment."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ class ImportedEnv(TextEnv[World]):
         tasks: Its tasks.
         specs: Its actions.
         horizon: Turn budget of an episode.
-        solved_at: Sum of rewards at which a task counts as solved where the world does not say.
-        limits: What it cannot do, and how it differs from our families, each in a sentence.
-        has_expert: Whether the world may know an expert's action.
+        solved_at: Sum of rewards at which a task counts as solved, if the world does not say.
+        limits: Unsupported features and differences from our families, one sentence each.
+        has_expert: Whether the world may have an expert.
         **kwargs: Arguments of :class:`~agentgym.core.TextEnv`.
 
     Raises:
-        ConfigurationError: A value is out of its domain.
+        ConfigurationError: A value is out of range.
 
     Attributes:
-        limits: What the environment cannot do, in words.
-        has_expert: Whether the world may know an expert's action.
+        limits: Unsupported features of the environment, in sentences.
+        has_expert: Whether the world may have an expert.
 
-    A world that raises, or pays what is no finite number, breaks its episode: ``EnvFailure`` says
-    why, records and reports show it, and no reward is made up for it.
+    If a world raises or returns a reward that is not finite, the episode is broken: ``EnvFailure``
+    says why, records and reports show it, and no reward is substituted.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class ImportedEnv(TextEnv[World]):
         )
 
     def reported_details(self) -> tuple[str, ...]:
-        """Return the keys that ``info["details"]`` holds at every step."""
+        """Return the keys that are in ``info["details"]`` at every step."""
         return ("reason",)
 
     def _misread(self, action: str, problem: str) -> Outcome:

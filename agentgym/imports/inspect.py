@@ -1,9 +1,9 @@
-"""``inspect:TASK``: tasks of Inspect that talk in text, scored by their own scorers.
+"""``inspect:TASK``: text tasks of Inspect, scored by their scorers.
 
-The task's own solver runs, and the policy is the model that it asks: an observation is what is new
-since the last reply, an action is the next reply. When the solver is done, the task's scorers pay.
-Tools, sandboxes, and images are not played. A scorer that asks "the model" would ask the policy
-about itself, so it breaks the episode unless it names a model of its own.
+The task's solver runs with the policy as its model: an observation contains the new messages since
+the last reply, an action is the next reply. At the end the task's scorers give the reward. Tools,
+sandboxes, and images are not supported. A scorer that calls the evaluated model would ask the
+policy about itself, so the episode is broken unless the scorer names another model.
 """
 
 from __future__ import annotations

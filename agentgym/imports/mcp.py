@@ -1,8 +1,8 @@
-"""``mcp:COMMAND``: the tools of an MCP server, which the command starts, as actions.
+"""``mcp:COMMAND``: the tools of an MCP server, started by the command, as actions.
 
-A server that offers ``start_episode``, as ``agentgym serve mcp`` does, says itself when an episode
-begins and ends and what it pays. Any other is started anew for each episode; what its turns are
-worth says ``reward``, a function of your own, or a reward hook.
+A server with the tool ``start_episode``, such as ``agentgym serve mcp``, defines the beginning, the
+end and the rewards of an episode. Any other server is restarted for each episode, and your function
+``reward`` or a reward hook defines its rewards.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def make(
     Args:
         reference: The command, as a shell reads it, without secrets: the server has this process's
             environment variables.
-        goal: What is to be done; the server's instructions if left out.
+        goal: The instruction; the server's instructions if left out.
         reward: A `Reward`, or ``MODULE:NAME`` of one.
-        timeout: Seconds that an answer may take.
-        sizes: Tasks of each split.
+        timeout: Time limit of an answer, in seconds.
+        sizes: Number of tasks of each split.
         **options: Arguments of :class:`~agentgym.imports.imported_env.ImportedEnv`.
 
     Raises:

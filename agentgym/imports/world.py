@@ -1,4 +1,4 @@
-"""What a world of another project has to do, so that `ImportedEnv` can play it."""
+"""The interface of a world of another project, for `ImportedEnv`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentgym.core.tasks import Task
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one action did in a world."""
+    """The result of an action in a world."""
 
     observation: str
     """Text of the next observation."""
@@ -35,10 +35,10 @@ class Turn:
 
 
 class World(ABC):
-    """One game of another project: it is begun again and again, each time for a task.
+    """One game of another project, restarted for each task.
 
-    Whatever a method raises costs the episode, with the exception as its reason. What a world
-    cannot do it leaves as it is here; `ImportedEnv` then says so.
+    If a method raises, the episode is broken, with the exception as the reason. Optional methods
+    that a world does not support keep these defaults; `ImportedEnv` then reports it.
     """
 
     @abstractmethod
@@ -52,19 +52,19 @@ class World(ABC):
 
     @abstractmethod
     def step(self, text: str) -> Turn:
-        """Carry out an action, whatever the text is."""
+        """Execute an action; any text is accepted."""
 
     def expert(self) -> str | None:
-        """Return the peer's own next action; None where it has none."""
+        """Return the expert's next action; None if there is no expert."""
         return None
 
     def admissible(self) -> Sequence[str]:
-        """Return the actions that do something in this state, where the peer lists them."""
+        """Return the actions that have an effect in this state, if the project lists them."""
         return ()
 
     def state(self) -> str | None:
-        """Return a text that is equal for equal states; None: the observation has to do."""
+        """Return a text that identifies the state; None: use the observation."""
         return None
 
     def close(self) -> None:  # noqa: B027  # most worlds hold nothing
-        """Free what the world holds; may be called twice."""
+        """Release all resources; may be called twice."""

@@ -45,7 +45,7 @@ ones, which systems leave in folders."""
 
 
 class IndexProgress(NamedTuple):
-    """How far a build is."""
+    """Progress of a build."""
 
     stage: str
     """``"reading"`` the corpus, or ``"indexing"`` what has been read."""
@@ -68,23 +68,23 @@ def build_index(
 ) -> int:
     """Index a corpus, in a folder that appears when it is complete.
 
-    A build that is killed leaves nothing under the folder's name; the next one removes what is
-    left beside it and starts over. Passages are read as a stream, and never all in memory.
+    A killed build leaves nothing under the folder's name; the next one removes its scratch folder
+    and starts over. Passages are streamed, never all in memory.
 
     Args:
         corpus: Path of a file or folder that :class:`~agentgym.retrieval.corpora.corpus.Corpus`
             reads, such a corpus, or any passages.
-        folder: Where to; its name must be free, or an empty folder.
+        folder: Destination; it must not exist, or be empty.
         index: ``"bm25"`` (up to two million passages), ``"tantivy"`` (any number), or an encoder.
-        overwrite: Whether to replace an index that is there, unless its folder holds other files.
-        progress: Called now and then.
+        overwrite: Whether to replace an existing index, unless its folder contains other files.
+        progress: Called regularly.
 
     Returns:
         The number of passages.
 
     Raises:
-        DataError: The corpus cannot be used; says which line.
-        ConfigurationError: The folder is in use, cannot be written, or the index is none.
+        DataError: The corpus cannot be used; the message names the line.
+        ConfigurationError: The folder is in use or cannot be written, or the index is unknown.
         DependencyNotInstalled: The index's package is missing.
         EnvFailure: The encoder failed.
     """

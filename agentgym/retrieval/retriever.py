@@ -1,4 +1,4 @@
-"""What every retrieval engine offers: passages for queries, many queries at a time."""
+"""The interface of retrieval engines: passages for batches of queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_QUERY = 8192
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a corpus that is found and shown as a whole."""
+    """A piece of a corpus, the unit of retrieval."""
 
     id: str
     """Name of the passage, unique in its corpus."""
@@ -23,7 +23,7 @@ class Passage:
 
 
 class Hit(NamedTuple):
-    """A passage that was found, and how well it fits."""
+    """A retrieved passage and its score."""
 
     passage: Passage
     """The passage."""
@@ -39,14 +39,14 @@ class Retriever(Protocol):
         """Find the best passages for each query.
 
         Args:
-            queries: Free text; a query without any word of the corpus finds nothing.
-            k: Most passages per query, at least 1.
+            queries: Free text; a query without any word of the corpus has no hits.
+            k: Maximum number of passages per query, at least 1.
 
         Returns:
             For each query its hits, best first; equal scores in a fixed order.
 
         Raises:
-            EnvFailure: The engine behind it failed; never raised for a query's text.
+            EnvFailure: The engine failed; never raised because of a query's text.
         """
         ...
 

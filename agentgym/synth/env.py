@@ -23,7 +23,7 @@ ECHO = 100
 
 
 class Answer(NamedTuple):
-    """What an action did."""
+    """The result of an action."""
 
     text: str
     """What is said."""
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 
 class SynthSession:
-    """One episode: a problem and the state that its world is in.
+    """One episode: a problem and the current state of its world.
 
     Args:
         problem: The problem.
@@ -54,7 +54,7 @@ class SynthSession:
         return "\n".join(lines)
 
     def step(self, text: str, rng: np.random.Generator) -> Answer:
-        """Carry out an action, whatever the text is; only chance draws from `rng`."""
+        """Execute an action; any text is accepted, and only chance outcomes draw from `rng`."""
         world = self.problem.world
         action = world.by_text.get(" ".join(text.split()).casefold())
         if action is None:
@@ -72,7 +72,7 @@ class SynthSession:
         return Answer("\n".join([says(self.state), *self._seen()]), True)
 
     def offered(self) -> list[str]:
-        """Return the actions that can be tried, as far as everybody can see."""
+        """Return the actions that can be tried, judging by visible facts."""
         return [one.text for one in self.problem.world.actions if one.offered(self.state)]
 
     def _seen(self) -> list[str]:
@@ -85,13 +85,13 @@ class SynthEnv(TextEnv[SynthSession]):
 
     Args:
         spec: The specification.
-        turns: Turns that the expert needs, on average where there is chance: a number or a range
-            within that of the specification, which None stands for.
-        generator_seed: Another set of tasks.
-        sizes: Tasks of each split; of those left out 500 for training, 100 each for the others.
-        reward: ``sparse``: 1 on the turn that reaches the goal, else 0. ``dense``: the same in
-            instalments, the change of the share of the expert's turns that is done.
-        horizon: Turn budget; None: as the specification says.
+        turns: Turns of the expert, on average if outcomes are random: a number or a range within
+            the specification's; None: the specification's.
+        generator_seed: Selects another set of tasks.
+        sizes: Number of tasks of each split; default: 500 for training, 100 each for the others.
+        reward: ``sparse``: 1 on the turn that reaches the goal, else 0. ``dense``: the change in
+            the completed share of the expert's turns.
+        horizon: Turn budget; None: the specification's.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -102,7 +102,7 @@ class SynthEnv(TextEnv[SynthSession]):
         reward: The reward.
         synth_tasks: The tasks, with their problems and solutions.
 
-    ``info["score"]`` is the share of the expert's turns that is done, at least 0.
+    ``info["score"]`` is the completed share of the expert's turns, at least 0.
     """
 
     def __init__(

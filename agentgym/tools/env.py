@@ -1,4 +1,4 @@
-"""An environment whose actions are Python functions."""
+"""An environment with Python functions as actions."""
 
 from __future__ import annotations
 
@@ -38,25 +38,24 @@ class ToolEnv(TextEnv[ToolSet]):
     """Solve tasks by calls of Python functions.
 
     Args:
-        tools: Functions, which hold no state; or a class, of which every episode gets an object of
-            its own, whose public methods are the tools; or a function that returns such an object
-            (or functions). Class and function are called with as much as they take of the task's
-            row and a random generator that the episode's seed decides.
-        tasks: Whatever `tool_tasks` takes.
-        reward: Says what an episode is worth, see `agentgym.tools.episode.Reward`.
+        tools: Stateless functions; or a class: each episode makes an object, and its public
+            methods are the tools; or a function that returns such an object (or functions). Class
+            and function may take the task's row and a random generator seeded by the episode.
+        tasks: The data set, see `tool_tasks`.
+        reward: Returns the reward of an episode, see `agentgym.tools.episode.Reward`.
         answer: Whether there is an action ``answer``, which ends the episode; or its name.
         expert: Yields the calls that solve a task, given its row; the last is the answer.
-        timeout: Seconds that a call may take; None: any time.
+        timeout: Time limit of a call, in seconds; None: no limit.
         horizon: Turn budget of an episode.
         solved_at: Reward at which a task counts as solved.
         **kwargs: Arguments of :class:`~agentgym.core.TextEnv`.
 
     Raises:
-        ConfigurationError: A function cannot be a tool, or a value is out of its domain.
+        ConfigurationError: A function cannot be a tool, or a value is out of range.
 
-    An exception of a tool is what the agent reads: the turn counts, nothing else does. Bad
-    arguments are refused, with what was expected. An `agentgym.errors.EnvFailure` that a tool
-    raises, and whatever reward, expert, or the making of the tools raise, breaks the episode.
+    If a tool raises, the agent sees the error and the turn counts. Bad arguments are refused, with
+    the expected type. The episode is broken if a tool raises `agentgym.errors.EnvFailure`, or if
+    the reward, the expert, or the creation of the tools raises.
     """
 
     action_length = MAX_ACTION_CHARS
@@ -95,7 +94,7 @@ class ToolEnv(TextEnv[ToolSet]):
         super().__init__(found, horizon=horizon, **kwargs)
 
     def close(self) -> None:
-        """Free the tools; may be called twice."""
+        """Release the tools; may be called twice."""
         self._running = False
         self._free()
         self._caller.close()
@@ -141,7 +140,7 @@ class ToolEnv(TextEnv[ToolSet]):
         return Outcome(problem, valid=False, details={"reason": problem, "failed": False})
 
     def reported_details(self) -> tuple[str, ...]:
-        """Return the keys that ``info["details"]`` holds at every step."""
+        """Return the keys that are in ``info["details"]`` at every step."""
         return ("reason", "failed")
 
     def _admissible(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""What a reward function reads of an episode."""
+"""The episode that a reward function receives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments of tools by names, for every command."""
+"""Register tool environments by name, for every command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def register_tools(
     horizon: int = HORIZON,
     solved_at: float = 1.0,
 ) -> None:
-    """Register an environment of tools with Gymnasium, and so for every command.
+    """Register a tool environment with Gymnasium, and so for every command.
 
     Call it at the top of a module, ``own.py``: ``own:own/Sums-v0`` is then its name. The data set
     is read when the first environment is made.
@@ -55,7 +55,7 @@ def register_tools(
         solved_at: See `ToolEnv`.
 
     Raises:
-        ConfigurationError: A function cannot be a tool, or a value is out of its domain.
+        ConfigurationError: A function cannot be a tool, or a value is out of range.
     """
     check_parts(reward, answer, expert, timeout, solved_at)
     answer_spec(answer, [tool.spec for tool in declared(tools)])

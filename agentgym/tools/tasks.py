@@ -25,7 +25,7 @@ Goal = str | Callable[[Row], str] | None
 def tool_tasks(
     source: Rows | Mapping[str, Rows] | TaskSet, *, name: str = "tools", goal: Goal = None
 ) -> TaskSet:
-    """Make a task set of a data set.
+    """Make a task set from a data set.
 
     Args:
         source: Rows, a file of rows (JSON lines, gzipped or not, JSON or parquet), or a mapping of

@@ -1,4 +1,4 @@
-"""ALFWorld: household tasks in text, on an engine of our own or on the original.
+"""ALFWorld: household tasks in text, on a native engine or on the original.
 
 Files:
 

@@ -36,31 +36,32 @@ class ALFWorldEnv(TextEnv[GameSession]):
         difficulty: Size of the generated households: ``easy``, ``medium``, ``hard`` (whole rooms,
             about as large as the official games), or a mapping of
             :class:`~agentgym.envs.alfworld.generator.config.GeneratorConfig`.
-        task_types: Which of the six types of task, such as ``["place", "heat"]``.
-        receptacles: How many receptacles a room keeps: a number or a range with both ends.
-        distractors: How many other objects there are: a number or a range.
-        ready: Per cent of the tasks to clean, heat or cool something whose thing is so already.
-        hidden: Whether what is to be taken starts inside closed receptacles; None leaves it to
-            the difficulty, as for every setting above.
+        task_types: Types of tasks, among six, such as ``["place", "heat"]``.
+        receptacles: Number of receptacles in a room: a number or an inclusive range.
+        distractors: Number of other objects: a number or a range.
+        ready: Percentage of the tasks to clean, heat or cool an object in which it is already
+            clean, hot or cool.
+        hidden: Whether the objects to take start inside closed receptacles; None uses the
+            difficulty's value, as for every setting above.
         generator_seed: Seed of the generated households.
-        order: ``random``, or ``oracle_turns``: within a split, tasks stand by the length of the
+        order: Order of the tasks of a split: ``random``, or ``oracle_turns``, by the length of the
             expert's plan.
         data: Official games in place of generated ones: the folder that ``alfworld-download``
-            fills, one of its splits, or a ``.json.gz`` pack. ``"ALFWORLD_DATA"`` takes the folder
-            that the environment variable of this name holds.
-        human_goals: Use the sentences that people wrote, where the official games have them.
-        engine: ``native``, or ``alfworld``: the original, a hundred times slower and more, which
+            fills, one of its splits, or a ``.json.gz`` pack. ``"ALFWORLD_DATA"`` uses the folder
+            in the environment variable of this name.
+        human_goals: Use the goals written by people, if the official games have them.
+        engine: ``native``, or ``alfworld``: the original, at least a hundred times slower, which
             needs ``pip install -e ".[alfworld]"`` in a checkout.
         reward: ``sparse``: ``reward_scale`` on the turn that solves the task, else 0. ``dense``:
-            the same in instalments, the change of the share of the shortest plan that is done; a
-            detour costs what the way back earns.
+            ``reward_scale`` times the change in the completed share of the shortest plan; a detour
+            costs what the way back earns.
         reward_scale: Sum of the rewards of a solved task.
-        expert: Who demonstrates, and whose turns ``oracle_turns`` counts: ``oracle`` knows
-            where everything is, ``searching`` looks for it as a newcomer must, and so can be
-            imitated, ``fixed-order`` does so too and walks from each receptacle to the next one,
-            never directly, ``hesitant`` asks in 60 of 100 tasks for its inventory before each
-            action, ``doubting`` examines in 85 of 100 tasks every receptacle that it comes to,
-            ``trusting`` takes in 85 of 100 tasks what it finds for clean, hot or cool.
+        expert: The demonstrator, which also defines ``oracle_turns``: ``oracle`` knows where
+            everything is, ``searching`` explores without hidden knowledge, so it can be imitated,
+            ``fixed-order`` also explores, but visits all receptacles in order instead of going
+            directly, ``hesitant`` checks its inventory before each action in 60% of tasks,
+            ``doubting`` examines every receptacle that it reaches in 85% of tasks, ``trusting``
+            assumes in 85% of tasks that the object it finds is already clean, hot or cool.
         show_admissible: Whether observations end with the list of admissible actions, written in
             this environment's grammar.
         horizon: Turn budget.
@@ -69,14 +70,14 @@ class ALFWorldEnv(TextEnv[GameSession]):
     Raises:
         ConfigurationError: A value is of the wrong type, out of range or contradicts another.
         DataError: The official games are missing or damaged; all of ``split`` is read at once.
-        DependencyNotInstalled: The engine ``alfworld`` is asked for and not installed.
-        TaskNotFound: There is no such split.
+        DependencyNotInstalled: The engine ``alfworld`` is requested but not installed.
+        TaskNotFound: The split does not exist.
 
     Splits are ``train``, ``valid_seen`` and ``valid_unseen`` (rooms that training does not have);
-    ``valid`` and ``test`` are other names of the latter two. ``info["score"]`` is the share of the
-    shortest plan that is done, at least 0, whoever the expert is; ``info["oracle_turns"]`` is the
-    number of turns that the expert needs from here. Of an action that does nothing,
-    ``info["details"]["reason"]`` says why; the observation keeps the original's words.
+    ``valid`` and ``test`` are aliases of the latter two. ``info["score"]`` is the completed share
+    of the shortest plan, at least 0, for every expert; ``info["oracle_turns"]`` is the number of
+    turns that the expert still needs. If an action has no effect, ``info["details"]["reason"]``
+    says why; the observation keeps the original's words.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (

@@ -48,29 +48,28 @@ class SearchEnv(SessionEnv[SearchSession]):
     Args:
         corpus: ``"generated"``, the path of files or of an index folder, or a
             :class:`~agentgym.retrieval.Retriever`.
-        questions: File or folder of questions, needed with a corpus of one's own.
-        size: Passages of the generated encyclopaedia.
-        difficulty: How it is written: ``easy``, ``medium``, ``hard``, ``local``, or a
+        questions: File or folder of questions, required with your own corpus.
+        size: Number of passages of the generated encyclopaedia.
+        difficulty: Difficulty of the encyclopaedia: ``easy``, ``medium``, ``hard``, ``local``, or a
             :class:`~agentgym.envs.search.generator.config.GeneratorConfig`.
         generator_seed: Seed of the encyclopaedia.
-        shared_corpus: Whether all splits are about one universe, instead of one each.
-        hops: Number of hops that questions have, or several of which any will do; None: all.
-        topk: Passages that a search shows.
+        shared_corpus: Whether all splits share one universe, instead of one each.
+        hops: Number of hops of the questions, or several allowed numbers; None: all.
+        topk: Number of passages that a search shows.
         horizon: Turn budget. In the last turn only an answer is accepted.
-        max_observation_chars: Most characters of an information block.
-        index: What indexes a corpus: ``bm25`` or ``tantivy``.
-        retriever_url: Address of a search server, to be asked instead of an index.
-        dialect: What the server speaks: ``search-r1`` or ``ragen``.
-        reward: What the answer earns: ``sparse`` (1 for an exact match), ``subem``, ``f1`` or
+        max_observation_chars: Maximum length of an information block, in characters.
+        index: Index of a corpus: ``bm25`` or ``tantivy``.
+        retriever_url: Address of a search server, used instead of an index.
+        dialect: Protocol of the server: ``search-r1`` or ``ragen``.
+        reward: Reward of the answer: ``sparse`` (1 for an exact match), ``subem``, ``f1`` or
             ``f1_hotpot``. The score is the same measure, and success is a measure of 1.
-        answer_attempts: Answers that may be given until one is right.
-        first_search: Whether the first observation holds the results for the question.
-        expert: Who demonstrates: ``reader`` reads what is shown and can be
-            imitated, ``lazy`` does so too but mostly begins with a search for half a name,
-            ``hasty`` mostly answers after its first search,
-            ``oracle`` knows plan and answer, and is the only one that answers questions of your
-            own. None: ``reader``, or with questions ``oracle``.
-        on_error: What becomes of a failing retriever: ``raise`` ends the episode as failed,
+        answer_attempts: Maximum number of answers until one is right.
+        first_search: Whether the first observation contains the results for the question.
+        expert: The demonstrator: ``reader`` uses only what it has read, so it can be imitated,
+            ``lazy`` does the same but mostly begins with a search for half a name, ``hasty`` mostly
+            answers after its first search, ``oracle`` knows plan and answer, and is the only one
+            for your own questions. None: ``reader``, or ``oracle`` with questions.
+        on_error: How to handle a failing retriever: ``raise`` ends the episode as failed,
             ``observe`` tells the policy.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
@@ -78,8 +77,8 @@ class SearchEnv(SessionEnv[SearchSession]):
         ConfigurationError: A value is of the wrong type, out of range, or contradicts another.
         DataError: A corpus, an index or a question file is missing or damaged.
 
-    Reset options besides those of every environment: ``hops`` draws among tasks of such hops, and
-    ``question_id`` means ``task_id``.
+    Further reset options: ``hops`` draws among tasks with these numbers of hops, and
+    ``question_id`` is an alias of ``task_id``.
     """
 
     action_specs = SPECS

@@ -3,9 +3,9 @@
 Files:
 
 - ``env.py``: the Gymnasium environment
-- ``tasks.py``, ``instance.py``: instances as tasks, and where they come from; what an instance is
+- ``tasks.py``, ``instance.py``: instances as tasks, and their sources; the instance class
 - ``engine/session.py``, ``commands.py``, ``observation.py``, ``admissible.py``: one episode; from a
-  text to a command; what is shown; the admissible actions
+  text to a command; observations; the admissible actions
 - ``grading/``: ``grader.py``, ``protection.py`` (what counts), ``twins.py``, ``copying.py`` and
   ``suite_names.py`` (canaries), ``test_run.py``, ``runner.py`` and ``junit.py`` (a run of tests),
   ``verdict.py``, ``suspicion.py``; published sets: ``image.py`` (the row's own command),

@@ -48,26 +48,26 @@ class SWEEnv(SessionEnv[SWESession]):
         data: ``"bundled"``; ``"bundled-tokens"``, one token each; a folder that ``agentgym swe
             build`` has written; a file or folder of rows of a published set; the name or hub id
             of one; or an :class:`~agentgym.envs.swe.tasks.InstanceSet`.
-        hidden_tests: Whether the tests that decide are left out of the repository and come at
-            grading alone, as in published sets. None: hidden, but not in ``bundled-tokens``.
-            False keeps them in sight, for a curriculum.
-        difficulty: ``easy``, ``medium`` or ``hard``: only bundled and built tasks of this level.
+        hidden_tests: Whether the deciding tests are removed from the repository and used only for
+            grading, as in published sets. None: hidden, except in ``bundled-tokens``. False keeps
+            them visible, for a curriculum.
+        difficulty: Level of bundled and built tasks: ``easy``, ``medium`` or ``hard``.
             None: all tasks.
         sandbox: Where commands run: ``auto``, or a back end of :mod:`agentgym.sandbox`, or
             ``MODULE:CLASS`` of your own.
-        reward: ``sparse``: 1 for a submission that is FULL. ``dense``: the rise of the share of
-            tests that are fixed, which is 0 as soon as one is broken.
+        reward: ``sparse``: 1 for a submission with verdict FULL. ``dense``: the increase in the
+            share of fixed tests; the share is 0 as soon as a passing test breaks.
         horizon: Turn budget; None: 20 for bundled, 12 for ``bundled-tokens``, 15 for
             built and 50 for published tasks.
-        command_timeout: Seconds that a command may take; an action can ask for fewer.
-        max_observation_chars: Most characters of output that are shown.
-        grading_timeout: Seconds that the tests may take; None: 60, or 1800 in images.
-        allow_unsafe: Whether commands may run without isolation where nothing better can. Models
-            then act with your rights.
-        expert: Who demonstrates: ``oracle`` applies the solution, ``developer``
-            runs tests and looks first.
-        image_mirror: Registry and namespace from which images come instead of their own.
-        pull: When images are pulled: ``missing``, ``always`` or ``never``.
+        command_timeout: Time limit of a command, in seconds; an action can set a shorter one.
+        max_observation_chars: Maximum number of displayed characters of output.
+        grading_timeout: Time limit of the tests, in seconds; None: 60, or 1800 in images.
+        allow_unsafe: Whether commands may run without isolation if no isolating back end is
+            available. Models then act with your permissions.
+        expert: The demonstrator: ``oracle`` applies the solution, ``developer`` first runs tests
+            and reads files.
+        image_mirror: Registry and namespace to pull images from.
+        pull: When to pull images: ``missing``, ``always`` or ``never``.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -75,8 +75,7 @@ class SWEEnv(SessionEnv[SWESession]):
         DataError: The data cannot be read.
         DependencyNotInstalled: pytest is missing.
 
-    Reset options besides those of every environment: ``instance_id`` is a task by the name that it
-    has in its set.
+    Further reset option: ``instance_id`` selects a task by its name in its set.
     """
 
     action_specs = SPECS

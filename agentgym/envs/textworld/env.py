@@ -58,43 +58,43 @@ class TextWorldEnv(SessionEnv[GameSession]):
     """Reach the objective of a TextWorld game with typed commands.
 
     Args:
-        difficulty: How large and how hard generated games are, by a name such as ``w2-o3-q4`` or
+        difficulty: Size and difficulty of generated games, by a name such as ``w2-o3-q4`` or
             ``cooking-easy``, or a
             :class:`~agentgym.envs.textworld.generator.config.GeneratorConfig`;
             None is ``w2-o12-q4,quest_end=place``.
-        challenge: Kind of generated games in place of a difficulty, whose parameters are then
-            further arguments: ``custom``, ``coin_collector``, ``treasure_hunter``, ``simple`` or
+        challenge: Kind of generated games, instead of a difficulty; its parameters become further
+            arguments: ``custom``, ``coin_collector``, ``treasure_hunter``, ``simple`` or
             ``cooking``.
-        games: Number of games by split, or of the train split; None is what the difficulty offers.
-        data: Game files of one's own, in place of generated ones; see
+        games: Number of games by split, or of the train split; None: the difficulty's number.
+        data: Your own game files, used instead of generated games; see
             :class:`~agentgym.envs.textworld.games.files.FileTasks`.
-        engine: ``native``, the same games in pure Python, or ``inform7``, TextWorld's own story
-            files in their interpreter (needs the ``textworld`` package).
-        reward: ``sparse`` (1 for a won game), ``score`` (the game's points as they come) or
-            ``dense`` (progress along the plan that is left); each sums to 1 over a won game.
-        expert: Who demonstrates, and whose turns ``oracle_turns`` counts: ``oracle`` types
-            the commands that are left of the quest, ``hesitant`` asks in 60 of 100 tasks for its
-            inventory before each of them, ``guessing`` (``cooking`` only) opens the cookbook in 15
-            of 100 tasks and guesses in the others how to prepare the meal. Neither the score nor
-            the rewards depend on it.
-        brief: Whether a room is told by its name alone, as with ``superbrief`` in interactive
+        engine: ``native``, the same games in pure Python, or ``inform7``, TextWorld's story files
+            in their interpreter (needs the ``textworld`` package).
+        reward: ``sparse`` (1 for a won game), ``score`` (the game's points when they are scored) or
+            ``dense`` (progress along the remaining plan); each sums to 1 over a won game.
+        expert: The demonstrator, which also defines ``oracle_turns``: ``oracle`` types the
+            remaining commands of the quest, ``hesitant`` checks its inventory before each of them
+            in 60% of tasks, ``guessing`` (``cooking`` only) opens the cookbook in 15% of tasks and
+            guesses the preparation of the meal in the others. Score and rewards do not depend on
+            it.
+        brief: Whether entering a room shows only its name, as with ``superbrief`` in interactive
             fiction; ``look`` still describes it.
         description: Whether each observation ends with the description of the room.
-        inventory: Whether each observation ends with what the player carries.
+        inventory: Whether each observation ends with the player's inventory.
         show_admissible: Whether each observation ends with the admissible commands.
-        horizon: Turn budget; None is what suits the difficulty, and 50 for game files.
+        horizon: Turn budget; None: the difficulty's default, or 50 for game files.
         **kwargs: Parameters of the challenge (see
             :mod:`agentgym.envs.textworld.generator.config`), and arguments of
             :class:`~agentgym.core.TextEnv`.
 
     Raises:
         ConfigurationError: A value is out of range or contradicts another.
-        DataError: A game file cannot be played; names it and what is wrong.
+        DataError: A game file cannot be played; the message names the file and the problem.
 
-    A turn is one command: of an action with several sentences the first counts, and what was left
-    out stands in ``info["details"]["ignored"]``. Commands that speak to the interpreter instead of
-    the game (``save``, ``undo``, ``quit``) are refused. What is not admissible is answered in the
-    game's own words; why a turn was invalid stands in ``info["details"]["reason"]``.
+    A turn is one command: if an action has several sentences, only the first is executed, and
+    ``info["details"]["ignored"]`` contains the rest. Commands to the interpreter instead of the
+    game (``save``, ``undo``, ``quit``) are refused. Inadmissible commands get the game's reply;
+    ``info["details"]["reason"]`` says why a turn was invalid.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = (

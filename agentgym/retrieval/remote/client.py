@@ -50,10 +50,10 @@ class _Unexpected(Exception):
 
 
 class HttpRetriever:
-    """Searches through a server; safe for threads and forks, and travels as its arguments.
+    """A client of a search server; safe for threads and forks, and pickled as its arguments.
 
-    Connections are kept open between searches. Proxies of the environment are not used: search
-    servers are neighbours. A name and password in the address are not either; use ``headers``.
+    Connections stay open between searches. Proxy variables of the environment are ignored, and so
+    are a name and password in the address; use ``headers``.
 
     Args:
         url: Address of the server, ``http://127.0.0.1:8000`` or with the path of its search, which
@@ -67,7 +67,7 @@ class HttpRetriever:
         headers: Further headers, for example for a server that asks for a token.
 
     Raises:
-        ConfigurationError: An argument is out of its domain.
+        ConfigurationError: An argument is out of range.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class HttpRetriever:
         self._connections = Connections(parts.scheme, parts.netloc, self.timeout)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """Ask the server; empty queries are not sent and find nothing.
+        """Search on the server; empty queries are not sent and have no hits.
 
         Raises:
-            EnvFailure: It cannot be reached, fails, or answers something else than documents.
+            EnvFailure: The server cannot be reached, fails, or does not return documents.
             ConfigurationError: ``k`` is below 1.
         """
         options.integer(k, "k", 1)

@@ -103,14 +103,14 @@ def serve(
     Args:
         retriever: What searches.
         host: Address to listen at; others than this machine's own make the index public.
-        port: Port to listen at; 0 takes one that is free.
+        port: Port to listen at; 0 selects a free one.
         topk: Documents per query where a request does not say how many.
         started: Called with the server's address when it answers.
 
     Raises:
         ConfigurationError: The address cannot be used, or an argument is out of range.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
-        KeyboardInterrupt: It was interrupted; requests under way have been answered.
+        KeyboardInterrupt: The user interrupted it; pending requests have been answered.
     """
     options.integer(port, "port", 0, 65535)
     serve_app(make_app(retriever, topk), "search", host=host, port=port, started=started)
