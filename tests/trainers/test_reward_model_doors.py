@@ -145,7 +145,9 @@ def test_a_run_says_how_well_it_ranks(plain, tmp_path):
     assert records[0]["reward_ranking"] == 0.5 and records[0]["reward_pairs"] > 0
     summary = toy_runs.summary(run)
     assert summary["reward_ranking"] == records[-1]["reward_ranking"]
-    assert any("reward model paid the better of two" in each for each in summary["remarks"])
+    assert any(
+        "of the pairs of episodes of a task correctly" in each for each in summary["remarks"]
+    )
     without = tmp_path / "without"
     trained(without, "--reward-model.weight=0", start=run)
     summary = toy_runs.summary(without)

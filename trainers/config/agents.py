@@ -1,4 +1,4 @@
-"""What a run refuses whose episodes are played by an agent that owns its loop."""
+"""Checks of runs with an agent that owns its loop."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ def check_agent(
             )
     if "expert-iteration" in settings["eval"]["baselines"]:
         raise ConfigurationError(
-            f"expected --eval.baselines without expert-iteration with {flag}, because what it "
-            "imitates is written down by the trainer's own loop"
+            f"expected --eval.baselines without expert-iteration with {flag}, because it imitates "
+            "episodes recorded by the trainer's own loop"
         )

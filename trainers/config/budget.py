@@ -1,4 +1,4 @@
-"""What imitation and reinforcement learning may spend together: ``--budget``."""
+"""The joint budget of imitation and reinforcement learning: ``--budget``."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ def check_no_secret_is_missing(config: TrainConfig) -> None:
     if hidden:
         flags = [f"--{name.replace('_', '-')}" for name in hidden]
         raise ConfigurationError(
-            f"expected {' and '.join(flags)} to be given again, because the file of a run keeps no "
-            f"secrets; got {', '.join(map(str, hidden.values())):.300}"
+            f"expected {' and '.join(flags)} to be given again, because the file of a run does "
+            f"not store secrets; got {', '.join(map(str, hidden.values())):.300}"
         )
 
 

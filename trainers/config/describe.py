@@ -1,4 +1,4 @@
-"""A resolved run in words, for a person to read before it begins."""
+"""The description of a resolved run before it starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_SHOWN = ("env", "resume", "out", "envs", "seed")
 
 
 def describe(asked: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()) -> RenderableType:
-    """Lay out what a run will use, and where each value comes from.
+    """Describe the settings of a run and their sources.
 
     Args:
         asked: The settings, as flags and file ask for them.
@@ -205,7 +205,7 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     share = f", {env.weight / weights:.0%} of the tasks" if run.several else ""
     yield f"{env.label if run.several else env.title}: {env.env_id} ({arguments}){share}"
     yield f"  horizon {horizon_in_words(env)}"
-    yield f"  rewards paid in training only: {hooks or 'none'}"
+    yield f"  rewards in training only: {hooks or 'none'}"
     for hook in env.judges:
         if isinstance(hook, AskingHook):
             yield (

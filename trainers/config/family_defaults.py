@@ -1,4 +1,4 @@
-"""What a run uses where its command line is silent: one entry per environment family."""
+"""Training defaults per environment family."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STAGES = (5, 8, 10)
 
 @dataclass(frozen=True)
 class FamilyDefaults:
-    """What makes the tasks of a training set learnable by the tiny policy on a CPU.
+    """Settings with which the tiny policy learns the tasks of a training set on a CPU.
 
     The task sets are those of `agentgym.registration.EnvFamily`.
     """

@@ -1,9 +1,9 @@
 """Every default of a run, decided in one place before anything expensive begins.
 
-A setting is what its flag says; else what the preset's paper says; else the default of the
-environment's family; else the house's. Some give way a little, because they depend on others: a
-preset's number of updates is lowered to a divisor of the episodes of a step, and default stages of
-the horizon are cut to the environment's own ``horizon`` where it was asked for with one.
+A setting comes from its flag, else the preset, else the default of the environment's family, else
+the general default. Some are adjusted because they depend on others: a preset's number of updates
+is lowered to a divisor of the episodes of a step, and default stages of the horizon are cut to the
+environment's own ``horizon`` if it was given one.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ BACKENDS = ("sync", "thread", "process")
 
 @dataclass(frozen=True)
 class ResolvedRun:
-    """A run in which nothing is left open."""
+    """A run with every setting resolved."""
 
     config: FilledConfig
     """The settings."""
@@ -174,7 +174,7 @@ def _texts(hooks: Sequence[TurnReward], field: str) -> dict[str, str]:
 
 
 def resolve(asked: TrainConfig) -> ResolvedRun:
-    """Check a configuration and decide what it leaves open.
+    """Check a configuration and fill in its open settings.
 
     Raises:
         AgentGymError: A setting names something that does not exist, is out of range, or
@@ -303,7 +303,7 @@ def _check_imitation(
     if sft.episodes and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
             "expected --sft.max-steps of at least 1 with --sft.episodes, because a pretrained "
-            f"model imitates nobody unless it is asked to; got {settings['sft']['max_steps']}"
+            f"model has no warm start by default; got {settings['sft']['max_steps']}"
         )
     if sft.rounds and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
@@ -313,13 +313,13 @@ def _check_imitation(
     without = [env.name for env in envs if not env.has_expert]
     if sft.rounds and sft.teacher == "expert" and without:
         raise ConfigurationError(
-            "expected --sft.teacher self, because nobody can say what an expert would do in "
-            f"{', '.join(without)}, which has none; got expert"
+            f"expected --sft.teacher self, because {', '.join(without)} has no expert to label "
+            "states; got expert"
         )
     if sft.episodes and sft.demonstrator != "expert":
         raise ConfigurationError(
-            "expected --sft.episodes or --sft.demonstrator, because each says who is imitated; "
-            f"got both, {sft.demonstrator} and {' '.join(map(str, sft.episodes))}"
+            "expected --sft.episodes or --sft.demonstrator, because each selects the "
+            f"demonstrations; got both, {sft.demonstrator} and {' '.join(map(str, sft.episodes))}"
         )
     if asked.sft.max_steps and not any(env.demonstrator for env in envs):
         tasks = ", ".join(env.name for env in envs)
@@ -408,7 +408,7 @@ def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> No
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(
                 f"expected --{name.replace('_', '-')} only with --backend thread, "
-                f"process or ray, because nothing can stop or share out an environment that runs "
+                "process or ray, because nothing can stop or share out an environment that runs "
                 f"in this process; got {settings[name]} with sync"
             )
 

@@ -1,8 +1,8 @@
 """The environments of a run, each with its tasks, turns and rewards decided.
 
-Most runs have one. With several (``--env webshop,alfworld``) a setting is what the environment's
-entry in a file of settings says; else what the flag says, which holds for all; else the preset's;
-else the default of the environment's family.
+Most runs have one. With several (``--env webshop,alfworld``) a setting comes from the environment's
+entry in a file of settings, else from the flag, which holds for all, else from the preset, else
+from the environment's family.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ STARTS = 20
 
 @dataclass(frozen=True)
 class ResolvedEnv:
-    """An environment of a run, with nothing left open."""
+    """An environment of a run, with every setting resolved."""
 
     name: str
     """What it is called among those of the run, and in its results."""
@@ -229,7 +229,7 @@ class ResolvedEnv:
 
 
 def resolve_envs(asked: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
-    """Decide all that a run's settings leave open about its environments.
+    """Resolve the settings of a run's environments.
 
     Raises:
         AgentGymError: A setting names something that does not exist, is out of range, or
@@ -246,7 +246,7 @@ def resolve_envs(asked: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
         named = [env.prices_invalid_by_hook for env in envs]
         if any(named) and not all(named):
             raise ConfigurationError(
-                f"expected the hook invalid_action for all environments or for none, because "
+                "expected the hook invalid_action for all environments or for none, because "
                 f"preset {preset.name!r} prices invalid turns of all alike; got it for "
                 f"{', '.join(env.name for env, has in zip(envs, named, strict=True) if has)} only"
             )
@@ -289,12 +289,12 @@ def _names(entries: Sequence[EnvConfig]) -> list[str]:
     if twice:
         raise ConfigurationError(
             f"expected environments of different names, got {twice[0]} twice; in a file of "
-            "settings an entry of the list env may have a name of its own"
+            "settings an entry of the list env may set its own name"
         )
     for name in names:
         if not name.replace("-", "_").isidentifier():
             raise ConfigurationError(
-                f"expected the name of an environment to be a word such as shop or shop-hard, got "
+                "expected the name of an environment to be a word such as shop or shop-hard, got "
                 f"{name!r}"
             )
     return names
@@ -313,7 +313,7 @@ def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str
             of[owner].append(f"{argument}={value}")
         else:
             raise ConfigurationError(
-                f"expected --env-kwargs as name=value, or as ENV.name=value for one of "
+                "expected --env-kwargs as name=value, or as ENV.name=value for one of "
                 f"{', '.join(names)}; got {pair!r}"
             )
     common = making.parse_pairs(for_all, "--env-kwargs")
@@ -522,7 +522,7 @@ class _Decision:
         asked = _first(self._entry.fit_horizon, self._asked.fit_horizon)
         if asked and not known:
             raise ConfigurationError(
-                f"expected --fit-horizon only where the expert's plan lengths are known, but "
+                "expected --fit-horizon only where the expert's plan lengths are known, but "
                 f"{env.tasks.name} does not know them; pass --no-fit-horizon"
             )
         return known and self._defaults.fit_horizon if asked is None else asked

@@ -1,4 +1,4 @@
-"""Rollouts in which agents own the loop: the same trajectories as those of the trainer's own.
+"""Rollouts in which agents own the loop; they give the same trajectories as the trainer's loop.
 
 Every agent has a thread, and every call of one comes to the thread that drives the engine, which
 generates for all that are under way together. Whatever an agent does costs its own episode.
@@ -59,7 +59,7 @@ END_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class AgentRules:
-    """What an agent may take."""
+    """Limits of an agent."""
 
     seconds: float = 600.0
     """Wall time of an episode; then it ends as it stands."""

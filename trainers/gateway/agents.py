@@ -1,4 +1,4 @@
-"""Which agent plays: a function of one's own, or a command of another process or language."""
+"""The agent of a run: a Python function, or a command in any language."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def find_agent(agent: str | None, command: str | None) -> Agent:
         command: A command, split as a shell would.
 
     Raises:
-        ConfigurationError: There is none such, or both are given.
+        ConfigurationError: There is no such agent, or both are given.
     """
     if agent is not None and command is not None:
         raise ConfigurationError("expected --agent or --agent-command, got both; leave out one")

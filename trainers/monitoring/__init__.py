@@ -1,4 +1,4 @@
-"""Monitoring: what is recorded of a run while it trains, and what is watched in it.
+"""Monitoring of a training run: records, dashboards and health.
 
 To add one of these, touch these files:
 

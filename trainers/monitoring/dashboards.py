@@ -1,8 +1,8 @@
-"""Dashboards: TensorBoard, Weights & Biases and trackio are told what happens in training.
+"""Dashboards: send metrics of training to TensorBoard, Weights & Biases and trackio.
 
-Figures go through the callbacks of transformers, sample episodes as a table beside them. Each
-dashboard has a thread of its own, so that neither a slow connection nor a lost one holds training
-up: one that fails is left alone after a warning.
+Metrics go through the callbacks of transformers, sample episodes as a separate table. Each
+dashboard has its own thread, so that a slow or lost connection does not delay training; a failed
+dashboard is dropped with a warning.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def reporter_makers(run: ResolvedRun, folder: RunFolder) -> dict[str, Callable[[
 
 
 class Dashboards:
-    """Tell several dashboards, none of which can hold the training up.
+    """Report to several dashboards without delaying training.
 
     Args:
         makers: What makes the reporter of each dashboard, by name.
@@ -262,7 +262,7 @@ class _Channel:
             return
         self._open = False
         logger.warning(
-            "%s gets no more figures, and training continues: %s; all figures are in metrics.jsonl",
+            "%s gets no more metrics, and training continues: %s; all metrics are in metrics.jsonl",
             self._name, reason,
         )  # fmt: skip
 

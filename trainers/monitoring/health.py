@@ -1,8 +1,8 @@
-"""Is the policy well? The signals of a collapse, and when each of them is an alarm.
+"""Health signals of training, and when each of them raises an alarm.
 
 A signal is a figure of a step. Its *now* is the mean of the last ``patience`` steps, its *usual*
 the median of the ``usual_steps`` steps before those. Rules compare now with a fixed limit, with the
-usual, or with both, so that one odd step, or a policy that was never any better, is no alarm:
+usual, or with both, so that a single odd step, or a policy that was never better, raises no alarm:
 
 ================ ================================ =================================================
 signal           alarm where now is               what it stands for
@@ -66,9 +66,9 @@ class HealthRule:
     unsolved: bool = False
     """Whether steps whose episodes are nearly all solved are passed over."""
     inverted: bool = False
-    """Whether the figure is one minus what is wanted."""
+    """Whether the signal is one minus the figure."""
     meaning: str = ""
-    """What is likely to have happened, and what helps."""
+    """Likely cause and remedy."""
 
     def value(self, record: Mapping[str, Any]) -> float | None:
         """Return the signal of a step, or None where the step says nothing about it."""
@@ -118,7 +118,8 @@ SIGNALS = (
     ),
     HealthRule(
         "logp_gap", "logp_gap_mean",
-        meaning="what generates is not the policy that is trained: check precision and weight sync",
+        meaning="the engine does not generate with the trained policy: check precision and weight "
+        "sync",
     ),
     HealthRule(
         "zero_variance", "zero_variance_groups", unsolved=True,
@@ -132,16 +133,16 @@ SIGNALS = (
     ),
     HealthRule(
         "repeat", "repeat", times_usual=2.0,
-        meaning="the policy goes round in circles: --reward-hooks repeat penalizes that",
+        meaning="the policy repeats itself: --reward-hooks repeat penalizes repeated actions",
     ),
     HealthRule(
         "invalid", "valid", times_usual=2.0, inverted=True,
-        meaning="the policy forgets how actions are written: a lower --rl.learning-rate or a "
+        meaning="the policy forgets the format of actions: a lower --rl.learning-rate or a "
         "higher --rl.invalid-penalty helps",
     ),
     HealthRule(
         "reward_spread", "group_return_std", falls=True, limit=False, unsolved=True,
-        meaning="returns within groups become alike, the first sign of a collapse",
+        meaning="returns within groups become equal, the first sign of a collapse",
     ),
     HealthRule(
         "grad_norm", "grad_norm", limit=False,
@@ -242,8 +243,8 @@ def last_good(checkpoints: Sequence[int], alarm: Alarm, scores: Mapping[int, flo
         scores: Validation scores by step.
 
     Returns:
-        Of those from before the trouble the one of the best score, the later of equals; without
-        scores the last. Where trouble is older than all of them, the oldest; None if there is none.
+        The checkpoint with the best score from before the alarm's steps, the later of equals;
+        without scores the last. If all are later, the oldest; None if there is none.
     """
     before = [step for step in checkpoints if step <= alarm.since]
     if not before:

@@ -1,4 +1,4 @@
-"""What an alarm does: a word, an end, or a step back."""
+"""The action of an alarm: a warning, the end of training, or a rollback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class HealthWatch:
-    """Raise alarms after each step, and say what is to be done.
+    """Raise alarms after each step, and decide the action.
 
     Attributes:
         pending: The alarm because of which training is to go back, until it has.

@@ -51,8 +51,8 @@ class SeedFlags:
         if found.seeds is None and not (found.resume and known):
             if found.jobs is not None:
                 raise ConfigurationError(
-                    f"expected --jobs with --seeds, got --jobs {found.jobs} alone: one run is one "
-                    "process"
+                    f"expected --jobs with --seeds, got --jobs {found.jobs} alone: a single run "
+                    "is one process"
                 )
             return None
         if found.seed is not None:
@@ -82,6 +82,6 @@ def _check_seeds(seeds: Sequence[int], *, given: bool) -> None:
         raise ConfigurationError(f"expected different --seeds, got {twice[0]} more than once")
     if given and len(seeds) < 2:
         raise ConfigurationError(
-            f"expected at least two --seeds, from whose spread an interval follows, got "
+            "expected at least two --seeds, because intervals need their spread, got "
             f"{len(seeds)}; one run takes --seed"
         )

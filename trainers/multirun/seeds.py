@@ -111,7 +111,7 @@ def _arguments(cache: RunCache, run: Run) -> list[str]:
     """Return the arguments of a run, which goes on if there is something of it."""
     if cache.state(run) == OPEN and not run.settings:
         raise ConfigurationError(
-            f"expected the settings of the runs, because those in {cache.root} were never begun; "
+            f"expected the settings of the runs, because those in {cache.root} never started; "
             "repeat the whole command with --resume"
         )
     return cache.begin(run, on=cache.state(run) != OPEN)
@@ -205,7 +205,7 @@ def _check_room(run: ResolvedRun, jobs: int) -> None:
     plan = plan_memory(run, device)
     if plan.share is not None and jobs > 1:
         raise ConfigurationError(
-            f"expected --jobs 1 with --engine vllm, which takes what a run leaves of the GPU, got "
+            "expected --jobs 1 with --engine vllm, which takes what a run leaves of the GPU, got "
             f"--jobs {jobs}"
         )
     check_memory(plan)
@@ -256,6 +256,6 @@ def _check_ended(failures: Sequence[Failure], cache: RunCache) -> None:
             f"seed {each.run.seed}: {each.why} (see {cache.log(each.run)})" for each in failures
         )
         raise SeedsFailed(
-            f"expected the runs of all seeds to end, got {len(failures)} that did not: {named}; "
+            f"expected the runs of all seeds to finish, got {len(failures)} that did not: {named}; "
             "repeat the command with --resume"
         )

@@ -1,4 +1,4 @@
-"""The card of a trained model: what was trained on what, what it reached, and how to use it.
+"""The card of a trained model: data, training, results and usage.
 
 The front matter is the metadata of the Hugging Face hub, written by ``huggingface_hub`` itself.
 """
@@ -42,8 +42,8 @@ def write_card(
 
     Args:
         folder: Folder of the run.
-        run: Its settings.
-        summary: Its result.
+        run: The resolved run.
+        summary: The result of the run.
         checkpoint: Where the model lies; None: the policy that was compared.
     """
     place = checkpoint or chosen_folder(folder, summary)
@@ -76,7 +76,7 @@ def _warm_start(summary: Summary) -> WarmStart | None:
 
 
 def base_name(run: ResolvedRun) -> str:
-    """Return the name of the base model; where it lies on this machine tells a reader nothing."""
+    """Return the name of the base model, without local paths."""
     model = run.config.model
     return Path(model).resolve().name if Path(model).exists() else model
 

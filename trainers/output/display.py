@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: phase, step, horizon, reward, speed and time left."""
+"""The progress display of a run: phase, step, horizon, reward, speed and time left."""
 
 from __future__ import annotations
 

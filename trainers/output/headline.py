@@ -1,10 +1,9 @@
-"""The first line of a report: green only where reward was worth more than whatever else was tried.
+"""The first line of a report: green only if the policy is better than every alternative.
 
-The policy is compared with the one that training began with and, where baselines were trained, with
-the strongest of them. It learned if it is better than both, after more steps than a handful, and no
-worse where both take their likeliest action; of what is merely above its start that is said,
-without the colour. Every comparison is judged by score and by success, and the line holds the
-figures of the one that decides.
+The policy is compared with the initial policy and the strongest trained baseline, if any. It
+learned if it is better than both after enough steps, and not worse with greedy actions. A policy
+that only beats the initial one is reported without colour. Every comparison uses score and success,
+and the line shows the figures of the decisive one.
 """
 
 from __future__ import annotations
@@ -18,11 +17,12 @@ from trainers.output.summary import Difference, Interval, Summary, minus
 __all__ = ["Change", "Headline", "headline", "judge"]
 
 HANDFUL = 5
-"""Steps of which the pairing of tasks and seeds makes an interval narrow, and no more."""
+"""Minimum number of steps: after fewer, a narrow interval only reflects the pairing of tasks and
+seeds."""
 
 
 class Headline(NamedTuple):
-    """What a reader takes away at first sight."""
+    """The first line of a report."""
 
     tone: Literal["up", "down", "flat"]
     """Whether that is good, bad, or undecided."""
@@ -34,7 +34,7 @@ class Change(NamedTuple):
     """The trained policy minus another, in both measures."""
 
     other: str
-    """What the other policy is called."""
+    """Name of the other policy."""
     score_mean: float
     """Mean difference in score."""
     score_ci95: Interval | None

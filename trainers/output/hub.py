@@ -1,7 +1,7 @@
 """Pushing a trained policy to the Hugging Face hub.
 
-The token is ``huggingface_hub``'s own business: the variable ``HF_TOKEN`` or the login of the
-machine. Nothing here reads it, and no file of the run holds it.
+``huggingface_hub`` finds the token itself, in ``HF_TOKEN`` or the login of the machine. Nothing
+here reads it, and no file of the run contains it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NOT_PUSHED = (COMPLETE, VALIDATED, "training_args.bin")
 """Files that are of use in the run's folder only; the last one is a pickle that holds its paths."""
 
 NO_TOKEN = (
-    "the hub will want a token at the end, and there is none: set HF_TOKEN, or run: hf auth login"
+    "the hub requires a token at the end, and there is none: set HF_TOKEN, or run: hf auth login"
 )
 
 
@@ -51,8 +51,8 @@ def check_hub(run: ResolvedRun) -> None:
     if adapters and here:
         base = "the warm start, a folder of this run" if config.sft.max_steps else config.model
         raise ConfigurationError(
-            f"expected --export merged with --push-to-hub, because the base model of the adapters "
-            f"is {base}, which nobody else has; got --export {config.export}"
+            "expected --export merged with --push-to-hub, because the base model of the adapters "
+            f"is {base}, which is not on the hub; got --export {config.export}"
         )
 
 
@@ -72,7 +72,7 @@ def push(folder: Path, repository: str, private: bool) -> str:
         private: Whether to make it private, where it is made.
 
     Raises:
-        Exception: Whatever ``huggingface_hub`` says: the upload failed.
+        Exception: The upload failed, with an error of ``huggingface_hub``.
     """
     from huggingface_hub import HfApi
 

@@ -1,6 +1,6 @@
-"""What the result of a run says in words.
+"""The sentences of a run's result.
 
-The same sentences stand on the screen, in the summary, in the report and on the model's card.
+The screen, the summary, the report and the model card show the same sentences.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 _IMITATED: Mapping[str, str] = {
-    "bc": "the demonstrations as they were shown",
+    "bc": "all demonstrations",
     "filtered-bc": "the demonstrations that solved their task",
     "expert-iteration": "its own solved episodes",
 }
@@ -55,7 +55,7 @@ _IMITATED: Mapping[str, str] = {
 
 
 def health_remark(events: Sequence[HealthEvent]) -> str:
-    """Say what alarms there were and what they did; empty if there was none."""
+    """Describe the alarms and their effect; empty if there was none."""
     if not events:
         return ""
     names = ", ".join(dict.fromkeys(event.signal for event in events))
@@ -63,12 +63,12 @@ def health_remark(events: Sequence[HealthEvent]) -> str:
     back = [event for event in events if event.to is not None]
     if back:
         steps = ", ".join(f"{event.step} to {event.to}" for event in back)
-        said += f"; training went back from step {steps}"
+        said += f"; training was rolled back from step {steps}"
     return f"{said}. The first: at step {events[0].step}, {events[0].sentence}."
 
 
 def judge_remark(judges: Mapping[str, int]) -> str:
-    """Say how many verdicts of judges are missing; empty if none is."""
+    """State how many verdicts of judges are missing; empty if none is."""
     asked, missing = (
         sum(count for name, count in judges.items() if name.endswith(end))
         for end in ("_asked", "_missing")
@@ -76,13 +76,13 @@ def judge_remark(judges: Mapping[str, int]) -> str:
     if not missing:
         return ""
     return (
-        f"{missing:,} of {asked:,} verdicts of judges are missing; training left out the episodes "
-        "that lack one."
+        f"{missing:,} of {asked:,} verdicts of judges are missing; training left out episodes "
+        "without a verdict."
     )
 
 
 def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
-    """Say how much a critic foresaw, by which alone it helps; empty if there was none.
+    """State the explained variance of a critic; empty if there was none.
 
     Args:
         run: The run.
@@ -92,25 +92,25 @@ def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
     if not (of_turns or "critic" in run.preset.needs) or foreseen is None:
         return ""
     if run.config.critic.kind == "zero":
-        return "Nothing was expected of any state (--critic.kind zero): there was no critic."
+        return "All values were 0 (--critic.kind zero): there was no critic."
     said = (
-        f"In the last third of the steps the critic foresaw {foreseen:.2f} of the variance of the "
-        "returns (explained variance; 1 is all)"
+        f"In the last third of the steps the critic explained {foreseen:.2f} of the variance of "
+        "the returns (1 is all)"
     )
     if foreseen > 0:
         return f"{said}."
     said = f"{said}: no more than a constant would."
     if of_turns:
-        return f"{said} What it says of actions is no better founded."
-    return f"{said} Compare with --critic.kind zero before you credit the critic with anything."
+        return f"{said} Its advantages are no more reliable."
+    return f"{said} Compare with --critic.kind zero before you attribute a gain to the critic."
 
 
 def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:
-    """Say how well a reward model told good episodes from bad ones; empty if there was none.
+    """State how well a reward model ranked episodes; empty if there was none.
 
     Args:
         run: The run.
-        ranked: Share of pairs that it ranked right in the last third of the steps; None: no pair.
+        ranked: Share of correctly ranked pairs in the last third of the steps; None: no pair.
     """
     if "prm" not in run.preset.needs:
         return ""
@@ -121,25 +121,25 @@ def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:
             "success."
         )
     said = (
-        f"In the last third of the steps the reward model paid the better of two episodes of a "
-        f"task more in {ranked:.0%} of the pairs, before it learned from them"
+        f"In the last third of the steps the reward model ranked {ranked:.0%} of the pairs of "
+        "episodes of a task correctly, before it learned from them"
     )
-    return f"{said}." if ranked > 0.5 else f"{said}: no more than chance would."
+    return f"{said}." if ranked > 0.5 else f"{said}: no better than chance."
 
 
 def arm_names(run: ResolvedRun) -> dict[str, str]:
-    """Return what the compared policies are called."""
+    """Return the names of the compared policies."""
     pretrained, imitated = run.config.model != TINY, run.config.sft.max_steps > 0
     start = WARM_START if imitated else "base-model" if pretrained else "untrained"
     return {**{role: role for role in ROLES}, WARM_START: start}
 
 
 def verdict(paired: Paired, names: Mapping[str, str], strongest_baseline: str = "") -> str:
-    """Say what reinforcement learning did, by the intervals of the differences.
+    """State the effect of reinforcement learning, by the intervals of the differences.
 
     Args:
         paired: The differences.
-        names: What the compared policies are called.
+        names: Names of the compared policies.
         strongest_baseline: The baseline that did best; empty if there was none.
     """
     sentences = [_change(paired.trained_minus_warm_start, names)]
@@ -150,18 +150,18 @@ def verdict(paired: Paired, names: Mapping[str, str], strongest_baseline: str = 
 
 
 def untrained_verdict(steps: int) -> str:
-    """Say that a run trained nothing, which is no effect that could be told from chance or not."""
+    """State that a run trained nothing, so that differences have no significance."""
     why = (
         f"in all {steps} steps the preset's filters left out every episode (such as those cut "
         "short, and groups with equal returns)"
         if steps
         else "no step was taken"
     )
-    return f"Nothing was trained: {why}. No weight was changed, so every difference is chance."
+    return f"Nothing was trained: {why}. No weight changed, so every difference is due to chance."
 
 
 def greedy_remark(greedy: GreedyResults | None, names: Mapping[str, str]) -> str:
-    """Say in which measure the likeliest actions became worse; empty if in none."""
+    """State in which measure greedy actions became worse; empty if in none."""
     if greedy is None:
         return ""
     for arm in (WARM_START, *BASELINES):
@@ -173,7 +173,7 @@ def greedy_remark(greedy: GreedyResults | None, names: Mapping[str, str]) -> str
 
 
 def filter_remark(run: ResolvedRun) -> str:
-    """Say that only some demonstrations were imitated; empty if all were."""
+    """State that only some demonstrations were imitated; empty if all were."""
     if not (run.imitates and run.config.sft.only_successes):
         return ""
     return (
@@ -218,7 +218,7 @@ def baseline_remarks(
     names: Mapping[str, str],
     asked: int | None = None,
 ) -> Iterator[str]:
-    """Say what each baseline was, and why one was not trained.
+    """Describe each baseline, or why it was not trained.
 
     Args:
         ends: How those ended that were.
@@ -228,7 +228,7 @@ def baseline_remarks(
     """
     for name, end in ends.items():
         what, by_rule = _IMITATED[name], not (asked or name == "expert-iteration")
-        length = ", by tokens no less than reinforcement learning computed" * by_rule
+        length = ", at least the compute of reinforcement learning in tokens" * by_rule
         chosen = (
             f"the best on the validation tasks (success {end.valid_success:.3f})"
             if end.valid_success is not None
@@ -243,7 +243,7 @@ def baseline_remarks(
 
 
 def cut_sentence(cut: Mapping[str, int], sft_steps: int, steps: int) -> str:
-    """Say where ``--minutes`` ended a phase before its steps were taken; empty if nowhere.
+    """State where ``--minutes`` cut a phase short; empty if nowhere.
 
     Args:
         cut: The step after which each phase was ended.
@@ -259,13 +259,13 @@ def cut_sentence(cut: Mapping[str, int], sft_steps: int, steps: int) -> str:
     if not parts:
         return ""
     return (
-        f"Its time (--minutes) ended {' and '.join(parts)}: a faster or slower machine would have "
-        "ended it elsewhere."
+        f"The time limit (--minutes) ended {' and '.join(parts)}: a faster or slower machine "
+        "would have stopped elsewhere."
     )
 
 
 def teacher_remark(paired: Difference | None, demonstrator: str, env: str = "") -> str:
-    """Say that the trained policy solves more than the expert that it imitated; empty if not.
+    """State that the trained policy solves more than the expert that it imitated; empty if not.
 
     ``env`` names the environment, if it is one of several.
     """
@@ -292,12 +292,12 @@ def _in_both(paired: Difference) -> str:
 
 
 def scaled_text(value: float | None) -> str:
-    """Write a place on the scale from 0, random, to 100, oracle; ``-`` where there is no scale."""
+    """Format a score on the scale from 0, random, to 100, oracle; ``-`` without a scale."""
     return "-" if value is None else f"{value:.1f}"
 
 
 def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) -> str:
-    """Say how the warm start ended at its gate.
+    """State whether the warm start reached its target success.
 
     ``several`` says that the environment is one of several, each of which has a gate.
     """
@@ -315,13 +315,13 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
         )
     return (
         f"The warm start missed its gate{where}: validation success {success:.3f} after {steps} "
-        f"steps, the gate is {gate}. Reinforcement learning began from a policy that rarely "
+        f"steps, the gate is {gate}. Reinforcement learning started from a policy that rarely "
         "succeeds; more --sft.max-steps or --sft.demonstrations help."
     )
 
 
 def steps_remark(taken: int, planned: int, stopped: bool = False, cut: bool = False) -> str:
-    """Say that training ended early; empty if it did not.
+    """State that training ended early; empty if it did not.
 
     ``stopped`` says that an alarm ended it, ``cut`` that its time did, which the verdict says.
     """
@@ -330,13 +330,13 @@ def steps_remark(taken: int, planned: int, stopped: bool = False, cut: bool = Fa
     reason = (
         "an alarm ended it (--health.on-alarm)"
         if stopped
-        else "what it may spend (--rl.turn-budget, --budget) was used up"
+        else "its budget (--rl.turn-budget, --budget) was used up"
     )
     return f"Training ended after {taken} of {planned} steps, because {reason}."
 
 
 def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False) -> str:
-    """Say that the horizon never grew to its last stage; empty if it did.
+    """State that the horizon never reached its last stage; empty if it did.
 
     Args:
         reached: Turns of the last step's horizon; None: no step was taken.
@@ -358,7 +358,7 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
 
 
 def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
-    """Say which policy is called trained where it could be another; empty if it could not.
+    """State which step the trained policy is from, if there was a choice; else empty.
 
     ``gated`` says that a gate on validation tasks ended a warm start.
     """
@@ -369,12 +369,12 @@ def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
     return (
         f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
         f"validation tasks (success {chosen.valid_success:.3f}, score "
-        f"{chosen.valid_score:.3f}){shared}. Test tasks had no part in the choice."
+        f"{chosen.valid_score:.3f}){shared}. Test tasks did not influence the choice."
     )
 
 
 def random_remark(results: Mapping[str, ArmResult], env: str = "") -> str:
-    """Say that the trained policy scores below random actions; empty if it does not.
+    """State that the trained policy scores below random actions; empty if it does not.
 
     ``env`` names the environment, if it is one of several.
     """
@@ -388,7 +388,7 @@ def random_remark(results: Mapping[str, ArmResult], env: str = "") -> str:
 
 
 def pooled_remark(tasks: Mapping[str, int]) -> str:
-    """Say what the figures of several environments together are; empty if there is one."""
+    """Explain the pooled figures of several environments; empty if there is one."""
     if len(tasks) < 2:
         return ""
     parts = ", ".join(f"{count} of {name}" for name, count in tasks.items())

@@ -1,4 +1,4 @@
-"""What a reader of a finished run is given: ``report.html``."""
+"""The report of a finished run: ``report.html``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ from trainers.output.summary import (
 EPISODES_SHOWN = 6
 """Training episodes on the page."""
 TASKS_SHOWN = 3
-"""Held-out tasks of which the page shows the episodes before and after, whatever came of them."""
+"""Held-out tasks for which the page shows the episodes before and after training, whatever the
+result."""
 
 PART_NAMES: Mapping[str, tuple[str, str]] = {
     "generation": ("generation", "#0072b2"),
@@ -44,14 +45,14 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
     "validation": ("validation", "#cc79a7"),
     "rest": ("rest", "#8c929b"),
 }
-"""Parts of a step as a reader knows them, and their colours (Okabe and Ito's)."""
+"""Names of the parts of a step, and their colours (by Okabe and Ito)."""
 
 Episodes = dict[tuple[str, str], dict[str, Any]]
 """Episode records by environment and task."""
 
 
 def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
-    """Write ``report.html``, one file that needs nothing else, and return its path."""
+    """Write ``report.html``, a self-contained file, and return its path."""
     metrics = folder.metrics()
     training = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
     before, after = (_episodes(folder, role) for role in (WARM_START, TRAINED))

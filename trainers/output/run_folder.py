@@ -1,14 +1,14 @@
-"""The folder of a run: written as the run goes, and fit to be resumed after ``kill -9``.
+"""The folder of a run: written as the run proceeds, resumable after ``kill -9``.
 
 Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (of training),
 ``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
 between; with several environments in a folder for each), ``checkpoints/``, ``baselines/<name>/``
 (records and checkpoints of each), ``curve.png``, ``summary.json``, ``report.html``, and
-``warnings.log`` if there were any, ``agent.log`` if an agent of one's own printed or logged.
+``warnings.log`` if there were any, ``agent.log`` if a custom agent printed or logged.
 
-Of the processes of a run the main one writes it: what writes does nothing in the others. They read
-checkpoints from it, so that the nodes of a run share it; what else they need to know of it the main
-process tells them.
+Only the main process of a run writes; writing methods do nothing in the others. All read
+checkpoints from it, so the nodes of a run must share it; everything else is broadcast by the main
+process.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from trainers.processes import main_only
 COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
 VALIDATED = "validation.json"
-"""The same of the best policy: what it reached on the validation tasks, and at which step."""
+"""Marker file of the best policy: its validation results and step."""
 MERGED = "merge.json"
-"""File of a folder that holds a merged policy and is no run: who was merged, and how."""
+"""File of a folder with a merged policy instead of a run: its sources and the method."""
 SHARED_WITHIN = 30.0
 """Seconds after which a new folder is seen by every node that shares its file system."""
 
@@ -70,7 +70,7 @@ class RunFolder:
     def open(
         cls, path: Path, config: TrainConfig, resolved: Mapping[str, Any] | None = None
     ) -> RunFolder:
-        """Make the folder of a new run, or open that of a run to be resumed.
+        """Create the folder of a new run, or open the folder of a run to resume.
 
         Args:
             path: The folder.
@@ -105,7 +105,7 @@ class RunFolder:
         while not (self.path / CONFIG_FILE).exists():
             if time.monotonic() > until:
                 raise ConfigurationError(
-                    f"expected --out on a file system that all nodes of the run share, but "
+                    "expected --out on a file system that all nodes of the run share, but "
                     f"{self.path} of the main process is not seen by process {processes.rank()}; "
                     "choose another --out"
                 )
@@ -133,7 +133,7 @@ class RunFolder:
             self._check_same_run(settings)
 
     def check_place(self, resume: bool) -> None:
-        """Refuse a folder that no run can be in, or only one that this is not, whatever it is.
+        """Check the kind of the folder: none, empty, or a run that ``resume`` allows.
 
         Args:
             resume: Whether the run in it is to go on.
@@ -188,7 +188,7 @@ class RunFolder:
 
     @main_only
     def lock(self) -> None:
-        """Keep a second process out of the folder until this one ends, however it ends.
+        """Lock the folder against other processes until this one ends.
 
         Raises:
             ConfigurationError: Another process is at work on the run.
@@ -228,7 +228,7 @@ class RunFolder:
     def extend(self) -> None:
         """Make room for more steps or minutes, if the settings ask for them.
 
-        What came after the last step is given up, to be made again: the trained policy's held-out
+        Everything after the last step is discarded and repeated: the trained policy's held-out
         episodes and results, its last checkpoint, the baselines that it is compared with, the
         summary and the report.
         """

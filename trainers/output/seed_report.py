@@ -1,4 +1,4 @@
-"""What a reader of runs over several seeds is given: ``summary.json``, ``curve.png``, a report."""
+"""The results of runs over several seeds: ``summary.json``, ``curve.png`` and a report."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def seeds_table(summary: Mapping[str, Any]) -> Table:
                 ]  # fmt: skip
             table.add_row(summary["names"][arm] + how, *cells)
     table.caption = (
-        f"intervals over seeds: {summary['interval']}; of policies that no seed changes: over tasks"
+        f"intervals over seeds: {summary['interval']}; over tasks for policies that do not depend "
+        "on the seed"
     )
     return table
 

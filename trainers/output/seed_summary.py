@@ -1,9 +1,9 @@
 """The result of one training over several seeds: figures with intervals over the seeds.
 
-Every figure of a seed is a mean over held-out tasks. What another training would give is told by
-the spread of these means alone, so intervals are Student's t over the seeds. Fewer than three
-seeds, or equal values, have no such interval, and the words say so. The paired interval of each
-seed, over its tasks, stands beside them as a detail.
+Every figure of a seed is a mean over held-out tasks. Only the spread of these means predicts
+another training, so intervals are Student's t over the seeds. Fewer than three seeds, or equal
+values, have no interval, and the sentences state this. The paired interval of each seed, over its
+tasks, stands beside them as a detail.
 """
 
 from __future__ import annotations

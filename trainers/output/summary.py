@@ -1,4 +1,4 @@
-"""The result of a run: what ``summary.json`` holds."""
+"""The result of a run: the content of ``summary.json``."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Paired:
 
 @dataclass(frozen=True)
 class GreedyResults:
-    """The learned policies once more, with the likeliest token in place of a sampled one."""
+    """The learned policies with greedy decoding."""
 
     warm_start: ArmResult
     """Before reinforcement learning."""
@@ -255,14 +255,13 @@ class Summary(Results):
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
     explained_variance: float | None = None
-    """Share of the variance of the returns that a critic foresaw, in the last third of the steps;
-    None without one."""
+    """Explained variance of a critic in the last third of the steps; None without a critic."""
     reward_ranking: float | None = None
-    """Share of pairs of episodes of a task of which a reward model paid the better one more, before
-    it learned from them, in the last third of the steps; None without one, or without a pair."""
+    """Share of pairs of episodes of a task that a reward model ranked correctly before it learned
+    from them, in the last third of the steps; None without a reward model or a pair."""
     judges: Mapping[str, int] = field(default_factory=dict)
-    """What the judges of training were asked, without verdict, and took: of each by the name of
-    its hook ``NAME_asked`` and ``NAME_missing``, of all ``judge_calls`` and ``judge_tokens``."""
+    """Requests, missing verdicts and usage of the judges in training: for each by the name of its
+    hook ``NAME_asked`` and ``NAME_missing``, of all ``judge_calls`` and ``judge_tokens``."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
@@ -358,7 +357,7 @@ def judge_totals(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return what a critic foresaw in the last third of the steps, a mean; None without one."""
+    """Return the mean explained variance in the last third of the steps; None without a critic."""
     steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
     found = [step["explained_variance"] for step in steps if "explained_variance" in step]
     last = found[-max(1, len(found) // 3) :]
@@ -366,7 +365,7 @@ def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:
 
 
 def reward_ranking(records: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return the share of pairs that a reward model ranked right in the last third of the steps."""
+    """Return the share of pairs that a reward model ranked correctly in the last third of steps."""
     steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
     last = [step for step in steps[-max(1, len(steps) // 3) :] if "reward_ranking" in step]
     pairs = sum(step["reward_pairs"] for step in last)

@@ -1,4 +1,4 @@
-"""``hf:PATH``: any causal language model with a chat template, from a folder."""
+"""``hf:PATH``: a causal language model with a chat template, from a folder."""
 
 from __future__ import annotations
 

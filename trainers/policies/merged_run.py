@@ -47,19 +47,19 @@ class MergeSettings:
     runs: Positional[tuple[Path, ...]]
     """Folders of runs, or of checkpoints in them: two or more."""
     method: MergeMethod
-    """linear: their weighted mean. ties: of each its largest changes, and where they disagree the
-    sign of their sum. ram: a weight that one changed is taken from it, one that several changed is
-    their mean; ram+ lets the former grow."""
+    """linear: weighted mean. ties: the largest changes of each run, with conflicts resolved by the
+    sign of the sum. ram: changes of a single run in full, shared changes as their mean; ram+ also
+    scales up the former."""
     out: Path
     """Folder to write: agentgym eval --policy takes it, and agentgym-train --model its
     checkpoints/trained."""
     weights: tuple[float, ...] = ()
-    """Weight of each run, with linear and ties; all alike if left out."""
+    """Weight of each run, with linear and ties; equal if left out."""
     density: float = 0.2
-    """Share of the changes of each run that ties keeps."""
+    """Share of each run's changes that ties keeps."""
     base: str = ""
-    """What they began with: a folder or hub id. If left out: their warm start, if it is the same,
-    or their --model."""
+    """Their common initial model: a folder or hub id. If left out: their warm start, if it is the
+    same, or their --model."""
 
 
 def merge_runs(settings: MergeSettings) -> Path:
@@ -121,9 +121,9 @@ def _base(runs: Sequence[Path]) -> str:
     if len(set(models)) == 1 and models[0] != TINY:
         return models[0]
     raise ConfigurationError(
-        "expected runs that began with the same weights, because only what they changed can be "
-        f"merged, got {', '.join(models)} with different warm starts: name what they have in "
-        "common with --base, or train the second with --model RUN/checkpoints/warm-start"
+        "expected runs that began with the same weights, because merging combines changes of the "
+        f"same weights, got {', '.join(models)} with different warm starts: name their common "
+        "model with --base, or train the second with --model RUN/checkpoints/warm-start"
     )
 
 

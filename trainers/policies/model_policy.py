@@ -1,4 +1,4 @@
-"""A policy that plays with a model in this process, as the episodes of training are played."""
+"""A policy that plays with a model in this process, exactly as in training."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ModelPolicy:
             sampling: Not taken: tokens are drawn as the model's settings say.
 
         Raises:
-            ConfigurationError: It was given a system message of its own.
+            ConfigurationError: The policy was given its own system message.
         """
         player = self._player
         if player.facts.get("system") is not None:

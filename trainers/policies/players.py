@@ -69,7 +69,7 @@ def load_player(
     Args:
         folder: Where it lies.
         settings: How it plays.
-        temperature: Goes before the settings; 0 takes the likeliest tokens.
+        temperature: Goes before the settings; 0 takes the most probable tokens.
         top_p: Goes before the settings.
         facts: What identifies the model.
         horizon: Turns of the episodes that it was made for.
@@ -139,7 +139,7 @@ def chosen_sampling(default: Sampling, temperature: float | None, top_p: float |
         if not number or (low is not None and value < low):
             raise ConfigurationError(
                 f"expected {name} to be a number of at least 0, got {value!r:.80}; 0 takes the "
-                "likeliest tokens"
+                "most probable tokens"
             )
     drawn = default
     if temperature is not None:
@@ -151,7 +151,7 @@ def chosen_sampling(default: Sampling, temperature: float | None, top_p: float |
 
 
 def check_packages() -> None:
-    """Say what is not installed, and nothing of what is.
+    """Check that all packages are installed.
 
     Raises:
         DependencyNotInstalled: A package is missing; names the extra.

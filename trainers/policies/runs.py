@@ -1,4 +1,4 @@
-"""``run:PATH``: what a run of ``agentgym-train`` made, played as the run itself played it."""
+"""``run:PATH``: the policy of a run of ``agentgym-train``, played with the run's settings."""
 
 from __future__ import annotations
 

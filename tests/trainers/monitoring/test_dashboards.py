@@ -207,7 +207,7 @@ def test_a_dashboard_that_fails_is_left_alone_after_one_warning(caplog):
     assert well.heard == ["begin", *["log", "table"] * 3, "end"]
     (warning,) = caplog.messages
     assert warning.startswith(
-        "lost gets no more figures, and training continues: the server is gone;"
+        "lost gets no more metrics, and training continues: the server is gone;"
     )
 
 
@@ -243,7 +243,7 @@ def test_a_run_whose_tracker_cannot_be_reached_or_written_ends_well(tmp_path, mo
     assert main(toy_runs.arguments(out, *flags, **QUICK)) == 0
     warnings = (out / "warnings.log").read_text()
     for name in ("wandb", "tensorboard"):
-        assert warnings.count(f"{name} gets no more figures, and training continues") == 1
+        assert warnings.count(f"{name} gets no more metrics, and training continues") == 1
     assert (out / "summary.json").exists()
 
 
@@ -310,7 +310,7 @@ def test_a_run_whose_wandb_server_is_lost_on_the_way_ends_well_and_soon(tmp_path
     ending.join(30.0)
     assert not ending.is_alive()
     warnings = (out / "warnings.log").read_text()
-    assert warnings.count("wandb gets no more figures, and training continues") == 1
+    assert warnings.count("wandb gets no more metrics, and training continues") == 1
     assert "Timed out" in warnings  # wandb itself gave up; it was not left waiting.
     assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1, 2]
 

@@ -85,7 +85,7 @@ def test_a_policy_that_forgets_all_is_far_from_its_reference_and_writes_invalid_
         assert lost <= alarm["step"] and alarm["value"] == records["rl"][alarm["step"] - 1][figure]
     assert "the policy has left its reference far behind" in found["kl"]["sentence"]
     assert "the policy is turning to noise" in found["entropy_rise"]["sentence"]
-    assert "the policy forgets how actions are written" in found["invalid"]["sentence"]
+    assert "the policy forgets the format of actions" in found["invalid"]["sentence"]
 
 
 def test_many_updates_of_a_step_at_a_high_rate_clip_too_many_tokens(tmp_path):

@@ -185,7 +185,7 @@ def test_more_steps_extend_every_seed(played: Path, tmp_path: Path) -> None:
         ("--seeds 0 x", "got 'x'"),
         ("--seeds 0 1.5", "got '1.5'"),
         ("--seeds", "at least two --seeds"),
-        ("--seeds 3", "at least two --seeds, from whose spread an interval follows, got 1"),
+        ("--seeds 3", "at least two --seeds, because intervals need their spread, got 1"),
         ("--seeds 0 1 --seed 2", "--seeds or --seed, got both (--seed 2)"),
         ("--seeds 0 1 --jobs 0", "--jobs to be whole numbers of at least 1, got '0'"),
         ("--seeds 0 1 --jobs two", "got 'two'"),

@@ -113,7 +113,8 @@ def test_alarms_in_words():
     events = health_events(records)
     assert [(e.action, e.to) for e in events] == [("rollback", 4), ("stop", None)]
     assert health_remark(events) == (
-        "2 alarms in training (entropy, kl); training went back from step 9 to 4. The first: at "
+        "2 alarms in training (entropy, kl); training was rolled back from step 9 to 4. The "
+        "first: at "
         "step 9, low."
     )
     assert health_remark(()) == ""

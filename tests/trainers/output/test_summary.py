@@ -279,7 +279,7 @@ def test_what_each_baseline_was_is_said():
     ends, names = {"filtered-bc": end, "expert-iteration": last}, arm_names(run())
     filtered, own = baseline_remarks(ends, {}, names)
     assert filtered.startswith("filtered-bc: 300 steps from the warm start on the demo")
-    assert "that solved their task, by tokens no less than" in filtered and "step 120" in filtered
+    assert "that solved their task, at least the compute of" in filtered and "step 120" in filtered
     assert "on its own solved episodes. The policy of step 40, the last, is compared." in own
     assert "by tokens" not in own + next(baseline_remarks(ends, {}, names, 300))
     assert [*baseline_remarks({}, {"bc": "so"}, names)] == ["bc was left out: so."]

@@ -143,7 +143,7 @@ def test_a_round_of_ones_own_successes_begins_with_the_warm_start_each_time(tmp_
         ({"sft__max_steps": 0}, "--sft.max-steps of at least 1 with --sft.rounds"),
         (
             {"env": toy_runs.NO_EXPERT_ID, "sft__teacher": "expert", "sft__demonstrator": "random"},
-            "--sft.teacher self, because nobody can say",
+            "has no expert to label states; got expert",
         ),
     ],
 )
