@@ -60,7 +60,7 @@ def suite_of(command: Eval) -> Suite:
     if command.env or command.policy:
         raise ConfigurationError(
             "expected the environments and policies in the --config alone, got "
-            f"{' '.join((*command.env, *command.policy))} beside it"
+            f"{' '.join((*command.env, *command.policy))} as well"
         )
     # Only flags that were typed win over the file; the defaults of the others must not.
     settable = {*vars(command)} - {"config", "typed", "dry_run"}

@@ -1,4 +1,4 @@
-"""What the expert of an environment plays, for policies that are fitted on it."""
+"""Expert episodes of an environment, for policies that are fitted on them."""
 
 from __future__ import annotations
 

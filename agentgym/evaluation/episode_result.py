@@ -1,4 +1,4 @@
-"""What is kept of one episode of an evaluation."""
+"""The result of an episode of an evaluation."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from agentgym.policies.play import Moment
 from agentgym.support.typed_json import read_json
 
 BEGUN = 200
-"""Most characters of an invalid action that a result keeps."""
+"""Maximum number of characters of an invalid action that a result keeps."""
 
 
 class Place(TypedDict, total=False):
-    """What an evaluation says of an episode in the ``extra`` of its record."""
+    """The data of an evaluation in the ``extra`` of an episode's record."""
 
     sample: int
     labels: Mapping[str, str]
@@ -29,26 +29,26 @@ class Place(TypedDict, total=False):
 
 
 def place_of(episode: Episode) -> Place:
-    """Return what an evaluation says of an episode in its record.
+    """Return the data of an evaluation in an episode's record.
 
     Raises:
-        DataError: The record says something else there.
+        DataError: The record has other data there.
     """
     return read_json(Place, episode.extra, "extra")
 
 
 @dataclass(frozen=True)
 class JudgeCount:
-    """What a judge said of an episode, or of several."""
+    """Summary of a judge's verdicts on one or several episodes."""
 
     asked: int = 0
-    """Verdicts that were wanted."""
+    """Number of requested verdicts."""
     missing: int = 0
-    """Those that were not given."""
+    """Number of missing verdicts."""
     score: float = 0.0
-    """Sum of the others."""
+    """Sum of the given verdicts."""
     calls: int = 0
-    """Questions that were sent; the other verdicts were known from before."""
+    """Number of questions sent; other verdicts were cached."""
     tokens: int = 0
     """Tokens that the judge read and wrote."""
 
@@ -70,7 +70,7 @@ class JudgeCount:
 
 
 def judge_counts(turns: Iterable[Mapping[str, Verdict]]) -> dict[str, JudgeCount]:
-    """Count what judges said of turns, by the names of their hooks."""
+    """Summarize the verdicts of judges on turns, by hook name."""
     found: dict[str, JudgeCount] = {}
     for verdicts in turns:
         for name, verdict in verdicts.items():
@@ -80,7 +80,7 @@ def judge_counts(turns: Iterable[Mapping[str, Verdict]]) -> dict[str, JudgeCount
 
 @dataclass(frozen=True)
 class EpisodeResult:
-    """One episode of an evaluation."""
+    """Result of an episode of an evaluation."""
 
     task_id: str
     """The task."""
@@ -96,50 +96,50 @@ class EpisodeResult:
     """Why the episode ended; ``error`` if the infrastructure failed, see
     `agentgym.core.outcome.StopReason`."""
     error: str = ""
-    """What failed, or what is known of an end that the policy made, such as the words of its
-    model's endpoint."""
+    """The failure, or the reason of an end caused by the policy, such as its endpoint's message."""
     invalid: int | None = None
-    """Turns whose action was invalid; None where that was not counted."""
+    """Number of turns with an invalid action; None if not counted."""
     sample: int = 0
-    """Which of the episodes of its task, from 0."""
+    """Number of the sample of the task, from 0."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Kinds that the task is of, from `agentgym.core.tasks.TaskSet.labels`."""
+    """Labels of the task, from `agentgym.core.tasks.TaskSet.labels`."""
     prompt_tokens: int = 0
     """Tokens that the model read."""
     completion_tokens: int = 0
     """Tokens that it wrote."""
     cached_tokens: int = 0
-    """Those it read that its endpoint had in a cache."""
+    """Tokens it read that its endpoint had cached."""
     reasoning_tokens: int = 0
-    """Those it wrote that were thinking."""
+    """Tokens it wrote that were thinking."""
     finish_reasons: Mapping[str, int] = field(default_factory=dict)
-    """How often the model stopped for which reason, as its endpoint says."""
+    """Number of responses by finish reason, as reported by the endpoint."""
     models: tuple[str, ...] = ()
-    """Models that answered, where the policy names them with their answers."""
+    """Models that responded, if the policy reports them."""
     invalid_answer: str = ""
     """Beginning of the first action, if it was invalid."""
     judges: Mapping[str, JudgeCount] = field(default_factory=dict)
-    """What judges said, by the names of their hooks."""
+    """Verdicts of judges, by hook name."""
     costs: Mapping[str, Cost] = field(default_factory=dict)
-    """What it used, by the names of the hooks that count it."""
+    """Costs of the episode, by hook name."""
 
     @property
     def valid(self) -> bool:
-        """Whether the episode counts: nothing of the infrastructure failed in it."""
+        """Whether the episode counts: the infrastructure did not fail."""
         return self.stop_reason != StopReason.ERROR
 
     @property
     def fruitless(self) -> bool:
-        """Whether many such episodes, one after the other, say that something is set up wrong.
+        """Whether many such episodes in a row indicate a broken set-up.
 
-        They are broken, or the policy's own code raised, or it ended them before its first action.
+        True if the episode is broken, the policy's code raised, or it ended before its first
+        action.
         """
         raised = bool(self.error) and self.stop_reason == StopReason.STOPPED
         return not self.valid or raised or (bool(self.error) and not self.turns)
 
     @property
     def unsolved(self) -> EpisodeResult:
-        """The same episode with nothing reached, for counts that take broken ones in."""
+        """The same episode with score 0, for figures that include broken episodes."""
         return replace(self, score=0.0, success=False)
 
     @classmethod

@@ -1,9 +1,9 @@
-"""An evaluation on disk: a folder that grows while it is played.
+"""The folder of an evaluation, written while it runs.
 
 A folder holds
 
-- ``evaluation.json``: what is evaluated, so that only the same evaluation goes on in it (or
-  another one, if no episode counts: a setting was wrong);
+- ``evaluation.json``: the settings, so that only the same evaluation can resume (or another one, if
+  no episode counts because a setting was wrong);
 - ``episodes.jsonl``: a record of every episode, written when it ends (see `agentgym.episodes`), and
   put into the order of the panel when all have been played;
 - ``report.json``: the report, once it is finished; ``report.md``: the same for people.
@@ -143,10 +143,9 @@ class EvaluationFolder:
         )
 
     def report(self) -> Report:
-        """Read the report, or what has been played so far.
+        """Read the report, or build it from the episodes so far.
 
-        A retry of failed episodes that was cut off has records that its report does not know yet:
-        they count.
+        Records of an interrupted retry that the report lacks are included.
         """
         report = read_report(self.path)
         played = {key: EpisodeResult.of(each) for key, each in self.episodes().items()}
@@ -154,10 +153,10 @@ class EvaluationFolder:
         return report if rows == report.rows else replace(report, rows=rows, seconds=self.before)
 
     def begin(self, started: str) -> None:
-        """Write down what is evaluated, before the first episode.
+        """Write the settings before the first episode.
 
-        A report of other settings goes, as it is about fewer episodes; one of the same settings
-        stands until there is a new one. Of an evaluation of which no episode counts, nothing stays.
+        A report with other settings is removed, because it has fewer episodes; one with the same
+        settings is kept until there is a new one. If no episode counts, everything is removed.
         """
         self.started = self.started or started
         if self.previous != self.settings:

@@ -1,4 +1,4 @@
-"""Policies, makers of policies, functions and agents of one's own: ``MODULE:ATTRIBUTE``."""
+"""Load users' policies, policy factories, functions and agents: ``MODULE:ATTRIBUTE``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from agentgym.support.redaction import hide_secrets
 OWN = "MODULE:ATTRIBUTE"
 """Form of a name."""
 SUPPLIED = ("env", "seed")
-"""Parameters that are filled in where a class or a maker of one's own has them."""
+"""Parameters of a user's class or factory that are filled in automatically."""
 
 
 def is_own(name: str) -> bool:
@@ -36,7 +36,7 @@ def is_own(name: str) -> bool:
 def load_own(
     name: str, env: gymnasium.Env[str, str], seed: int, options: Mapping[str, Any]
 ) -> PolicyMaker:
-    """Load a policy, what makes one, a policy function or an agent of a module."""
+    """Load a policy, a policy factory, a policy function or an agent of a module."""
     module, found = find_own(name, OWN)
     facts = {
         "kind": OWN,
@@ -122,7 +122,7 @@ def _constructor(
 
 
 def names_own_agent(name: str, options: Mapping[str, Any]) -> bool:
-    """Return whether an attribute of one's own is an agent, which plays by calls of tools."""
+    """Return whether a user's object is an agent, which plays with tool calls."""
     found = find_own(name, OWN)[1]
     if isinstance(found, Policy | type):
         return False

@@ -1,4 +1,4 @@
-"""Where episodes of an evaluation are played, and how many at the same time."""
+"""The backend of an evaluation, and the number of concurrent episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which episodes an evaluation plays: tasks of a panel, each with some samples."""
+"""The plan of an evaluation: the tasks of a panel, each with a number of samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing the episodes of an evaluation, several at the same time."""
+"""Play the episodes of an evaluation concurrently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be evaluated: the policies that an evaluation understands, and their errors."""
+"""Convert the argument ``policy`` of an evaluation to policies, and guard their errors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _as_it_is(policy: Policy) -> Policy:
 def policy_source(
     policy: Any, env: Env, seed: int, dressed: Callable[[Policy], Policy] = _as_it_is
 ) -> PolicySource:
-    """Understand what was given as the policy of an evaluation.
+    """Interpret the argument ``policy`` of an evaluation.
 
     Args:
         policy: A policy, a function or class that makes one, a function of (observation, info) that
@@ -74,7 +74,7 @@ def policy_source(
         dressed: Returns the policy that plays in the place of one that was made.
 
     Raises:
-        ConfigurationError: It is none of these.
+        ConfigurationError: The policy is none of these.
     """
     if isinstance(policy, str):
         policy = load_policy(policy, env, seed=seed)
@@ -201,7 +201,7 @@ def _no_policy(given: object) -> ConfigurationError:
 
 
 class GuardedPolicy:
-    """A policy whose errors end one episode each, see `agentgym.policies.failures`.
+    """A policy wrapper: an error ends only its episode, see `agentgym.policies.failures`.
 
     Mistakes in how it was set up (`ConfigurationError`, `NotSupported`, a missing package) are
     raised as they are: they would end every episode.

@@ -147,8 +147,8 @@ class TrainConfig:
     workers: Count | None = None
     """Threads, processes or actors. None: 32 threads, or one process or actor per CPU."""
     step_timeout: Positive | None = None
-    """Seconds that an environment may take for one turn, ten times that for a reset; then its episode
-    ends with ``error`` and is left out. None: no limit."""
+    """Seconds that an environment may take for one turn, ten times that for a reset; then its
+    episode ends with ``error`` and is left out. None: no limit."""
     minutes: NotNegative | None = None
     """Time limit of training, in minutes of wall time; evaluation follows. 0: none.
 

@@ -1,4 +1,4 @@
-"""Evaluating as a protocol says: arguments of the environment, tasks, horizon, prompts."""
+"""Apply a protocol to an evaluation: arguments of the environment, tasks, horizon, prompts."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from agentgym.policies.base import Policy, PolicyWithPrompt
 
 _log = logging.getLogger(__name__)
 USUAL_SPLIT, USUAL_TASKS = "test", 100
-"""What is played where nobody says anything."""
+"""Default split and number of tasks."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What an evaluation plays, everything said that was left out."""
+    """The resolved terms of an evaluation, with all defaults filled in."""
 
     split: str
     """Split of the tasks."""
@@ -94,7 +94,7 @@ def find_setup(protocol: str | Path | None, env: str) -> Setup | None:
 
 
 def chosen_prompt(prompt: str | Path | None, env: str, setup: Setup | None) -> NamedPrompt | None:
-    """Return the prompt that a person named beside a protocol; None if nobody did.
+    """Return the prompt chosen by the user; None if there is none.
 
     Args:
         prompt: Its name, or the path of its file.
@@ -120,7 +120,7 @@ def env_arguments(setup: Setup | None, given: Mapping[str, Any]) -> dict[str, An
     """Return the arguments of the environment: those that were given, else the protocol's.
 
     Raises:
-        DataError: The official data is needed and nobody says where it is.
+        DataError: The official data is required, but its folder is not set.
     """
     if setup is None:
         return dict(given)
@@ -146,7 +146,7 @@ def settle(
     horizon: int | None,
     prompt: NamedPrompt | None = None,
 ) -> Terms:
-    """Return what an evaluation plays.
+    """Return the resolved terms of an evaluation.
 
     Args:
         setup: The protocol; None: none.

@@ -1,4 +1,4 @@
-"""Reports as pictures."""
+"""Charts of reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What in a report looks like a broken set-up, or is missing, and what to change.
+"""Diagnose a broken set-up from a report, and suggest changes.
 
 Advice names settings as Python does, in backticks, such as `max_tokens` or `retry_failed=True`;
 the command shows its flags in their place.
@@ -29,7 +29,7 @@ SHOWN = 120
 
 
 def diagnoses(report: ReportData) -> list[str]:
-    """Return what looks like a broken set-up or is missing, a sentence each; else nothing.
+    """Return signs of a broken set-up and missing data, one sentence each.
 
     Args:
         report: The report.

@@ -1,4 +1,4 @@
-"""The report of an evaluation as people meet it: its data, and the forms in which it is shown."""
+"""The report of an evaluation: its data, and its output formats."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Report(ReportData):
         """Return the summary as a rich table of two columns.
 
         Args:
-            words: Puts advice into the words of the reader, as the command does.
+            words: Rewrites advice for the reader, for example with the flags of the command.
         """
         return report_table(self, words)
 

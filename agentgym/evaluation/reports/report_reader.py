@@ -1,4 +1,4 @@
-"""A report read from the JSON that was made of it."""
+"""Read reports from JSON."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from agentgym.support.typed_json import read_json
 
 
 def report_from_dict(data: Any) -> Report:
-    """Read a report that `report_to_dict` wrote; figures are computed anew from its episodes.
+    """Read a report written by `report_to_dict`; figures are recomputed from its episodes.
 
     Raises:
-        DataError: It is no report of this format.
+        DataError: The data is not a report in this format.
     """
     found = data.get("format") if isinstance(data, dict) else type(data).__name__
     if found != FORMAT:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from agentgym.support.statistics import scaled
 
 SOLVES = 0.9
-"""Success from which an expert is one: below it, its score is no 100 on any scale."""
+"""Minimum success of an expert, below which its score cannot define 100 on the scale."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Scores of the random policy and of the expert on the panel of a report: its 0 and its 100."""
+    """Scores of the random policy (0) and the expert (100) on the panel of a report."""
 
     random: float | None
     """Mean score of the random policy; None if it could not be played."""

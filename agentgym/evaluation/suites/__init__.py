@@ -1,1 +1,1 @@
-"""Evaluations as people name them: the settings of one, suites of many, their files and folders."""
+"""Named evaluations: their settings, suites of several, their files and folders."""

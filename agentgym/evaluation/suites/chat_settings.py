@@ -1,4 +1,4 @@
-"""The chat model that the settings of an evaluation name."""
+"""The chat model of an evaluation's settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def chat_policy(settings: EvaluationSettings, action_prompt: str, grammar: str) 
 
 
 def at_endpoint(maker: PolicyMaker, model: str, base_url: str | None, key: str) -> PolicyMaker:
-    """Tell an agent of one's own where its model answers.
+    """Set the model and endpoint of a user's agent.
 
     Args:
         maker: The agent.
@@ -67,7 +67,7 @@ def at_endpoint(maker: PolicyMaker, model: str, base_url: str | None, key: str) 
         key: Environment variable that holds its key.
 
     Raises:
-        ConfigurationError: It is no agent, or no model is named.
+        ConfigurationError: The policy is not an agent, or no model is named.
     """
     agent = maker.agent
     if agent is None:

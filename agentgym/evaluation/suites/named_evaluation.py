@@ -1,4 +1,4 @@
-"""One policy on one environment, both by name, with settings: what a suite plays."""
+"""An evaluation of a suite: a policy and an environment by name, with settings."""
 
 from __future__ import annotations
 
@@ -54,31 +54,31 @@ CHANGEABLE = (
 
 
 class EvaluationProgress:
-    """Is told how evaluations go; what is not overridden says nothing."""
+    """Base class of progress displays; the default methods do nothing."""
 
     def begin(
         self, evaluation: NamedEvaluation, out: Path | None, policy: Any, episodes: int
     ) -> None:
-        """Hear of an evaluation that begins.
+        """Called when an evaluation begins.
 
         Args:
-            evaluation: What is played.
-            out: Where it is kept, if anywhere.
-            policy: Who plays, as `evaluate` takes it.
-            episodes: How many episodes it has.
+            evaluation: The evaluation.
+            out: Its folder, if any.
+            policy: The policy, as passed to `evaluate`.
+            episodes: Number of episodes.
         """
 
     def episode(self, result: EpisodeResult) -> None:
-        """Hear of an episode that has ended."""
+        """Called after each episode."""
 
     def end(self) -> None:
-        """Hear that the evaluation has ended, well or not."""
+        """Called when the evaluation has ended, also after an error."""
 
     def played(self, evaluation: NamedEvaluation, report: Report) -> None:
-        """Hear what was found."""
+        """Called with the report."""
 
     def failed(self, evaluation: NamedEvaluation, error: AgentGymError) -> None:
-        """Hear why an evaluation of several was not played."""
+        """Called with the reason when an evaluation of a suite fails."""
 
 
 SILENT = EvaluationProgress()
@@ -89,9 +89,9 @@ class NamedEvaluation:
     """One policy on one environment."""
 
     env: str
-    """The environment, as it was named."""
+    """Name of the environment, as given."""
     policy: str
-    """The policy, as it was named."""
+    """Name of the policy, as given."""
     settings: EvaluationSettings
     """Everything else."""
 
@@ -102,23 +102,23 @@ class NamedEvaluation:
 
     @property
     def model(self) -> bool:
-        """Whether the policy is more than a yardstick."""
+        """Whether the policy is not a reference policy."""
         return not is_yardstick(self.policy)
 
     @property
     def player(self) -> str:
-        """Who plays: the chat model, or the policy as it was named."""
+        """Name of the player: the chat model, or the policy as given."""
         return (self.settings.model if self.policy == "chat" else "") or self.policy
 
     @property
     def title(self) -> str:
-        """What it is called to a person."""
+        """Display name."""
         shown = without_secrets(self.env_kwargs)
         return " ".join((self.player, "on", self.env, *shown))
 
     @property
     def name(self) -> str:
-        """A name for a folder: the same for evaluations that differ in length alone."""
+        """Folder name, equal for evaluations that differ only in length."""
         return folder_name([self.env, self.player], self.identity)
 
     @cached_property
@@ -151,7 +151,7 @@ class NamedEvaluation:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What makes it another evaluation, by the names of the settings."""
+        """Settings that identify the evaluation, by name."""
         names = [each.name for each in fields(EvaluationSettings)]  # the command's own are none
         its = {name: getattr(self.settings, name) for name in names}
         its |= {
@@ -164,7 +164,7 @@ class NamedEvaluation:
 
     @property
     def same_tasks(self) -> tuple[Any, ...]:
-        """What decides which episodes a policy would play."""
+        """Settings that determine the episodes of a policy."""
         its = self.settings
         return (
             self.env, its.env_kwargs, its.split, its.num_tasks, its.seed, its.task, its.horizon,
@@ -173,9 +173,9 @@ class NamedEvaluation:
 
     @property
     def known_arguments(self) -> dict[str, Any]:
-        """What a policy, such as a run, knows of its environment, and nobody said.
+        """Arguments of the environment that a policy, such as a run, sets by default.
 
-        A protocol says itself what is played.
+        A protocol defines its own arguments.
 
         Raises:
             AgentGymError: The policy cannot be read.
@@ -188,16 +188,16 @@ class NamedEvaluation:
         return {name: value for name, value in known.items() if name not in said}
 
     def wants_scale(self, usual: bool) -> bool:
-        """Return whether the scale is played, as the settings say, or else as is usual."""
+        """Return whether to measure the scale, from the settings or the default."""
         return usual if self.settings.scale is None else self.settings.scale
 
     def open(self) -> TextEnv:
-        """Make the environment, as the protocol says where nothing else is said.
+        """Make the environment, with the protocol's arguments as defaults.
 
         Raises:
-            ConfigurationError: There is no such protocol, it is not about this environment, or an
-                argument is wrong.
-            DataError: The protocol is about data that is not here.
+            ConfigurationError: The protocol does not exist or has no section for this environment,
+                or an argument is invalid.
+            DataError: Data of the protocol is missing.
         """
         its = self.settings
         setup = find_setup(its.protocol, self.env)
@@ -217,7 +217,7 @@ class NamedEvaluation:
         return make_asked(self.env, its.env_kwargs, "`env_kwargs`", its.grammar, suited)
 
     def terms(self, env: TextEnv) -> Terms:
-        """Return what is played in its environment, by the settings and the protocol.
+        """Return the tasks and terms of the evaluation, from the settings and the protocol.
 
         Raises:
             DataError: The data does not hold what the protocol plays.
@@ -229,7 +229,7 @@ class NamedEvaluation:
         return settle(setup, env, its.split, self._num_tasks, its.task or None, its.horizon, prompt)
 
     def count(self, env: TextEnv) -> int:
-        """Return how many tasks are played in its environment.
+        """Return the number of tasks.
 
         Raises:
             DataError: The data does not hold what the protocol plays.
@@ -251,12 +251,12 @@ class NamedEvaluation:
         scale: bool | Scale = False,
         progress: EvaluationProgress = SILENT,
     ) -> Report:
-        """Play it.
+        """Run the evaluation.
 
         Args:
-            out: Folder in which it is kept; None: nowhere.
+            out: Folder of the evaluation; None: nothing is saved.
             scale: As for `evaluate`.
-            progress: Is told how it goes.
+            progress: Receives progress events.
 
         Raises:
             AgentGymError: As `evaluate`.
@@ -297,14 +297,14 @@ class NamedEvaluation:
             env.close()
 
     def check_policy(self, env: TextEnv) -> None:
-        """Check that somebody has the name of the policy, without loading a model.
+        """Check the name and options of the policy, without loading a model.
 
         Args:
-            env: The environment that would be played.
+            env: The environment to play.
 
         Raises:
-            ConfigurationError: Nobody has, or an option is not known.
-            DependencyNotInstalled: It needs packages that are absent; names the extra.
+            ConfigurationError: The policy or an option is unknown.
+            DependencyNotInstalled: Packages are missing; the message names the extra.
         """
         if self.policy == "chat":
             if self.settings.agent:

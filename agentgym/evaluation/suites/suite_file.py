@@ -1,4 +1,4 @@
-"""Which evaluations a suite plays: every policy that is named on every environment.
+"""Read suites, which evaluate every listed policy on every listed environment.
 
 A suite is a YAML or TOML file, or a mapping of the same form::
 
@@ -14,9 +14,9 @@ A suite is a YAML or TOML file, or a mapping of the same form::
         model: Qwen/Qwen3-4B
         base_url: http://localhost:8000/v1
 
-Every policy plays every environment. Settings of a policy win over those of an environment, these
-over those of all, and what is given beside the suite over everything. Two that differ in their
-length alone would share a folder, and are refused.
+Every policy plays every environment. Settings of a policy override those of an environment, which
+override common settings; arguments override the file. Two evaluations that differ only in length
+would share a folder, and are rejected.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NOTHING: Settings = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Suite:
-    """Evaluations that belong into one table."""
+    """Evaluations for one table."""
 
     evaluations: tuple[NamedEvaluation, ...]
     """All policies on the first environment, then on the next."""
@@ -74,7 +74,7 @@ def make_suite(
     out: Path | None = None,
     chart: Path | None = None,
 ) -> Suite:
-    """Return the suite of policies and environments with the same settings.
+    """Return the suite of all policies on all environments with the same settings.
 
     Raises:
         ConfigurationError: No environment is named, or one or a policy twice.
@@ -95,11 +95,11 @@ def make_suite(
 
 
 def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite:
-    """Read which evaluations a file or a mapping names.
+    """Read the evaluations of a file or a mapping.
 
     Args:
         suite: A YAML or TOML file, or a mapping of the same form.
-        given: Settings that win over those of the suite.
+        given: Settings that override those of the suite.
 
     Raises:
         ConfigurationError: An entry or a setting is wrong, or two evaluations are the same.

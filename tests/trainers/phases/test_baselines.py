@@ -252,7 +252,10 @@ def test_the_default_are_those_that_need_no_reinforcement(tmp_path):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["--eval.baselines", "expert"], "expected --eval.baselines to be 'bc', 'filtered-bc' or 'expert-iteration'"),
+        (
+            ["--eval.baselines", "expert"],
+            "expected --eval.baselines to be 'bc', 'filtered-bc' or 'expert-iteration'",
+        ),
         (["--eval.baselines", "bc", "--sft.max-steps=0"], "because without a warm start"),
         (["--eval.baseline-steps=0"], "expected --eval.baseline-steps to be at least 1"),
     ],
