@@ -129,11 +129,15 @@ def alarm(step: int, since: int) -> Alarm:
     return Alarm("entropy", step, since, 0.0, 1.0, "")
 
 
+def test_the_checkpoint_to_go_back_to_is_the_best_from_before_the_trouble():
+    scores = {10: 0.7, 20: 0.7, 30: 0.5, 40: 0.9}
+    assert last_good([10, 20, 30, 40], alarm(42, 37), scores) == 20
+
+
 @pytest.mark.parametrize(
     ("checkpoints", "scores", "step"),
     [
         ([10, 20, 30, 40], {}, 30),  # the last from before the trouble
-        ([10, 20, 30, 40], {10: 0.7, 20: 0.7, 30: 0.5, 40: 0.9}, 20),  # the best of those
         ([10, 20, 30], {10: 0.2}, 10),  # one that was validated goes before one that was not
         ([38, 40], {}, 38),  # trouble is older than all: the oldest
         ([0], {}, 0),

@@ -6,6 +6,7 @@ Each verdict is the same in boxes of namespaces, without a daemon, and in contai
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,17 @@ def test_changed_tests_do_not_count(world: World, tmp_path: Path) -> None:
     )
     assert result.verdict == NO
     assert {"tests/test_sums.py", "conftest.py"} <= set(result.ignored)
+
+
+def test_the_tests_of_a_row_take_the_place_of_an_edit_of_their_file(
+    world: World, tmp_path: Path
+) -> None:
+    """Even of one that counts, since the right solution changes that file too."""
+    instance = read(tmp_path, row(world, patch=world.patch + world.test_patch))
+    easier = local_image.TESTS["tests/test_sums.py"].replace(" == 9", "")
+    result = grade(world, instance, f"printf %s {shlex.quote(easier)} > tests/test_sums.py")
+    assert "tests/test_sums.py" not in result.ignored
+    assert (result.verdict, result.unfixed) == (NO, tuple(FAILS))
 
 
 def test_a_half_solution(world: World, tmp_path: Path) -> None:
