@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 Describe = Callable[[Problem], tuple[str, Mapping[str, Any]]]
 """Returns goal and content of a problem's task."""
 PlanLength = Callable[[Problem], "int | None"]
-"""Returns the length of the expert's plan for a problem; None if nobody knows."""
+"""Returns the length of the expert's plan for a problem; None if unknown."""
 
 
 class _ProblemTasks(NumberedTasks[Problem], Generic[Problem]):

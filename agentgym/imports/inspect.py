@@ -191,7 +191,7 @@ class _Ended(BaseException):
 
 
 class Dialogue:
-    """A solver that runs in a thread of its own, and the policy as the model that it asks.
+    """A solver in a separate thread, with the policy as its model.
 
     Args:
         task: The task of Inspect.

@@ -30,7 +30,7 @@ _LONG = b""
 
 
 class McpServer:
-    """A server in a process of its own, which is started at once.
+    """A server in a separate process, started immediately.
 
     Args:
         command: The command and its arguments.

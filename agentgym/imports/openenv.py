@@ -102,7 +102,7 @@ def make(
 
 
 class OpenEnvWorld(World):
-    """Episodes of a server, one after another in a session of its own.
+    """Successive episodes of a server, in one session.
 
     Args:
         server: The server.

@@ -74,7 +74,7 @@ def names() -> list[str]:
 
 
 class ScienceWorld(World):
-    """A task of ScienceWorld in a Java process of its own.
+    """A task of ScienceWorld in a separate Java process.
 
     Args:
         name: Name of the task.
@@ -148,7 +148,7 @@ class ScienceWorld(World):
         )
 
     def expert(self) -> str | None:
-        """Return the next action of the gold path; None once somebody has left it."""
+        """Return the next action of the gold path; None after a deviation."""
         if self._gold is None:
             self._plan()
         gold, done = self._gold or [], len(self._taken)

@@ -199,7 +199,7 @@ def short_name(prefix: str, reference: str) -> str:
 
 
 def offered(prefix: str) -> tuple[str, ...]:
-    """Return what can stand behind a prefix, sorted; empty where nobody can list it.
+    """Return the names behind a prefix, sorted; empty if they cannot be listed.
 
     Raises:
         DependencyNotInstalled: The peer's package is missing.

@@ -163,7 +163,7 @@ class Section:
         """Refuse what nothing has taken.
 
         Raises:
-            DataError: There is a key that nobody knows.
+            DataError: A key is unknown.
         """
         unknown = [key for key in self._data if key not in self._taken]
         if unknown:

@@ -101,7 +101,7 @@ class Caller:
         """Call a tool; an exception of it is its answer.
 
         Raises:
-            EnvFailure: The tool says that what it needs has failed, which is nobody's fault.
+            EnvFailure: The tool reports that a resource has failed, which is not the agent's fault.
         """
         try:
             if inspect.iscoroutinefunction(function):

@@ -25,7 +25,7 @@ STOPPED = (-24, 128 + 24)
 
 
 class PythonTool:
-    """Tools of an episode that runs Python in a sandbox of its own.
+    """Tools of an episode that runs Python in its own sandbox.
 
     Pass the class as ``tools=``, or derive from it and add methods. The sandbox starts at the first
     call. Files stay for the episode, variables do not: a script that fails or hangs leaves nothing

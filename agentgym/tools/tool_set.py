@@ -1,4 +1,4 @@
-"""The tools of an episode: plain functions, or an object of its own whose methods they are."""
+"""The tools of an episode: plain functions, or the methods of an object."""
 
 from __future__ import annotations
 

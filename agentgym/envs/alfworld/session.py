@@ -115,7 +115,7 @@ class GameSession:
 
     @property
     def progress(self) -> float:
-        """Share of the shortest plan that is done: ``1 - left / whole``, whoever the expert is.
+        """Completed share of the shortest plan: ``1 - left / whole``, for every expert.
 
         It is 0 at the start, 1 when the task is solved, and below 0 after a step in the wrong
         direction; the differences of successive values sum to 1 over a solved task.

@@ -13,7 +13,7 @@ from agentgym.imports.harbor.world import HarborWorld, State
 from agentgym.imports.imported_env import NO_FORKS, ImportedEnv
 
 HORIZON = 30
-"""Turn budget, where nobody asks for another."""
+"""Default turn budget."""
 ACTIONS = tuple(spec for spec in SPECS if spec.name in (BASH, SUBMIT))
 
 

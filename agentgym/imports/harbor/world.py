@@ -124,7 +124,7 @@ class HarborWorld(World):
         return [one for one in self._plan(self._task) if one not in self._now.commands]
 
     def admissible(self) -> Sequence[str]:
-        """Return a look around and the submission: nobody can list what helps."""
+        """Return a listing command and the submission, as useful commands cannot be listed."""
         return [] if self._now.over else [Command(BASH, "ls").write(), Command(SUBMIT).write()]
 
     def state(self) -> str:

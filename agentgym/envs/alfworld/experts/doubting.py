@@ -1,11 +1,10 @@
 """The expert that looks twice: it finds everything, but often not in time.
 
-It looks for things as :mod:`agentgym.envs.alfworld.experts.searcher` does. In most tasks it
-examines every receptacle to which it comes before it does anything else, though to arrive has shown
-what is there. How many receptacles it will have to visit depends on where the things stand, which
-nobody can see, and where they are few it is in time all the same. So among the demonstrations that
-succeed those that look twice are still the majority: leaving out failures does not teach to look
-once. Only the reward tells how much more often that succeeds.
+It explores as :mod:`agentgym.envs.alfworld.experts.searcher` does. In most tasks it examines every
+receptacle that it reaches before it does anything else, although arriving has already shown the
+content. The number of receptacles to visit depends on where the objects are, which is not visible,
+and if there are few, it still finishes in time. So most successful demonstrations still look twice:
+filtering for success keeps the flaw. Only the reward shows that looking once succeeds more often.
 """
 
 from __future__ import annotations

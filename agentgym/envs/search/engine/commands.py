@@ -61,10 +61,10 @@ class Command(NamedTuple):
 
 
 class SearchLanguage(Language):
-    """The house's grammars, with the forgiving native one, and no self-written evidence.
+    """The standard grammars, with a lenient native one, and without self-written evidence.
 
     Args:
-        grammar: One of the house's grammars.
+        grammar: One of the standard grammars.
     """
 
     def __init__(self, grammar: str) -> None:

@@ -147,7 +147,7 @@ class SearchSession:
 
     @property
     def gold_recall(self) -> float | None:
-        """Share of the gold passages that have been shown; None where nobody knows them."""
+        """Share of the gold passages that have been shown; None if they are unknown."""
         if not self._gold:
             return None
         return 1.0 - len(self.missing) / len(self._gold)

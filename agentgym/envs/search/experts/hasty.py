@@ -1,9 +1,9 @@
 """The hasty reader: it reads well, but mostly answers after its first search.
 
-What it answers is of the right sort: asked where somebody's mentor was born, it says where that
-somebody was born. Where people are local (``difficulty="local"``) that is often right, by luck that
-nothing betrays. So among the demonstrations that succeed such answers are still the majority:
-leaving out failures seldom teaches to search on. Reward tells how much more often that succeeds.
+Its answer is of the right type: if the question is where a person's mentor was born, it answers
+where the person was born. If people are local (``difficulty="local"``) that is often right, by luck
+that cannot be predicted. So most successful demonstrations still give such answers: filtering for
+success mostly keeps the flaw. The reward shows that searching on succeeds more often.
 """
 
 from __future__ import annotations

@@ -115,10 +115,10 @@ class Fault(Exception):
 
 
 class SWELanguage(Language):
-    """The house's grammars; the native one takes a text with exactly one block.
+    """The standard grammars; the native one accepts a text with exactly one block.
 
     Args:
-        grammar: One of the house's grammars.
+        grammar: One of the standard grammars.
         specs: The actions that there are, of :data:`SPECS`.
     """
 
