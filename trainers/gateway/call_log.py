@@ -34,7 +34,7 @@ TOOLS_TEXT = (
 
 
 class NoRoom(Exception):
-    """The token budgets have no room for another call."""
+    """The token budgets leave no room for another call."""
 
 
 @dataclass(eq=False, slots=True)
@@ -68,7 +68,7 @@ class Call:
 
 
 class CallLog:
-    """What an episode has asked; thread-safe.
+    """The calls of an episode; thread-safe.
 
     Args:
         chat: Turn tokenizer of the policy.

@@ -1,4 +1,4 @@
-"""What an agent is answered: the policy's text as a message, its calls of tools read out of it."""
+"""Answers to agents: the policy's text as a message with parsed tool calls."""
 
 from __future__ import annotations
 

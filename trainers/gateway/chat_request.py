@@ -1,4 +1,4 @@
-"""What an agent asks of the endpoint: a chat completion, as a policy in training can give it.
+"""Requests of agents: chat completions, restricted to what a policy in training supports.
 
 Sampling is the run's: temperature, top_p, seed, stop sequences and penalties of a request are not
 taken, because the policy that is trained must be the one that acts.

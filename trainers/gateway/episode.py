@@ -1,4 +1,4 @@
-"""The episode of one agent at the endpoint: what it may ask, and what ends it."""
+"""The episode of one agent at the endpoint: its requests, limits and end."""
 
 from __future__ import annotations
 

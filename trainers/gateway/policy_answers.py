@@ -1,4 +1,4 @@
-"""The policy answers the calls of an episode: by whatever completes its prompts."""
+"""Answer the calls of an episode with the policy."""
 
 from __future__ import annotations
 

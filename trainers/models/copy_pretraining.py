@@ -1,4 +1,4 @@
-"""Teach a fresh model to copy before it imitates: random token sequences, each said twice.
+"""Teach a new model to copy before imitation, on repeated random token sequences.
 
 Whether a small transformer learns to use its context hangs on induction heads (Olsson et al. 2022,
 arXiv 2209.11895): attend to what followed the present token when it stood there before. On

@@ -1,4 +1,4 @@
-"""The policy of a run: its weights, its tokenizer, and how its conversations begin."""
+"""The policy of a run: weights, tokenizer and prompts."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def loading(path: str | Path) -> Iterator[None]:
     name = str(path)
     if not Path(path).exists() and (name.startswith((".", "/", "~")) or name.count("/") > 1):
         raise ConfigurationError(
-            f"expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
+            "expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
             f"{name!r}: there is no such folder"
         )
     processes.load_whole()
@@ -147,7 +147,7 @@ def loading(path: str | Path) -> Iterator[None]:
     except Exception as error:  # damaged files fail in as many ways as there are parsers
         reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
         raise ConfigurationError(
-            f"expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
+            "expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
             f"{str(path)!r}, which cannot be loaded: {reason}"
         ) from error
 

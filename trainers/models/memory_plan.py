@@ -1,4 +1,4 @@
-"""How a run divides the memory of its device between training and generation.
+"""The division of a device's memory between training and generation.
 
 - Episodes play at the same time, up to those of a step, as far as the keys and values of an engine
   of transformers fit beside the training.
@@ -72,7 +72,7 @@ ADVICE = {
         "on another device"
     ),
 }
-"""What makes parts of an estimate smaller."""
+"""Advice to reduce each part of an estimate."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def check_memory(plan: MemoryPlan) -> None:
 
 
 def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
-    """Say what a device's memory decided about the generation, for a person to read."""
+    """Describe the effect of the device's memory on generation."""
     slots = plan.slots(plan.wanted)
     if slots < plan.wanted:
         yield (
@@ -260,7 +260,7 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
 
 
 def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
-    """Lay out how a run uses memory, for a person to read before it begins."""
+    """Return a table of a run's estimated memory."""
     from rich.console import Group
     from rich.table import Table
 

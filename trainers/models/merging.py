@@ -1,4 +1,4 @@
-"""Formulas that merge policies of one base: what each changed, put together.
+"""Formulas to merge policies with a common base.
 
 A policy i changed the weights of the base by delta_i = theta_i - theta_0, tensor by tensor. The
 merged policy is theta_0 + merged(delta_1, ..., delta_n).

@@ -245,7 +245,7 @@ class Sft:
 
 
 def check_demonstrations(rows: Sequence[Row]) -> None:
-    """Check that there is something to imitate.
+    """Check that the demonstrations contain action tokens.
 
     Raises:
         ConfigurationError: There are no rows, or none has an action token.

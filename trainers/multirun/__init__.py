@@ -1,1 +1,1 @@
-"""Several runs: side by side in processes, begun from one another, and one over seeds."""
+"""Several runs: parallel processes, shared warm starts, and runs over seeds."""

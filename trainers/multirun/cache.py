@@ -1,4 +1,4 @@
-"""A folder of runs: each is played once, whoever asks for it, and may begin from another."""
+"""A folder of runs: each is carried out once and may start from another's warm start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Play runs side by side, each in a process of its own."""
+"""Carry out runs in parallel, each in a separate process."""
 
 from __future__ import annotations
 

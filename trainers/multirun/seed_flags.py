@@ -1,4 +1,4 @@
-"""What a command line says about seeds, read without importing what trains."""
+"""The flags about seeds, read without importing the trainer."""
 
 from __future__ import annotations
 

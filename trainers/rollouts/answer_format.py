@@ -1,4 +1,4 @@
-"""What a model writes in its turn: thinking and channels around the answer.
+"""The format of a model's turn: thinking and channels around the answer.
 
 The model's text is taken apart as a conversation server does it: the answer is the content of the
 message, its thinking goes into the field that the template reads, and the template decides what

@@ -1,4 +1,4 @@
-"""The branches of a rollout: which live episodes are forked, and what becomes of the forks."""
+"""The branches of a rollout: forks of live episodes."""
 
 from __future__ import annotations
 

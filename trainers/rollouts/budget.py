@@ -16,9 +16,9 @@ class TokenBudget:
     turn_tokens: int = 64
     """Most new tokens per turn."""
     episode_tokens: int = 1024
-    """Most tokens per episode after its opening prompt: actions and observations together."""
+    """Maximum tokens per episode after its opening prompt, actions and observations together."""
     context: int = 2048
-    """Most tokens the model is ever given, new ones included."""
+    """Maximum context length, including new tokens."""
     min_turn_tokens: int | None = None
     """A turn with less room than this is not begun and the episode ends with ``length``; None
     asks for a full ``turn_tokens``, so that a budget never cuts an action short."""

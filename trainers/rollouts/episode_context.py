@@ -1,4 +1,4 @@
-"""The tokens of an episode in which several agents act, each with a conversation of its own.
+"""The tokens of an episode with several agents, each with its own conversation.
 
 A change of the agent begins a new training row, as the model then reads something else; all rows
 of an episode belong to one trajectory.

@@ -1,4 +1,4 @@
-"""Episodes of an expert: played once, as text, and then written in the tokens of a policy."""
+"""Expert demonstrations: played once as text, then encoded for a policy."""
 
 from __future__ import annotations
 

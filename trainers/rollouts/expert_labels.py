@@ -1,4 +1,4 @@
-"""What an expert would do in the states that a policy came through (DAgger, arXiv 1011.0686)."""
+"""Expert actions in the states that a policy visited (DAgger, arXiv 1011.0686)."""
 
 from __future__ import annotations
 

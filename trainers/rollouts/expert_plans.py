@@ -1,4 +1,4 @@
-"""What an environment's own expert would do: training-time information, which no policy reads."""
+"""Plans of an environment's expert: training-time information that no policy reads."""
 
 from __future__ import annotations
 

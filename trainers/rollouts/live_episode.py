@@ -1,4 +1,4 @@
-"""An episode while it is played: what its environment says becomes turns of a trajectory."""
+"""A running episode, recorded as turns of a trajectory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prices of costs that follow their limits: a Lagrange multiplier for each cost.
+"""Lagrange multipliers of costs with limits.
 
 Of an environment with costs c_k and limits d_k (`agentgym.rewards.costs`) training maximises the
 expected return under E[sum_t c_k] <= d_k by the Lagrangian

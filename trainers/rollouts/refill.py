@@ -1,4 +1,4 @@
-"""Dynamic sampling (DAPO, arXiv 2503.14476): groups that train nobody are replaced by others.
+"""Dynamic sampling (DAPO, arXiv 2503.14476): replace groups without a learning signal.
 
 A step wants n groups. As soon as one is found to be flat, the next task is begun in its place; no
 episode waits for another. Which tasks a step ends up with does not depend on who ends first: tasks
@@ -24,7 +24,7 @@ _SHARED = ("horizon", "training_step")
 
 
 class Refill:
-    """The groups of one step: which have ended, which train, and what replaces the others.
+    """The groups of one step: finished, informative and replacement groups.
 
     Args:
         tasks: Reset options of the n groups that the step begins with, whose ids are 0 to n - 1.

@@ -60,7 +60,7 @@ on from; None if the environment failed."""
 
 
 class Envs(Protocol):
-    """What the runner needs of ``agentgym.vector.TextVectorEnv``."""
+    """The part of ``agentgym.vector.TextVectorEnv`` that the runner uses."""
 
     num_envs: int
 
@@ -104,12 +104,12 @@ class Envs(Protocol):
 
 
 class RolloutCancelled(Exception):
-    """A rollout ended early because whoever asked for it said so."""
+    """A rollout was cancelled by its caller."""
 
 
 @dataclass
 class RolloutStats:
-    """Where the time of a runner went."""
+    """The time of a runner by part."""
 
     turns: int = 0
     """Turns taken."""
@@ -159,8 +159,8 @@ class RolloutRunner:
             chat: Turn tokenizer of the policy.
             engine: Generation engine of the policy.
             budget: Limits on tokens.
-            prompt: What the policy reads; a mapping has one for each family. Default: what the
-                environment and the policy say, and nothing else.
+            prompt: Layout of the policy's input; a mapping has one for each family. Default:
+                observations and actions only.
             families: Name of the task family, for normalisation over families; a sequence has that
                 of each slot's environment, and every task then names its own.
 
@@ -222,13 +222,13 @@ class RolloutRunner:
             first_episode: Number of the first episode, where several calls or processes share
                 the episodes of one seed.
             numbers: Number of each episode, where they do not follow one another.
-            refill: Says what is played in place of groups that train nobody; only where this call
-                plays all groups of a step.
+            refill: Replaces groups without a learning signal; only if this call plays all groups of
+                a step.
             branching: Where episodes are forked; None: nowhere.
             pool: Which turns the engine's stale policy plays; None: none.
             leaves: Episodes that one of them may become: of as many consecutive ones only the
                 first begins with its task.
-            cancelled: Asked again and again whether to end.
+            cancelled: Polled; the rollout ends when it returns True.
             on_episode: Called for each episode as it ends.
 
         Returns:
@@ -244,7 +244,7 @@ class RolloutRunner:
         require_idle(self.engine)
         if pool is not None and not isinstance(self.engine, PoolEngine):
             raise ConfigurationError(
-                f"expected an engine with a stale policy that could play turns, got "
+                "expected an engine with a stale policy that could play turns, got "
                 f"{self.engine.name!r}; leave pool out"
             )
         # What it has kept of other episodes would change the rounding: a run that goes on after a
@@ -302,7 +302,7 @@ class RolloutRunner:
         family = task.get(FAMILY, self._family)
         if family not in self.slot_families:
             raise ConfigurationError(
-                f"expected tasks that name one of the families "
+                "expected tasks that name one of the families "
                 f"{', '.join(dict.fromkeys(self.slot_families))} as {FAMILY!r}, got {family!r}"
             )
         return str(family)

@@ -1,4 +1,4 @@
-"""Which tasks a training step plays: a pure function of seed, step and horizon."""
+"""The tasks of a training step: a pure function of seed, step and horizon."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TaskSource(Protocol):
 
 @runtime_checkable
 class LearningTaskSource(Protocol):
-    """A task source that chooses by what came of its tasks; to choose does not change it."""
+    """A task source that learns from results; choosing does not change its state."""
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
         """Take down the episodes of a step, of all processes."""
@@ -61,7 +61,7 @@ class LearningTaskSource(Protocol):
 
 @runtime_checkable
 class RefillingTaskSource(Protocol):
-    """A task source that has tasks in place of those whose groups turn out to train nobody."""
+    """A task source with replacements for tasks whose groups have no learning signal."""
 
     def further(
         self, step: int, count: int, horizon: int
@@ -266,7 +266,8 @@ def further_tasks(
     if not isinstance(source, RefillingTaskSource):
         raise ConfigurationError(
             "expected a task source with the method `further` of trainers.rollouts.task_feed."
-            f"RefillingTaskSource, because groups that train nobody are replaced; got {source!r}"
+            "RefillingTaskSource, because groups without a learning signal are replaced; got "
+            f"{source!r}"
         )
     return source.further(step, count, horizon)
 

@@ -44,7 +44,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class SampledTurn:
-    """One action of the policy and what the environment made of it."""
+    """One action of the policy and the environment's response."""
 
     context: list[int]
     """Tokens before the action that the row does not hold yet: the whole prompt if ``fresh``,
@@ -90,18 +90,18 @@ class SampledTurn:
     entropies: list[float] = field(default_factory=list)
     """Entropy of the distribution of each sampled token, in nats, if a fork looks at it."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    """What judges said of the turn, by the names of their hooks."""
+    """Verdicts of judges on the turn, by the names of their hooks."""
     costs: dict[str, Cost] = field(default_factory=dict)
     """What the turn used, by the names of the hooks that count it."""
 
     @property
     def unjudged(self) -> bool:
-        """Whether a judge that was asked gave no verdict."""
+        """Whether a judge failed to give a verdict."""
         return any(verdict.score is None for verdict in self.verdicts.values())
 
     @property
     def ruined(self) -> bool:
-        """Whether a judge of episodes said that the environment ruined this one."""
+        """Whether, by a judge's verdict, the environment ruined this episode."""
         verdict = self.verdicts.get(JudgeMask.name)
         return verdict is not None and bool(verdict.score)
 
@@ -327,7 +327,7 @@ def _rows_of_turns(trajectories: Sequence[Trajectory]) -> list[list[int]]:
 
 
 def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Average over the episodes (or turns) that were not lost to a failed environment.
+    """Average over the episodes (or turns) without a failed environment.
 
     Returns:
         Names under ``rollout/``: ``return, success, score, turns, rows`` (training rows of an
@@ -362,7 +362,7 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
 
 def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Say how episodes were forked; nothing where none could be.
+    """Return metrics of forks; empty if episodes cannot be forked.
 
     Returns:
         Names under ``rollout/``: ``forks`` (of an episode that began with its task), ``fork_rate``
@@ -394,7 +394,7 @@ def pool_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
 
 def judge_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Count what judges were asked, and average what they said; nothing if none was asked.
+    """Count the requests to judges and average their scores; empty without judges.
 
     Returns:
         For each judge by the name of its hook ``judges/NAME_asked`` (verdicts, those that were
@@ -419,7 +419,7 @@ def judge_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
 
 def cost_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Average what episodes used; nothing where no hook counts it.
+    """Average the costs of episodes; empty without hooks that count them.
 
     Returns:
         For each cost by the name of its hook ``costs/cost_NAME`` (mean of the episodes that did not

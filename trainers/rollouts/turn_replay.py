@@ -1,4 +1,4 @@
-"""Turns of earlier episodes, to learn from off-policy: what was read, written and paid.
+"""The replay of earlier turns for off-policy learning: inputs, actions and rewards.
 
 An episode keeps its rows of tokens, and of each turn where in them its action stands. The prompt of
 a turn is what its row holds before the action, so that nothing is kept twice.
@@ -128,7 +128,7 @@ class TurnReplay:
 
 
 def tells_of_the_policy(trajectory: Trajectory) -> bool:
-    """Return whether the rewards of an episode say anything of its actions.
+    """Return whether the rewards of an episode reflect its actions.
 
     Not where the environment failed, a judge says that it ruined the episode, or gave no verdict.
     """

@@ -52,7 +52,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
 
 
 def acting_engine(name: str, *, ahead: bool, sharded: bool) -> str:
-    """Return the engine that acts where another was asked for.
+    """Return the engine that replaces a requested one.
 
     No process can generate with a part of the weights, or ahead of the training with those that are
     being trained: then ``hf`` stands for ``hf-copy``.
@@ -61,7 +61,7 @@ def acting_engine(name: str, *, ahead: bool, sharded: bool) -> str:
 
 
 def check_installed(name: str, pool: bool = False) -> None:
-    """Notice a missing package, or a class of one's own that is no engine, before a run begins.
+    """Check before a run that the engine's package or custom class is usable.
 
     Args:
         name: Name of the engine.
@@ -75,7 +75,7 @@ def check_installed(name: str, pool: bool = False) -> None:
     if name not in ENGINES:
         if pool and not hasattr(_engine(name), "sync_stale"):
             raise ConfigurationError(
-                f"expected --engine with a place for a stale policy (sync_stale, see PoolEngine of "
+                "expected --engine with a place for a stale policy (sync_stale, see PoolEngine of "
                 f"trainers.rollouts.engines.base), got {name!r}; choose hf, or --rl.stale-share 0"
             )
         _engine(name)

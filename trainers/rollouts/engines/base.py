@@ -1,4 +1,4 @@
-"""The contract between rollouts and whatever generates text: token ids in, token ids out.
+"""The interface of generation engines: token ids in, token ids out.
 
 An engine never sees text and never re-tokenises. It returns the ids it sampled together with the
 log-probability of each of them under the distribution it sampled from, which is all that the
@@ -43,7 +43,7 @@ class Sampling:
     """How tokens are drawn."""
 
     max_tokens: int = 64
-    """Most new tokens per prompt, the stop token included; a request may have a lower limit."""
+    """Maximum new tokens per prompt, including the stop token; a request may have a lower limit."""
     temperature: float = 1.0
     """Softmax temperature, > 0; use ``greedy`` for the arg-max."""
     top_p: float = 1.0
@@ -55,7 +55,7 @@ class Sampling:
     """Take the arg-max. Log-probabilities are then those of the unmodified model at
     temperature 1: good for reports, not for training."""
     entropies: bool = False
-    """Whether completions tell the entropy of the distribution of each token."""
+    """Whether completions include the entropy of each token's distribution."""
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -176,11 +176,11 @@ class GenerationEngine(Protocol):
         ...
 
     def abort(self) -> None:
-        """Forget everything in flight."""
+        """Drop everything in flight."""
         ...
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Take over new weights and forget everything computed with the old ones.
+        """Load new weights and drop everything computed with the old ones.
 
         Called while nothing is in flight, unless the engine says that it may be.
 
@@ -207,7 +207,7 @@ class GenerationEngine(Protocol):
 
 @runtime_checkable
 class PoolEngine(GenerationEngine, Protocol):
-    """An engine that holds the policy twice: as it is, and as it was.
+    """An engine that holds two policies: the current one and a stale copy.
 
     Attributes:
         stale_version: Version of the stale weights, as given to the last ``sync_stale``.

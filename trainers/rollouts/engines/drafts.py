@@ -1,4 +1,4 @@
-"""Guesses at the next tokens of a text, from what was written after the same two tokens before.
+"""Draft tokens, guessed from earlier continuations of the same two tokens.
 
 A policy writes the same words again and again: names of actions, brackets, what it read on the
 page. A forward can check several guessed tokens at once, and since each token has a random number

@@ -1,4 +1,4 @@
-"""What an engine raises when it cannot go on through no fault of the settings."""
+"""Errors of engines that are not caused by settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GO_ON = "the run's folder is intact: repeat the command with --resume to continu
 
 
 class EngineFailure(AgentGymError, RuntimeError):
-    """The engine died, cannot be reached, or does not do what was asked of it."""
+    """The engine died, cannot be reached, or did not carry out a request."""
 
 
 class Unreachable(EngineFailure):

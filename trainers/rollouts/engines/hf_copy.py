@@ -1,4 +1,4 @@
-"""Generation by transformers with weights of its own, filled by ``sync``.
+"""Generation by transformers with a separate copy of the weights, updated by ``sync``.
 
 Where the weights that are trained are sharded over processes (FSDP, ZeRO-3), none of them can
 generate with the model itself: every forward pass would be an act of all, and they decode different

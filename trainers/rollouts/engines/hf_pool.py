@@ -1,4 +1,4 @@
-"""Generation by transformers with two policies: the present one, and its stale self.
+"""Generation by transformers with two policies: the current one and a stale copy.
 
 Each has keys and values of its own: what one policy has read is worth nothing to the other. Where
 the model is the one that trains, both are that one model, and the trained weights of the stale one

@@ -1,4 +1,4 @@
-"""What is trained of a policy, as it was at some time: of adapters, only those.
+"""A copy of a policy's trained weights; with adapters, only the adapters.
 
 The policy becomes its past self for as long as these weights are put into it. So a stale policy
 costs the memory of what is trained, and reaches every engine as the present one does.

@@ -1,4 +1,4 @@
-"""One vLLM server: questions, answers, and what is said when there is none.
+"""The client of one vLLM server: requests, retries and errors.
 
 Connections are kept open and may be used by many threads. What fails because the server cannot be
 reached, or answers with an error of its own, is tried again until its patience is used up; every
