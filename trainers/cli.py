@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     quiet_kernels()
 
     return run_command(
-        program_name(),
+        program_name(_subcommand(sys.argv[1:] if argv is None else argv)),
         lambda: _together(lambda: _main(argv)),
         stopped="stopped; repeat the command with --resume to continue",
         explain=_full_disk,
@@ -73,10 +73,15 @@ def _main(argv: Sequence[str] | None) -> int:
     for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
         require(module, "train")
     log_to_terminal(common.log_level, ("agentgym", "trainers"))
-    subcommand = {"presets": _presets, "merge": _merge}.get("".join(common.others[:1]))
-    if subcommand is not None:
-        return subcommand(common.others[1:])
+    name = _subcommand(common.others)
+    if name != "train":
+        return {"presets": _presets, "merge": _merge}[name](common.others[1:])
     return _train(words, common.quiet)
+
+
+def _subcommand(argv: Sequence[str]) -> str:
+    """Return ``presets`` or ``merge`` where the first argument is one of them, else ``train``."""
+    return argv[0] if argv and argv[0] in ("presets", "merge") else "train"
 
 
 def _train(argv: Sequence[str], quiet: bool) -> int:

@@ -26,6 +26,7 @@ from tests.trainers import toy_runs
 from trainers.cli import main, parse_config, storage_problem
 from trainers.config.command import train_flags
 from trainers.output.run_folder import RunFolder
+from trainers.program_name import called_from_agentgym
 
 QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 12}
 
@@ -44,6 +45,14 @@ PAGES = (
     "trainers/README.md",
     *(page.relative_to(toy_runs.ROOT).as_posix() for page in HOW_TO),
 )
+
+
+def test_an_error_of_merge_names_merge(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["merge", "runs/a", "runs/b"]) == 2
+    assert capsys.readouterr().err.startswith("agentgym-train merge: expected")
+    with called_from_agentgym():
+        assert main(["merge", "runs/a", "runs/b"]) == 2
+    assert capsys.readouterr().err.startswith("agentgym merge: expected")
 
 
 @pytest.mark.parametrize("page", PAGES)
