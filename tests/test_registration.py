@@ -155,7 +155,7 @@ def test_it_is_known_by_its_short_name(installed: Installed) -> None:
         ("craft_family.py", "craft_commands", "craft_nothing", "No module named 'craft_nothing'"),
         ("craft_commands.py", "SUBCOMMANDS = (", "SUBCOMMANDS = (1,", "a tuple of Subcommand"),
         ("craft_commands.py", '"smelt"', '"play"', "expected one subcommand agentgym play"),
-        ("craft_commands.py", "Sell, trade", "Show, smelt", "serve craft, with a dataclass of its"),
+        ("craft_commands.py", "Sell, trade", "Show, smelt", "serve craft, with its own dataclass"),
         ("craft_commands.py", '"smelt"', '"craft"', "craft to be one subcommand or the first word"),
     ],
 )

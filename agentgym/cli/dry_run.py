@@ -90,6 +90,6 @@ def _estimate(
     yield "cost", cost
     yield (
         "assumed",
-        f"observations as the expert sees them (first {MEASURED} tasks), {CHARACTERS} characters a "
+        f"observations of the expert (first {MEASURED} tasks), {CHARACTERS} characters a "
         f"token, answers of {ANSWER} tokens (thinking takes more), no cache",
     )

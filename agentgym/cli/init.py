@@ -49,7 +49,7 @@ def init(command: Init, console: Console) -> int:
     source, test = (command.out / file for file in _files(command.name))
     for file in (source, test):
         if file.exists():
-            raise ConfigurationError(f"expected a name that is free, but {file} is there already")
+            raise ConfigurationError(f"expected an unused name, but {file} exists")
     _check_name(command.name)
     command.out.mkdir(parents=True, exist_ok=True)
     for file, template in zip((source, test), _files(STEMS[command.kind]), strict=True):
@@ -95,11 +95,11 @@ def _check_name(name: str) -> None:
         )
     if name.startswith("test_"):
         raise ConfigurationError(
-            f"expected a name without test_ in front, which pytest would take for tests, got "
+            f"expected a name without test_ in front, which pytest would collect as tests, got "
             f"{name!r:.80}"
         )
     if importlib.util.find_spec(name) is not None:
         raise ConfigurationError(
-            f"expected a name that no module has yet, got {name!r:.80}, which would hide the "
+            f"expected a name that is not a module's, got {name!r:.80}, which would hide the "
             f"installed one; choose another, such as my_{name}"
         )

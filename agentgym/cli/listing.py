@@ -66,7 +66,7 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
         yield f"  status: {row['status']}"
         yield from (f"  {line}" for line in (row["summary"], *row.get("limits", ())) if line)
         if sets := row.get("task_sets"):
-            yield "  task sets, which stand wherever a name does:"
+            yield "  task sets, which can be used like names of environments:"
             yield from (f"    {name}: {summary}" for name, summary in sets.items())
             yield f"    agentgym train {row['name']} uses {row['training_set']}"
 
@@ -85,9 +85,9 @@ def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
     if example is not None:
         name, several = example["name"], list(example["task_sets"])
         console.print(
-            f"Task sets stand below a name, as in {several[-1]}; {name} alone is {several[0]}, but "
-            f"agentgym train {name} is {example['training_set']}. agentgym list {name} tells more, "
-            "such as the Gymnasium id.\n",
+            f"Task sets are listed below a name, as in {several[-1]}; {name} alone is "
+            f"{several[0]}, but agentgym train {name} is {example['training_set']}. "
+            f"agentgym list {name} tells more, such as the Gymnasium id.\n",
             markup=False,
             highlight=False,
         )

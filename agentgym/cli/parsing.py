@@ -123,8 +123,8 @@ def subcommands() -> Mapping[str, type]:
     for added in family_subcommands():
         if added.words in known or added.arguments in known.values():
             raise ConfigurationError(
-                f"expected one subcommand {PROGRAM} {added.words}, with a dataclass of its own, "
-                f"got another from {added.run.__module__}: change or uninstall its package"
+                f"expected one subcommand {PROGRAM} {added.words}, with its own dataclass, got "
+                f"another from {added.run.__module__}: change or uninstall its package"
             )
         known[added.words] = added.arguments
     first_words = {words.partition(" ")[0] for words in known if " " in words}

@@ -142,7 +142,7 @@ class ExtendedLanguage(Language):
         for part in extensions.parts:
             if clash := sorted(own & {spec.name for spec in part.specs}):
                 raise ConfigurationError(
-                    f"expected {part.argument} with an environment that has no action of its own "
+                    f"expected {part.argument} with an environment without its own action "
                     f"named {' or '.join(clash)}; play it without"
                 )
         super().__init__((*inner.specs, *extensions.specs), inner.grammar, inner.length)

@@ -356,7 +356,7 @@ class HookRunner:
         theirs = [(type(hook), hook.name, hook.weight) for hook in hooks]
         if ours != theirs:
             raise ConfigurationError(
-                f"expected the state of the reward hooks {ours}, got that of {theirs}"
+                f"expected the state of the reward hooks {ours}, got the state of {theirs}"
             )
         self._keep(copy.deepcopy(hooks))
         self._before, self._seen, self._training_step = before, seen.copy(), training_step

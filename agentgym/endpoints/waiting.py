@@ -80,4 +80,4 @@ class Waits:
 
 
 def _raise() -> None:
-    raise PolicyFailure("expected an answer of the model, but the wait for it was ended")
+    raise PolicyFailure("expected an answer of the model, but the wait for it was interrupted")

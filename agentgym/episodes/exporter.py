@@ -170,7 +170,7 @@ def new_path(out: str | Path) -> Iterator[Path]:
         raise _not_writable(out, error) from error
     if taken:
         raise ConfigurationError(
-            f"expected a name that is free, got {out}, which exists: name another, or remove it"
+            f"expected an unused name, got {out}, which exists: choose another, or remove it"
         )
     try:
         yield scratch
@@ -186,7 +186,7 @@ def new_path(out: str | Path) -> Iterator[Path]:
 
 def _not_writable(out: str | Path, error: Exception) -> ConfigurationError:
     reason = getattr(error, "strerror", None) or error
-    return ConfigurationError(f"expected a name that can be written to, got {out}: {reason}")
+    return ConfigurationError(f"expected a writable path, got {out}: {reason}")
 
 
 def _row_makers(writer: ChatWriter) -> Mapping[str, Callable[[Episode], list[Row]]]:

@@ -98,7 +98,7 @@ def make_env(
     """
     if missing := not_stored(episode, changes):
         raise ConfigurationError(
-            f"expected an environment for {episode.task_id}, because its record cannot hold "
+            f"expected an environment for {episode.task_id}, because its record does not contain "
             f"{', '.join(missing)}: make it and pass it as env="
         )
     if episode.env_id not in gymnasium.registry and find(episode.env_id) is None:

@@ -365,8 +365,8 @@ def check_grammar(env: gymnasium.Env[str, str]) -> None:
     language: Language = env.unwrapped.spoken  # type: ignore[attr-defined]  # of text environments
     if language.grammar != GRAMMAR:
         raise ConfigurationError(
-            f"expected an environment with grammar={GRAMMAR!r} for an agent, whose turns are calls "
-            f"of tools, got {language.grammar!r}: make it with grammar={GRAMMAR!r}, or give its "
+            f"expected an environment with grammar={GRAMMAR!r} for an agent, which plays with tool "
+            f"calls, got {language.grammar!r}: make it with grammar={GRAMMAR!r}, or give its "
             f"name and no grammar (at the terminal leave out --grammar)"
         )
 

@@ -64,8 +64,8 @@ class Where:
         if not source.several:
             if self.concurrency not in (None, 1):
                 raise ConfigurationError(
-                    f"expected concurrency 1 for a policy that is already made, got "
-                    f"{self.concurrency}: it holds one episode; pass what makes it, such as its "
+                    f"expected concurrency 1 for a policy object, got "
+                    f"{self.concurrency}: it holds one episode; pass a factory, such as its "
                     "class, or give it a method copy()"
                 )
             return 1

@@ -59,8 +59,8 @@ class PolicyMaker:
         """
         if self.make is None:
             raise ConfigurationError(
-                f"expected a policy that is asked turn by turn, got the agent {self.name!r}, which "
-                "plays by itself: give it to agentgym.play_agent"
+                f"expected a policy that is called in every turn, got the agent {self.name!r}, "
+                "which runs its own loop: pass it to agentgym.play_agent"
             )
         made = self.make(self.env if env is None else env)
         if not isinstance(made, Policy) or isinstance(made, type):

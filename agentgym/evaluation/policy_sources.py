@@ -194,9 +194,9 @@ def _takes(function: Callable[..., Any], n: int) -> bool:
 
 def _no_policy(given: object) -> ConfigurationError:
     return ConfigurationError(
-        "expected a policy with act(observation, info), what makes one, a function of (observation,"
-        " info) that returns an action, an agent (a function of a session), or the name of a "
-        f"policy, got {given!r:.80}"
+        "expected a policy with act(observation, info), a factory of policies, a function of "
+        "(observation, info) that returns an action, an agent (a function of a session), or the "
+        f"name of a policy, got {given!r:.80}"
     )
 
 

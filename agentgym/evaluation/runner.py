@@ -371,12 +371,12 @@ def _scale(
     try:
         floor = evaluate("random", env, *panel, **same)
     except EvaluationFailed as error:
-        return Scale(None, None, failed=f"the random policy, which would be 0, failed: {error}")
+        return Scale(None, None, failed=f"the random policy, which defines 0, failed: {error}")
     low = Scale(floor.score_mean, None, random_success=floor.success)
     try:
         ceiling = evaluate("oracle", env, *panel, **same)
     except NotSupported:
         return low
     except EvaluationFailed as error:
-        return replace(low, failed=f"the expert, who would be 100, failed: {error}")
+        return replace(low, failed=f"the expert, which defines 100, failed: {error}")
     return replace(low, expert=ceiling.score_mean, expert_success=ceiling.success)

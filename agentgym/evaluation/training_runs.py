@@ -164,9 +164,9 @@ def read_training(name: str, paths: Iterable[Path]) -> Training:
         if changes := differing_settings(before, after):
             setting, values = next(iter(changes.items()))
             raise ConfigurationError(
-                f"expected the runs in {name} to differ in their seed alone, got {before.path} and "
+                f"expected the runs in {name} to differ only in their seed, got {before.path} and "
                 f"{after.path} with {setting} {values[0]!r:.60} and {values[1]!r:.60}: name them "
-                "apart"
+                "separately"
             )
     return Training(name, tuple(runs))
 

@@ -299,8 +299,8 @@ class Progressive(SuppliedHook):
         super().__post_init__()
         if isinstance(self.step, JudgedReward):
             raise ConfigurationError(
-                f"expected a step reward of {self.name} that the environment alone decides, got "
-                f"{self.step!r:.80}: give a judge as a hook of its own"
+                f"expected a step reward of {self.name} that depends only on the environment, got "
+                f"{self.step!r:.80}: pass a judge as a separate hook"
             )
         if not callable(self.alpha):
             _check(self.alpha, "alpha", _SHARE)

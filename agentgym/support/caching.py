@@ -200,11 +200,11 @@ def check_folder(folder: Path) -> None:
         _raise_if_exhausted(error)
         raise DataError(
             f"expected {folder / MANIFEST} to list the files of this folder, got {error!r}; remove "
-            "the folder, and it is made again"
+            "the folder to rebuild it"
         ) from error
     for name, entry in entries.items():
         if problem := difference(folder / name, entry):
-            raise DataError(f"{problem}; remove the folder, and it is made again")
+            raise DataError(f"{problem}; remove the folder to rebuild it")
 
 
 def file_entry(path: Path) -> dict[str, Any]:

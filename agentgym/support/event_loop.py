@@ -67,7 +67,7 @@ class EventLoop:
             return future.result()
         except CancelledError:
             raise PolicyFailure(
-                "expected an answer of a coroutine, but the wait for it was ended"
+                "expected an answer of a coroutine, but the wait for it was interrupted"
             ) from None
         finally:
             future.cancel()  # if Ctrl-C came while it waited

@@ -131,7 +131,7 @@ def split_words(
             if equals and len(words) > left:
                 raise ConfigurationError(f"expected {name} to be True or False, got {value!r:.80}")
         elif not behind and not row.many:
-            raise ConfigurationError(f"expected a value behind {name} ({row.value}), got none")
+            raise ConfigurationError(f"expected a value after {name} ({row.value}), got none")
         typed[flag] = [*typed.get(flag, ()), *behind] if row.many else behind
     return bare, typed
 

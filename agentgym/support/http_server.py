@@ -117,7 +117,7 @@ def choose_token(token: str, host: str, open_to_all: bool) -> str:
     """
     if open_to_all and (token or not is_loopback(host)):
         raise ConfigurationError(
-            f"expected a server without a token at an address of this machine alone, got {host}"
+            f"expected a local address for a server without a token, got {host}"
             f"{' and a token' if token else ''}: leave --no-token out, or serve at 127.0.0.1"
         )
     return "" if open_to_all else token or secrets.token_urlsafe(24)

@@ -55,8 +55,8 @@ def in_order(
             child.terminate()  # what it works on may take minutes
         if isinstance(error, BrokenProcessPool):
             raise EnvFailure(
-                f"expected {workers} processes to live, but one died, perhaps for lack of memory: "
-                "use fewer `workers`; with one the error is shown"
+                f"expected {workers} processes to keep running, but one died, perhaps for lack of "
+                "memory: use fewer `workers`; with one, the error is shown"
             ) from error
         raise
     pool.shutdown()

@@ -99,7 +99,7 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
         if is_html(path):
             raise DataError(
                 f"expected a JSONL file of episodes, or a folder that holds one, got {path}, a "
-                "page for the browser; name the file or folder that it was made of"
+                "page for the browser; name the file or folder from which it was made"
             )
         return Run(name, [EpisodesFile(path)])
     found = [

@@ -241,7 +241,7 @@ def test_replay_makes_the_reward_hooks_of_a_record(capsys, tmp_path):
     env.reset(seed=0, options={"horizon": 1})
     env.step("jump")
     code, out, err = run(capsys, "replay", str(tmp_path / "own.jsonl"))
-    assert code == 2 and "cannot hold reward_hooks" in err
+    assert code == 2 and "does not contain reward_hooks" in err
 
 
 def unnamed_hook() -> type[TurnCost]:

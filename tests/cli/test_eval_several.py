@@ -344,7 +344,7 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
         ("environments: [webshop]\npolicies: [{policy: oracle, n: many}]", r"policies\[0\]"),
         (
             "environments: [{env: webshop, env_kwargs: {a: {b: 2024-01-01}}}]\npolicies: [random]",
-            r"JSON can hold for env_kwargs\.a in .*environments\[0\]",
+            r"JSON-safe value for env_kwargs\.a in .*environments\[0\]",
         ),
     ],
 )

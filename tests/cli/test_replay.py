@@ -91,8 +91,8 @@ def test_a_torn_last_line_is_told(capsys: Any, path: Path, good: Episode) -> Non
         (("--env-kwargs", "a=1", "--out", "x"), "expected --rescore with --env-kwargs, --out"),
         (("--rescore", "--reward-hooks", "shine"), "expected the name of a reward hook"),
         (("--rescore", "--env-kwargs", "a"), "expected --env-kwargs as name=value"),
-        (("--rescore", "--out", "/dev/null"), "expected a name that is free, got /dev/null"),
-        (("--rescore", "--out", "/dev/null/x"), "expected a name that can be written to"),
+        (("--rescore", "--out", "/dev/null"), "expected an unused name, got /dev/null"),
+        (("--rescore", "--out", "/dev/null/x"), "expected a writable path"),
     ],
 )
 def test_bad_input(capsys: Any, path: Path, good: Episode, flags: Any, words: str) -> None:
@@ -194,7 +194,7 @@ def test_a_process_that_dies_ends_the_command(capsys: Any, path: Path) -> None:
     code, _, err = run(
         capsys, "replay", str(path), "--env", "tests.dying:Dying-v0", "--workers", "2"
     )
-    assert code == 2 and "expected 2 processes to live, but one died" in err
+    assert code == 2 and "expected 2 processes to keep running, but one died" in err
 
 
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_family_with_such_an_action_is_refused_by_name():
     class Press(ToyEnv):
         action_specs = (ActionSpec("report", "Tell the press."),)
 
-    with pytest.raises(ConfigurationError, match="no action of its own named report"):
+    with pytest.raises(ConfigurationError, match="without its own action named report"):
         Press(worker_turns=3).reset(seed=0)
 
 

@@ -184,7 +184,7 @@ def test_rewards_that_a_record_cannot_hold_do_not_matter() -> None:
     own = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), 3)
     wrapped = recorded(ShapedReward(gymnasium.make(TOY_ID), [TurnCost()]), 3)
     assert ChatWriter().rows(own) == ChatWriter().rows(wrapped)
-    with pytest.raises(ConfigurationError, match="cannot hold retriever"):
+    with pytest.raises(ConfigurationError, match="does not contain retriever"):
         ChatWriter().rows(replace(own, not_stored=("retriever",)))
     with pytest.raises(ConfigurationError, match="expected text to be one of raw, action"):
         ChatOptions(text="other")  # type: ignore[arg-type]

@@ -219,7 +219,7 @@ def test_bad_input(capsys: Any, tmp_path: Path, flags: list[str], words: str) ->
 
 
 def test_nothing_is_replaced_and_nothing_appears_in_part(tmp_path: Path, path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="expected a name that is free"):
+    with pytest.raises(ConfigurationError, match="expected an unused name"):
         export(path, path, "jsonl")
     with path.open("a") as file:
         file.write('{"format": "other"}\n')
@@ -231,7 +231,7 @@ def test_nothing_is_replaced_and_nothing_appears_in_part(tmp_path: Path, path: P
     with pytest.raises(ConfigurationError, match="with the form sft only"):
         export(path, tmp_path / "out", "jsonl", chats=ChatOptions())
     (tmp_path / "file").touch()
-    with pytest.raises(ConfigurationError, match="that can be written to"):
+    with pytest.raises(ConfigurationError, match="expected a writable path"):
         export(path, tmp_path / "file" / "out", "jsonl")
     with pytest.raises(RuntimeError), new_path(tmp_path / "out") as scratch:
         scratch.write_text("half")

@@ -121,7 +121,7 @@ def test_an_interrupt_ends_the_waits_of_its_owner_alone() -> None:
         assert begun.acquire(timeout=LIMIT) and begun.acquire(timeout=LIMIT)
         loop.interrupt(mine)
         first.join(LIMIT)
-        assert isinstance(failed[0], PolicyFailure) and "the wait for it was ended" in str(
+        assert isinstance(failed[0], PolicyFailure) and "the wait for it was interrupted" in str(
             failed[0]
         )
         assert second.is_alive() and not others

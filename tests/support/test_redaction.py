@@ -172,7 +172,7 @@ def test_a_record_without_a_secret_argument_says_what_is_missing(tmp_path: Path)
         assert SECRET not in on_disk(tmp_path)
         [episode] = read_episodes(tmp_path / "e.jsonl")
         assert episode.env_kwargs == {"api_key": HIDDEN} and episode.not_stored == ("api_key",)
-        with pytest.raises(ConfigurationError, match="its record cannot hold api_key"):
+        with pytest.raises(ConfigurationError, match="its record does not contain api_key"):
             replay(episode)
         assert replay(episode, env).equal
     finally:

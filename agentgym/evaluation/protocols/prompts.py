@@ -60,6 +60,6 @@ def find_prompt(prompt: str | Path, env: str) -> NamedPrompt:
     if setup.layout is None:
         raise ConfigurationError(
             f"expected a protocol that lays out prompts in {setup.env}, got {setup.protocol}, "
-            f"which leaves them as they are: choose another one, or {' or '.join(HOUSE)}"
+            f"which does not change them: choose another one, or {' or '.join(HOUSE)}"
         )
     return NamedPrompt(setup.protocol, setup.layout, setup.arguments.get("grammar"))

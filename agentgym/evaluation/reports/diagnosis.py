@@ -68,7 +68,7 @@ def _invalid(report: ReportData) -> str:
     if not _nearly_all(invalid, turns):
         return ""
     answer = next((row.invalid_answer for row in counted if row.invalid_answer), "")
-    said = f"the first answer was {_quoted(answer)}" if answer.strip() else "the first was empty"
+    said = f"the first response was {_quoted(answer)}" if answer.strip() else "the first was empty"
     grammar = str(report.env_kwargs.get("grammar") or "native")
     wanted = f"the grammar {grammar} expects {_form(report.env_id, grammar)}; try"
     if report.policy_facts.get("tools"):

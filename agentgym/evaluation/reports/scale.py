@@ -31,11 +31,11 @@ class Scale:
         if self.failed:
             return self.failed
         if self.random is None or self.expert is None or self.expert_success is None:
-            return "this environment has no expert that would be 100"
+            return "this environment has no expert to define 100"
         if self.expert_success < SOLVES:
             return (
-                f"the expert solves only {self.expert_success:.3f} of these tasks, so it is not "
-                "100; a longer horizon may let it finish"
+                f"the expert solves only {self.expert_success:.3f} of these tasks, so it cannot "
+                "define 100; a longer horizon may let it finish"
             )
         if self.expert <= self.random:
             return (

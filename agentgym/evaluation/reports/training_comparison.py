@@ -289,8 +289,8 @@ def _shared_panels(runs: Sequence[TrainingRun]) -> dict[str, tuple[str, str]]:
     for other in others:
         if (theirs := _panels(other)) != panels:
             raise ConfigurationError(
-                "expected trainings evaluated on the same held-out tasks, so nothing can be said "
-                f"of these: {first.path} has {_panels_in_words(panels)}, {other.path} has "
+                "expected trainings evaluated on the same held-out tasks, so these cannot be "
+                f"compared: {first.path} has {_panels_in_words(panels)}, {other.path} has "
                 f"{_panels_in_words(theirs)}; give both the same --env, --env-kwargs and "
                 "--eval.num-tasks, or play both with agentgym eval --policy RUN --out FOLDER"
             )

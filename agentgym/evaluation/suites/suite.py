@@ -207,7 +207,7 @@ class _Playing:
             cost -= sum(report.cost or 0.0 for report in reports)
         if any(left is not None and left <= 0 for left in (tokens, cost)):
             raise EvaluationFailed(
-                "expected a part of the limit on all episodes together to be left, but earlier "
+                "expected the limit on all episodes together to be higher, because earlier "
                 "evaluations used it up: raise `total_limits`, and run the same command again"
             )
         left = replace(its, limit_total_tokens=tokens, limit_total_cost=cost)

@@ -138,8 +138,8 @@ def _check_different(found: Mapping[str, NamedEvaluation], where: str) -> None:
             raise ConfigurationError(
                 f"expected different evaluations in {where}, but {first} name the same one as "
                 f"{place}: {each.title}; other values of num_tasks, samples, price or "
-                "concurrency do not make it another one: leave one out, or give it a file and an "
-                "--out of its own"
+                "concurrency do not distinguish them: leave one out, or give it a separate file "
+                "and --out"
             )
 
 
@@ -240,6 +240,6 @@ def _json(value: object, name: str, where: str) -> str:
         return json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise ConfigurationError(
-            f"expected a value that JSON can hold for {name} in {where}, but: {error}; put a date "
+            f"expected a JSON-safe value for {name} in {where}, but: {error}; put a date "
             'in quotes to make it a text, "2024-01-01"'
         ) from error

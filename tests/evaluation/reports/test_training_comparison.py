@@ -198,7 +198,10 @@ def test_what_cannot_be_compared_ends_in_one_sentence(
     a, b = folder / "a-seed*", folder / "b-seed?"
     other = write_run(tmp_path / "other", 0, 3, n=TASKS - 1)
     said = refusal(capsys, a, other)
-    assert "on the same held-out tasks, so nothing can be said" in said and "eval.num-tasks" in said
+    assert (
+        "on the same held-out tasks, so these cannot be compared" in said
+        and "eval.num-tasks" in said
+    )
     assert "two different trainings" in refusal(capsys, a, a)
     assert "that match" in refusal(capsys, a, tmp_path / "none*")
     assert "expected two trainings, got 1 " in refusal(capsys, folder / "a-seed?")
@@ -216,7 +219,7 @@ def test_what_cannot_be_compared_ends_in_one_sentence(
 def test_runs_that_are_no_training_are_refused(tmp_path: Path) -> None:
     first = write_run(tmp_path / "a0", 0, 3)
     write_run(tmp_path / "a1", 1, 3, rl={"beta": 0.1})
-    with pytest.raises(ConfigurationError, match=r"in their seed alone.*rl\.beta 0\.0 and 0\.1"):
+    with pytest.raises(ConfigurationError, match=r"only in their seed.*rl\.beta 0\.0 and 0\.1"):
         compare_trainings(tmp_path / "a?", write_run(tmp_path / "b", 0, 3))
     unfinished = tmp_path / "unfinished"
     unfinished.mkdir()

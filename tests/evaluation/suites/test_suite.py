@@ -99,7 +99,7 @@ def test_one_that_fails_costs_the_others_nothing(tmp_path: Path) -> None:
         (
             {**BOTH, "policies": ["random"]},
             {"env_kwargs": {"a": object()}},
-            r"JSON can hold for env_kwargs\.a",
+            r"JSON-safe value for env_kwargs\.a",
         ),
         (
             {**BOTH, "policies": ["random", {"policy": "random", "num_tasks": 1}]},

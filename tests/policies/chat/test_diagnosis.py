@@ -50,7 +50,7 @@ def test_actions_that_were_all_invalid(serve: Serve, tmp_path: Path, capsys: Any
     shown = capsys.readouterr().out
     assert "\x1b[31m" not in shown
     told = squeezed(shown)
-    assert "all 6 actions were invalid: the first answer was \"I'd like to search ^[[31m" in told
+    assert "all 6 actions were invalid: the first response was \"I'd like to search ^[[31m" in told
     assert "the grammar native expects search[" in told
     assert told.count("!") < 200 and "try --grammar react or --grammar tool_call" in told
     [line] = diagnoses(read_report(tmp_path))

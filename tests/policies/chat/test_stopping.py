@@ -61,7 +61,7 @@ def test_a_wait_for_an_answer_can_be_ended(
     assert thread.is_alive()
     policy.interrupt()
     thread.join(60)
-    assert "the wait for it was ended" in failures[0]
+    assert "the wait for it was interrupted" in failures[0]
 
 
 def test_a_wait_before_a_retry_can_be_ended(serve: Serve) -> None:

@@ -51,7 +51,7 @@ def test_environments_need_no_flag(argv: list[str]) -> None:
         (["--steps=many"], "expected --steps to be a whole number, got many"),
         (["--steps=1.5"], "expected --steps to be a whole number, got 1.5"),
         (["--rl.learning-rate=fast"], "expected --rl.learning-rate to be a number, got fast"),
-        (["--steps"], "expected a value behind --steps (INT), got none"),
+        (["--steps"], "expected a value after --steps (INT), got none"),
         (["--steps", "1", "2", "--env=x"], "got webshop 2 and --env x; leave out one of them"),
         (["--quick=maybe"], "expected --quick to be True or False, got 'maybe'"),
         (["--report-to", "paper"], "expected --report-to to be 'none', 'tensorboard'"),
