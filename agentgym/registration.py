@@ -36,7 +36,7 @@ class Subcommand(Generic[Arguments]):
     words: str
     """The word of the command, or two words such as ``swe build`` for one of several."""
     arguments: type[Arguments]
-    """A dataclass for tyro; the docstrings of the class and its fields are the help."""
+    """A dataclass; the docstrings of the class and its fields are the help."""
     run: Callable[[Arguments, Console], int]
     """Runs the command: takes the arguments and the output stream, and returns the exit code."""
     about: str = ""

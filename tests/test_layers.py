@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 ABOVE = {"torch", "transformers", "trl", "peft", "vllm", "trainers"}
-HEAVY = ["torch", "transformers", "trl", "vllm", "openai", "rich", "tyro", "matplotlib"]
+HEAVY = ["torch", "transformers", "trl", "vllm", "openai", "rich", "matplotlib"]
 
 
 @cache

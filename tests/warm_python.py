@@ -1,6 +1,6 @@
 """Programs in forks of a Python that has imported what all commands import.
 
-Half of the CPU seconds of a short command go into numpy, gymnasium, tyro and rich. A fork of a
+Half of the CPU seconds of a short command go into numpy, gymnasium and rich. A fork of a
 process that has them begins and ends as a new process does: with arguments, streams, environment
 and path of its own, and with the flush of what was printed. agentgym is not imported ahead.
 """
@@ -26,8 +26,8 @@ from tests.processes import renumber, run_to_its_end
 ROOT = Path(__file__).parent.parent
 AHEAD = (
     "asyncio", "filelock", "gymnasium", "importlib.metadata", "numpy.random",
-    "packaging.requirements", "rich.console", "rich.markup", "rich.progress", "rich.table", "tyro",
-    "tyro.conf", "yaml",
+    "packaging.requirements", "rich.console", "rich.markup", "rich.progress", "rich.table",
+    "yaml",
 )  # fmt: skip
 AGENTGYM = "import sys; from agentgym.cli import main; sys.exit(main())"
 MOST = 1 << 17

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tyro.conf import Positional, Suppress, UseAppendAction
-
 from agentgym.evaluation.suites.settings import EvaluationSettings
+from agentgym.support.flag_marks import Append, Positional, Suppress
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Eval(EvaluationSettings):
     config: Path | None = None
     """YAML or TOML file of settings under the names of these flags, with lists of environments and
     policies that may each have their own. A flag wins over the file."""
-    policy: UseAppendAction[tuple[str, ...]] = ()
+    policy: Append[tuple[str, ...]] = ()
     """Policy: random, oracle, demonstrator, chat, the folder of a training, hf:PATH, or
     MODULE:ATTRIBUTE of your own. The flag may be repeated; without it random plays. oracle is the
     solver that knows the answers, demonstrator the expert chosen by the environment's argument

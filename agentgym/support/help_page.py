@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tyro.conf import Positional, Suppress, UseAppendAction
-
+from agentgym.support.flag_marks import Append, Positional, Suppress
 from agentgym.support.helptext import field_texts, is_marked, value_name
 
 ALL = "--help-all"
@@ -120,7 +119,7 @@ def flag_rows(
             default=defaults.get(name, left_out),
             switch=switch,
             field=field.name,
-            repeats=is_marked(marked[field.name], UseAppendAction),
+            repeats=is_marked(marked[field.name], Append),
             section=f"{prefix.rstrip('.')}: {_first_sentence(arguments)}" if prefix else "",
         )
 
@@ -187,7 +186,7 @@ def summary_line(name: str, text: str) -> list[str]:
 def _value(hint: Any, kind: Any, name: str) -> str:
     """Return what is typed behind a flag."""
     value = value_name(kind, name)
-    return value.removesuffix(" ...") if is_marked(hint, UseAppendAction) else value
+    return value.removesuffix(" ...") if is_marked(hint, Append) else value
 
 
 def with_names(text: str, names: Mapping[str, str]) -> str:

@@ -296,7 +296,7 @@ def test_doctor_finds_the_core_in_order(capsys):
     assert code == 0 and out.startswith("The core is fine.\n")
     checks = json.loads(run(capsys, "doctor", "--json")[1])
     core = {check["name"]: check for check in checks if check["group"] == "core"}
-    assert {"python", "gymnasium", "numpy", "tyro", "rich"} <= set(core)
+    assert {"python", "gymnasium", "numpy", "rich"} <= set(core)
     assert all(check["ok"] for check in core.values())
     assert {"chat", "train", "dev"} <= {check["group"] for check in checks}
 
@@ -405,6 +405,6 @@ def test_module_entry_point_and_pipes():
 
 
 def test_importing_the_package_stays_light():
-    heavy = "rich tyro openai torch transformers packaging"
+    heavy = "rich openai torch transformers packaging"
     code = f"import sys, agentgym; print([m for m in '{heavy}'.split() if m in sys.modules])"
     assert python("-c", code).stdout.strip() == "[]"

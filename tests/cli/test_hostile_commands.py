@@ -407,7 +407,7 @@ def test_input_may_be_of_any_encoding():
     assert (found.returncode, found.stderr) == (0, "") and "stopped after 2 of" in found.stdout
 
 
-@pytest.mark.parametrize("module", ["tyro", "rich"])
+@pytest.mark.parametrize("module", ["yaml", "rich"])
 def test_ctrl_c_is_quiet_while_packages_are_imported(module, tmp_path):
     (tmp_path / f"{module}.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
     found = shell("agentgym list webshop", PYTHONPATH=f"{tmp_path}:{ROOT}")

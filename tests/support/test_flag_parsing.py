@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from tyro.conf import Positional, Suppress, UseAppendAction
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.flag_marks import Append, Positional, Suppress
 from agentgym.support.flag_parsing import asks_help, parse_arguments
 
 
@@ -39,7 +39,7 @@ class Evaluate:
 
     env: Positional[tuple[str, ...]] = ()
     """Environments."""
-    policy: UseAppendAction[tuple[str, ...]] = ()
+    policy: Append[tuple[str, ...]] = ()
     """Policies."""
     config: Path | None = None
     """File."""

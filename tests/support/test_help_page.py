@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from tyro.conf import Positional, Suppress
 
+from agentgym.support.flag_marks import Positional, Suppress
 from agentgym.support.help_page import flag_rows, help_page
 
 

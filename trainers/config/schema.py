@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import tyro
 from annotated_types import Gt, Le
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.flag_marks import Suppress
 from trainers.config.critic_section import CriticConfig, FilledCritic
 from trainers.config.field_types import (
     Count,
@@ -205,7 +205,7 @@ class TrainConfig:
     """Alarms."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     """Precision and memory."""
-    envs: tyro.conf.Suppress[tyro.conf.Fixed[tuple[EnvConfig, ...]]] = ()
+    envs: Suppress[tuple[EnvConfig, ...]] = ()
     """The entries of the list ``env`` of a file."""
 
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tyro.conf import Positional
-
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import publish, write_atomically
+from agentgym.support.flag_marks import Positional
 from agentgym.support.folder_lock import holds_other_files
 from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
 from trainers.config.schema import TINY

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from tyro.conf import Positional
-
 from agentgym.registration import Subcommand
+from agentgym.support.flag_marks import Positional
 from agentgym.support.terminal import say
 
 if TYPE_CHECKING:

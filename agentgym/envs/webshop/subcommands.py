@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tyro.conf import Positional
-
 from agentgym.errors import ConfigurationError
 from agentgym.registration import Subcommand
+from agentgym.support.flag_marks import Positional
 from agentgym.support.terminal import say
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tyro.conf import Positional
-
 from agentgym.core.options import integer
 from agentgym.envs.swe.subcommands.image_commands import instances_of, open_rows
 from agentgym.envs.swe.subcommands.progress import counted
+from agentgym.support.flag_marks import Positional
 from agentgym.support.terminal import cell, say
 
 if TYPE_CHECKING:

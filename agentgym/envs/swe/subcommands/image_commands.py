@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from tyro.conf import Positional
-
 from agentgym.core.options import integer
 from agentgym.envs.swe.subcommands.progress import counted
 from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.support.flag_marks import Positional
 from agentgym.support.terminal import cell, printable, say
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tyro.conf import Positional
-
 from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.support.flag_marks import Positional
 from agentgym.support.terminal import cell, say
 
 if TYPE_CHECKING:
