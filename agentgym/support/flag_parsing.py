@@ -1,15 +1,15 @@
-"""From the words of a command line to a dataclass of arguments.
+"""From the words of a command line to a dataclass of arguments, by argparse.
 
-An error is one sentence that names the flag, as people typed it. An environment may be named with
-``--env`` or without; a flag that takes a list may be repeated, and a switch may be turned off by
-``--no-`` before its name.
+An error is one sentence that names the flag. An environment may be named with ``--env`` or without;
+a flag that takes a list may be repeated, and ``--no-`` before its name turns a switch off.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import re
+from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -18,14 +18,17 @@ from agentgym.support.common_flags import COMMON
 from agentgym.support.flag_hints import check_flags
 from agentgym.support.help_page import ALL, FlagHelp, flag_rows
 
-__all__ = ["HELP", "asks_help", "known_flags", "negation", "parse_arguments", "split_words"]
+__all__ = ["HELP", "asks_help", "known_flags", "parse_arguments", "split_words"]
 
 Arguments = TypeVar("Arguments")
 HELP = ("-h", "--help", ALL)
 """Flags that show the help of a command."""
 ENV = "ENV"
 """The argument that has no flag, and that ``--env`` names as well."""
+DASH = "\0"
+"""What flags begin with for argparse, which would take a value such as ``-1e-3`` for a flag."""
 NUMBERS: Mapping[type, str] = {int: "a whole number", float: "a number"}
+OPPOSITE = {"True": "False", "False": "True", "None": "None"}
 
 
 def asks_help(argv: Sequence[str]) -> bool:
@@ -51,21 +54,19 @@ def parse_arguments(arguments: type[Arguments], argv: Sequence[str], program: st
     """
     rows = list(flag_rows(arguments))
     bare, typed = split_words(argv, rows, program)
-    positionals = [row for row in rows if row.positional]
-    words = {**typed, **_place(bare, positionals, typed.get("--env", ()), program)}
-    values = {
-        row.field: _value(row, words[row.flag]) for row in rows if words.get(row.flag) is not None
-    }
-    for field in dataclasses.fields(arguments):  # type: ignore[arg-type]
+    words = {**typed, **_place(bare, rows, typed.get("--env", []), program)}
+    values = {row.field: _value(row, words[row.flag]) for row in rows if row.flag in words}
+    fields = {field.name: field for field in dataclasses.fields(arguments)}  # type: ignore[arg-type]
+    for row in rows:
+        field = fields[row.field]
         required = field.default is field.default_factory is dataclasses.MISSING
-        row = next((row for row in rows if row.field == field.name), None)
-        if required and row is not None and field.name not in values:
+        if required and row.field not in values:
             name = row.flag if row.positional else f"{row.flag} {row.value}"
             raise ConfigurationError(
                 f"expected {program} with {name}, which is required; {program} --help explains it"
             )
-        if field.name == "typed":
-            values["typed"] = tuple(row.field for row in rows if row.flag in typed)
+    if "typed" in fields:
+        values["typed"] = tuple(row.field for row in rows if row.flag in typed)
     return arguments(**values)
 
 
@@ -73,23 +74,15 @@ def known_flags(rows: Iterable[FlagHelp]) -> dict[str, FlagHelp | None]:
     """Return what may be typed, and the flag that it is of; None: of every command."""
     known: dict[str, FlagHelp | None] = dict.fromkeys((*HELP, *COMMON))
     for row in rows:
-        if row.flag == ENV:
-            known["--env"] = row
-        elif not row.positional:
-            known[row.flag] = row
-            if row.switch:
-                known[negation(row)] = row
+        if row.flag == ENV or not row.positional:
+            known["--env" if row.positional else row.flag] = row
+        if row.switch:
+            known[re.sub(r"^--(.*\.)?", r"\g<0>no-", row.flag)] = row
     return known
 
 
-def negation(row: FlagHelp) -> str:
-    """Return what turns a switch off, such as ``--sft.no-only-successes``."""
-    section, dot, word = row.flag.removeprefix("--").rpartition(".")
-    return f"--{section}{dot}no-{word}"
-
-
 def split_words(
-    argv: Sequence[str], rows: Sequence[FlagHelp], program: str
+    argv: Sequence[str], rows: Iterable[FlagHelp], program: str
 ) -> tuple[list[str], dict[str, list[str]]]:
     """Give every word to the flag that it is a value of.
 
@@ -107,53 +100,51 @@ def split_words(
     """
     known = known_flags(rows)
     check_flags(argv, known, program)
-    bare: list[str] = []
-    typed: dict[str, list[str]] = {}
-    words = list(argv)
+    parser = ArgumentParser(
+        prefix_chars=DASH, argument_default=SUPPRESS, add_help=False, allow_abbrev=False
+    )
+    for flag, row in known.items():
+        if row is not None and flag in (row.flag, "--env"):
+            action = "append" if row.nargs == "?" else "extend" if row.many else "store"
+            parser.add_argument(DASH + flag, dest=flag, nargs=row.nargs, action=action)
+    end = argv.index("--") if "--" in argv else len(argv)
+    namespace, bare = parser.parse_known_args(_spell_flags(argv[:end], known))
+    typed: dict[str, list[str]] = vars(namespace)
+    for flag, words in typed.items():
+        if (row := known[flag]) and (None in words or not (words or row.many)):
+            raise ConfigurationError(f"expected a value after {flag} ({row.value}), got none")
+        typed[flag] = words[-1:] if row and row.nargs == "?" and not row.many else words
+    return [*bare, *argv[end + 1 :]], typed
+
+
+def _spell_flags(argv: Iterable[str], known: Mapping[str, FlagHelp | None]) -> list[str]:
+    """Write flags as argparse reads them: with hyphens, and switches with ``=`` and a value."""
+    spelled, words = [], [*argv]
     while words:
-        word = words.pop(0)
-        if word == "--":
-            bare += words
-            break
-        name, equals, value = word.partition("=")
-        row = known.get(name.replace("_", "-")) if word.startswith("--") else None
-        if row is None:
-            bare.append(word)
-            continue
-        flag = "--env" if row.flag == ENV else row.flag
-        most = 1 if flag == "--env" and not row.many else row.most_words
-        ends = (at for at, other in enumerate(words) if other.startswith("--"))
-        count = 0 if equals else min(next(ends, len(words)), most)
-        behind, words = words[:count], words[count:]
-        behind, left = ([value] if equals else behind), len(words)
-        if row.switch:
-            behind, words = _switched(name, row, behind, words)
-            if equals and len(words) > left:
-                raise ConfigurationError(f"expected {name} to be True or False, got {value!r:.80}")
-        elif not behind and not row.many:
-            raise ConfigurationError(f"expected a value after {name} ({row.value}), got none")
-        typed[flag] = [*typed.get(flag, ()), *behind] if row.many else behind
-    return bare, typed
-
-
-def _switched(
-    name: str, row: FlagHelp, behind: list[str], words: list[str]
-) -> tuple[list[str], list[str]]:
-    """Return whether a switch is on, as a word, and the words that are left."""
-    on = name.replace("_", "-") == row.flag
-    if behind and behind[0] in ("True", "False"):
-        return [str(on == (behind[0] == "True"))], words
-    if behind == ["None"] and NoneType in row.kinds:
-        return behind, words
-    return [str(on)], [*behind, *words]
+        name, equals, value = (word := words.pop(0)).partition("=")
+        flag = name.replace("_", "-")
+        if row := known.get(flag):
+            if row.switch:
+                values = ("True", "False", "None") if NoneType in row.kinds else ("True", "False")
+                if not equals:
+                    value = words.pop(0) if words and words[0] in values else "True"
+                if value not in values:
+                    raise ConfigurationError(
+                        f"expected {name} to be True or False, got {value!r:.80}"
+                    )
+                value = value if flag == row.flag else OPPOSITE[value]
+                flag, equals = row.flag, "="
+            word = f"{DASH}{flag}{equals}{value}"
+        spelled.append(word)
+    return spelled
 
 
 def _place(
-    bare: Sequence[str], positionals: Sequence[FlagHelp], env: Sequence[str], program: str
+    bare: Sequence[str], rows: Sequence[FlagHelp], env: Sequence[str], program: str
 ) -> dict[str, list[str]]:
     """Give words without a flag to the arguments that have none."""
     placed: dict[str, list[str]] = {}
-    words = [*bare]
+    words, positionals = [*bare], [row for row in rows if row.positional]
     for row in positionals:
         named = [*env] if row.flag == ENV else []
         most = len(words) if row.many else max(1 - len(named), 0)
@@ -171,7 +162,6 @@ def _place(
 
 def _value(row: FlagHelp, words: Sequence[str]) -> Any:
     """Read the value of a flag."""
-    name = "--env" if row.flag == ENV else row.flag
     if list(words) == ["None"] and NoneType in row.kinds and str not in row.kinds:
         return None
     problems = []
@@ -180,34 +170,25 @@ def _value(row: FlagHelp, words: Sequence[str]) -> Any:
             return _read(kind, words)
         except ValueError as error:
             problems.append(str(error))
-    expected = " or ".join(dict.fromkeys(problems))
+    name, expected = "--env" if row.flag == ENV else row.flag, " or ".join(dict.fromkeys(problems))
     got = " ".join(words) if words else "none"
     raise ConfigurationError(f"expected {name} to be {expected}, got {got!r:.200}")
 
 
 def _read(kind: Any, words: Sequence[str]) -> Any:
-    """Read a value of one type.
-
-    Raises:
-        ValueError: It is none; says what was expected.
-    """
+    """Read a value of one type, or raise ValueError with what was expected."""
     parts = get_args(kind)
     if get_origin(kind) is tuple:
-        if parts[-1] is Ellipsis:
-            return tuple(_read(parts[0], [word]) for word in words)
+        parts = parts[:1] * len(words) if parts[-1] is Ellipsis else parts
         if len(parts) != len(words):
             raise ValueError(f"{len(parts)} values")
         return tuple(_read(part, [word]) for part, word in zip(parts, words, strict=True))
     [word] = words
-    if get_origin(kind) is Literal:
-        if word not in parts:
-            raise ValueError(f"one of {', '.join(map(str, parts))}")
-        return word
+    if get_origin(kind) is Literal and word not in parts:
+        raise ValueError(f"one of {', '.join(map(str, parts))}")
     if kind is bool:
         return word == "True"
-    if kind in NUMBERS:
-        try:
-            return kind(word)
-        except ValueError:
-            raise ValueError(NUMBERS[kind]) from None
-    return Path(word) if kind is Path else word
+    try:
+        return kind(word) if isinstance(kind, type) else word
+    except ValueError:
+        raise ValueError(NUMBERS[kind]) from None

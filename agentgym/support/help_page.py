@@ -1,7 +1,6 @@
 """The help page of a command: its common flags in groups, or all flags.
 
-The parser's default help has a box with all flags for each dataclass. A command with many flags
-shows the common ones, and the others with ``--help-all``.
+A command with many flags shows the common ones, and the others with ``--help-all``.
 """
 
 from __future__ import annotations
@@ -9,11 +8,10 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from agentgym.support.flag_marks import Append, Positional, Suppress
 from agentgym.support.helptext import field_texts, is_marked, value_name
@@ -75,11 +73,10 @@ class FlagHelp:
         return any(Ellipsis in get_args(kind) for kind in self.kinds)
 
     @property
-    def most_words(self) -> int:
-        """Most values that it takes each time it is typed."""
-        if self.many:
-            return 1 if self.repeats else sys.maxsize
-        return max(len(get_args(k)) if get_origin(k) is tuple else 1 for k in self.kinds)
+    def nargs(self) -> Literal["?", "*"]:
+        """How many values it takes each time it is typed, in argparse's sign: one, or several."""
+        several = any(get_origin(kind) is tuple for kind in self.kinds)
+        return "*" if several and not self.repeats else "?"
 
     @property
     def flag(self) -> str:

@@ -91,6 +91,7 @@ def test_flags_that_are_typed_are_known():
 def test_lists_are_repeated_and_other_flags_counted_once():
     argv = ("shop", "--env-kwargs", "a=1", "b=2", "--seed", "1", "--env_kwargs=c=3", "--seed", "-2")
     assert play(*argv) == Play("shop", seed=-2, env_kwargs=("a=1", "b=2", "c=3"))
+    assert play("shop", "--env-kwargs", "-1e-3", "-b c", "--json").env_kwargs == ("-1e-3", "-b c")
     assert play("--price", "1", "2", "--seed", "3", "shop").price == (1.0, 2.0)
     assert play("shop", "--price", "1", "2", "3").price == (1.0, 2.0, 3.0)
 
@@ -131,6 +132,18 @@ def test_bad_input_is_one_sentence(argv, sentence):
 
 def test_help_is_asked_for_before_a_lone_dash():
     assert asks_help(["a", "-h"]) and asks_help(["--help-all"]) and not asks_help(["--", "--help"])
+
+
+def test_a_list_that_is_typed_value_by_value_needs_each_of_them():
+    with pytest.raises(ConfigurationError, match=r"a value after --policy \(TEXT\), got none"):
+        parse_arguments(Evaluate, ["a", "--policy"], "agentgym eval")
+
+
+def test_a_switch_takes_nothing_but_its_values():
+    assert play("--no-scale=False", "--json", "True", "shop") == Play("shop", scale=True, json=True)
+    assert play("--scale", "--scale", "None", "shop").scale is None
+    with pytest.raises(ConfigurationError, match="--json to be True or False, got 'None'"):
+        play("--json=None", "shop")
 
 
 def test_what_is_required_is_said_with_its_value():
