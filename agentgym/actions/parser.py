@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,7 @@ _TAG = re.compile(r"<action>", re.IGNORECASE)
 _TAG_END = re.compile(r"</action>", re.IGNORECASE)
 _TOOL = re.compile(r"<tool_call>", re.IGNORECASE)
 _TOOL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
+_TOOL_OBJECT = re.compile(r"<tool_call>\s{0,64}(?=\{)", re.IGNORECASE)
 _SHORT = 512
 
 
@@ -35,7 +37,7 @@ def strip_think(text: str) -> str:
 
     Closed blocks are removed. An unclosed ``<think>`` takes the rest of the text with it. A
     ``</think>`` without opening takes everything before it: some chat templates put the opening
-    tag into the prompt.
+    tag into the prompt. A tag inside the JSON of a complete tool call is part of an argument.
 
     Returns:
         The text without thinking, stripped of surrounding white space; the same object when there
@@ -45,7 +47,12 @@ def strip_think(text: str) -> str:
         return text
     kept: list[str] = []
     at, inside = 0, False
+    calls = _json_spans(text)
     for tag in _THINK.finditer(text):
+        while calls and calls[0][1] < tag.start():
+            calls.popleft()
+        if calls and calls[0][0] < tag.start():
+            continue
         if tag[1]:
             if not inside:
                 kept.clear()
@@ -56,6 +63,21 @@ def strip_think(text: str) -> str:
     if not inside:
         kept.append(text[at:])
     return "".join(kept).strip()
+
+
+def _json_spans(text: str) -> deque[tuple[int, int]]:
+    """Return where the JSON objects of complete tool calls begin and end."""
+    spans: deque[tuple[int, int]] = deque()
+    for opening in _TOOL_OBJECT.finditer(text):
+        if spans and opening.start() < spans[-1][1]:
+            continue
+        try:
+            _, end = DECODER.raw_decode(text, opening.end())
+        except (ValueError, RecursionError):
+            continue
+        if _TOOL_END.match(text, end):
+            spans.append((opening.end(), end))
+    return spans
 
 
 def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> Parsed:

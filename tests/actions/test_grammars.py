@@ -205,7 +205,8 @@ HOSTILE = (
     "search[", "[", "]", "<search>", "<search", "<search ", "<tool_call>", "<tool_call>{", "[" * 9,
     "Action:", "\nAction: search[", "<think>", "</think>", "<think></think>", "```bash\n", "`",
     "a\n", "go to x\n", "look\n", "Action:\n", "Action: take a from\n", "take a from ", " ", "\n",
-    "a", '{"name":', '{"a":[', "<edit><path>", "set 1, ", "9",
+    "a", '{"name":', '{"a":[', "<edit><path>", "set 1, ", "9", '<tool_call>{"a":"<think>"',
+    '<tool_call>{"a":"<think>"}</tool_call>', '<tool_call>{"a":[',
 )  # fmt: skip
 
 
@@ -229,6 +230,15 @@ def test_a_megabyte_of_anything_is_parsed_in_linear_time(unit):
         ("a<think>b", "a"),
         ("<think>a</think>b<think>c", "b"),
         ("a < b <thin> c", "a < b <thin> c"),
+        ('<tool_call>{"a": "<think>"}</tool_call>', '<tool_call>{"a": "<think>"}</tool_call>'),
+        (
+            'a</think><tool_call> {"a": "</think>"} </tool_call>b',
+            '<tool_call> {"a": "</think>"} </tool_call>b',
+        ),
+        ('<think><tool_call>{"a": "</think>"}</tool_call></think>b', "b"),
+        ('<tool_call>{"a": "b"}</tool_call></think>c', "c"),
+        ('<tool_call>{"a": "<think>"}<tool_call>', '<tool_call>{"a": "'),
+        ('<tool_call>{"a": "<think>"</tool_call>', '<tool_call>{"a": "'),
     ],
 )
 def test_strip_think(text, kept):

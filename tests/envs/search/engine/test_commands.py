@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS
@@ -110,6 +110,8 @@ def test_any_text_is_read_and_what_is_read_is_stable(text: str, grammar: str) ->
 
 
 @given(st.text(min_size=1, max_size=300))
+@example("<THINK>")
+@example("a</think>b")
 def test_a_tool_call_carries_any_text(query: str) -> None:
     call = json.dumps({"name": "search", "arguments": {"query": query}})
     reading = NATIVE.read(f"<tool_call>{call}</tool_call>")
