@@ -27,14 +27,14 @@ def boxes_table() -> Table:
     count = boxes[0]["boxes_at_once"]
     up = [f"{box['all_up_seconds']:.2f}" for box in boxes]
     memory = [f"{box['own_processes_megabytes_a_box']:.1f}" for box in boxes[:2]]
-    table.append([f"{count} boxes at once, all up (seconds)", *up, ""])
+    table.append([f"{count} sandboxes at once, all started (seconds)", *up, ""])
     return [*table, ["memory of a box's processes (MB)", *memory, "", ""]]
 
 
 def forks_table() -> Table:
     """Return what it takes to fork an episode of SWE."""
     forks = result(FILE)["forks"]
-    table = [["forks of an episode of SWE, milliseconds", "median", "99th percentile"]]
+    table = [["forking an SWE episode, milliseconds", "median", "99th percentile"]]
     for kind, part, words in (
         ("with_pause", "take", "take a snapshot"),
         ("with_pause", "return", "return to it, half a second later"),

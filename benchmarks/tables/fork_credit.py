@@ -25,7 +25,7 @@ def noise_table() -> Table:
     processes = result(FILE)["processes"]
     names = list(processes)
     table = [["turns for a gradient as large as its noise; rewards", *names, "turns of a group"]]
-    table[0].append("least cosine to the exact gradient")
+    table[0].append("lowest cosine with the exact gradient")
     for label in processes[names[0]]["estimators"]:
         found = [processes[name]["estimators"][label] for name in names]
         prices = [f"{each['turns_for_noise_of_one']:.0f}" for each in found]
@@ -53,7 +53,7 @@ def families_table() -> Table:
                     shares(success["values"]),
                     bold_without_zero(difference["mean"], difference["ci95"]),
                     _tokens(row["tokens_to_target"], "never"),
-                    _tokens((each["tokens_for_noise_of_one"] for each in prices), "not told"),
+                    _tokens((each["tokens_for_noise_of_one"] for each in prices), "unknown"),
                 ]
             )
     return table

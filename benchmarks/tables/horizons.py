@@ -79,7 +79,7 @@ def power_table() -> Table:
     spreads = [_minus_long(success, each) for success in updates for each in SCHEDULES]
     rows = {"turns, test tasks": power(), "updates, validation tasks": power_of(spreads)}
     head = ["compared at equal", "differences that are not zero in every seed",
-            "median half-width of their intervals", "wider than .05", "without zero"]  # fmt: skip
+            "median half-width of their intervals", "wider than .05", "excluding zero"]  # fmt: skip
     return [head, *([name, *_powers(each)] for name, each in rows.items())]
 
 

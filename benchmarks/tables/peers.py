@@ -8,7 +8,7 @@ from benchmarks.tables.formats import Table, about, result
 def peers_table() -> Table:
     """Return one environment of each project, the fastest first."""
     found = result("peers.json")["one_environment"]
-    table = [["project", "steps/s", "us a step", "import", "first episode", "memory of one more"]]
+    table = [["project", "steps/s", "µs per step", "import", "first episode", "memory of one more"]]
     for name, row in sorted(found.items(), key=lambda item: -item[1]["steps_per_second"]):
         table.append(
             [

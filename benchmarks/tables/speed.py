@@ -10,7 +10,7 @@ ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
 
 def speed_table() -> Table:
     """Return what each family, the sandboxes and the trainer take."""
-    return [["what", "figure"], *_webshop(), *_games(), *_worlds(), *_sandboxes(), *_trainer()]
+    return [["measured", "value"], *_webshop(), *_games(), *_worlds(), *_sandboxes(), *_trainer()]
 
 
 def _webshop() -> Table:
@@ -143,7 +143,7 @@ def _sandboxes() -> Table:
         ],
         [
             "SWE episodes of the expert that looks first, five turns, per second: 1, 4 and 16 "
-            "boxes on two cores",
+            "sandboxes on two cores",
             "; ".join(f"{swe[f'boxes_{n}']['episodes_per_second']:.1f}" for n in (1, 4, 16)),
         ],
     ]

@@ -98,7 +98,7 @@ def policies_of_webshop() -> Table:
     """Return what fixed policies solve at each difficulty."""
     found = result("webshop_policies.json")
     shown = {
-        "oracle": "expert", "first_hit_with_options": "first hit, asked options",
+        "oracle": "oracle", "first_hit_with_options": "first hit, requested options",
         "first_hit_without_options": "first hit, no options", "random": "random",
     }  # fmt: skip
     table = [["", *shown.values()]]
@@ -150,7 +150,7 @@ def searches_table() -> Table:
 def memorized_table() -> Table:
     """Return what the tiny policy learns of eight SWE tasks by heart."""
     found = result("swe_training.json")["policies"]
-    table = [["policy", "sampled", "likeliest action"]]
+    table = [["policy", "sampled", "greedy"]]
     for policy in ("random", "warm-start", "trained"):
         rows = [found.get(name) for name in (policy, f"{policy}-greedy")]
         table.append([policy, *(f"{row['solved']} of {row['n']}" if row else "" for row in rows)])

@@ -165,8 +165,8 @@ def lucky_table() -> Table:
 
     The last column is what is left to reward: the success of the good choice alone, above that.
     """
-    head = ["good choice shown", "it succeeds", "the bad one succeeds", "demonstrator"]
-    more = ["good among successes", "perfect filter", "left"]
+    head = ["good choice demonstrated", "success after it", "after the bad one", "demonstrator"]
+    more = ["good among successes", "perfect filter", "left for RL"]
     table = [["tasks and demonstrator", *head, *more]]
     for family, found in result("lucky_demonstrators.json")["families"].items():
         keys = ("good_share", "good_success", "bad_success", "success", "good_among_successes")

@@ -1,4 +1,4 @@
-"""A credit of my own: the return divided by the square root of the turns, less that of others.
+"""My credit: the return divided by the square root of the turns, minus the mean of the others.
 
 With R the rewards of an episode added up, T its turns, and n episodes of the same task:
 A_i = x_i - sum_{j != i} x_j / (n - 1), where x_i = R_i / sqrt(T_i). Every token of an episode
@@ -43,4 +43,4 @@ PRESET = replace(
     title="Return by the root of the turns",
     terms=(Term(MyAlgorithm(), center="group", leave_one_out=True),),
 )
-"""The other parts (loss, filters, sizes) are those of turn-loo; change them likewise."""
+"""Loss, filters and sizes are turn-loo's; change them the same way."""

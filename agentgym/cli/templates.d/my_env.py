@@ -1,4 +1,4 @@
-"""An environment of my own: find a number, and every guess is answered with what is left."""
+"""My environment: guess a number; every answer narrows the range."""
 
 import itertools
 
@@ -11,7 +11,7 @@ RANGES, WIDTH = 20, 31
 
 
 def make_tasks():
-    """Make a task for each number of each range, dealt to three disjoint splits."""
+    """Make a task for each number of each range, in three disjoint splits."""
     splits = {"train": [], "valid": [], "test": []}
     for place, (low, more) in enumerate(itertools.product(range(1, RANGES + 1), range(WIDTH))):
         split = ("test", "valid", "train", "train", "train")[place % 5]

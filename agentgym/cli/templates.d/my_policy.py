@@ -1,4 +1,4 @@
-"""A policy of my own: it takes an admissible action that it has not taken yet."""
+"""My policy: it takes an admissible action that it has not taken yet."""
 
 import random
 

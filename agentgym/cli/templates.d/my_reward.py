@@ -1,4 +1,4 @@
-"""A turn-level reward of my own: a price for every word that an action has too many."""
+"""My turn-level reward: a penalty for every word above a limit."""
 
 from dataclasses import dataclass
 
