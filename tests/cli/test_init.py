@@ -132,7 +132,7 @@ def test_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]
     for taken in ("lock.py", "test_lock.py"):
         (folder / taken).write_text("mine")
         assert main(["init", "env", "lock"]) == 2
-        assert f"{taken} is there already" in " ".join(capsys.readouterr().err.split())
+        assert f"{taken} exists" in " ".join(capsys.readouterr().err.split())
         assert [file.name for file in folder.iterdir()] == [taken]
         assert (folder / taken).read_text() == "mine"
         (folder / taken).unlink()
