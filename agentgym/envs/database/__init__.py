@@ -1,4 +1,4 @@
-"""Database: answer questions about a database, and change it, by SQL.
+"""Database: answer questions about a database, or change it, by SQL.
 
 Files:
 

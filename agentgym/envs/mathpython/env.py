@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?:/\d{1,12})?(?![\w/]|\.\d)")
 
 
 class MathPythonEnv(ToolEnv):
-    """Solve a problem of mathematics with a calculator and Python in a sandbox.
+    """Solve a math problem with a calculator and Python in a sandbox.
 
     Args:
         data: A file or folder of problems in the form of GSM8K, MATH or AIME; None generates them.

@@ -43,7 +43,7 @@ LARGEST_BLOCK = OBSERVATION_LENGTH - 4096
 
 
 class SearchEnv(SessionEnv[SearchSession]):
-    """Answer a question by several searches in a corpus.
+    """Answer a question by several searches of a corpus.
 
     Args:
         corpus: ``"generated"``, the path of files or of an index folder, or a

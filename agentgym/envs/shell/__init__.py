@@ -1,4 +1,4 @@
-"""Shell: answer questions about files, and change them, by commands in a sandbox.
+"""Shell: answer questions about files, or change them, by commands in a sandbox.
 
 Files:
 
