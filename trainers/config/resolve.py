@@ -49,6 +49,7 @@ from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
 from trainers.config.preset_values import values_of_preset
 from trainers.config.resolved_environments import (
+    VALID,
     ResolvedEnv,
     asked_names,
     resolve_envs,
@@ -284,15 +285,34 @@ def _filled(
         settings["sft"]["max_steps"], sources["sft.max_steps"] = 0, DEFAULT
     if asked.eval.baselines is None and not settings["sft"]["max_steps"]:
         settings["eval"]["baselines"], sources["eval.baselines"] = (), DEFAULT
+    if without := [env.label for env in envs if not env.validates]:
+        _forgo_validation(asked, settings, without)
+        sources |= {"eval.every": DEFAULT, "eval.keep": DEFAULT}
     _divide(settings["rl"], preset)
     sources["rl.minibatches"] = DEFAULT if preset.minibatches == 1 else PRESET
-    if asked.eval.keep == "best" and asked.eval.every == 0:
+    if asked.eval.keep == "best" and settings["eval"]["every"] == 0:
         raise ConfigurationError(
             "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
             "found by validation; got 0"
         )
     _decide_memory(asked, settings)
     return settings, sources
+
+
+def _forgo_validation(asked: TrainConfig, settings: dict[str, Any], without: list[str]) -> None:
+    """Train without validation tasks; refuse what cannot be done without them."""
+    needs = {
+        "--sft.max-steps 0": settings["sft"]["max_steps"],
+        "--eval.every 0": asked.eval.every,
+        "--eval.baselines none": settings["eval"]["baselines"],
+    }
+    if needed := [flag for flag, value in needs.items() if value]:
+        raise ConfigurationError(
+            f"expected validation tasks, but {' and '.join(without)} has no split {VALID}; give "
+            f"three rows or more, name the split {VALID} in some of them, or pass "
+            f"{' '.join(needed)}"
+        )
+    settings["eval"] |= {"every": 0, "keep": asked.eval.keep or "last"}
 
 
 def _check_imitation(

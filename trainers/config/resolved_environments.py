@@ -103,6 +103,8 @@ class ResolvedEnv:
     """Held-out tasks of the comparison."""
     has_expert: bool
     """Whether there is an expert: one that sets the scale, and may be imitated."""
+    validates: bool
+    """Whether it has validation tasks."""
     quick: bool
     """Whether its sizes are those of a first look."""
     demonstrator: str
@@ -418,6 +420,7 @@ class _Decision:
                 eval_tasks=self._panel_size(env, several),
                 quick=asked.quick,
                 has_expert=(expert := _has_expert(env)),
+                validates=_has_split(env, VALID),
                 demonstrator=_demonstrator(asked, expert),
                 sources=self._sources(),
             )
@@ -504,20 +507,19 @@ class _Decision:
     def _fit(self, env: TextEnv) -> bool:
         """Decide on ``fit_horizon``; refuse it where nothing is known about the expert's plans."""
         tasks = env.tasks
-        if TRAIN not in (*tasks.splits, *tasks.aliases):
+        if not _has_split(env, TRAIN):
             raise ConfigurationError(
                 f"expected tasks to train on, but all tasks of {tasks.name} are in "
                 f"{' and '.join(tasks.splits)}; training needs a split {TRAIN}, which data of your "
                 "own may name (tasks of Harbor and Inspect that name none are dealt to three with "
                 "--env-kwargs deal=true)"
             )
-        for held_out in (VALID, TEST):  # asked for only after the warm start
-            if held_out not in (*tasks.splits, *tasks.aliases):
-                raise ConfigurationError(
-                    f"expected the splits {TRAIN}, {VALID} (which chooses a checkpoint) and {TEST} "
-                    f"(which compares policies), but {tasks.name} has {' and '.join(tasks.splits)} "
-                    f"alone; give three rows or more, or name the split {held_out} in some of them"
-                )
+        if not _has_split(env, TEST):  # asked for only at the end of the run
+            raise ConfigurationError(
+                f"expected the splits {TRAIN} and {TEST} (which compares policies), but "
+                f"{tasks.name} has {' and '.join(tasks.splits)} alone; give two rows or more, or "
+                f"name the split {TEST} in some of them"
+            )
         known = knows_oracle_lengths(env.tasks, TRAIN)
         asked = _first(self._entry.fit_horizon, self._asked.fit_horizon)
         if asked and not known:
@@ -556,6 +558,11 @@ def _cut(rounds: tuple[int, ...], horizon: object) -> tuple[int, ...]:
     if not isinstance(horizon, int) or horizon < 1:
         return rounds
     return tuple(dict.fromkeys(min(turns, horizon) for turns in rounds))
+
+
+def _has_split(env: TextEnv, split: str) -> bool:
+    """Return whether there are tasks of a split, also by another name."""
+    return split in (*env.tasks.splits, *env.tasks.aliases)
 
 
 def _has_expert(env: TextEnv) -> bool:

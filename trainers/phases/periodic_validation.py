@@ -37,7 +37,8 @@ class PeriodicValidation:
     ) -> None:
         self._folder, self._play, self._log = folder, play, log
         self._dashboards, self._every = dashboards, run.config.eval.every
-        panels = {env.name: env.panel(VALID, run.config.eval.valid_tasks) for env in run.envs}
+        envs = run.envs if self._every else ()
+        panels = {env.name: env.panel(VALID, run.config.eval.valid_tasks) for env in envs}
         self._tasks, self._several = panel_tasks(panels, run), run.several
         hashes = {name: panel.sha256 for name, panel in panels.items()}
         self._episodes = EpisodeLog(run, chat, panels=hashes)

@@ -158,7 +158,21 @@ def test_rows_too_few_for_a_split_to_validate_on_are_refused_by_both(
     command = ["--env", "database", "--env-kwargs", f"data={data}", "--out", str(out)]
     data.write_text("\n".join(map(json.dumps, rows[:2])))
     sentence = told([*command, "--steps", "1"], capsys)
-    assert "expected the splits train, valid" in sentence and "has train and test" in sentence
+    assert "expected validation tasks" in sentence and "pass --sft.max-steps 0" in sentence
     assert told([*command, "--dry-run"], capsys) == sentence and not out.exists()
     data.write_text("\n".join(map(json.dumps, rows)))
     assert main([*command, "--dry-run"]) == 0
+
+
+@pytest.mark.slow
+def test_without_validation_tasks_a_run_learns_from_reward_alone(tmp_path: Path) -> None:
+    data, out = tmp_path / "rows.jsonl", tmp_path / "run"
+    rows = [{**QUESTION, "description": f"Question {n}?"} for n in range(2)]
+    data.write_text("\n".join(map(json.dumps, rows)))
+    sizes = ("steps=1", "rl.groups=1", "rl.num-generations=2", "eval.num-tasks=1", "horizon=2")
+    small = ("tiny.hidden=16", "tiny.layers=1", "tiny.heads=2", "tiny.intermediate=32")
+    command = ["--env", "database", "--env-kwargs", f"data={data}", "--out", str(out)]
+    command += ["--sft.max-steps", "0", *(f"--{pair}" for pair in (*sizes, *small))]
+    assert main(command) == 0
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["steps"] == 1 and "trained" in summary["eval"]
