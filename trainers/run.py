@@ -31,7 +31,6 @@ from trainers.output.remarks import (
     critic_remark,
     cut_sentence,
     filter_remark,
-    gate_remark,
     greedy_remark,
     health_remark,
     horizon_remark,
@@ -40,6 +39,7 @@ from trainers.output.remarks import (
     random_remark,
     reward_model_remark,
     steps_remark,
+    target_remark,
     teacher_remark,
     untrained_verdict,
 )
@@ -229,7 +229,7 @@ class _Run:
         baselines, left_out = baseline_ends(run, self._folder)
         remarks = (
             pooled_remark(comparison.sizes()),
-            *(gate_remark(end, run.env(name), run.several) for name, end in warm_starts.items()),
+            *(target_remark(end, run.env(name), run.several) for name, end in warm_starts.items()),
             steps_remark(
                 self._steps(),
                 run.config.steps,

@@ -171,7 +171,7 @@ def test_the_summary_says_in_words_what_a_reader_must_know(finished):
     assert f"{paired['score_mean']:+.3f}" in summary["verdict"]
     assert f"{TASKS} held-out tasks" in summary["verdict"]
     remark, chosen, greedy, below = summary["remarks"]
-    assert "missed its gate" in remark
+    assert "missed its target" in remark
     assert "of step 4 of 6, the best on the validation tasks" in chosen
     assert greedy.startswith("With greedy actions the trained policy scores lower than warm-start")
     means = [summary["eval"][arm]["score_mean"] for arm in ("trained", "random")]

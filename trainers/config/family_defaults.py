@@ -53,7 +53,7 @@ class FamilyDefaults:
     valid_every: int = 20
     """Steps of reinforcement learning between two validations."""
     valid_tasks: int = 128
-    """Validation tasks of each, and of the gate of the warm start."""
+    """Validation tasks of each, and of the warm start's."""
     baselines: tuple[BaselineName, ...] = ("bc", "filtered-bc")
     """What the tiny policy is compared with: the demonstrations as shown, and with the failures
     left out, which needs no reinforcement learning."""

@@ -78,7 +78,7 @@ class EnvConfig:
 @strict
 @dataclass(frozen=True)
 class SftConfig:
-    """The warm start on demonstrations of the expert, which stops at a validation gate."""
+    """The warm start on demonstrations of the expert, which stops at a target success."""
 
     demonstrator: Demonstrator = "expert"
     """Episodes to imitate: the expert's (expert), or random admissible actions (random), which only
@@ -133,7 +133,7 @@ class SftConfig:
     eval_every: Count | None = None
     """Steps between two validations; None: the family's default, mostly 25."""
     eval_tasks: Count | None = None
-    """Validation tasks per gate check; None: the family's default, mostly 128."""
+    """Tasks of each of these validations; None: the family's default, mostly 128."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
 

@@ -31,7 +31,6 @@ __all__ = [
     "critic_remark",
     "cut_sentence",
     "filter_remark",
-    "gate_remark",
     "greedy_remark",
     "health_remark",
     "judge_remark",
@@ -40,6 +39,7 @@ __all__ = [
     "reward_model_remark",
     "scaled_text",
     "steps_remark",
+    "target_remark",
     "teacher_remark",
     "untrained_verdict",
     "verdict",
@@ -296,12 +296,12 @@ def scaled_text(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) -> str:
+def target_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) -> str:
     """State whether the warm start reached its target success.
 
-    ``several`` says that the environment is one of several, each of which has a gate.
+    ``several`` says that the environment is one of several, each of which has a target.
     """
-    steps, success, gate = warm_start.steps, warm_start.success, env.target_success
+    steps, success, target = warm_start.steps, warm_start.success, env.target_success
     where = f" in {env.name}" if several else ""
     if env.demonstrator == "random":
         return (
@@ -310,12 +310,12 @@ def gate_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) 
         )
     if warm_start.gated:
         return (
-            f"The warm start reached its gate{where} after {steps} steps: validation success "
-            f"{success:.3f}, the gate is {gate}."
+            f"The warm start reached its target{where} after {steps} steps: validation success "
+            f"{success:.3f}, the target is {target}."
         )
     return (
-        f"The warm start missed its gate{where}: validation success {success:.3f} after {steps} "
-        f"steps, the gate is {gate}. Reinforcement learning started from a policy that rarely "
+        f"The warm start missed its target{where}: validation success {success:.3f} after {steps} "
+        f"steps, the target is {target}. Reinforcement learning started from a policy that rarely "
         "succeeds; more --sft.max-steps or --sft.demonstrations help."
     )
 
@@ -360,12 +360,12 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
 def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
     """State which step the trained policy is from, if there was a choice; else empty.
 
-    ``gated`` says that a gate on validation tasks ended a warm start.
+    ``gated`` says that success on validation tasks ended a warm start.
     """
     if chosen.valid_success is None:
         return ""
     which = "the last and the best" if chosen.step == taken else "the best"
-    shared = ", which the gate of the warm start also used" * gated
+    shared = ", which also ended the warm start" * gated
     return (
         f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
         f"validation tasks (success {chosen.valid_success:.3f}, score "

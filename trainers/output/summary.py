@@ -129,7 +129,7 @@ class WarmStart:
     steps: int
     """Steps that it took."""
     gated: bool
-    """Whether it reached its gate."""
+    """Whether it reached its target success."""
     success: float
     """Validation success at its end."""
 

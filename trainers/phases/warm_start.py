@@ -160,7 +160,7 @@ def _imitate(
         where = f" in {name}" * run.several
         display.note(
             f"{WARM_START}: {result.steps} steps, validation success {part['success']:.3f}{where} "
-            f"(gate {run.env(name).target_success} {reached})"
+            f"(target {run.env(name).target_success} {reached})"
         )
     folder.note(sft=found if run.several else found[run.envs[0].name])
 

@@ -41,7 +41,7 @@ SUMMARY = Summary(
     chosen=ChosenPolicy("trained", 2),
     horizon=Horizon((5, 8), 1, True),
     verdict="It <went> well.",
-    remarks=("The warm start missed its gate.",),
+    remarks=("The warm start missed its target.",),
     names={
         "random": "random",
         "warm-start": "base-model",
@@ -209,7 +209,7 @@ def test_of_several_baselines_the_headline_speaks_of_the_strongest(folder):
 
 def test_the_page_says_the_result(folder):
     shown = words(page(folder))
-    for part in ("base-model", "trained", "oracle", "0.400 to 0.600", "missed its gate", "50.0"):
+    for part in ("base-model", "trained", "oracle", "0.400 to 0.600", "missed its target", "50.0"):
         assert part in shown
     assert "warm-start 0." not in shown
     assert "num_generations: 4" in shown
@@ -217,10 +217,10 @@ def test_the_page_says_the_result(folder):
 
 def test_the_page_says_whether_the_gate_was_reached(folder):
     missed = WarmStart(60, False, 0.125)
-    assert "gate of the warm start missed validation success 0.125, gate" in words(
+    assert "target of the warm start missed validation success 0.125, target" in words(
         page(folder, warm_start=missed)
     )
-    assert "gate of the warm start reached" in words(
+    assert "target of the warm start reached" in words(
         page(folder, warm_start=replace(missed, gated=True))
     )
     assert "began from base-model" in words(page(folder))
@@ -346,7 +346,7 @@ def test_the_code_of_the_card_plays_as_the_run_did(finished, tmp_path, monkeypat
     names: dict[str, Any] = {}
     exec(code(Path("README.md").read_text()), names)
     assert summary.greedy is not None
-    played, expected = names["report"], summary.greedy.rl
+    played, expected = names["report"], summary.greedy.trained
     assert (played.n, played.score_mean, played.success, played.turns_mean) == (
         expected.n, expected.score_mean, expected.success, expected.turns_mean,
     )  # fmt: skip

@@ -17,12 +17,12 @@ from trainers.output.remarks import (
     chosen_remark,
     cut_sentence,
     filter_remark,
-    gate_remark,
     greedy_remark,
     horizon_remark,
     pooled_remark,
     random_remark,
     steps_remark,
+    target_remark,
     teacher_remark,
     untrained_verdict,
     verdict,
@@ -166,8 +166,8 @@ def test_filtered_demonstrations_are_disclosed():
 
 def test_a_gate_on_the_tasks_that_choose_is_disclosed():
     chosen = ChosenPolicy("best", 3, 0.5, 0.6)
-    assert "the gate of the warm start also used" in chosen_remark(chosen, 4, gated=True)
-    assert "gate" not in chosen_remark(chosen, 4)
+    assert "which also ended the warm start" in chosen_remark(chosen, 4, gated=True)
+    assert "warm start" not in chosen_remark(chosen, 4)
 
 
 MISSED = WarmStart(steps=60, gated=False, success=0.0)
@@ -309,14 +309,16 @@ def test_a_policy_that_outgrew_its_expert_is_said():
 
 def test_the_imitation_of_random_actions_is_said():
     env = replace(run().envs[0], demonstrator="random")
-    assert "random actions for 60 steps, not an expert" in gate_remark(MISSED, env)
+    assert "random actions for 60 steps, not an expert" in target_remark(MISSED, env)
 
 
 def test_a_gate_that_was_missed_is_said():
     env = run().envs[0]
-    assert "missed its gate: validation success 0.000 after 60 steps" in gate_remark(MISSED, env)
-    assert "reached its gate after 60 steps" in gate_remark(replace(MISSED, gated=True), env)
-    assert "missed its gate in toy: validation" in gate_remark(MISSED, env, several=True)
+    assert "missed its target: validation success 0.000 after 60 steps" in target_remark(
+        MISSED, env
+    )
+    assert "reached its target after 60 steps" in target_remark(replace(MISSED, gated=True), env)
+    assert "missed its target in toy: validation" in target_remark(MISSED, env, several=True)
 
 
 def test_a_horizon_that_never_grew_is_said():
