@@ -39,9 +39,9 @@ class Asked:
         """
         if self.reference not in known:
             raise ConfigurationError(
-                f"expected {self.prefix}:{IMPORTS[self.prefix].form} that the peer knows, got "
-                f"{with_guesses([self.reference], known)}; `agentgym list {self.prefix}:` lists "
-                "what it knows"
+                f"expected {self.prefix}:{IMPORTS[self.prefix].form} that the other project "
+                f"knows, got {with_guesses([self.reference], known)}; "
+                f"`agentgym list {self.prefix}:` lists what it knows"
             )
 
     @contextmanager

@@ -36,7 +36,7 @@ SINGLE_ANSWER = (
     ),
 )
 """Actions of a world that asks one question."""
-NO_FORKS = "an episode cannot be forked: the peer's worlds have no snapshots"
+NO_FORKS = "an episode cannot be forked: the other project's worlds have no snapshots"
 """What no imported environment can do."""
 
 
@@ -85,7 +85,7 @@ class ImportedEnv(TextEnv[World]):
         self.world = world
         self.solved_at = float(solved_at)
         self.has_expert = has_expert
-        expert = () if has_expert else ("there is no expert: the peer has none",)
+        expert = () if has_expert else ("there is no expert: the other project has none",)
         self.limits: tuple[str, ...] = (*limits, *expert, NO_FORKS)
         self._return = 0.0
         super().__init__(tasks, horizon=integer(horizon, "horizon", 1), **kwargs)

@@ -110,7 +110,7 @@ class QuestionTasks(SeededTasks):
             except Exception as error:
                 raise DataError(
                     f"expected question {index} of {self.name}, but: {type(error).__name__}: "
-                    f"{error}; the peer cannot make it"
+                    f"{error}; the other project cannot make it"
                 ) from error
         return entry
 

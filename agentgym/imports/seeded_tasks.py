@@ -11,8 +11,8 @@ from agentgym.core.tasks import SPLITS, NumberedTasks
 SIZES: Mapping[str, int] = {"train": 10_000, "valid": 1_000, "test": 1_000}
 """Tasks of each split, if nothing else is asked for."""
 UNSEEDED = (
-    "the peer's seed does not fix the task: episodes of one task may differ, so the panel hash "
-    "names only how they are made"
+    "the other project's seed does not fix the task: episodes of one task may differ, so the panel "
+    "hash names only how they are made"
 )
 """Limit of worlds that ignore the seed."""
 

@@ -69,8 +69,8 @@ def test_it_says_what_it_cannot_do() -> None:
     env.reset(seed=0)
     assert env.oracle_action() is None
     assert env.limits == (
-        "there is no expert: the peer has none",
-        "an episode cannot be forked: the peer's worlds have no snapshots",
+        "there is no expert: the other project has none",
+        "an episode cannot be forked: the other project's worlds have no snapshots",
     )
     with pytest.raises(NotSupported, match="cannot fork"):
         env.snapshot()
