@@ -22,6 +22,8 @@ Ask = Callable[[], str]
 """Reads one line of the player's input."""
 NO_HINT = "none (the task cannot be solved from here)"
 """The hint if the expert has no action."""
+INVALID = "invalid: "
+"""How reasons begin, which would say twice that the action is not valid."""
 _FENCE = re.compile(r"`{3,}")
 
 
@@ -89,7 +91,8 @@ def play(
                 screen.task(info)
             elif not info["action_valid"]:
                 why = invalid_reason(env, moment.action, info)
-                screen.refused(why if why and why not in moment.observation else "")
+                why = "" if why in moment.observation else why
+                screen.refused(why.removeprefix(INVALID))
             if moment.over:
                 ending, last = (
                     ending_words(info["stop_reason"], info["success"]),
