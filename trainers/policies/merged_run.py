@@ -1,9 +1,9 @@
-"""``agentgym-train merge``: policies of several runs as one, in a folder that plays like a run's.
+"""``agentgym merge``: policies of several runs as one, in a folder that plays like a run's.
 
 Each policy counts with its whole weights, adapters added to their base, in 32 bits. The folder
 holds ``config.yaml`` (of the first run, with the environments of all), ``merge.json`` (who was
 merged, and how) and ``checkpoints/trained``: any ``--policy`` of ``agentgym eval`` may be the
-folder, and any ``--model`` of ``agentgym-train`` that checkpoint.
+folder, and any ``--model`` of ``agentgym train`` that checkpoint.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class MergeSettings:
     sign of the sum. ram: changes of a single run in full, shared changes as their mean; ram+ also
     scales up the former."""
     out: Path
-    """Folder to write: agentgym eval --policy takes it, and agentgym-train --model its
+    """Folder to write: agentgym eval --policy takes it, and agentgym train --model its
     checkpoints/trained."""
     weights: tuple[float, ...] = ()
     """Weight of each run, with linear and ties; equal if left out."""

@@ -1,4 +1,4 @@
-"""``run:PATH``: the policy of a run of ``agentgym-train``, played with the run's settings."""
+"""``run:PATH``: the policy of a run of ``agentgym train``, played with the run's settings."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "adapter_model.s
 
 
 class Runs:
-    """Run folders of ``agentgym-train``, and checkpoints in them."""
+    """Run folders of ``agentgym train``, and checkpoints in them."""
 
-    summary = "the folder of a run of agentgym-train, or of a checkpoint in one"
+    summary = "the folder of a run of agentgym train, or of a checkpoint in one"
     rank = 1  # A checkpoint is a model's folder, too, and its run says how it plays.
 
     def problem(self, path: str) -> str:
