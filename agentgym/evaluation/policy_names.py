@@ -101,6 +101,8 @@ def _loader(
     if is_own(name):
         find_own(name, OWN)
         return lambda seed: load_own(name, env, seed, options)
+    if os.path.basename(name) != name:
+        raise ConfigurationError(f"expected a run folder at {name}, but there is none")
     raise ConfigurationError(f"expected {_choices(kinds, env)}; got {name!r}")
 
 

@@ -113,7 +113,12 @@ def test_an_agent_is_handed_on_as_an_agent() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("nope", {}, "expected random, oracle, blind-first.*MODULE:ATTRIBUTE.*got 'nope'"),
+        (
+            "nope",
+            {},
+            "expected random, oracle, demonstrator, blind-first.*MODULE:ATTRIBUTE.*got 'nope'",
+        ),
+        ("runs/none", {}, "^expected a run folder at runs/none, but there is none$"),
         ("no_such_module:x", {}, "expected MODULE:ATTRIBUTE with a module that can be imported"),
         (f"{HERE}:missing", {}, "has no 'missing'"),
         (f"{HERE}:LOCK", {}, "expected tests.policies.own:LOCK to be a policy with act"),
@@ -210,7 +215,7 @@ except DependencyNotInstalled as error:
         capture_output=True, text=True, cwd=ROOT,
         env={**__import__("os").environ, "PYTHONPATH": f"{tmp_path / 'site'}:{ROOT}"},
     )  # fmt: skip
-    assert "run:... (the folder of a run of agentgym-train" in done.stdout, done.stderr
+    assert "run:... (the folder of a run of agentgym train" in done.stdout, done.stderr
     assert "hf:... (the folder of a Hugging Face" in done.stdout
     assert 'pip install -e ".[train]"' in done.stdout
 
