@@ -24,6 +24,8 @@ CUT_SHORT = ("length", "max_tokens")
 """Finish reasons of answers that were cut at the limit on their length."""
 FORGIVING = ("react", "tool_call")
 """Grammars in which models may say more than the action."""
+TRAINED = ("run", "hf")
+"""Kinds of policies that know the one grammar they were trained in."""
 SHOWN = 120
 """Most characters of an answer that are shown."""
 
@@ -70,14 +72,18 @@ def _invalid(report: ReportData) -> str:
     answer = next((row.invalid_answer for row in counted if row.invalid_answer), "")
     said = f"the first response was {_quoted(answer)}" if answer.strip() else "the first was empty"
     grammar = str(report.env_kwargs.get("grammar") or "native")
-    wanted = f"the grammar {grammar} expects {_form(report.env_id, grammar)}; try"
+    invalid_actions = f"{_share(invalid, turns)} actions were invalid: {said}, where"
+    wanted = f"the grammar {grammar} expects {_form(report.env_id, grammar)}"
+    if report.policy_facts.get("kind") in TRAINED:
+        return f"{invalid_actions} {wanted}"
+    wanted = f"{wanted}; try"
     if report.policy_facts.get("tools"):
         wanted = (
             "a call of one of the tools was expected; check that the endpoint parses calls (vLLM: "
             "--enable-auto-tool-choice, --tool-call-parser), or try"
         )
     others = " or ".join(f'`grammar="{each}"`' for each in FORGIVING if each != grammar)
-    return f"{_share(invalid, turns)} actions were invalid: {said}, where {wanted} {others}"
+    return f"{invalid_actions} {wanted} {others}"
 
 
 def _broken(report: ReportData) -> str:

@@ -88,6 +88,15 @@ def report_of(*rows: EpisodeResult, env_id: str = TOY_ID) -> Report:
     return Report(env_id, "m", "test", 0, "", rows, policy_facts={"max_tokens": 64})
 
 
+@pytest.mark.parametrize("kind", ["run", "hf"])
+def test_a_trained_policy_is_not_advised_to_speak_another_grammar(kind: str) -> None:
+    rows = (row(invalid=2, invalid_answer="gibberish"),)
+    facts = {"kind": kind}
+    [told] = diagnoses(Report(TOY_ID, "run:x", "test", 0, "", rows, policy_facts=facts))
+    assert "the first response was 'gibberish', where the grammar native expects" in told
+    assert "try" not in told and "grammar=" not in told
+
+
 def row(reason: str = "horizon", task: str = "a", **more: Any) -> EpisodeResult:
     return EpisodeResult(task, 0.0, False, 2, 0.0, reason, **more)
 
