@@ -14,26 +14,27 @@ import sys
 import time
 from pathlib import Path
 
-import nbformat
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from agentgym.errors import DependencyNotInstalled, require
 
 FOLDER = Path(__file__).parent
 TIMEOUT = 600
+EXTRA = "notebooks"
 
 
 async def execute(path: Path, save: bool, turn: asyncio.Semaphore) -> bool:
     """Execute one notebook when it is its turn, and return whether all of its cells ran."""
     async with turn:
         began = time.monotonic()
+        nbformat = require("nbformat", EXTRA)
+        nbclient = require("nbclient", EXTRA)
         notebook = nbformat.read(path, as_version=4)
-        client = NotebookClient(
+        client = nbclient.NotebookClient(
             notebook, timeout=TIMEOUT, kernel_name="python3",
             resources={"metadata": {"path": str(FOLDER)}}, record_timing=False,
         )  # fmt: skip
         try:
             await client.async_execute()
-        except CellExecutionError as error:
+        except nbclient.exceptions.CellExecutionError as error:
             print(f"{path.name}: {error}", file=sys.stderr)
             return False
     print(f"{path.name}: executed in {time.monotonic() - began:.1f} s", flush=True)
@@ -61,7 +62,11 @@ def main(arguments: list[str]) -> int:
         names, wrong = (", ".join(each) for each in ([path.stem for path in known], missing))
         print(f"expected notebooks of {FOLDER} ({names}), got {wrong}", file=sys.stderr)
         return 2
-    good = asyncio.run(execute_all(paths, chosen.save, max(1, chosen.jobs)))
+    try:
+        good = asyncio.run(execute_all(paths, chosen.save, max(1, chosen.jobs)))
+    except DependencyNotInstalled as error:
+        print(error, file=sys.stderr)
+        return 2
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{used.ru_utime + used.ru_stime:.0f} processor seconds")
     return 0 if good and paths else 1

@@ -14,7 +14,6 @@ SCRIPT = Path(__file__).parents[2] / "notebooks" / "execute.py"
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script, whose notebooks are only named."""
-    pytest.importorskip("nbclient")
     spec = importlib.util.spec_from_file_location("execute_notebooks", SCRIPT)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -35,6 +34,27 @@ def test_a_name_is_known_with_and_without_its_ending(
     monkeypatch.setattr(script, "execute_all", note)
     assert script.main([name]) == 0
     assert played == ["01_quickstart.ipynb"]
+
+
+@pytest.mark.parametrize("package", ["nbformat", "nbclient"])
+def test_without_the_extra_there_is_one_sentence(
+    script: ModuleType,
+    package: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = importlib.import_module
+
+    def import_other(name: str) -> ModuleType:
+        if name == package:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return ModuleType(name) if name in ("nbformat", "nbclient") else real(name)
+
+    monkeypatch.setattr("agentgym.errors.importlib.import_module", import_other)
+    assert script.main(["01_quickstart"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"expected the package '{package}'") and said.count("\n") == 1
+    assert "pip install" in said and "[notebooks]" in said
 
 
 def test_another_name_ends_in_a_sentence(
