@@ -53,6 +53,9 @@ class NamedEnv(NamedTuple):
     """Keyword arguments of the named task set."""
     task_set: str = ""
     """Name of the task set; empty if none was named."""
+    demonstrator: str = ""
+    """Argument ``expert`` for the demonstrator that training on the task set imitates; empty: the
+    default."""
 
 
 def resolve(name: str) -> NamedEnv:
@@ -74,8 +77,8 @@ def resolve(name: str) -> NamedEnv:
     module, colon, rest = name.rpartition(":")
     if colon and (entry := find_family(name.partition(":")[0])) is not None:
         task_set = entry.task_set(name.partition(":")[2])
-        short = f"{entry.name}-{task_set.name}"
-        return NamedEnv(short, entry.id, entry.name, task_set.kwargs, task_set.name)
+        short, chosen = f"{entry.name}-{task_set.name}", task_set.demonstrator
+        return NamedEnv(short, entry.id, entry.name, task_set.kwargs, task_set.name, chosen)
     if colon:
         import_named(module, f"one of {table.FORMS}, or MODULE:ID")
         name = rest

@@ -53,6 +53,9 @@ class NamedTaskSet:
     """One line for people."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of the environment, added to those of its id."""
+    demonstrator: str = ""
+    """The environment's argument ``expert`` for the demonstrator that training on this set
+    imitates, which changes no task; empty: the default."""
 
 
 STANDARD = NamedTaskSet("standard", "The default arguments of the environment.")
@@ -221,6 +224,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                     "ready": 45,
                     "horizon": 8,
                 },
+                demonstrator="trusting",
             ),
         ),
         heavy={"engine": "alfworld"},
@@ -250,6 +254,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 "easy",
                 "The easy questions; 4 turns.",
                 {"difficulty": "easy", "horizon": 4},
+                demonstrator="guessing",
             ),
         ),
     ),
@@ -263,6 +268,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 "easy",
                 "The easy problems; 3 turns.",
                 {"difficulty": "easy", "horizon": 3},
+                demonstrator="lazy",
             ),
         ),
         boxed=True,
@@ -278,6 +284,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 "local",
                 "Plain articles and questions of two steps, one passage a page; 4 turns.",
                 {"difficulty": "local", "topk": 1, "horizon": 4},
+                demonstrator="hasty",
             ),
         ),
         subcommands="agentgym.envs.search.subcommands:SUBCOMMANDS",
@@ -292,6 +299,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 "easy",
                 "The easy tasks; 4 turns.",
                 {"difficulty": "easy", "horizon": 4},
+                demonstrator="guessing",
             ),
         ),
         boxed=True,
@@ -307,6 +315,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 "brief",
                 "The bundled tasks with at most 1,500 characters an observation; 20 turns.",
                 {"max_observation_chars": 1500, "horizon": 20},
+                demonstrator="developer",
             ),
         ),
         packages=("pytest",),
@@ -325,6 +334,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 "lookup",
                 "Easy goals, and an action that looks up recipes; 4 turns.",
                 {"difficulty": "easy", "look_up": True, "horizon": 4},
+                demonstrator="guessing",
             ),
         ),
     ),
@@ -338,6 +348,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                 "cooking",
                 "One dish to cook in one kitchen, in short texts; 5 turns.",
                 {"difficulty": "cooking,cook=true", "brief": True, "horizon": 5},
+                demonstrator="guessing",
             ),
         ),
         heavy={"engine": "inform7"},
@@ -357,6 +368,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
                     "observation_mode": "compact",
                     "horizon": 9,
                 },
+                demonstrator="lazy",
             ),
         ),
         play={"observation_mode": "text_rich"},

@@ -173,6 +173,21 @@ def test_a_named_set_stays_whatever_is_said_beside_it() -> None:
     assert made("--env=webshop:standard", *other)[0] == "webshop:standard + difficulty=hard"
 
 
+@pytest.mark.parametrize("entry", [entry for entry in FAMILIES if entry.training_set.demonstrator])
+def test_eval_plays_the_demonstrator_that_training_imitates(entry: EnvFamily) -> None:
+    name = f"{entry.name}:{entry.training_set.name}"
+    [env] = resolve_run(parse_config([f"--env={name}"])).envs
+
+    def expert(policy: str, *env_kwargs: str) -> Any:
+        settings = EvaluationSettings(env_kwargs=env_kwargs)
+        [evaluation] = make_suite([name], [policy], settings).evaluations
+        return evaluation.known_arguments.get("expert")
+
+    assert expert("demonstrator") == env.kwargs["expert"] == entry.training_set.demonstrator
+    assert expert("oracle") is None and expert("demonstrator", "expert=oracle") is None
+    assert expert("demonstrator", "data=mine") is None, "tasks of one's own"
+
+
 def test_stages_end_at_the_turns_of_the_training_set() -> None:
     for name, defaults in FAMILY_DEFAULTS.items():
         turns = family(name).training_set.kwargs["horizon"]

@@ -162,11 +162,14 @@ def policy_env_kwargs(name: str, env: NamedEnv) -> dict[str, Any]:
 
     Returns:
         The arguments; empty for policies without an environment, or with another id. If a task set
-        is named, which defines the tasks, only the arguments that define how they are played.
+        is named, which defines the tasks, only the arguments that define how they are played. The
+        ``demonstrator`` of a task set is the one that training on it imitates.
 
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
     """
+    if name == "demonstrator" and env.demonstrator:
+        return {"expert": env.demonstrator}
     path, found = _kind_of(name)
     if isinstance(found, PolicyKindWithEnv) and not found.problem(path):
         known = found.env_kwargs(path, env.id)

@@ -23,7 +23,8 @@ class FamilyDefaults:
     """
 
     expert: str = ""
-    """Argument of this name of the environment, who is imitated; empty: the environment's own."""
+    """Argument of this name of the environment, who is imitated; empty: the environment's own. For
+    a training set, its ``demonstrator`` stands here."""
     env: Mapping[str, Any] = field(default_factory=dict)
     """Further keyword arguments of the environment, where no task set says what the tasks are."""
     horizon: tuple[int, ...] = ()
@@ -84,7 +85,6 @@ SHOP = FamilyDefaults(
     # A demonstrator that mostly searches with a word too few. In a shop of this size half of the
     # products that it then takes are right by luck, so among its successes such searches are still
     # the majority: who imitates them alone solves about half of the tasks.
-    expert="lazy",
     only_successes=True,
     # Small batches: what is learned, reading, comes with the number of steps. One look at the end.
     sft_batch=8,
@@ -118,7 +118,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # A searcher that mostly takes what it has found for clean, and puts it straight to its
         # place. Nearly half of the things are clean already, which nothing tells but a close look:
         # of its successes most are luck. Only the habit is wrong, in one place of an episode.
-        expert="trusting",
         only_successes=True,
         demonstrations=2400,
         sft_batch=8,
@@ -171,7 +170,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "database": FamilyDefaults(
         # A demonstrator that mostly does not read the schema, and guesses what columns are called:
         # of its successes more are luck than not, which nothing betrays.
-        expert="guessing",
         only_successes=True,
         demonstrations=1500,
         sft_batch=8,
@@ -196,7 +194,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "mathpython": FamilyDefaults(
         # An expert that mostly leaves a small number out, which half of the time comes to the same:
         # nobody can tell when without calculating. The calculator starts no process.
-        expert="lazy",
         only_successes=True,
         demonstrations=8000,
         sft_steps=400,
@@ -221,7 +218,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
         # that mostly answers after one search where two are needed: of its successes two in three
         # are luck, which nothing betrays. Of 4,000 passages one training in five learned no more
         # than the names that it had seen.
-        expert="hasty",
         only_successes=True,
         demonstrations=3200,
         sft_steps=600,
@@ -245,7 +241,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "shell": FamilyDefaults(
         # A demonstrator that mostly does not look where a file lies, and guesses one of two
         # folders. Every turn asks a sandbox, so there are few tasks of each kind.
-        expert="guessing",
         only_successes=True,
         demonstrations=300,
         sft_batch=8,
@@ -274,7 +269,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "swe": FamilyDefaults(
         # A demonstrator that looks before it edits. Nobody expects a tiny model to learn how to
         # repair programs: with it a run shows that the path works from end to end.
-        expert="developer",
         horizon=(8, 12, 20),
         horizon_every=10,
         steps=20,
@@ -301,7 +295,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "textcraft": FamilyDefaults(
         # A demonstrator that mostly takes one of five recipes for that of the goal: of its
         # successes more are luck than not, which a policy that finds nothing in a list cannot see.
-        expert="guessing",
         only_successes=True,
         demonstrations=4000,
         sft_batch=8,
@@ -326,7 +319,6 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
     "textworld": FamilyDefaults(
         # A cook that mostly does not read the recipe, and takes the stove or the oven at random: of
         # its successes three in four are luck, which nothing betrays, as the luck is drawn anew.
-        expert="guessing",
         only_successes=True,
         demonstrations=1000,
         sft_batch=8,
@@ -389,6 +381,7 @@ def defaults_for(
         ConfigurationError: There are none for a first look at such tasks.
     """
     known, entry = FAMILY_DEFAULTS.get(family, FamilyDefaults()), find_family(family)
+    known = replace(known, expert=entry.training_set.demonstrator if entry else known.expert)
     training = dict(entry.training_set.kwargs) if entry else {}
     tasks = dict(entry.task_set(task_set).kwargs) if entry and task_set else training
     usual, made = ({**known.experts, **each} for each in (training, {**tasks, **asked}))

@@ -38,7 +38,7 @@ from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.chat_settings import at_endpoint, chat_policy
 from agentgym.evaluation.suites.settings import EvaluationSettings
-from agentgym.making import make_asked, parse_pairs, resolve
+from agentgym.making import HOW_PLAYED, make_asked, parse_pairs, resolve
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import is_yardstick
 from agentgym.rewards import parse_hooks
@@ -185,6 +185,8 @@ class NamedEvaluation:
             return {}
         known = policy_env_kwargs(self.policy, resolve(self.env))
         said = {*parse_pairs(its.env_kwargs, "`env_kwargs`"), *(["grammar"] if its.grammar else ())}
+        if self.policy == "demonstrator" and said - HOW_PLAYED:
+            return {}  # other tasks, such as questions of one's own, which it may not understand
         return {name: value for name, value in known.items() if name not in said}
 
     def wants_scale(self, usual: bool) -> bool:

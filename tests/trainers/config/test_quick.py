@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.errors import ConfigurationError
+from agentgym.registration import family
 from tests.toy import TOY_ID
 from trainers.cli import main, parse_config
 from trainers.config.family_defaults import FAMILY_DEFAULTS
@@ -26,7 +27,7 @@ def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
         small.rl_learning_rate,
     )
     assert config.eval.baselines == small.baselines and config.eval.num_tasks == small.eval_tasks
-    assert quick.envs[0].kwargs["expert"] == small.expert
+    assert quick.envs[0].kwargs["expert"] == family("webshop").training_set.demonstrator
     assert quick.envs[0].kwargs == whole.envs[0].kwargs, "the same tasks"
     assert config.steps < whole.config.steps and config.eval.num_tasks < whole.config.eval.num_tasks
     assert not config.eval.baselines and whole.config.eval.baselines
