@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from rich.console import Console
 
 from agentgym.support.progress_bars import FittedProgress
+from agentgym.support.terminal import say
 from trainers.multirun.cache import DONE, Run, RunCache
 from trainers.output.phase import Phase
 from trainers.output.roles import WARM_START
@@ -154,7 +155,7 @@ def play(
                     work.running[process.sentinel] = Playing(process, run, metrics)
                 progress.update(task, description=_now(work))
                 for said in _finish(work, cache):
-                    progress.console.print(said, highlight=False, markup=False, soft_wrap=True)
+                    say(progress.console, said)
                 left = len(work.pending) + len(work.running) + len(work.failed)
                 progress.update(task, completed=len(distinct) - left)
             progress.update(task, description=_now(work) or "runs")

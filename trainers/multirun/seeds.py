@@ -20,7 +20,7 @@ from rich.console import Console
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import holds_other_files, lock_folder
-from agentgym.support.terminal import cell
+from agentgym.support.terminal import printable, say
 from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.config_file import CONFIG_FILE
@@ -90,7 +90,7 @@ def train_over_seeds(
         summary = write_seeds(folder, [RunFolder(cache.folder(run)) for run in runs])
     console.print(seeds_table(summary))
     for said in (*seeds_sentences(summary), f"open {folder / 'report.html'}"):
-        console.print(cell(said), highlight=False, soft_wrap=True)
+        say(console, printable(said))
     return summary
 
 

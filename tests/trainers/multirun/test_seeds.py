@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from rich.console import Console
 
 from agentgym import compare_trainings
 from agentgym.support.folder_lock import LOCK
@@ -21,9 +23,10 @@ from tests.trainers import forks, toy_runs
 from tests.trainers.multirun import forking
 from tests.trainers.pictures import begin_blank
 from tests.trainers.test_cli import sentence
-from trainers.cli import main
+from trainers.cli import main, parse_config
 from trainers.models.memory_plan import Device
-from trainers.multirun.seed_flags import SEEDS_FILE
+from trainers.multirun.seed_flags import SEEDS_FILE, SeedFlags
+from trainers.multirun.seeds import seeds_sentences, train_over_seeds
 
 RUN = (*FLAGS.split(), "--horizon", "3")
 UNEQUAL = ("wall_s", "cpu_s", "commit")
@@ -164,6 +167,20 @@ def test_finished_seeds_are_not_played_again(played: Path, monkeypatch: Any) -> 
     monkeypatch.setattr("trainers.multirun.seeds.begin_process", refuse)
     assert main(["--resume", "--out", str(played)]) == 0  # it knows its seeds
     assert result(played) == before
+
+
+@pytest.mark.slow
+def test_sentences_about_seeds_are_broken_between_words_on_a_terminal(played: Path) -> None:
+    text = io.StringIO()
+    terminal = Console(file=text, force_terminal=True, width=60, color_system=None)
+    flags = SeedFlags.read(["--resume", "--out", str(played)])
+    assert flags is not None
+    sentences = seeds_sentences(train_over_seeds(flags, parse_config, main, console=terminal))
+    shown = [line.rstrip() for line in text.getvalue().splitlines()]
+    longest = max(sentences, key=len)
+    assert len(longest) > 60 and longest not in shown
+    assert longest in " ".join(shown), "no word is broken"
+    assert all(len(line) <= 60 or " " not in line for line in shown)
 
 
 @pytest.mark.slow
