@@ -10,6 +10,7 @@ import dataclasses
 import re
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -105,16 +106,32 @@ def split_words(
     )
     for flag, row in known.items():
         if row is not None and flag in (row.flag, "--env"):
-            action = "append" if row.nargs == "?" else "extend" if row.many else "store"
+            action = "extend" if row.nargs == "*" and row.many else "append"
             parser.add_argument(DASH + flag, dest=flag, nargs=row.nargs, action=action)
     end = argv.index("--") if "--" in argv else len(argv)
     namespace, bare = parser.parse_known_args(_spell_flags(argv[:end], known))
     typed: dict[str, list[str]] = vars(namespace)
     for flag, words in typed.items():
+        if (row := known[flag]) and row.nargs == "*" and not row.many:
+            counts = [_own_words(row, values) for values in words]
+            bare += [
+                word for values, count in zip(words, counts, strict=True) for word in values[count:]
+            ]
+            words = [*words[-1][: counts[-1]]]
         if (row := known[flag]) and (None in words or not (words or row.many)):
             raise ConfigurationError(f"expected a value after {flag} ({row.value}), got none")
         typed[flag] = words[-1:] if row and row.nargs == "?" and not row.many else words
     return [*bare, *argv[end + 1 :]], typed
+
+
+def _own_words(row: FlagHelp, words: Sequence[str]) -> int:
+    """Return how many words behind a flag with a fixed number of values are its own."""
+    kinds = [kind for kind in row.kinds if get_origin(kind) is tuple]
+    for kind in sorted(kinds, key=lambda kind: -len(get_args(kind))):
+        with suppress(ValueError):
+            _read(kind, words[: len(get_args(kind))])
+            return len(get_args(kind))
+    return len(words)
 
 
 def _spell_flags(argv: Iterable[str], known: Mapping[str, FlagHelp | None]) -> list[str]:

@@ -97,6 +97,20 @@ def test_lists_are_repeated_and_other_flags_counted_once():
 
 
 @pytest.mark.parametrize(
+    ("argv", "price"),
+    [
+        (("--price", "1", "2", "3", "shop"), (1.0, 2.0, 3.0)),
+        (("--price", "1", "2", "shop"), (1.0, 2.0)),
+        (("--price", "1", "2", "shop", "--price", "4", "5"), (4.0, 5.0)),
+    ],
+)
+def test_words_behind_a_fixed_number_of_values_have_no_flag(
+    argv: tuple[str, ...], price: tuple[float, ...]
+) -> None:
+    assert play(*argv) == Play("shop", price=price)
+
+
+@pytest.mark.parametrize(
     ("word", "scale"),
     [("--scale", True), ("--no-scale", False), ("--scale=False", False), ("--seed=1", None)],
 )
