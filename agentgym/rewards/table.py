@@ -206,6 +206,35 @@ def hooks_from_json(entries: Sequence[Any]) -> list[TurnReward]:
     ]
 
 
+def hook_words(entry: Any) -> str:
+    """Write a hook of `hooks_to_json` as `parse_hooks` reads it: ``my_reward:Mine:weight=0.01``.
+
+    Fields with their default are left out, but for one's own class, which is not imported. What is
+    no such entry, in a damaged report, is written as it is.
+    """
+    stored = entry.get("fields") if isinstance(entry, Mapping) else None
+    if not isinstance(stored, Mapping) or not isinstance(entry.get("class"), str):
+        return str(entry)
+    cls = _CLASSES.get(entry["class"])
+    name = next((name for name, known in HOOKS.items() if known is cls), entry["class"])
+    usual = {each.name: each.default for each in _arguments(cls)} if cls else {}
+    pairs: list[str] = []
+    for field_name, value in stored.items():
+        schedule = value.get("fields") if isinstance(value, Mapping) else None
+        if field_name in _SCHEDULES and isinstance(schedule, Mapping):
+            pairs += [f"{part}={_typed(number)}" for part, number in schedule.items()]
+        elif field_name == "name" or isinstance(value, Mapping):
+            continue  # not written on a command line
+        elif field_name not in usual or value != usual[field_name]:
+            pairs.append(f"{field_name}={_typed(value)}")
+    return f"{name}:{','.join(pairs)}" if pairs else name
+
+
+def _typed(value: object) -> str:
+    """Write a value as it is typed on a command line."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
 def _own_class(cls: type) -> dict[str, Any]:
     """Return the entry of a table for the class of a hook of one's own; none if it has no name."""
     name = f"{cls.__module__}:{cls.__qualname__}"

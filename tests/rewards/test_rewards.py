@@ -4,6 +4,7 @@ import contextlib
 import copy
 import json
 import pickle
+from dataclasses import dataclass
 
 import gymnasium
 import numpy as np
@@ -29,7 +30,23 @@ from agentgym.rewards import (
     TurnState,
     parse_hooks,
 )
+from agentgym.rewards.table import hook_words, hooks_to_json
 from tests.toy import COLOURS, TOY_ID, ToyEnv
+
+
+@dataclass
+class Mine:
+    """A hook of one's own."""
+
+    weight: float = 1.0
+    free: int = 0
+    name: str = "mine"
+
+    def reset(self) -> None:
+        pass
+
+    def __call__(self, context: TurnContext) -> float:
+        return 0.0
 
 
 def all_hooks() -> list[TurnReward]:
@@ -327,6 +344,19 @@ def test_hooks_by_name():
 def test_hooks_that_cannot_be_read_are_refused_in_words(texts, words):
     with pytest.raises(ConfigurationError, match=words):
         parse_hooks(texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "potential", "invalid_action:penalty=0.2", "potential:gamma=0.95,weight=0.5",
+        "progressive:start=0,end=1,steps=100",
+        "tests.rewards.test_rewards:Mine:weight=0.01,free=2",
+    ],
+)  # fmt: skip
+def test_hooks_are_written_as_they_are_typed(text: str) -> None:
+    stored = hooks_to_json(parse_hooks([text]))
+    assert stored is not None and [hook_words(entry) for entry in stored] == [text]
 
 
 @settings(deadline=None)

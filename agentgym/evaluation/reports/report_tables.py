@@ -11,6 +11,7 @@ from agentgym.core.outcome import ending_words, reason_words
 from agentgym.evaluation.prices import dollars
 from agentgym.evaluation.reports.data import TOLERATED, ReportData, mean_score, success_rate
 from agentgym.evaluation.reports.diagnosis import diagnoses
+from agentgym.rewards.table import hook_words
 from agentgym.support.statistics import Estimate
 from agentgym.support.terminal import cell, printable
 
@@ -97,8 +98,12 @@ def _cells(report: ReportData) -> Iterator[tuple[str, str]]:
     panel = report.panel_sha256[:16]
     yield "panel", f"{report.split}, seed {report.seed}, sha256 {panel}"
     settings = {**report.env_kwargs, **({"horizon": report.horizon} if report.horizon else {})}
-    if settings:
-        yield "environment", ", ".join(f"{name}={value!r:.60}" for name, value in settings.items())
+    hooks = settings.pop("reward_hooks", ())
+    told_settings = [f"{name}={value!r:.60}" for name, value in settings.items()]
+    if hooks:
+        told_settings.append(f"reward_hooks {' '.join(map(hook_words, hooks))}")
+    if told_settings:
+        yield "environment", ", ".join(told_settings)
     if report.limits:
         yield "limits", f"{report.limits} an episode"
 

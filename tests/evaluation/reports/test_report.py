@@ -422,6 +422,15 @@ def test_what_an_agent_thinks_without_acting_counts(tmp_path: Path) -> None:
     assert all(replay(record).equal for record in records)
 
 
+def test_reward_hooks_are_shown_as_they_are_typed_and_uncut() -> None:
+    mine = {"class": "my_rewards_of_today:MyRewardForShops", "fields": {"weight": 0.01, "free": 2}}
+    cost = {"class": "TurnCost", "fields": {"cost": 0.25, "weight": 1.0, "name": "turn_cost"}}
+    kwargs = {"size": 300, "reward_hooks": [mine, cost, "damaged"]}
+    report = Report(TOY_ID, "m", "test", 0, "", (row("a", True),), env_kwargs=kwargs)
+    told = "my_rewards_of_today:MyRewardForShops:weight=0.01,free=2 turn_cost:cost=0.25 damaged"
+    assert f"size=300, reward_hooks {told}" in report.markdown().replace("\\", "")
+
+
 def test_markdown_shows_quotes_as_they_are() -> None:
     report = evaluate("random", TOY_ID, num_tasks=2)
     shown = dataclasses.replace(report, policy='it\'s <b>a</b> "#1"').markdown()
