@@ -92,14 +92,14 @@ def test_a_damaged_file_is_not_believed(tmp_path, damage):
 def test_a_damaged_folder_is_not_believed(folder, name, damage):
     caching.check_folder(folder)
     (folder / name).write_bytes(DAMAGE[damage]((folder / name).read_bytes()))
-    with pytest.raises(DataError, match="made again"):
+    with pytest.raises(DataError, match="remove the folder to rebuild it"):
         caching.check_folder(folder)
 
 
 @pytest.mark.parametrize("name", ["a.txt", "b.bin", caching.MANIFEST])
 def test_a_missing_file_is_noticed(folder, name):
     (folder / name).unlink()
-    with pytest.raises(DataError, match="made again"):
+    with pytest.raises(DataError, match="remove the folder to rebuild it"):
         caching.check_folder(folder)
 
 
