@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -84,8 +85,10 @@ class CommandAgent:
         if not self._command:
             raise ConfigurationError("expected --agent-command to be a command, got nothing")
         self._running: set[subprocess.Popen[bytes]] = set()
+        # Held while a command starts, so that the end of the interpreter knows of every command.
+        self._starting = threading.Lock()
         # The threads that wait for commands do not outlive the interpreter, and nor may these.
-        weakref.finalize(self, _end_all, self._running)
+        weakref.finalize(self, _end_all, self._running, self._starting)
 
     def __call__(self, session: Session) -> None:
         """Play an episode.
@@ -97,13 +100,14 @@ class CommandAgent:
         told |= {SESSION_URL: f"{session.base_url}/session", MCP_URL: session.mcp_url}
         with TemporaryFile() as output:
             try:
-                process = subprocess.Popen(
-                    self._command, env={**os.environ, **told}, stdin=subprocess.DEVNULL,
-                    stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-                )  # fmt: skip
+                with self._starting:
+                    process = subprocess.Popen(
+                        self._command, env={**os.environ, **told}, stdin=subprocess.DEVNULL,
+                        stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                    )  # fmt: skip
+                    self._running.add(process)
             except OSError as error:
                 raise RuntimeError(f"{self._command[0]} could not be started: {error}") from error
-            self._running.add(process)
             try:
                 _wait(process, session)
             finally:
@@ -134,7 +138,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _end_all(running: set[subprocess.Popen[bytes]]) -> None:
+def _end_all(running: set[subprocess.Popen[bytes]], starting: threading.Lock) -> None:
     """Kill the commands that are still running."""
-    for process in list(running):
-        _end(process)
+    with starting:
+        for process in list(running):
+            _end(process)
