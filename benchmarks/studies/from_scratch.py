@@ -102,7 +102,7 @@ def blind_floor(settings: Sequence[str], n: int) -> dict[str, Any]:
     """
     (asked,) = resolve(parse_config(settings)).envs
     env = asked.make_env(horizon=asked.full_horizon)
-    (found,) = validate(env, "test", n, blind_n=n).splits
+    (found,) = validate(env, "test", n, blind_tasks=n).splits
     env.close()
     assert found.blind is not None
     return {"policy": found.blind.policy, "success": found.blind.share.value, "n": found.blind.n}
