@@ -14,8 +14,8 @@ from tests.raising import METHODS, RAISING_ID, RaisingEnv, faulty_method
 from tests.toy import TOY_ID, ToyEnv
 
 N = 160
-ASIDE = ("_snapshot", "_restore")
-"""Methods without which an episode can be played."""
+ASIDE = ("_demonstrator_action", "_restore", "_snapshot")
+"""Methods without which the oracle can play an episode."""
 
 
 def outcomes(report: Report) -> dict[str, set[str]]:

@@ -170,7 +170,7 @@ def test_every_preset_runs_and_a_critic_is_what_it_reads(preset, with_head, tmp_
     with_critic = preset != "starpo-s-grpo"
     assert all(("explained_variance" in record) == with_critic for record in records)
     summary = toy_runs.summary(run)
-    said = [remark for remark in summary["remarks"] if "explained variance" in remark]
+    said = [remark for remark in summary["remarks"] if "of the variance of the returns" in remark]
     assert bool(said) == with_critic == (summary["explained_variance"] is not None)
     if with_critic:
         zero = {"start": start, "preset": preset}

@@ -415,7 +415,7 @@ def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch, caps
         assert main(toy_runs.arguments(out, "--resume", **changes)) == 0
     summary = toy_runs.summary(out)
     assert summary["steps"] == 1 and summary["cut"]["rl"] == 1
-    assert "Its time (--minutes) ended" in summary["verdict"]
+    assert "The time limit (--minutes) ended" in summary["verdict"]
     assert main(["--resume", "--out", str(out), "--minutes=90"]) == 0
     summary = toy_runs.summary(out)
     assert summary["steps"] == 3 and "rl" not in summary["cut"]
@@ -510,7 +510,7 @@ def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
     assert main(["--help-all"]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert " Most sequences decoded together (default: the episodes that play at a time) " in words
-    assert " have this probability. Below 1 every token is weighed by how much likelier " in words
+    assert " with this total probability. Below 1 tokens get importance weights for the " in words
     assert " It is at most the horizon of --env-kwargs (default: the preset's, else the fa" in words
 
 

@@ -110,7 +110,7 @@ def test_a_run_says_what_its_critic_is_worth(whole):
     assert [each["replay"] for each in records] == [48, 96]
     summary = toy_runs.summary(whole["archer"][0])
     assert summary["explained_variance"] == records[-1]["explained_variance"]
-    [said] = [each for each in summary["remarks"] if "explained variance" in each]
+    [said] = [each for each in summary["remarks"] if "of the variance of the returns" in each]
     assert "--critic.kind" not in said
     records = toy_runs.by_phase(whole["sweet"][0])["rl"]
     assert all({"pairs", "pairs_right", "value_loss"} <= set(each) for each in records)

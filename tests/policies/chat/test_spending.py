@@ -92,7 +92,7 @@ def test_the_limit_of_several_evaluations_is_one(serve: Serve, tmp_path: Path, c
     argv += ["--concurrency", "1", "--limit-total-tokens"]
     assert main([*argv, "60"]) == 1
     assert {body["model"] for body in server.requests} == {"a"}
-    told = "b on agentgym-test/Toy-v0 failed: expected a part of the limit"
+    told = "b on agentgym-test/Toy-v0 failed: expected the limit on all episodes"
     assert told in capsys.readouterr().out
     assert main([*argv, "2000"]) == 0
     assert TOKENS * len(server.requests) < 2000

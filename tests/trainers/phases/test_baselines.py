@@ -227,7 +227,7 @@ def test_by_default_baselines_compute_no_less_than_reinforcement_learning(tmp_pa
     )
     # Nothing comes before the first token of a row, which is therefore read but not trained.
     assert trained > 0.9 * spent
-    assert sum("computed" in remark for remark in summary["remarks"]) == 2
+    assert sum("at least the compute" in remark for remark in summary["remarks"]) == 2
 
 
 # -- settings --------------------------------------------------------------------------------------
