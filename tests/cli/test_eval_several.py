@@ -63,20 +63,20 @@ def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, p
 
 
 def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):
-    (tmp_path / "own.py").write_text(
+    (tmp_path / "lost_connection.py").write_text(
         "def broken(observation, info):\n    raise ConnectionError('gone')\n"
     )
     (tmp_path / "both.yaml").write_text(
-        f"num_tasks: 3\nenvironments: [{TOY}]\npolicies: [own:broken, oracle]"
+        f"num_tasks: 3\nenvironments: [{TOY}]\npolicies: [lost_connection:broken, oracle]"
     )
     monkeypatch.chdir(tmp_path)
     code, told, _ = run(capsys, "eval", "--config", "both.yaml")
-    assert code == 1 and "own:broken on" in told and "gone" in told
+    assert code == 1 and "lost_connection:broken on" in told and "gone" in told
     assert "oracle on" in told and "success 1.000" in told
     [folder] = (tmp_path / "runs").glob("eval-both-*")
     rows = json.loads((folder / "leaderboard.json").read_text())["rows"]
     assert [(row["policy"], row["n"], row["errors"]) for row in rows] == [
-        ("oracle", 3, 0), ("own:broken", 0, 3),
+        ("oracle", 3, 0), ("lost_connection:broken", 0, 3),
     ]  # fmt: skip
 
 
