@@ -45,7 +45,7 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
     flags += ["--fit-horizon", "--env-kwargs", *CHAINS, "--reward-hooks", *HOOKS]
     assert main(flags) == 0, capsys.readouterr().err
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["env"] == "agentgym/Search-v0"
+    assert summary["env"] == "search:local + difficulty=easy size=400"
     assert summary["horizon"] == {"rounds": [3, 4, 6], "every": 1, "fit": True}
     assert summary["eval"]["oracle"]["success"] == 1.0
     demonstrated = [json.loads(line) for line in (out / "episodes.jsonl").open()]
@@ -64,7 +64,7 @@ def test_mathpython_is_trained_without_a_process_of_its_own(tmp_path, capsys, mo
         capsys.readouterr().err
     )
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["env"] == "agentgym/MathPython-v0"
+    assert summary["env"] == "mathpython:easy"
     assert summary["eval"]["oracle"]["success"] == 1.0
     # The demonstrator calculates, then answers, and is not always right.
     assert summary["eval"]["demonstrator"]["turns_mean"] == 2.0
@@ -93,7 +93,7 @@ def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
     flags = [f"--{name}={value}" for name, value in small.items()]
     assert main(flags) == 0, capsys.readouterr().err
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["env"] == "agentgym/SWE-v0" and summary["horizon"]["rounds"] == [5, 6]
+    assert summary["env"] == "swe:brief" and summary["horizon"]["rounds"] == [5, 6]
     assert summary["eval"]["oracle"]["success"] == 1.0
     rolled = [json.loads(line) for line in (out / "episodes.jsonl").open()]
     assert rolled and all(episode["env_id"] == "agentgym/SWE-v0" for episode in rolled)
@@ -112,7 +112,7 @@ def test_a_model_of_ones_own_trains_on_swe_by_one_command(tmp_path, capsys):
              "eval.every": 0, "out": out}  # fmt: skip
     assert main([f"--{name}={value}" for name, value in small.items()]) == 0
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["env"] == "agentgym/SWE-v0" and summary["eval"]["oracle"]["success"] == 1.0
+    assert summary["env"] == "swe:brief" and summary["eval"]["oracle"]["success"] == 1.0
     rolled = [json.loads(line) for line in (out / "episodes.jsonl").open()]
     assert len(rolled) == 2 and all(episode["turns"] for episode in rolled)
 
