@@ -135,16 +135,18 @@ def test_ends_are_told_in_words(viewer: Viewer, tab: Page) -> None:
         episode(f"toy/{number}", 1, stop_reason=reason.value, details=told)
         for number, reason in enumerate(reasons, 1)
     ]
+    # An answer that solves nothing is a wrong one.
+    words_of = {**{reason: reason.words for reason in reasons}, StopReason.ANSWER: "wrong answer"}
     tab.open(viewer(ends))
     rows = f"[...document.querySelectorAll('#space .row')]{IN_ORDER}"
     assert tab.run(
         f"{rows}.map((row) => row.querySelector('.end').innerText.split('\\n').at(-1))"
-    ) == [reason.words for reason in reasons]
+    ) == [words_of[reason] for reason in reasons]
     titles = tab.run(f"{rows}.map((row) => row.querySelector('.stop').title)")
     assert titles == ["HTTP 400: too long"] * len(reasons)
     for number, reason in enumerate(reasons, 1):
         go_to(tab, number, f"toy/{number}")
-        assert reason.words in tab.text(".verdict")
+        assert words_of[reason] in tab.text(".verdict")
         broken = reason is StopReason.ERROR
         heading = "The episode is broken" if broken else "What ended the episode"
         assert tab.text(".overview .notice") == f"{heading}\nHTTP 400: too long"
