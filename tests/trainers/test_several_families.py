@@ -111,7 +111,7 @@ def test_the_pages_tell_of_each(mixed: Path) -> None:
     report = (mixed / "report.html").read_text()
     for name in (SHORT, LONG):
         assert f"Results in {name}" in report and f"Learning curve in {name}" in report
-        assert f"gate of the warm start in {name}" in report
+        assert f"target of the warm start in {name}" in report
     card = (mixed / "checkpoints" / "best" / "README.md").read_text()
     assert "### short" in card and "### long" in card and card.count("- Environment `") == 2
     metadata = yaml.safe_load(card.split("---")[1])
