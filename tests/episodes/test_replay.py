@@ -41,7 +41,7 @@ def recorded(path: Path, env: gymnasium.Env[Any, Any], seed: int | None, good: b
     over, turn = False, 0
     while not over:
         slip = turn == 1 or not good
-        action = "this is not an action" if slip else expert.oracle().act(observation, info)
+        action = "this is not an action" if slip else expert.demonstrator().act(observation, info)
         if turn == 0:
             more: dict[str, Any] = {
                 "cached_tokens": 4,

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,12 +43,22 @@ def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def children() -> set[psutil.Process]:
+    """Return the processes below this one, but for a browser's, which other tests share."""
+    running = set()
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "chrom" not in process.name():
+                running.add(process)
+    return running
+
+
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
-    before = set(psutil.Process().children(recursive=True))
+    before = children()
     yield
     gc.collect()
-    new = set(psutil.Process().children(recursive=True)) - before
+    new = children() - before
     left = psutil.wait_procs(new, timeout=60)[1]
     assert not left, f"processes left behind: {left}"
 

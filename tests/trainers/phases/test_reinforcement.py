@@ -63,7 +63,7 @@ def test_a_pretrained_model_is_trained_with_adapters(lora_run):
     assert summary["steps"] == 3
     assert summary["warm_start"] is None, "a pretrained model is not warm-started unless asked to"
     assert summary["names"]["warm-start"] == "base-model"
-    assert "trained minus base model" in summary["verdict"]
+    assert "trained minus base-model" in summary["verdict"]
     assert "warm start" not in (lora_run / "report.html").read_text().split("<h2>Settings")[0]
     result = lora_run / "checkpoints" / "trained"
     adapters = load_file(result / "adapter_model.safetensors")
