@@ -18,6 +18,7 @@ os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
 # Ray starts whatever works for it at niceness 15: beside other tests it would hardly run.
 os.environ.setdefault("RAY_worker_niceness", "0")
 
+from agentgym.errors import DependencyNotInstalled
 from agentgym.sandbox import SandboxUnavailable
 from tests import selection
 from tests.disk import force_nothing
@@ -112,11 +113,20 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Skip a test that asked for a sandbox where none can be made."""
+    """Skip a test that asked for a sandbox, or an optional package, that is not to be had."""
     report = yield
+    reason = ""
     if NO_BOX and call.excinfo is not None and call.excinfo.errisinstance(SandboxUnavailable):
+        reason = NO_BOX
+    elif (
+        not item.config.option.full  # where every package is expected
+        and call.excinfo is not None
+        and call.excinfo.errisinstance(DependencyNotInstalled)
+    ):
+        reason = str(call.excinfo.value)
+    if reason:
         report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {NO_BOX}")
+        report.longrepr = (str(item.path), item.location[1] or 0, f"Skipped: {reason}")
     return report
 
 
