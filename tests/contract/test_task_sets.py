@@ -23,9 +23,9 @@ import json, sys, gymnasium, agentgym, tests.toy, tests.tools.sums, tests.contra
 for env_id in sys.argv[1:]:
     try:
         tasks = gymnasium.make(env_id).unwrapped.tasks
+        panels = [tasks.panel(split, min(20, tasks.len(split)), seed=3) for split in tasks.splits]
     except agentgym.errors.AgentGymError:
         continue  # What it needs is missing here, and its test is skipped.
-    panels = [tasks.panel(split, min(20, tasks.len(split)), seed=3) for split in tasks.splits]
     print(json.dumps([env_id, [[panel.sha256, list(panel.ids)] for panel in panels]]), flush=True)
 """
 
