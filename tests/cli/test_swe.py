@@ -32,6 +32,7 @@ def library(tmp_path):
     return make_library(tmp_path / "prices")
 
 
+@pytest.mark.slow
 @needs_box
 def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_path):
     output = tmp_path / "out"
@@ -94,6 +95,7 @@ def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     assert len(set(edits)) == len(edits) and sum(map(stored.len, stored.splits)) == 4
 
 
+@pytest.mark.slow
 @needs_box
 def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp_path, monkeypatch):
     libraries, output = tmp_path / "libraries", tmp_path / "out"

@@ -13,10 +13,11 @@ import pytest
 from agentgym.core.env import TextEnv
 from agentgym.core.tasks import SPLITS, canonical_json
 from agentgym.errors import ConfigurationError, TaskNotFound
-from tests.contract.conftest import IDS, share
+from tests.contract.conftest import share
 
 ROOT = Path(__file__).resolve().parents[2]
 MANY = 300
+PANELS_TEST = "test_panels_are_the_same_in_every_process"
 
 PANELS = """
 import json, sys, gymnasium, agentgym, tests.toy, tests.tools.sums, tests.contract.variants
@@ -90,9 +91,10 @@ def test_panels(env: TextEnv) -> None:
 
 
 @pytest.fixture(scope="module")
-def told() -> Mapping[str, Any]:
-    """The panels of every id, by id, as a process makes them that hashes in another order."""
-    ids = [str(param.values[0]) for param in IDS]
+def other_panels(request: pytest.FixtureRequest) -> Mapping[str, Any]:
+    """Panels of the ids that this session tests, as a process makes them that hashes otherwise."""
+    cases = (item for item in request.session.items if PANELS_TEST in item.nodeid)
+    ids = [item.callspec.params["env_id"] for item in cases]  # type: ignore[attr-defined]
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     result = subprocess.run(
         [sys.executable, "-c", PANELS, *ids],
@@ -106,7 +108,7 @@ def told() -> Mapping[str, Any]:
 
 
 def test_panels_are_the_same_in_every_process(
-    env: TextEnv, env_id: str, told: Mapping[str, Any]
+    env: TextEnv, env_id: str, other_panels: Mapping[str, Any]
 ) -> None:
     panels = [env.tasks.panel(s, min(20, env.tasks.len(s)), seed=3) for s in env.tasks.splits]
-    assert told[env_id] == [[panel.sha256, list(panel.ids)] for panel in panels]
+    assert other_panels[env_id] == [[panel.sha256, list(panel.ids)] for panel in panels]

@@ -56,6 +56,7 @@ def interpreter(home: str) -> str:
     pytest.skip(reason)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="this run has no privilege already")
 def test_sandboxes_of_namespaces_need_no_root() -> None:
     usable("namespace")

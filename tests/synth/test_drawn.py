@@ -59,6 +59,7 @@ def keeps_the_contract(env_id: str) -> None:
             assert finish(env, env.oracle(), observation, info) == turns
 
 
+@pytest.mark.slow
 def test_drawn_specifications_keep_the_contract_or_are_refused(tmp_path: Path) -> None:
     outcomes = Counter[str]()
     for seed in range(SPECIFICATIONS):
@@ -77,6 +78,8 @@ def test_drawn_specifications_keep_the_contract_or_are_refused(tmp_path: Path) -
     assert outcomes["kept"] >= 10 and outcomes["refused"] >= 5, outcomes
 
 
-@pytest.mark.parametrize("name", ["accounts", "lab", "warehouse"])
+@pytest.mark.parametrize(
+    "name", ["accounts", pytest.param("lab", marks=pytest.mark.slow), "warehouse"]
+)
 def test_bundled_specifications_keep_the_contract(name: str) -> None:
     keeps_the_contract(resolve(f"synth:{name}")[1])

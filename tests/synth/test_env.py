@@ -37,7 +37,9 @@ class Drawing:
         return self._rng.choice(info["admissible_actions"])
 
 
-@pytest.mark.parametrize("name", BUNDLED)
+@pytest.mark.parametrize(
+    "name", ["accounts", pytest.param("lab", marks=pytest.mark.slow), "warehouse"]
+)
 def test_the_expert_solves_what_chance_seldom_does(name: str) -> None:
     env = opened(name)
     solved, lucky, lengths = 0, 0, set()
@@ -101,6 +103,7 @@ def test_a_record_replays_with_its_luck(tmp_path: Path) -> None:
     assert episode.env_id == "synth/lab-v0" and replay(episode).equal
 
 
+@pytest.mark.slow
 def test_tasks_are_the_same_in_a_process_that_hashes_in_another_order() -> None:
     code = (
         "import agentgym\n"

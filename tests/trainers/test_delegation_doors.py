@@ -67,6 +67,7 @@ def test_workers_act_and_their_records_replay(begun, whole):
         assert all(replay(each).equal for each in episodes)
 
 
+@pytest.mark.slow
 def test_without_workers_the_weights_are_others(whole, start, tmp_path):
     alone = run(tmp_path / "alone", ALONE, **start)
     assert {each.start.agent for each in read_episodes(alone / "episodes.jsonl")} == {""}

@@ -160,6 +160,7 @@ def test_a_run_goes_on_with_the_source_that_it_began_with(mine, plain, tmp_path,
     )
 
 
+@pytest.mark.slow
 def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, capsys):
     from agentgym.cli import main as agentgym
 
@@ -201,6 +202,7 @@ def test_an_engine_of_ones_own_plays(mine, plain, tmp_path):
     assert not same_weights(out, plain)
 
 
+@pytest.mark.slow
 @needs_box
 def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
     out = tmp_path / "run"
