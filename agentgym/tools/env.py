@@ -28,6 +28,7 @@ from agentgym.tools.tasks import tool_tasks
 from agentgym.tools.tool_set import ToolSet, ToolSource
 
 ANSWER = "answer"
+ANSWER_DESCRIPTION = "Give the final answer, which ends the episode."
 TIMEOUT = 30.0
 """Seconds that a call may take."""
 HORIZON = 20
@@ -59,6 +60,8 @@ class ToolEnv(TextEnv[ToolSet]):
     """
 
     action_length = MAX_ACTION_CHARS
+    answer_description: str = ANSWER_DESCRIPTION
+    """What prompts say of the action that answers: a family says here what form it pays."""
 
     def __init__(
         self,
@@ -78,7 +81,7 @@ class ToolEnv(TextEnv[ToolSet]):
         self._source = ToolSource(tools, lambda: found.task(found.splits[0], 0).content)
         self._tools = {tool.spec.name: tool for tool in self._source.typed}
         specs = [tool.spec for tool in self._source.typed]
-        self._answer = answer_spec(answer, specs)
+        self._answer = answer_spec(answer, specs, self.answer_description)
         # Other environments of this class have other actions.
         self.action_specs = (*specs, *self._answer)  # type: ignore[misc]  # of the class in families
         self._reward, self._expert, self._solved_at = reward, expert, float(solved_at)
@@ -267,7 +270,9 @@ def check_parts(
         )
 
 
-def answer_spec(answer: bool | str, specs: Sequence[ActionSpec]) -> tuple[ActionSpec, ...]:
+def answer_spec(
+    answer: bool | str, specs: Sequence[ActionSpec], description: str = ANSWER_DESCRIPTION
+) -> tuple[ActionSpec, ...]:
     """Return the action that answers, if there is one.
 
     Raises:
@@ -282,8 +287,7 @@ def answer_spec(answer: bool | str, specs: Sequence[ActionSpec]) -> tuple[Action
             "name as answer=NAME, or answer=False"
         )
     schema = {"properties": {"text": {"type": "string"}}, "required": ["text"]}
-    about = "Give the final answer, which ends the episode."
-    return (replace(make_tool(name, about, schema).spec, terminal=True),)
+    return (replace(make_tool(name, description, schema).spec, terminal=True),)
 
 
 def problem(text: str, specs: tuple[ActionSpec, ...]) -> str:

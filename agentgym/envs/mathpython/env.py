@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from agentgym.core.options import choice, integer, text
@@ -25,6 +26,11 @@ REWARDS = ("sparse",)
 """Rewards: 1 for a right answer, else 0."""
 LONGEST_SHOWN = 20_000
 MOST_SECONDS = 600
+CALCULATED = (
+    "Give the final answer, which ends the episode: a calculated value such as 42, -7/3 or 0.25, "
+    "or several with commas between them; no formula, and fractions in lowest terms."
+)
+"""What the answer of a generated problem is, in prompts."""
 MOST_OFFERED = 4
 """Maximum number of the question's numbers that the admissible calls use."""
 _NUMBER = re.compile(r"(?<![\w.])-?\d{1,12}(?:/\d{1,12})?(?![\w/]|\.\d)")
@@ -38,7 +44,9 @@ class MathPythonEnv(ToolEnv):
         difficulty: Difficulty of generated problems: ``easy``, ``medium``, ``hard``, or a
             :class:`~agentgym.envs.mathpython.generator.config.GeneratorConfig`.
         generator_seed: Seed of the generator.
-        reward: Reward of the answer: ``sparse``, 1 if it is equivalent to the right one.
+        reward: Reward of the answer: ``sparse``, 1 if it is equivalent to the right one. A
+            generated problem pays only a calculated value: digits, a decimal, a fraction in lowest
+            terms, or a set of these.
         expert: The demonstrator: ``calculating`` uses the calculator if
             one line suffices and writes Python otherwise, ``programmer`` always writes Python,
             ``oracle`` knows the answer, ``lazy`` mostly omits a number. With data sets, all of them
@@ -89,8 +97,12 @@ class MathPythonEnv(ToolEnv):
             integer(generator_seed, "generator_seed", 0),
             self._chosen.turns,
         )
+        generated = data is None
+        if generated:
+            self.answer_description = CALCULATED
+        worth = partial(_worth, lowest_form=generated)
         # No tool needs a limit of its own: Python has the sandbox's, and arithmetic is bounded.
-        super().__init__(self._make_tools, tasks, _worth, timeout=None, horizon=horizon, **kwargs)
+        super().__init__(self._make_tools, tasks, worth, timeout=None, horizon=horizon, **kwargs)
 
     def _make_tools(self) -> MathTools:
         return MathTools(sandbox=self._sandbox, seconds=self._seconds, longest=self._longest)
@@ -138,6 +150,7 @@ class MathPythonEnv(ToolEnv):
         return self.tasks.problem(self.task)
 
 
-def _worth(episode: ToolEpisode) -> float:
+def _worth(episode: ToolEpisode, *, lowest_form: bool) -> float:
     """Pay for the right answer."""
-    return float(equivalent(episode.task["answer"], episode.answer or ""))
+    answer = episode.answer or ""
+    return float(equivalent(episode.task["answer"], answer, lowest_form=lowest_form))

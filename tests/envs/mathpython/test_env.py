@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import pytest
 
+from agentgym.actions.renderer import translate
+from agentgym.actions.schema import openai_tools
+from agentgym.actions.specs import GRAMMARS
 from agentgym.cli.abilities import abilities
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -63,6 +68,30 @@ def test_right_answers_in_any_form_and_wrong_ones() -> None:
         assert observation == ("correct" if success else "answered")
         assert info["stop_reason"] == ("success" if success else "failure")
         assert info["oracle_turns"] == 0 and info["admissible_actions"] == []
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+def test_a_formula_of_the_question_is_not_paid_and_the_prompt_says_so(grammar: str) -> None:
+    env = begun(difficulty="easy", grammar=grammar)
+    for index in range(20):
+        env.reset(options={"split": "train", "index": index})
+        formula = env.task.content["expression"]
+        action = translate(f"answer[{formula}]", env.action_specs, grammar)
+        *_, info = env.step(action)
+        assert info["action_valid"] and not info["success"] and info["score"] == 0, formula
+        env.reset(options={"split": "train", "index": index})
+        assert env.step(str(env.oracle_action()))[4]["success"]
+    assert "a calculated value such as 42" in env.action_prompt()
+    assert "no formula" in str(openai_tools(env.action_specs))
+
+
+def test_a_data_set_pays_a_formula(tmp_path: Path) -> None:
+    file = tmp_path / "own.jsonl"
+    file.write_text(json.dumps({"problem": "How many are 3 and 4?", "answer": 7}))
+    env = gymnasium.make("agentgym/MathPython-v0", data=str(file)).unwrapped
+    assert isinstance(env, TextEnv)
+    env.reset(seed=0)
+    assert env.step("answer[3 + 4]")[4]["success"] and "formula" not in env.action_prompt()
 
 
 def run(env: TextEnv, code: str) -> str:

@@ -36,10 +36,11 @@ def test_each_kind_is_graded_and_its_ways_to_the_answer_agree(kind: str) -> None
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(problem.program, {})  # the generator's own program
-            assert equivalent(problem.answer, printed.getvalue()), problem
+            assert equivalent(problem.answer, printed.getvalue(), lowest_form=True), problem
             assert equivalent(printed.getvalue().strip(), problem.answer)
             if problem.expression:
                 assert written(calculated(problem.expression)) == problem.answer
+                assert not equivalent(problem.answer, problem.expression, lowest_form=True)
         operations.append(problem.operations)
     assert operations[0] < operations[-1] and operations == sorted(operations)
 

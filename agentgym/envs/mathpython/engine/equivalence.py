@@ -13,6 +13,9 @@ Rational numbers are compared exactly, without a package; everything else by
   of intervals count.
 - A unit in only one of two answers is ignored; different units are an error.
 - ``x = 5`` is reduced to its right side.
+
+Generated problems ask for a calculated value in addition, see
+`agentgym.envs.mathpython.engine.lowest`.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from fractions import Fraction
 
 from agentgym.envs.mathpython.engine import symbolic
 from agentgym.envs.mathpython.engine.exact import NotRational, rational
+from agentgym.envs.mathpython.engine.lowest import in_lowest_form
 from agentgym.envs.mathpython.engine.parser import parse
 from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
 from agentgym.envs.mathpython.engine.tree import (
@@ -44,12 +48,13 @@ _UNORDERED = ("set", "union")
 _PLURALS = {"feet": "foot", "inches": "inch", "dollars": "dollar", "degrees": "degree"}
 
 
-def equivalent(gold: str, answer: str) -> bool:
+def equivalent(gold: str, answer: str, *, lowest_form: bool = False) -> bool:
     r"""Return whether an answer is the right one.
 
     Args:
         gold: The right answer, LaTeX or plain, or a solution with its answer in ``\boxed``.
         answer: The policy's answer; it may be hostile.
+        lowest_form: Whether the answer must be a calculated value, not an expression for it.
 
     Raises:
         DependencyNotInstalled: The comparison needs sympy.
@@ -60,7 +65,8 @@ def equivalent(gold: str, answer: str) -> bool:
     if _plain(gold) == _plain(answer) and answer:
         return True
     try:
-        return _same(parse(gold), parse(answer))
+        tree = parse(answer)
+        return (not lowest_form or in_lowest_form(tree)) and _same(parse(gold), tree)
     except Unreadable:
         return False
 

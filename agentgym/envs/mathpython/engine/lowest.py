@@ -1,0 +1,47 @@
+r"""Tell a value in lowest form from one that is left to calculate.
+
+The check of answers calculates, so without this rule ``floor((7+66)/13)``, the question in other
+signs, would be paid like ``5``, and reward would teach to transcribe instead of to calculate.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from agentgym.envs.mathpython.engine.tree import Group, Measured, Node, Number, Operation
+
+_MINUS = Number(Fraction(-1))
+"""What the parser multiplies by for a minus sign; no text reads as this number."""
+
+
+def in_lowest_form(node: Node) -> bool:
+    r"""Return whether an answer is a calculated value.
+
+    ``7``, ``-0.5``, ``\frac{7}{2}`` and sets, pairs and quantities of these are; ``3 + 4``,
+    ``14/2``, ``7/1``, ``3\frac{1}{2}``, ``\sqrt{49}``, ``7 \cdot 10^2`` and ``50%`` are not.
+    """
+    if isinstance(node, Group):
+        return all(map(in_lowest_form, node.items))
+    if isinstance(node, Measured):
+        return in_lowest_form(node.quantity)
+    unsigned = _without_minus(node)
+    if isinstance(unsigned, Number):
+        return True
+    if not isinstance(unsigned, Operation) or unsigned.sign != "/":
+        return False
+    top = unsigned.left if unsigned is not node else _without_minus(unsigned.left)
+    return _reduced(top, unsigned.right)
+
+
+def _without_minus(node: Node) -> Node:
+    negative = isinstance(node, Operation) and node.sign == "*" and node.left == _MINUS
+    return node.right if isinstance(node, Operation) and negative else node
+
+
+def _reduced(top: Node, bottom: Node) -> bool:
+    """Return whether a fraction of whole numbers cannot be reduced."""
+    if not isinstance(top, Number) or not isinstance(bottom, Number):
+        return False
+    whole = top.places is None and bottom.places is None and bottom.value > 1
+    return whole and math.gcd(top.value.numerator, bottom.value.numerator) == 1
