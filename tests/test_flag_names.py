@@ -54,6 +54,7 @@ MEANINGS: Mapping[str, str] = {
     "test-timeout": r"^Seconds that one run of the tests may take",
     "token": r"^Ask clients for a token",
     "top-p": r"^Nucleus",
+    "trust": r"^Allow what a file may not name by itself",
     "window": r"[Ll]ast turns that the (policy|model) reads",
     "workers": r"^(Processes that play at the same time|Threads, processes or actors)",
 }
@@ -67,6 +68,7 @@ ONE_NAME: Mapping[str, str] = {
     "step-timeout": r"[Ss]econds that (an environment|one step)",
     "temperature": r"^Sampling temperature",
     "top-p": r"^Nucleus",
+    "trust": r"^Allow what a file may not name by itself",
     "config": r"file of settings",
     "num-tasks": r"^Number of tasks|^Tasks to (check|play)|^How many tasks",
     "max-episodes": r"^Most episodes (to read|of each file)|^Only the first episodes",

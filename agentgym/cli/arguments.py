@@ -85,6 +85,9 @@ class Eval(EvaluationSettings):
     dry_run: bool = False
     """Only show what would be played and where it would be saved, with an estimate of tokens and
     cost for a chat model. Nothing is sent."""
+    trust: Append[tuple[str, ...]] = ()
+    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
+    sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""
     typed: Suppress[tuple[str, ...]] = ()
     """Names of the flags on the command line, which override those of a file."""
 
@@ -143,6 +146,9 @@ class Replay:
     They may change rewards, but not the course of an episode."""
     out: Path | None = None
     """With --rescore: write the new records to this JSONL file, which must not exist."""
+    trust: Append[tuple[str, ...]] = ()
+    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
+    sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +201,9 @@ class Export:
     image: str = ""
     """With --to harbor, base image of the tasks, with Python 3.10, git and pytest 8 or later.
     Without it, the Docker Hub image of this Python version, with git and pytest installed."""
+    trust: Append[tuple[str, ...]] = ()
+    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
+    sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""
     json: bool = False
     """Print JSON."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.arguments import (
@@ -44,7 +45,20 @@ def run(command: object, console: Console) -> int:
     """
     added = {one.arguments: one.run for one in family_subcommands()}
     action: Callable[[Any, Console], int] = {**_COMMANDS, **added}[type(command)]
-    return action(command, console)
+    if not (trusted := getattr(command, "trust", ())):
+        return action(command, console)
+    from agentgym.support.terminal import say
+    from agentgym.trust import trusting
+
+    # Said on standard error: standard output may be JSON.
+    with trusting(*trusted, say=partial(say, _notes())):
+        return action(command, console)
+
+
+def _notes() -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True)
 
 
 # What a subcommand needs is imported when it runs: `agentgym --help` shall answer at once.

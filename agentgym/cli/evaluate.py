@@ -63,7 +63,7 @@ def suite_of(command: Eval) -> Suite:
             f"{' '.join((*command.env, *command.policy))} as well"
         )
     # Only flags that were typed win over the file; the defaults of the others must not.
-    settable = {*vars(command)} - {"config", "typed", "dry_run"}
+    settable = {*vars(command)} - {"config", "typed", "dry_run", "trust"}
     given = {name: getattr(command, name) for name in command.typed if name in settable}
     return read_suite(command.config, given)
 

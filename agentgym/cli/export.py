@@ -13,7 +13,7 @@ from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols import find_prompt
-from agentgym.making import resolve
+from agentgym.trust import trusting_env
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,11 +39,12 @@ def export(command: Export, console: Console) -> int:
         raise ConfigurationError(
             f"expected --min-score to be a score from 0 to 1, got {command.min_score}"
         )
-    if command.env is not None:
-        resolve(command.env)  # its module registers the id that the records name
     options = _chats(command)
     file = episodes_file(command.file)
-    with progress(file, console, "exporting", silent=command.json) as advance:
+    with (
+        trusting_env(command.env),
+        progress(file, console, "exporting", silent=command.json) as advance,
+    ):
         report = write(
             file,
             command.out,

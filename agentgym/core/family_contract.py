@@ -48,6 +48,9 @@ class FamilyContract(ABC):
     """Baselines of the family that read the task without knowing its solution, like
     ``blind_policies``; they lie between those and the expert, so ``validate`` does not play
     them."""
+    plain_arguments: ClassVar[Collection[str]] = ()
+    """Arguments of an environment outside of the suite that a file may set by itself, because no
+    value of theirs runs code, opens a file or contacts anybody; see `agentgym.trust`."""
     action_length: ClassVar[int] = ACTION_LENGTH
     """Maximum number of characters of an action, thinking removed."""
 

@@ -30,13 +30,14 @@ from agentgym.errors import (
     EnvFailure,
     TaskNotFound,
 )
-from agentgym.making import resolve
 from agentgym.support.process_pool import in_order
+from agentgym.trust import NotTrusted, granted, trusting, trusting_env
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _KINDS: tuple[tuple[type[AgentGymError], str], ...] = (
+    (NotTrusted, "the record is not trusted"),
     (DependencyNotInstalled, "a package is missing"),
     (TaskNotFound, "the task is gone"),
     (DataError, "the record is damaged"),
@@ -160,7 +161,9 @@ def replay_file(
         EnvFailure: One of several processes died.
     """
     tally = _Tally()
-    for _ in _worked(path, partial(_Replaying, env), tally, max_episodes, workers, on_episode):
+    for _ in _worked(
+        path, partial(_Replaying, env, granted()), tally, max_episodes, workers, on_episode
+    ):
         pass
     return FileReplay(*tally.fields())
 
@@ -199,7 +202,7 @@ def rescore_file(
         EnvFailure: One of several processes died.
     """
     tally, before, after = _Tally(), RewardMeans(), RewardMeans()
-    make = partial(_Rescoring, env, tuple(reward_hooks), dict(env_kwargs))
+    make = partial(_Rescoring, env, granted(), tuple(reward_hooks), dict(env_kwargs))
     with ExitStack() as stack:
         file = None
         if out is not None:
@@ -300,12 +303,15 @@ class _Work:
 
     Args:
         env: The environment whose module registers the id that the records name.
+        trusted: What the user trusts: another process does not know it.
     """
 
-    def __init__(self, env: str | None) -> None:
-        if env is not None:
-            resolve(env)
+    def __init__(self, env: str | None, trusted: Sequence[str]) -> None:
         self._stack = ExitStack()
+        missing = [text for text in trusted if text not in granted()]
+        if missing:
+            self._stack.enter_context(trusting(*missing))
+        self._stack.enter_context(trusting_env(env))
 
     def __enter__(self) -> Self:
         """Return itself; the environments are closed at the end of the block."""
@@ -319,8 +325,8 @@ class _Work:
 class _Replaying(_Work):
     """Plays episodes again."""
 
-    def __init__(self, env: str | None) -> None:
-        super().__init__(env)
+    def __init__(self, env: str | None, trusted: Sequence[str]) -> None:
+        super().__init__(env, trusted)
         self._envs = self._stack.enter_context(EnvCache())
 
     def __call__(self, episode: Episode) -> _Outcome:
@@ -338,9 +344,13 @@ class _Rescoring(_Work):
     """Gives episodes new rewards."""
 
     def __init__(
-        self, env: str | None, hooks: Sequence[TurnReward], settings: Mapping[str, Any]
+        self,
+        env: str | None,
+        trusted: Sequence[str],
+        hooks: Sequence[TurnReward],
+        settings: Mapping[str, Any],
     ) -> None:
-        super().__init__(env)
+        super().__init__(env, trusted)
         self._rescorer = self._stack.enter_context(Rescorer(hooks, settings))
 
     def __call__(self, episode: Episode) -> _Outcome:

@@ -44,11 +44,12 @@ from agentgym.episodes.recorder import (
 )
 from agentgym.episodes.records import Episode, RecordedState, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
-from agentgym.imports.table import find
+from agentgym.imports.table import find, split
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.play import Moment, play
 from agentgym.rewards import ShapedReward
 from agentgym.rewards.table import hooks_from_json
+from agentgym.trust import check_trusted, env_claims
 
 NOT_PROVEN = (
     "policy",
@@ -95,36 +96,49 @@ def make_env(
         ConfigurationError: The record lacks arguments, its id is unknown, or no environment can be
             made with its arguments.
         DataError: The reward hooks in the record are damaged.
+        NotTrusted: The record names more than plain data; see `agentgym.trust`.
     """
     if missing := not_stored(episode, changes):
         raise ConfigurationError(
             f"expected an environment for {episode.task_id}, because its record does not contain "
             f"{', '.join(missing)}: make it and pass it as env="
         )
-    if episode.env_id not in gymnasium.registry and find(episode.env_id) is None:
+    if split(episode.env_id) is None and episode.env_id not in gymnasium.registry:
         raise ConfigurationError(
             f"expected a registered id, got {episode.env_id!r} from the record: import the package "
             "that registers it, or pass env= "
             "(--env MODULE:ID)"
         )
     kwargs = {**episode.env_kwargs, **changes}
+    recorded = {name: value for name, value in kwargs.items() if name not in changes}
+    check_trusted(env_claims(episode.env_id, recorded), "the record")
+    imported = find(episode.env_id)
     if episode.reward_hooks and "reward_hooks" not in changes:
         kwargs["reward_hooks"] = hooks_from_json(episode.reward_hooks)
     if "reward_hooks" in changes and not changes["reward_hooks"]:
         del kwargs["reward_hooks"]
+    return _made(imported[1] if imported else episode.env_id, kwargs)
+
+
+def _made(env_id: str, kwargs: Mapping[str, Any]) -> gymnasium.Env[str, str]:
+    """Make a registered environment of tasks in text.
+
+    Raises:
+        ConfigurationError: None can be made with these arguments.
+    """
     try:
-        made = gymnasium.make(episode.env_id, disable_env_checker=True, **kwargs)
+        made = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     except AgentGymError:
         raise
     except Exception as error:  # What Gymnasium says to arguments that somebody edited.
         raise ConfigurationError(
-            f"expected arguments with which {episode.env_id} can be made, got {kwargs!r:.200} from "
+            f"expected arguments with which {env_id} can be made, got {kwargs!r:.200} from "
             f"the record: {error}"
         ) from error
     if not hasattr(made.unwrapped, "tasks"):  # Gymnasium's own, in a record that somebody edited
         made.close()
         raise ConfigurationError(
-            f"expected the id of an environment of tasks in text, got {episode.env_id!r:.80} from "
+            f"expected the id of an environment of tasks in text, got {env_id!r:.80} from "
             "the record"
         )
     return made

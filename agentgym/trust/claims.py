@@ -1,0 +1,224 @@
+"""What a file names, each looked up in the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+from agentgym.imports.table import split
+from agentgym.making import parse_pairs
+from agentgym.registration import find_family
+from agentgym.support.nested import flat
+from agentgym.trust.table import (
+    BASE,
+    DEEDS,
+    ENVIRONMENTS,
+    HOOKS,
+    PATH,
+    PLAIN,
+    POLICIES,
+    POLICY_ARGUMENTS,
+    POLICY_NAMES,
+    TOOLS,
+    UNKNOWN,
+    Entry,
+    EnvKind,
+    Group,
+    Nature,
+    ships_with_gymnasium,
+)
+
+Table = Mapping[str, Entry | Group]
+TOOL_ENVIRONMENTS = "agentgym.tools.register"
+"""Module that makes what modules register as tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something that a file names."""
+
+    name: str
+    """The argument or setting, such as ``sandbox``."""
+    value: Any
+    """Its value."""
+    nature: Nature
+    """What the table says of it."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether the file may say it by itself."""
+        return self.nature == "plain"
+
+    @property
+    def text(self) -> str:
+        """``NAME=VALUE``, as ``--trust`` takes it."""
+        value = self.value if isinstance(self.value, str) else json.dumps(self.value, default=str)
+        return f"{self.name}={value}"
+
+    @property
+    def deed(self) -> str:
+        """What it would do, in words."""
+        return DEEDS[self.nature]
+
+
+def claim(name: str, value: Any, entry: Entry) -> Claim:
+    """Return the claim of a value."""
+    return Claim(name, value, entry.nature_of(value))
+
+
+def env_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
+    """Return the claims of an environment's name and arguments.
+
+    Args:
+        env: A name that `agentgym.making.resolve` accepts, or an id.
+        arguments: Keyword arguments of the environment.
+    """
+    return [_name_claim(env), *argument_claims(env, arguments)]
+
+
+def argument_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
+    """Return the claims of the arguments of an environment whose name the user typed."""
+    rows = _argument_rows(env)
+    return [claim(name, value, rows.get(name, UNKNOWN)) for name, value in arguments.items()]
+
+
+def _name_claim(env: str) -> Claim:
+    if (parts := split(env)) is not None:
+        prefix, reference = parts
+        entry = ENVIRONMENTS.get(prefix, EnvKind(UNKNOWN)).reference
+        return Claim("env", f"{prefix}:{reference}", entry.nature_of(reference))
+    if (family := find_family(env.partition(":")[0])) is not None:
+        return claim("env", env, ENVIRONMENTS.get(family.name, EnvKind(UNKNOWN)).reference)
+    return claim("env", env, PLAIN if _is_imported(env) or ships_with_gymnasium(env) else UNKNOWN)
+
+
+def _argument_rows(env: str) -> Mapping[str, Entry]:
+    """Return the rows of an environment's arguments."""
+    parts, family = split(env), find_family(env.partition(":")[0])
+    word = parts[0] if parts else family.name if family else ""
+    if word in ENVIRONMENTS:
+        return {**BASE, **ENVIRONMENTS[word].arguments}
+    module, cls = _registered(env)
+    if module == TOOL_ENVIRONMENTS:
+        return {**BASE, **TOOLS}
+    return {**BASE, **dict.fromkeys(getattr(cls, "plain_arguments", ()), PLAIN)}
+
+
+def _is_imported(env: str) -> bool:
+    """Return whether a registered environment's code has been imported, as no record decides it."""
+    return _registered(env)[0] in sys.modules
+
+
+def _registered(env: str) -> tuple[str, Any]:
+    """Return the module of a registered id, and what is imported of it."""
+    spec = gymnasium.registry.get(env)
+    point = spec.entry_point if spec is not None else None
+    if not isinstance(point, str):
+        return getattr(point, "__module__", ""), point
+    module, _, name = point.partition(":")
+    return module, getattr(sys.modules.get(module), name, None)
+
+
+def hook_claims(hooks: Iterable[str], name: str = "reward_hooks") -> list[Claim]:
+    """Return the claims of reward hooks as they are typed."""
+    heads = ((str(hook), str(hook).partition(":")[0].partition("=")[0]) for hook in hooks)
+    return [claim(name, hook, HOOKS.get(head, UNKNOWN)) for hook, head in heads]
+
+
+def policy_claims(policy: str) -> list[Claim]:
+    """Return the claim of a policy's name."""
+    head, colon, _ = policy.partition(":")
+    if colon:
+        return [claim("policy", policy, POLICIES.get(head, UNKNOWN))]
+    named = POLICY_NAMES.fullmatch(policy) or not _leads_somewhere(policy)
+    return [claim("policy", policy, PLAIN if named else PATH)]
+
+
+def _leads_somewhere(name: str) -> bool:
+    return os.path.basename(name) != name or os.path.exists(name)
+
+
+def setting_claims(
+    settings: Mapping[str, Any], table: Table, envs: Sequence[str] = ()
+) -> list[Claim]:
+    """Return the claims of settings.
+
+    Args:
+        settings: Their values by name, nested or with dots.
+        table: `agentgym.trust.EVALUATION` or `agentgym.trust.TRAINING`.
+        envs: Environments that the arguments are of, besides those that the settings name.
+    """
+    entries = [each for name in ("env", "envs") for each in _environments(settings.get(name))]
+    names = [*dict.fromkeys(each for each in entries if isinstance(each, str))]
+    found = [_name_claim(env) for env in names]
+    for entry in entries:
+        if isinstance(entry, Mapping):
+            found += setting_claims(entry, table)
+            names.append(str(entry.get("env") or ""))
+    for name, value in _by_row(settings, table):
+        found += _setting(name, value, table.get(name, UNKNOWN), [*names, *envs])
+    return found
+
+
+def _by_row(settings: Mapping[str, Any], table: Table) -> Iterator[tuple[str, Any]]:
+    """Yield the settings under the names that the table has for them."""
+    for name, value in settings.items():
+        if table.get(name) is Group.ENVIRONMENTS:
+            continue
+        if isinstance(value, Mapping) and name not in table:
+            yield from flat(value, f"{name}.").items()
+        else:
+            yield name, value
+
+
+def _environments(value: Any) -> list[Any]:
+    """Return the environments of a setting: a text with commas, or a list of a file."""
+    if isinstance(value, str):
+        # What is split here is split in the same way where it is resolved.
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _setting(name: str, value: Any, row: Entry | Group, envs: Sequence[str]) -> list[Claim]:
+    if value is None or value == "":
+        return []
+    if row is Group.HOOKS:
+        return hook_claims(_listed(value), name)
+    if row is Group.POLICY_ARGUMENTS:
+        return [claim(k, v, POLICY_ARGUMENTS.get(k, UNKNOWN)) for k, v in _pairs(value, name)]
+    if row is Group.ENV_ARGUMENTS:
+        rows = [_argument_rows(env) for env in envs] or [BASE]
+        return [_of_any(key, each, rows) for key, each in _pairs(value, name)]
+    assert isinstance(row, Entry)
+    return [claim(name, each, row) for each in _listed(value)]
+
+
+def _of_any(key: str, value: Any, rows: Sequence[Mapping[str, Entry]]) -> Claim:
+    """Return the claim of an argument of several environments: the least plain of each."""
+    name = key.rpartition(".")[2]
+    found = [each[name] for each in rows if name in each] or [UNKNOWN]
+    claims = [claim(key, value, entry) for entry in found]
+    return next((each for each in claims if not each.plain), claims[0])
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _pairs(value: Any, name: str) -> list[tuple[str, Any]]:
+    """Read names with values: a mapping, or texts ``name=value``."""
+    if isinstance(value, Mapping):
+        return [(str(key), each) for key, each in value.items()]
+    found = []
+    for text in _listed(value):
+        owner, dot, rest = str(text).partition(".")
+        prefix = f"{owner}." if dot and "=" not in owner else ""
+        read = parse_pairs([rest if prefix else str(text)], f"`{name}`")
+        found += [(f"{prefix}{key}", each) for key, each in read.items()]
+    return found

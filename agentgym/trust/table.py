@@ -1,0 +1,350 @@
+"""The table: what each kind, argument and setting that a file may name is.
+
+What has no row counts as code. The names of other rooms stand here as text, so that a reader on any
+floor can look them up; ``tests/trust`` compares them with what those rooms offer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Literal
+
+import gymnasium
+
+Nature = Literal["plain", "path", "address", "command", "code", "right"]
+DEEDS: Mapping[Nature, str] = {
+    "plain": "does nothing by itself",
+    "path": "makes it read or write the files there",
+    "address": "makes it connect there, with the keys and tokens that this machine has for it",
+    "command": "makes it run that command",
+    "code": "makes it import and run that code",
+    "right": "gives it a right over this machine that only you can give",
+}
+"""What a value does, by its nature, as refusals and announcements say it."""
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row of the table."""
+
+    nature: Nature
+    """What its values are."""
+    harmless: Callable[[Any], bool] = _never
+    """Which of its values are plain nevertheless."""
+    exceptions: Mapping[str, Nature] = field(default_factory=dict)
+    """Values of another nature."""
+
+    def nature_of(self, value: Any) -> Nature:
+        """Return what a value is."""
+        named = self.exceptions.get(value) if isinstance(value, str) else None
+        return "plain" if self.is_plain(value) else named or self.nature
+
+    def is_plain(self, value: Any) -> bool:
+        """Return whether a file may say this value by itself; None is as good as left out."""
+        return self.nature == "plain" or value is None or self.harmless(value)
+
+
+class Group(Enum):
+    """A setting that consists of others."""
+
+    ENVIRONMENTS = "names of environments"
+    ENV_ARGUMENTS = "arguments of the environments"
+    HOOKS = "reward hooks"
+    POLICY_ARGUMENTS = "options of a policy"
+
+
+@dataclass(frozen=True, slots=True)
+class EnvKind:
+    """A family, or a kind of environments of another project."""
+
+    reference: Entry = Entry("plain")
+    """What stands behind the prefix; of a family its name."""
+    arguments: Mapping[str, Entry] = field(default_factory=dict)
+    """Its arguments, besides `BASE`."""
+
+
+# -- which values of a path, an address, code or a right are plain ---------------------------------
+
+
+def _among(*values: Any) -> Callable[[Any], bool]:
+    return lambda value: value in values
+
+
+def _is_word(value: Any) -> bool:
+    """Return whether a value is a name without ``MODULE:``."""
+    return isinstance(value, str) and ":" not in value
+
+
+def _is_bundled_name(value: Any) -> bool:
+    """Return whether a value can only be the name of a protocol or prompt of the package."""
+    named = isinstance(value, str) and re.fullmatch(r"[\w-]+", value) is not None
+    return named and not os.path.exists(value)
+
+
+def _is_turns(value: Any) -> bool:
+    """Return whether a horizon is made of numbers."""
+    return isinstance(value, int) or re.fullmatch(r"[\d,\s-]+", str(value), re.ASCII) is not None
+
+
+def _is_public_model(value: Any) -> bool:
+    """Return whether a model is ``tiny``, or the id of one on the hub and no folder here."""
+    named = isinstance(value, str) and re.fullmatch(r"[\w.-]+(?:/[\w.-]+)?", value) is not None
+    return named and ".." not in value and not os.path.exists(value)
+
+
+def _is_task_id(value: Any) -> bool:
+    return isinstance(value, str) and not value.lower().endswith(".json")
+
+
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def ships_with_gymnasium(reference: Any) -> bool:
+    """Return whether an id is one of Gymnasium itself: any other imports what registers it."""
+    spec = gymnasium.registry.get(reference)
+    return spec is not None and str(spec.entry_point).startswith("gymnasium.envs.")
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+PLAIN, CODE = Entry("plain"), Entry("code")
+PATH, ADDRESS, COMMAND, RIGHT = Entry("path"), Entry("address"), Entry("command"), Entry("right")
+SANDBOX = Entry("code", _among("auto", "namespace", "docker", "remote"), {"subprocess": "right"})
+"""``remote`` goes to the address in AGENTGYM_SANDBOX_URL; ``subprocess`` isolates nothing."""
+OWN_PART = Entry("code", _is_word)
+"""A supplied part by its name, or ``MODULE:NAME``."""
+UNKNOWN = CODE
+"""What the table does not know."""
+
+
+def _plain(names: str, prefix: str = "") -> dict[str, Entry]:
+    return {f"{prefix}{name}": PLAIN for name in names.split()}
+
+
+BASE: Mapping[str, Entry] = {
+    **_plain("horizon split grammar expose_oracle worker_turns notes tries render_mode"),
+    "reward_hooks": Entry("code", lambda value: not value),
+    "tasks": CODE,
+}
+"""Arguments that every environment has."""
+_GENERATED = _plain("difficulty generator_seed reward expert")
+_IMPORTED = _plain("solved_at") | dict.fromkeys(("world", "specs", "limits", "has_expert"), CODE)
+_SIZED = _plain("sizes") | _IMPORTED
+
+ENVIRONMENTS: Mapping[str, EnvKind] = {
+    "alfworld": EnvKind(
+        arguments=_GENERATED
+        | _plain("task_types receptacles distractors ready hidden order human_goals engine")
+        | _plain("reward_scale show_admissible")
+        | {"data": Entry("path", _among("ALFWORLD_DATA"))}
+    ),
+    "babyai": EnvKind(arguments=_GENERATED | _plain("levels")),
+    "database": EnvKind(
+        arguments=_GENERATED
+        | _plain("max_rows max_observation_chars")
+        | {"data": PATH, "questions": PATH}
+    ),
+    "mathpython": EnvKind(
+        arguments=_GENERATED
+        | _plain("seconds max_observation_chars answer timeout solved_at")
+        | {"data": PATH, "sandbox": SANDBOX}
+    ),
+    "search": EnvKind(
+        arguments=_GENERATED
+        | _plain("size shared_corpus hops topk max_observation_chars index dialect")
+        | _plain("answer_attempts first_search on_error")
+        | {
+            "corpus": Entry("path", _among("generated")),
+            "questions": PATH,
+            "retriever_url": ADDRESS,
+        }
+    ),
+    "shell": EnvKind(
+        arguments=_GENERATED
+        | _plain("command_timeout max_observation_chars")
+        | {"data": PATH, "image": Entry("address", _among("")), "sandbox": SANDBOX}
+    ),
+    "swe": EnvKind(
+        arguments=_GENERATED
+        | _plain("hidden_tests command_timeout max_observation_chars grading_timeout")
+        | {
+            "data": Entry("path", _among("bundled", "bundled-tokens")),
+            "sandbox": SANDBOX,
+            "allow_unsafe": Entry("right", lambda value: value is False),
+            "image_mirror": ADDRESS,
+            "pull": Entry("right", _among("missing", "never")),
+        }
+    ),
+    "textcraft": EnvKind(
+        arguments=_GENERATED | _plain("depth distractors look_up") | {"data": PATH}
+    ),
+    "textworld": EnvKind(
+        arguments=_GENERATED
+        | _plain("challenge games engine brief description inventory show_admissible")
+        | _plain(  # parameters of the challenges
+            "ambiguous_instructions blend_descriptions blend_instructions cook cut drop"
+            " entity_numbering go goal held_out_foods include_adj level nb_objects"
+            " nb_parallel_quests only_last_action open quest_breadth quest_depth quest_end"
+            " quest_length quest_max_breadth quest_max_depth quest_max_length quest_min_breadth"
+            " quest_min_depth quest_min_length recipe recipe_seed rewards seed take test theme"
+            " world_size"
+        )
+        | {"data": PATH}
+    ),
+    "webshop": EnvKind(
+        arguments=_GENERATED
+        | _plain("size num_products goal_mode human_goals goals_per_product split_mode")
+        | _plain("observation_mode results_per_page highlights show_score")
+        | {
+            "data": PATH,
+            "nouns": Entry("code", lambda value: value == "builtin" or _is_mapping(value)),
+            "world": CODE,
+        }
+    ),
+    "gem": EnvKind(arguments=_SIZED),
+    "gymnasium": EnvKind(Entry("code", ships_with_gymnasium), _SIZED | _plain("action_names")),
+    "harbor": EnvKind(
+        PATH,
+        _IMPORTED
+        | _plain("command_timeout deal")
+        | {"sandbox": SANDBOX, "build": Entry("right", lambda value: value is False)},
+    ),
+    "inspect": EnvKind(CODE, _IMPORTED | _plain("limit deal")),
+    "mcp": EnvKind(COMMAND, _SIZED | _plain("goal timeout") | {"reward": CODE}),
+    "openenv": EnvKind(ADDRESS, _SIZED | _plain("timeout action_field observation_field")),
+    "reasoning-gym": EnvKind(arguments=_SIZED),
+    "scienceworld": EnvKind(arguments=_IMPORTED | _plain("simplifications list_actions")),
+    "synth": EnvKind(
+        Entry("path", _among("accounts", "lab", "warehouse")),
+        _plain("turns generator_seed sizes reward") | {"spec": CODE},
+    ),
+    "textarena": EnvKind(arguments=_SIZED),
+    "verifiers": EnvKind(CODE, _IMPORTED | _plain("limit answer_field")),
+}
+"""Families and kinds of imports, by the word that names them."""
+TOOLS: Mapping[str, Entry] = {
+    **_plain("answer timeout solved_at"),
+    **dict.fromkeys(("tools", "reward", "expert", "module", "name"), CODE),
+}
+"""Arguments of tool environments, whose ids only their own module registers."""
+
+HOOKS: Mapping[str, Entry] = {
+    **_plain("potential invalid_action turn_cost repeat success_bonus tool_bonus progressive"),
+    **_plain("format retrieval_hit gold_evidence search_cost no_search_penalty"),
+    **_plain("calls forbidden needless characters"),
+    "machine": PATH,
+    "judge": ADDRESS,
+    "judge_mask": ADDRESS,
+}
+"""Reward hooks as they are typed, by their names; others are ``MODULE:CLASS``."""
+POLICIES: Mapping[str, Entry] = {"run": PATH, "hf": PATH}
+"""Kinds of policies by what stands before the colon; others are ``MODULE:ATTRIBUTE``."""
+POLICY_NAMES = re.compile(r"random|oracle|demonstrator|chat|blind-[a-z-]+")
+"""Policies that go before a folder of the same name."""
+POLICY_ARGUMENTS: Mapping[str, Entry] = {
+    **_plain("checkpoint temperature top_p mismatch"),
+    **_plain("turn_tokens episode_tokens window history template_args system"),
+    "agent": CODE,
+}
+"""Options of these kinds."""
+
+EVALUATION: Mapping[str, Entry | Group] = {
+    **_plain("split num_tasks seed samples horizon grammar retry_failed failed scale model window"),
+    **_plain("max_tokens max_tokens_parameter temperature top_p sampling_seed stream extra"),
+    **_plain("invalid_reasons send_reasoning instructions timeout retries requests_per_minute"),
+    **_plain("price limit_tokens limit_cost limit_total_tokens limit_total_cost concurrency"),
+    **_plain("backend step_timeout"),
+    "policy_kwargs": Group.POLICY_ARGUMENTS,
+    "env_kwargs": Group.ENV_ARGUMENTS,
+    "reward_hooks": Group.HOOKS,
+    "agent": CODE,
+    "protocol": Entry("path", _is_bundled_name),
+    "prompt": Entry("path", _is_bundled_name),
+    "task": Entry("path", _is_task_id),
+    "base_url": ADDRESS,
+    "api_key_env": Entry("right", _among("OPENAI_API_KEY")),
+    "out": PATH,
+    "chart": PATH,
+}
+"""Settings of an evaluation, in a suite."""
+
+TRAINING: Mapping[str, Entry | Group] = {
+    **_plain("steps horizon_every horizon_gate fit_horizon window temperature top_p backend"),
+    **_plain("workers step_timeout minutes budget quick template_args seed resume export"),
+    **_plain("hub_private name weight target_success"),
+    "env": Group.ENVIRONMENTS,
+    "envs": Group.ENVIRONMENTS,
+    "env_kwargs": Group.ENV_ARGUMENTS,
+    "reward_hooks": Group.HOOKS,
+    "prompt": Entry("path", _is_bundled_name),
+    "model": Entry("path", _is_public_model),
+    "engine": OWN_PART,
+    "agent": CODE,
+    "agent_command": COMMAND,
+    "preset": OWN_PART,
+    "preset_file": PATH,
+    "horizon": Entry("code", _is_turns),
+    "out": PATH,
+    "report_to": Entry("right", _among("none", "tensorboard")),
+    "push_to_hub": RIGHT,
+    **_plain(
+        "demonstrator demonstrations only_successes weights beta batch_size learning_rate"
+        " max_steps rounds teacher round_tasks round_steps observation_weight copy_steps"
+        " target_success eval_every eval_tasks save_every",
+        "sft.",
+    ),
+    "sft.episodes": PATH,
+    **_plain(
+        "groups num_generations minibatches num_iterations learning_rate warmup_steps turn_tokens"
+        " episode_tokens max_grad_norm adam_beta2 success_bonus invalid_penalty price_rate"
+        " turn_budget save_every keep_checkpoints log_groups staleness stale_share stale_every"
+        " refill gamma beta entropy epsilon epsilon_high aggregation branch branch_roots"
+        " branch_copies branch_credit normalize",
+        "rl.",
+    ),
+    "rl.sampler": OWN_PART,
+    "rl.filters": OWN_PART,
+    **_plain(
+        "kind trunk learning_rate warmup_steps updates gae lam token_lam token_gamma targets clip"
+        " weight replay batch tau candidates pairs",
+        "critic.",
+    ),
+    **_plain(
+        "weight beta pays alone preferred learning_rate warmup_steps updates", "reward_model."
+    ),
+    **_plain("history agent_timeout agent_calls rank_timeout", "rollout."),
+    **_plain("r alpha dropout", "lora."),
+    **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),
+    **_plain("hidden layers heads head_dim intermediate context rope_theta init", "tiny."),
+    **_plain(
+        "memory tensor_parallel max_length max_sequences sleep lora dtype eager seeded patience",
+        "vllm.",
+    ),
+    "vllm.url": ADDRESS,
+    "vllm.folder": PATH,
+    **_plain(
+        "on_alarm ignore usual_steps patience entropy entropy_rise clip_fraction kl kl_behaviour"
+        " logp_gap zero_variance trained_fraction repeat invalid reward_spread grad_norm rollbacks"
+        " learning_rate_factor reseed",
+        "health.",
+    ),
+    **_plain("precision checkpointing micro_tokens logits_mib optimizer quantize", "memory."),
+}
+"""Settings of a training, by their names with dots, and those of an entry of its list ``env``."""
+PRESET_PART = OWN_PART
+"""A part of a preset's file, or a function in its fields."""
+DATA_VARIABLES = frozenset({"ALFWORLD_DATA", "SEARCH_QUESTIONS", "TEXTWORLD_GAMES", "WEBSHOP_DATA"})
+PROTOCOL: Mapping[str, Entry] = {
+    "variable": Entry("right", _among(*sorted(DATA_VARIABLES))),
+    "names": Entry("path", lambda value: isinstance(value, str) and not re.search(r"[/\\]", value)),
+}
+"""Entries of a protocol: the environment variable that is read, and a list beside its file."""

@@ -1,0 +1,58 @@
+"""What this user has typed for a run folder on this machine, so that resuming needs no flags.
+
+The list holds hashes of the folder's real path with ``NAME=VALUE``. It lies outside of the folder,
+so whoever sends a folder cannot send its trust. A folder that is moved, or that comes from another
+machine, is somebody else's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from agentgym.trust.claims import Claim
+
+logger = logging.getLogger(__name__)
+
+STATE = "XDG_STATE_HOME"
+"""Environment variable that names the folder of the user's state."""
+
+
+@dataclass(frozen=True)
+class TypedHere:
+    """The texts ``NAME=VALUE`` that this user has typed for a folder."""
+
+    folder: Path
+    """The folder."""
+
+    def __contains__(self, text: object) -> bool:
+        """Return whether a text was typed."""
+        with suppress(OSError):
+            return self._key(text) in _list().read_text("ascii").split()
+        return False
+
+    def remember(self, claims: Iterable[Claim]) -> None:
+        """Note what the user has typed and a file of the folder will say; plain data needs none."""
+        new = [self._key(each.text) for each in claims if not each.plain and each.text not in self]
+        if not new:
+            return
+        try:
+            _list().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with _list().open("a", encoding="ascii") as file:
+                file.write("".join(f"{key}\n" for key in dict.fromkeys(new)))
+        except OSError as error:
+            logger.info("what was typed for %s is not noted: %s", self.folder, error)
+
+    def _key(self, text: object) -> str:
+        place = os.path.realpath(self.folder)
+        return hashlib.sha256(f"{place}\0{text}".encode("utf-8", "replace")).hexdigest()
+
+
+def _list() -> Path:
+    base = os.environ.get(STATE) or Path.home() / ".local" / "state"
+    return Path(base) / "agentgym" / "typed-for-runs"
