@@ -118,6 +118,66 @@ def test_verbose_lines_of_unittest() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("  Applying shop.0007_currency...test_rate (shop.T) ... ok", "test_rate (shop.T)"),
+        ("Unapplying a.0001_b... test_down (a.T) ... OK", "test_down (a.T)"),
+        ("test_upper (a.T) ... OK", "test_upper (a.T)"),
+        ("test_wide (a.T) ...  OK", "test_wide (a.T)"),
+        ("test_glued (a.T) ... x\nokTesting again", "test_glued (a.T)"),
+        ("test_glued (a.T) ... \nokSystem check", "test_glued (a.T)"),
+        ("Retries ... then gives up ... ok", "Retries ... then gives up"),
+        (
+            "test_outer (a.T) ... Testing against Django installed in '/x'\n"
+            "test_inner (b.T) ... FAIL\n3 issues (0 silenced).\nok",
+            "test_outer (a.T)",
+        ),
+    ],
+)
+def test_results_of_unittest_that_stand_in_odd_places(line: str, name: str) -> None:
+    assert LOG_FORMATS["unittest"](line)[name] == "PASSED"
+
+
+def test_a_migration_that_is_glued_to_a_test_may_be_part_of_its_name() -> None:
+    line = "Applying shop.0007_currency...test_rate (shop.T) ... ok"
+    glued = "Applying shop.0007_currency...test_rate (shop.T)"
+    assert LOG_FORMATS["unittest"](line) == {"test_rate (shop.T)": "PASSED", glued: "PASSED"}
+    assert LOG_FORMATS["unittest"]("Applying shop.0007_currency... OK") == {}
+
+
+def test_what_a_test_prints_before_it_fails_does_not_pass_it() -> None:
+    assert LOG_FORMATS["unittest"]("test_a (b.C) ... out\nokay\nFAIL\n") == {
+        "test_a (b.C)": "FAILED"
+    }
+
+
+def test_a_reason_to_skip_may_hold_dots() -> None:
+    log = "test_a (b.C) ... skipped 'only ... on Oracle'\ntest_d (b.C) ... skipped 'a ... ok.'"
+    assert set(LOG_FORMATS["unittest"](log)) == {"test_a (b.C)", "test_d (b.C)"}
+
+
+def test_reasons_of_pytest_with_brackets_and_names_with_reasons() -> None:
+    log = (
+        "a.py::t XFAIL (bug (#7) of x) [ 10%]\n"
+        "a.py::u SKIPPED (a (b) c)\n"
+        "a.py::v PASSEDprinted\n"
+        "XFAIL a.py::w - till (2)\n"
+    )
+    found = LOG_FORMATS["pytest"](log)
+    names = ["a.py::t", "a.py::u", "a.py::v", "a.py::w", "a.py::w - till (2)"]
+    assert list(statuses_of(names, found).values()) == [
+        "XFAIL", "SKIPPED", "PASSED", "XFAIL", "XFAIL",
+    ]  # fmt: skip
+
+
+def test_names_are_found_as_their_readers_cut_them() -> None:
+    log = "PASSED a.py::t[/x y/z]\nPASSED a.py::u[q][/v/w]\nPASSED a.py::v[a  b]\n"
+    found = LOG_FORMATS["pytest-options"](log)
+    names = ["a.py::t[/x", "a.py::t[/z]", "a.py::u[q][/v/w]", "a.py::v[a b]"]
+    assert set(statuses_of(names, found).values()) == {"PASSED"}
+
+
 def test_the_log_of_sympy() -> None:
     log = (
         "sympy/core/tests/test_add.py[5] \n"
