@@ -15,6 +15,7 @@ from typing import IO, Any
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.support import json_rpc
 from agentgym.support.redaction import Redactor, is_secret
+from agentgym.support.text_lines import last_line
 
 LARGEST = 1 << 22
 """Most bytes of an answer."""
@@ -229,8 +230,8 @@ class McpServer:
 
     def _said(self) -> str:
         """Return the last line of its standard error, for a message."""
-        lines = self._errors.decode("utf-8", "replace").strip().splitlines()
-        return f": {self._redactor.excerpt(lines[-1])}" if lines else ""
+        line = last_line(self._errors.decode("utf-8", "replace"))
+        return f": {self._redactor.excerpt(line)}" if line else ""
 
     def _kill(self) -> None:
         """Kill the server and all that it started."""

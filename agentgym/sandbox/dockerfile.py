@@ -21,6 +21,7 @@ from pathlib import Path
 
 from agentgym.errors import DataError
 from agentgym.sandbox.base import Sandbox
+from agentgym.support.text_lines import split_lines
 
 NAME = "Dockerfile"
 NO_IMAGE = "# agentgym: no-image"
@@ -96,7 +97,7 @@ def read_recipe(folder: Path, image: str = "", workdir: str = "") -> Recipe:
     if path.stat().st_size > LARGEST:
         raise DataError(f"expected a Dockerfile of at most {LARGEST:,} bytes, got {path}")
     text = path.read_text("utf-8", "replace")
-    reader = _Reader(folder, NO_IMAGE in (line.strip() for line in text.splitlines()))
+    reader = _Reader(folder, NO_IMAGE in (line.strip() for line in split_lines(text)))
     for line in _instructions(text):
         reader.take(line)
     if (folder / "docker-compose.yaml").exists():
@@ -113,7 +114,7 @@ def read_recipe(folder: Path, image: str = "", workdir: str = "") -> Recipe:
 def _instructions(text: str) -> Iterator[str]:
     """Yield the instructions, each on one line."""
     line = ""
-    for part in text.splitlines():
+    for part in split_lines(text):
         if part.lstrip().startswith("#"):
             continue
         line += part.strip()

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from agentgym.support.text_lines import split_lines
+
 
 @cache
 def commit() -> str:
@@ -44,7 +46,7 @@ def _git(source: Path, *arguments: str) -> str:
 
 def _processor() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = split_lines(Path("/proc/cpuinfo").read_text())
     except OSError:
         return platform.processor()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

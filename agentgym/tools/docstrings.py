@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 
+from agentgym.support.text_lines import split_lines
+
 _SECTION = re.compile(
     r"(Args|Arguments|Parameters|Returns?|Yields?|Raises|Examples?|Notes?|Attributes)\s*:\s*"
 )
@@ -24,7 +26,7 @@ def read_docstring(text: str | None) -> tuple[str, dict[str, str]]:
     about: list[str] = []
     arguments: dict[str, list[str]] = {}
     section, depth, current = "", 0, ""
-    for line in inspect.cleandoc(text or "").splitlines():
+    for line in split_lines(inspect.cleandoc(text or "")):
         words, indent = line.strip(), len(line) - len(line.lstrip())
         begun = _SECTION.fullmatch(words) if indent == 0 else None
         if begun:

@@ -10,6 +10,7 @@ from agentgym.core.outcome import bounded
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import Sandbox, SandboxConfig, SandboxDied, SandboxLost, open_sandbox
 from agentgym.sandbox.base import LONGEST, ExecResult, check_timeout
+from agentgym.support.text_lines import split_lines
 
 SCRIPT = "script.py"
 SILENT = "nothing was printed"
@@ -109,7 +110,7 @@ class PythonTool:
             return bounded(done.text, self._longest) or SILENT
         text = done.text
         if self._error_lines is not None:
-            text = "\n".join(text.rstrip("\n").splitlines()[-self._error_lines :])
+            text = "\n".join(split_lines(text.rstrip("\n"))[-self._error_lines :])
             text = text[-self._longest :]
         return f"{bounded(text, self._longest)}\nexit code {done.exit_code}"
 

@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from agentgym.errors import EnvFailure, require
+from agentgym.support.text_lines import first_line
 from agentgym.vector.env_slots import EnvFactory
 from agentgym.vector.handle import START_SECONDS, WorkerHandle, WorkerLost
 from agentgym.vector.process import Processes, ProcessHandle
@@ -193,7 +194,7 @@ class ActorHandle(WorkerHandle):
 
 def _died(error: BaseException) -> str:
     """Say in one line that an actor is gone."""
-    said = next(iter(str(error).splitlines()), "") or type(error).__name__
+    said = first_line(str(error)) or type(error).__name__
     return f"the worker died ({said[:REASON_LENGTH]})"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.conversation import Prompt
 from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.support.text_lines import first_line
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
@@ -145,7 +146,7 @@ def loading(path: str | Path) -> Iterator[None]:
     except AgentGymError:
         raise
     except Exception as error:  # damaged files fail in as many ways as there are parsers
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        reason = first_line(str(error)) or repr(error)
         raise ConfigurationError(
             "expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
             f"{str(path)!r}, which cannot be loaded: {reason}"

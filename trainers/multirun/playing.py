@@ -16,6 +16,7 @@ from rich.console import Console
 
 from agentgym.support.progress_bars import FittedProgress
 from agentgym.support.terminal import say
+from agentgym.support.text_lines import last_line
 from trainers.multirun.cache import DONE, Run, RunCache
 from trainers.output.phase import Phase
 from trainers.output.roles import WARM_START
@@ -82,10 +83,9 @@ class Playing:
         new = self.file.read()
         whole = new[: new.rfind(b"\n") + 1]
         self.file.seek(len(whole) - len(new), os.SEEK_CUR)
-        lines = whole.splitlines()
-        if not lines:
+        if not whole:
             return None
-        record: dict[str, Any] = json.loads(lines[-1])
+        record: dict[str, Any] = json.loads(whole[:-1].rpartition(b"\n")[2])
         return record
 
     def close(self) -> None:
@@ -197,8 +197,7 @@ def _last_words(log: Path, code: int | None) -> str:
     if code is not None and code < 0:
         return f"killed by signal {-code}"
     text = log.read_bytes()[-LAST_WORDS:].decode(errors="replace") if log.exists() else ""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else f"exit code {code}"
+    return last_line(text) or f"exit code {code}"
 
 
 def _now(work: _Work) -> str:

@@ -6,6 +6,7 @@ import logging
 import shlex
 from pathlib import Path
 
+from agentgym.support.text_lines import first_line
 from trainers.config.resolve import ResolvedRun
 from trainers.output.card import chosen_folder, has_adapters, write_card
 from trainers.output.display import Display
@@ -75,4 +76,4 @@ def _command(run: ResolvedRun) -> str:
 
 def _first_line(error: Exception) -> str:
     """Return what an error says first."""
-    return next(iter(str(error).strip().splitlines()), "") or repr(error)
+    return first_line(str(error)) or repr(error)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from agentgym.envs.swe.git_names import read_name
 from agentgym.errors import DataError
+from agentgym.support.text_lines import split_lines
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_NOTHING = "/dev/null"
+NOWHERE = "/dev/null"
+"""What stands for the name of a file that is not there."""
 
 Files = Callable[[str], "bytes | None"]
 """Returns the content of a file by its path; None where there is none."""
@@ -50,7 +54,7 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
         DataError: It is none, or it changes binary files.
     """
     found: list[FileDiff] = []
-    lines = text.splitlines(keepends=True) if "\r" not in text else _split(text)
+    lines = split_lines(text, keep_ends=True)
     at = 0
     while at < len(lines):
         line = lines[at]
@@ -60,9 +64,9 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
         elif line.startswith(("Binary files ", "GIT binary patch")) and not binary:
             raise DataError(f"expected a diff of text files, got {line.strip()!r:.200}")
         elif line.startswith(("rename from ", "copy from ")):
-            found[-1].before = line.split(" ", 2)[2].rstrip("\n")
+            found[-1].before = _name(line.split(" ", 2)[2])
         elif line.startswith(("rename to ", "copy to ")):
-            found[-1].after = line.split(" ", 2)[2].rstrip("\n")
+            found[-1].after = _name(line.split(" ", 2)[2])
         elif line.startswith("new file mode"):
             found[-1].before = ""
         elif line.startswith("deleted file mode"):
@@ -115,41 +119,59 @@ def apply_diff(text: str, files: Files) -> dict[str, bytes | None]:
 def apply_hunks(diff: FileDiff, content: str) -> str:
     """Apply what a diff does to the text of one file.
 
+    Where a hunk fits but for its line ends, new lines get those of the file.
+
     Raises:
         DataError: A hunk fits nowhere.
     """
-    lines, shift = _split(content), 0
+    lines, shift = split_lines(content, keep_ends=True), 0
     for hunk in diff.hunks:
-        at = _find(lines, hunk, hunk.start + shift)
+        at, new = _find(lines, hunk.old, hunk.start + shift), hunk.new
+        if at is None:
+            at = _find(
+                [_bare(line) for line in lines],
+                tuple(map(_bare, hunk.old)),
+                hunk.start + shift,
+            )
+            new = () if at is None else _in_line_ends_of(lines[at : at + len(hunk.old)], hunk)
         if at is None:
             raise DataError(
                 f"expected line {hunk.start + 1} of {diff.before or diff.after} to be as the diff "
                 f"says, {''.join(hunk.old)[:80]!r}: it is made for other files"
             )
-        lines[at : at + len(hunk.old)] = hunk.new
+        lines[at : at + len(hunk.old)] = new
         shift = at - hunk.start + len(hunk.new) - len(hunk.old)
     return "".join(lines)
 
 
-def _split(text: str) -> list[str]:
-    """Split at line feeds alone, as diffs do."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
+def _name(text: str) -> str:
+    """Read a name that takes the rest of a line, quoted or not."""
+    return read_name(text.rstrip("\r\n"))[0]
 
 
 def _path(text: str) -> str:
     """Read a path of a header; a time may follow it after a tab."""
-    name = text.rstrip("\r\n").split("\t")[0].strip('"')
-    if name == _NOTHING:
-        return ""
+    line = text.rstrip("\r\n")
+    name = read_name(line)[0] if line.startswith('"') else line.split("\t")[0]
+    return "" if name == NOWHERE else _without_prefix(name)
+
+
+def _without_prefix(name: str) -> str:
     return name[2:] if name.startswith(("a/", "b/")) else name
 
 
 def _git_paths(line: str) -> tuple[str, str]:
     """Read the two paths of ``diff --git``; they are equal unless a later line says otherwise."""
     rest = line[len("diff --git ") :].rstrip("\r\n")
+    old, behind = read_name(rest)
+    if behind:  # the first is quoted, and the second may be
+        return _without_prefix(old), _path(behind.removeprefix(" "))
     half = len(rest) // 2
     if rest[half : half + 1] == " " and rest[2:half] == rest[half + 3 :]:
         return rest[2:half], rest[half + 3 :]
+    old, quote, new = rest.partition(' "b/')
+    if quote:  # the second alone is quoted
+        return _path(old), _path(f'"b/{new}')
     old, _, new = rest.partition(" b/")
     return _path(old), new
 
@@ -177,9 +199,9 @@ def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
             for side, signs in ((old, " -"), (new, " +")):
                 if previous in signs and side:
                     side[-1] = side[-1].removesuffix("\n")
-        elif sign == "\n":  # an empty line whose leading space was lost
-            old.append("\n")
-            new.append("\n")
+        elif lines[at] in ("\n", "\r\n"):  # an empty line whose leading space was lost
+            old.append(lines[at])
+            new.append(lines[at])
         elif sign in " -+":
             if sign != "+":
                 old.append(line)
@@ -197,12 +219,31 @@ def _read_hunk(lines: list[str], at: int, diff: FileDiff) -> int:
     return at
 
 
-def _find(lines: list[str], hunk: Hunk, expected: int) -> int | None:
-    """Return where a hunk fits, as near as possible to where it should."""
-    for at in _near(expected, len(lines) - len(hunk.old)):
-        if tuple(lines[at : at + len(hunk.old)]) == hunk.old:
+def _find(lines: list[str], old: tuple[str, ...], expected: int) -> int | None:
+    """Return where the old lines of a hunk stand, as near as possible to where they should."""
+    for at in _near(expected, len(lines) - len(old)):
+        if tuple(lines[at : at + len(old)]) == old:
             return at
     return None
+
+
+def _bare(line: str) -> str:
+    """Return a line that ends, if it ends, with a line feed alone."""
+    return line.removesuffix("\n").removesuffix("\r") + "\n" * line.endswith("\n")
+
+
+def _in_line_ends_of(lines: list[str], hunk: Hunk) -> tuple[str, ...]:
+    """Return the new lines of a hunk with the line ends of the lines that it replaces."""
+    old, new = list(map(_bare, hunk.old)), list(map(_bare, hunk.new))
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    found: list[str] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for kind, start, stop, first, last in matcher.get_opcodes():
+        if kind == "equal":
+            found += lines[start:stop]
+        else:
+            found += [line[:-1] + end if line.endswith("\n") else line for line in new[first:last]]
+    return tuple(found)
 
 
 def _near(middle: int, last: int) -> Iterator[int]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from agentgym.envs.swe.diffs import NOWHERE
+from agentgym.envs.swe.git_names import write_name
 from agentgym.envs.swe.instance import Edit
 from agentgym.errors import DataError
+from agentgym.support.text_lines import split_lines
 
 
 def apply_edits(content: bytes, edits: Iterable[Edit]) -> bytes:
@@ -48,7 +50,7 @@ def edited_files(read: Callable[[str], bytes], edits: Sequence[Edit]) -> dict[st
 
 def edits_between(path: str, before: bytes, after: bytes) -> tuple[Edit, ...]:
     """Return the edits, by whole lines, that turn one content of a file into another."""
-    old, new = before.decode().splitlines(True), after.decode().splitlines(True)
+    old, new = (split_lines(side.decode(), keep_ends=True) for side in (before, after))
     starts = [0]
     for line in old:
         starts.append(starts[-1] + len(line.encode()))
@@ -81,24 +83,17 @@ def write_diff(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 def _file_diff(path: str, old: bytes | None, new: bytes | None) -> list[str]:
     """Return the lines of the diff of one file."""
     try:
-        before, after = (_lines(b"" if side is None else side) for side in (old, new))
+        before, after = (split_lines((side or b"").decode(), keep_ends=True) for side in (old, new))
     except UnicodeDecodeError:
         return []
-    lines = [f"diff --git a/{path} b/{path}\n"]
+    names = write_name(f"a/{path}"), write_name(f"b/{path}")
+    lines = [f"diff --git {names[0]} {names[1]}\n"]
     if old is None:
         lines.append("new file mode 100644\n")
     if new is None:
         lines.append("deleted file mode 100644\n")
-    names = (
-        "/dev/null" if old is None else f"a/{path}",
-        "/dev/null" if new is None else f"b/{path}",
-    )
+    names = NOWHERE if old is None else names[0], NOWHERE if new is None else names[1]
     for line in difflib.unified_diff(before, after, *names):
         ended = line.endswith("\n")
         lines.append(line if ended else line + "\n\\ No newline at end of file\n")
     return lines
-
-
-def _lines(content: bytes) -> list[str]:
-    """Split at line feeds alone, as diffs do."""
-    return re.findall(r"[^\n]*\n|[^\n]+", content.decode())

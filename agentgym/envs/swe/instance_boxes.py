@@ -326,8 +326,13 @@ def apply_in_box(box: Sandbox, diff: str, what: str) -> None:
     leavings = [f"{file}{end}" for file in files for end in ("", ".rej", ".orig")]
     box.write(_DIFF, diff.encode())
     command = f"""\
-back() {{ rm -f -- {shlex.join(leavings)}; tar xf {_BACKUP}; {GIT} reset -q 2> /dev/null; false; }}
-for file in {shlex.join(files)}; do [ -e "$file" ] && echo "$file"; done | tar cf {_BACKUP} -T -
+back() {{
+  rm -f -- {shlex.join(leavings)}; [ ! -e {_BACKUP} ] || tar xf {_BACKUP}
+  {GIT} reset -q 2> /dev/null; false
+}}
+rm -f {_BACKUP}; set --
+for file in {shlex.join(files)}; do [ ! -e "$file" ] || set -- "$@" "$file"; done
+[ $# = 0 ] || tar cf {_BACKUP} -- "$@"
 {GIT} apply --whitespace=nowarn {_DIFF} ||
 {GIT} apply --whitespace=nowarn --3way {_DIFF} || back ||
 {GIT} apply --whitespace=nowarn --reject {_DIFF} || back ||

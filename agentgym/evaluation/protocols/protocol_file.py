@@ -71,6 +71,7 @@ from agentgym.evaluation.protocols.schema import (
     Setup,
     TaskChoice,
 )
+from agentgym.support.text_lines import split_lines
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -254,7 +255,7 @@ def _choice(where: str, data: Any, path: Path) -> TaskChoice:
 def _names(path: Path) -> dict[int, str]:
     """Read a number and a name in each line."""
     found: dict[int, str] = {}
-    for line in _text(path).splitlines():
+    for line in split_lines(_text(path)):
         number, _, name = line.strip().partition(" ")
         if not number.isdecimal() or not name or int(number) in found:
             raise DataError(

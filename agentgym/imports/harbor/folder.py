@@ -14,6 +14,7 @@ from typing import Any
 from agentgym.core.tasks import SPLITS, Task, TaskList
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.sandbox.dockerfile import MOST_BYTES, MOST_FILES, Recipe, read_recipe
+from agentgym.support.text_lines import first_line
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -133,7 +134,7 @@ def open_folder(folder: Path, *, deal: bool = False) -> HarborFolder:
         try:
             tasks[f"harbor/{name}"] = read_task(place, name)
         except (AgentGymError, OSError, ValueError) as error:
-            left_out[name] = str(error).splitlines()[0][:300] if str(error) else repr(error)
+            left_out[name] = first_line(str(error))[:300] or repr(error)
     if not tasks:
         reasons = "; ".join(f"{name}: {why}" for name, why in list(left_out.items())[:3])
         raise ConfigurationError(

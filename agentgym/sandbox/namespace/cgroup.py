@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from agentgym.sandbox.owners import is_gone, this_process
+from agentgym.support.text_lines import split_lines
 
 PREFIX = "agentgym-"
 
@@ -58,7 +59,7 @@ class MemoryGroup:
         """Return how many processes the kernel has killed because memory ran out."""
         for name in ("memory.events", "memory.oom_control"):
             with suppress(OSError, ValueError):
-                lines = (self.folder / name).read_text().splitlines()
+                lines = split_lines((self.folder / name).read_text())
                 return int(dict(line.split() for line in lines)["oom_kill"])
         return 0
 
@@ -102,7 +103,7 @@ def _candidates() -> list[Path]:
     """Return the folders of this process's groups, of version 1 and 2, and of those above."""
     found = []
     try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
+        lines = split_lines(Path("/proc/self/cgroup").read_text())
     except OSError:
         return []
     for line in lines:

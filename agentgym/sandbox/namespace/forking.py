@@ -18,6 +18,7 @@ from agentgym.sandbox.base import SandboxLost, SandboxUnavailable
 from agentgym.sandbox.namespace.cgroup import MemoryGroup
 from agentgym.sandbox.namespace.handover import CONNECTION, GROUP, OWNER, READY, USER
 from agentgym.sandbox.namespace.probe import privileged
+from agentgym.support.text_lines import last_line
 
 FOLDER = Path(__file__).parent
 BOOT = (
@@ -169,7 +170,7 @@ class ForkServer:
             _, printed = self._process.communicate(timeout=5)
         except subprocess.TimeoutExpired:
             return ""
-        return (printed.decode("utf-8", "replace").strip().splitlines() or [""])[-1]
+        return last_line(printed.decode("utf-8", "replace"))
 
 
 def fork_box(

@@ -13,6 +13,7 @@ from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
 from agentgym.sandbox.images.layers import Layers
 from agentgym.sandbox.images.pulling import PulledImages, how_to_bring
 from agentgym.sandbox.images.store import Image, ImageStore
+from agentgym.support.text_lines import split_lines
 
 POLICIES = ("missing", "never", "always")
 """When images are pulled; ``"always"`` means once in each process."""
@@ -183,7 +184,7 @@ def _user_of(image: Image) -> User:
 
 def _lines(layers: Layers, path: str, least: int) -> list[list[str]]:
     text = layers.read(path, LARGEST_LIST).decode("utf-8", "replace")
-    found = [line.split(":") for line in text.splitlines()]
+    found = [line.split(":") for line in split_lines(text)]
     return [fields for fields in found if len(fields) >= least]
 
 

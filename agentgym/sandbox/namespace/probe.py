@@ -10,6 +10,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from agentgym.support.text_lines import last_line, split_lines
+
 OLDEST = (5, 12)
 """Linux from which on mounts can be made read-only all the way down, in a user namespace too."""
 CAP_SYS_ADMIN = 21
@@ -24,7 +26,7 @@ def privileged() -> bool:
         users = Path("/proc/self/uid_map").read_text().split()
     except OSError:
         return False
-    held = next(line for line in status.splitlines() if line.startswith("CapEff")).split()[1]
+    held = next(line for line in split_lines(status) if line.startswith("CapEff")).split()[1]
     # In a user namespace, as of a rootless container, we are no root to the kernel.
     initial = users[:2] == ["0", "0"] and int(users[2]) > 1 << 16
     return os.geteuid() == 0 and initial and bool(int(held, 16) >> CAP_SYS_ADMIN & 1)
@@ -60,7 +62,7 @@ def _attempt() -> str:
         return f"expected unshare to make namespaces, got: {error}; {ELSEWHERE}"
     if not done.returncode:
         return ""
-    said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+    said = last_line(done.stderr) or f"status {done.returncode}"
     return f"expected to make namespaces, got {said!r}; {_remedy()}"
 
 

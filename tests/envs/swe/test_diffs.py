@@ -8,7 +8,11 @@ from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.edits import write_diff
 from agentgym.errors import DataError
 
-LINES = st.lists(st.sampled_from(["a", "b", "c", "", "--- x", "+++ y", "@@ z", "é"]), max_size=12)
+SEPARATORS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+LINES = st.lists(
+    st.sampled_from(["a", "b", "c", "", "--- x", "+++ y", "@@ z", "é", "d\r", "\r", *SEPARATORS]),
+    max_size=12,
+)
 ENDS = st.sampled_from(["", "\n"])
 TEXTS = st.builds(lambda lines, end: ("\n".join(lines) + end).encode(), LINES, ENDS)
 
@@ -61,3 +65,39 @@ def test_what_does_not_fit_is_an_error(diff: str) -> None:
 
 def test_nothing_is_a_diff_of_nothing() -> None:
     assert read_diff("") == [] and apply_diff("\n", {}.get) == {}
+
+
+@pytest.mark.parametrize("sign", SEPARATORS)
+def test_a_line_may_hold_what_ends_lines_elsewhere(sign: str) -> None:
+    diff = f"--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n {sign}\n-p{sign}q\n+r{sign}{sign}\n s\n"
+    before, after = f"{sign}\np{sign}q\ns\n".encode(), f"{sign}\nr{sign}{sign}\ns\n".encode()
+    assert apply_diff(diff, {"x": before}.get) == {"x": after}
+
+
+@pytest.mark.parametrize(
+    ("content", "changed"),
+    [
+        (b"a\r\nb\r\nc\r\n", b"a\r\nB\r\nnew\r\nc\r\n"),
+        (b"a\r\nb\nc\r\n", b"a\r\nB\r\nnew\r\nc\r\n"),
+        (b"a\nb\nc\n", b"a\nB\nnew\nc\n"),
+        (b"a\nb\r\nc", b"a\nB\nnew\nc"),
+        (b"0\r\na\r\nb\r\nc\r\n", b"0\r\na\r\nB\r\nnew\r\nc\r\n"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_hunk_is_applied_in_the_line_ends_of_the_file(
+    content: bytes, changed: bytes, end: str
+) -> None:
+    last = "" if content.endswith(b"\n") else "\n\\ No newline at end of file"
+    diff = f"--- a/x\n+++ b/x\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n+new\n c{last}\n"
+    assert apply_diff(diff.replace("\n", end), {"x": content}.get) == {"x": changed}
+
+
+def test_line_ends_that_the_diff_itself_changes_stay_as_it_says() -> None:
+    diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b\n"
+    assert apply_diff(diff, {"x": b"a\r\nb\n"}.get) == {"x": b"a\nb\n"}
+
+
+def test_an_empty_line_whose_blank_was_lost() -> None:
+    diff = "--- a/x\r\n+++ b/x\r\n@@ -1,3 +1,3 @@\r\n a\r\n\r\n-b\r\n+c\r\n"
+    assert apply_diff(diff, {"x": b"a\r\n\r\nb\r\n"}.get) == {"x": b"a\r\n\r\nc\r\n"}

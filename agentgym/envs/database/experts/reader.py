@@ -8,6 +8,7 @@ from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseS
 from agentgym.envs.database.experts.base import DONE, Command
 from agentgym.envs.database.generator.domains import BY_WORD, Domain, Thing
 from agentgym.envs.database.generator.request import CHANGES, Names, Request, read, statement
+from agentgym.support.text_lines import split_lines
 
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*)\)")
 _REFERENCE = re.compile(r"(\w+) INTEGER REFERENCES")
@@ -39,7 +40,7 @@ class ReaderExpert:
             return [(SQL, sql), (ANSWER, "")]
         if request.kind in CHANGES:
             return [(ANSWER, DONE)]
-        return [(ANSWER, ", ".join(told.splitlines()[1:]))]
+        return [(ANSWER, ", ".join(split_lines(told)[1:]))]
 
 
 def read_schema(text: str, domain: Domain) -> Names:

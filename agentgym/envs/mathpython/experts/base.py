@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from agentgym.envs.mathpython.problem import Problem
+from agentgym.support.text_lines import last_line
 from agentgym.tools import Called
 
 PYTHON, CALCULATOR, ANSWER = "run_python", "calculator", "answer"
@@ -31,8 +32,7 @@ class Expert(ABC):
         name, argument = call
         for made in reversed(calls):
             if made.tool == name and made.arguments == {ARGUMENTS[name]: argument}:
-                lines = made.answer.strip().splitlines()
-                return ANSWER, lines[-1] if lines else "unknown"
+                return ANSWER, last_line(made.answer) or "unknown"
         return call
 
     def turns(self, problem: Problem, calls: Sequence[Called] = ()) -> int:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from agentgym.envs.search.generator.prose import read_facts, sentences
+from agentgym.support.text_lines import split_lines
 
 CACHED_ARTICLES = 16384
 _LINE = re.compile(r'Doc \d+ \(Title: "(.*)"\) ?(.*)')
@@ -37,7 +38,7 @@ class Article(NamedTuple):
 
 def read_block(block: str) -> list[Article]:
     """Read an information block; what is clipped or worded in another way is passed over."""
-    shown = (_LINE.fullmatch(line) for line in block.splitlines())
+    shown = (_LINE.fullmatch(line) for line in split_lines(block))
     return [Article(found[1], read_article(found[1], found[2])) for found in shown if found]
 
 

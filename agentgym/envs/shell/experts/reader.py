@@ -9,6 +9,7 @@ from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, Step
 from agentgym.envs.shell.experts.base import DONE, Command
 from agentgym.envs.shell.generator.config import CHANGES
 from agentgym.envs.shell.generator.problems import TELLS
+from agentgym.support.text_lines import first_line, split_lines
 
 LOOK = "find . -type f | sort"
 """The command that shows where files are."""
@@ -51,7 +52,7 @@ class ReaderExpert:
         if listed is None:
             return [(RUN, LOOK), (RUN, ""), (ANSWER, "")]
         name = request[1].get("file")
-        paths = [each.removeprefix("./") for each in listed.splitlines()]
+        paths = [each.removeprefix("./") for each in split_lines(listed)]
         path = next((each for each in paths if each.rpartition("/")[2] == name), "")
         return self.ask(request, path, steps)
 
@@ -67,7 +68,7 @@ class ReaderExpert:
         if kind in CHANGES:
             return [(ANSWER, DONE)]
         # Of what wc prints the path stands last; grep says with its status that it counted none.
-        first = told.observation.splitlines()[0]
+        first = first_line(told.observation)
         return [(ANSWER, first.split()[-1].removeprefix("./"))]
 
 

@@ -10,6 +10,7 @@ import posixpath
 from agentgym.envs.shell.engine.session import Problem
 from agentgym.envs.shell.generator.config import GENERATOR_VERSION, GeneratorConfig
 from agentgym.support.random_stream import Stream
+from agentgym.support.text_lines import split_lines
 
 FOLDERS = ("north", "south", "attic", "cellar", "office", "garden")
 NAMES = (
@@ -80,7 +81,7 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
 
 def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[str, Files | None]:
     """Return the answer, and the files expected after a change (None for a question)."""
-    lines = files[path].splitlines(keepends=True)
+    lines = split_lines(files[path], keep_ends=True)
     holders = [each for each in sorted(files) if word in files[each].split()]
     if kind == "count":
         return str(sum(word in line.split() for line in lines)), None
@@ -128,7 +129,7 @@ def _line(stream: Stream) -> str:
 
 def _hide(files: Files, path: str, word: str, stream: Stream) -> None:
     """Put a word in front of a line of a file."""
-    lines = files[path].splitlines(keepends=True)
+    lines = split_lines(files[path], keep_ends=True)
     place = stream.below(len(lines))
     lines[place] = f"{word} {lines[place]}"
     files[path] = "".join(lines)

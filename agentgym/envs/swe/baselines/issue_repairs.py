@@ -87,13 +87,13 @@ def _checks(node: ast.FunctionDef, raising: str) -> Iterator[tuple[str, str]]:
 
 def read(path: str) -> str:
     """Return the text of a file."""
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", newline="") as file:
         return file.read()
 
 
 def write(path: str, text: str) -> None:
     """Write a file at once."""
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(text)
 
 

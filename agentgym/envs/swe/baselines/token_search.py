@@ -59,7 +59,7 @@ def sources() -> Iterator[str]:
 
 def changes(path: str) -> Iterator[tuple[int, int, int, str]]:
     """Yield line, column, end and new text for every token that has something to try."""
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
     tokens = [
         token
@@ -202,7 +202,7 @@ def changed(text: str, change: tuple[int, int, int, str]) -> str:
 
 def write(path: str, text: str) -> None:
     """Write a file at once."""
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", newline="") as file:
         file.write(text)
 
 
@@ -255,7 +255,7 @@ def search(seconds: float, first: Callable[[list[list[Any]]], list[Change]] | No
 
 def attempt(state: dict[str, Any], path: str, change: tuple[int, int, int, str]) -> bool:
     """Try a change; keep it if fewer tests fail and no other does."""
-    with open(path, encoding="utf-8") as file:
+    with open(path, encoding="utf-8", newline="") as file:
         text = file.read()
     new = changed(text, change)
     try:

@@ -15,6 +15,7 @@ from agentgym.envs.swe.edits import edited_files, write_diff
 from agentgym.envs.swe.generator.kinds import Candidate
 from agentgym.envs.swe.generator.stored_instances import undoing_patch
 from agentgym.envs.swe.instance import DIFFICULTIES
+from agentgym.support.text_lines import split_lines
 
 EASY_LINES, MEDIUM_LINES = 3, 12
 """Most lines that a repair adds or removes, of an easy task in one file, and of a medium one."""
@@ -48,7 +49,7 @@ def size_of(folder: Path, candidate: Candidate) -> ChangeSize:
     patch = _patch(folder, candidate)
     lines = sum(
         line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- "))
-        for line in patch.splitlines()
+        for line in split_lines(patch)
     )
     return ChangeSize(len([*read_diff(patch)]), lines)
 

@@ -22,6 +22,7 @@ from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.errors import DataError
 from agentgym.sandbox import Sandbox, SandboxDied
+from agentgym.support.text_lines import split_lines
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -170,7 +171,7 @@ class Workbench:
         if total and good * 2 >= total:
             return
         found = f"{good} of {total} pass" if total else "none is found"
-        last = "; ".join(line for line in run.output.strip().splitlines()[-3:])
+        last = "; ".join(line for line in split_lines(run.output.strip())[-3:])
         raise DataError(
             f"expected tests of {self.folder.name} that pass on the sound repository, but {found} "
             f"(pytest ended with {run.exit_code}: {last[-400:]}); the source distribution may lack "

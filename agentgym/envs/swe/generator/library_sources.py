@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.caching import publish
+from agentgym.support.text_lines import split_lines
 
 INSTALLED = "installed:"
 """Stands before the name of a distribution that is installed."""
@@ -77,7 +78,7 @@ def _download(requirement: str, folder: Path) -> Path:
         raise DataError(f"expected pip to download {requirement}, got: {error}") from error
     found = [file for file in _files(target) if file.name.endswith(_ARCHIVES)]
     if done.returncode or not found:
-        reason = [line for line in done.stderr.strip().splitlines() if "ERROR" in line]
+        reason = [line for line in split_lines(done.stderr) if "ERROR" in line]
         raise DataError(
             f"expected pip to download the source distribution of {requirement}, got: "
             f"{' '.join(reason)[-300:] or 'no file'}; download it yourself and give its file"

@@ -26,6 +26,7 @@ from agentgym.envs.swe.edits import edited_files, write_diff
 from agentgym.envs.swe.generator.hidden_tests import cutting_edits
 from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
+from agentgym.support.text_lines import split_lines
 
 INSTANCES = "instances.jsonl"
 """The file of a folder of tasks."""
@@ -366,7 +367,7 @@ def read_lines(file: Path, *, cut: bool = False) -> Iterator[Repository | Instan
         DataError: It cannot be read, or a line is none; the message has its number.
     """
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = split_lines(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(

@@ -36,6 +36,7 @@ from agentgym.errors import DataError
 from agentgym.support.caching import publish
 from agentgym.support.growing_file import append_line, drop_cut_line
 from agentgym.support.random_stream import Stream
+from agentgym.support.text_lines import split_lines
 
 GENERATOR_VERSION = 1
 """Raised when a seed would give other tasks."""
@@ -110,7 +111,7 @@ class TaskFolder:
                 else:
                     self.records[entry.id] = entry
         if (folder / TRIALS).exists():
-            for line in (folder / TRIALS).read_text("utf-8").splitlines():
+            for line in split_lines((folder / TRIALS).read_text("utf-8")):
                 self.trials.append(json.loads(line))
 
     def hold(self, source: Path, name: str) -> Path:

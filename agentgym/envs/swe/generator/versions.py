@@ -30,6 +30,7 @@ from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.random_stream import Stream
+from agentgym.support.text_lines import split_lines
 
 MOST_LINES = 200
 """Most lines of a solution that are added or removed."""
@@ -62,7 +63,7 @@ class Pair:
     @property
     def lines(self) -> int:
         """Lines of the solution that are added or removed."""
-        lines = self.patch.splitlines()
+        lines = split_lines(self.patch)
         return sum(
             line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- ")) for line in lines
         )

@@ -33,6 +33,7 @@ from agentgym.envs.swe.instance_boxes import (
 from agentgym.envs.swe.official.commands import R2E_TESTS
 from agentgym.envs.swe.official.patches import touched_files
 from agentgym.sandbox import Sandbox, SandboxDied, SandboxLost
+from agentgym.support.text_lines import split_lines
 
 LARGEST_LOOKS = 32 << 20
 """Bytes of all looks that are read."""
@@ -81,7 +82,7 @@ def read_tests(box: Sandbox, instance: Instance) -> dict[str, str]:
     paths = test_paths(instance)
     if not paths and instance.log_format == "r2e":
         found = box.exec("find -L r2e_tests -name '*.py' -type f 2> /dev/null").text
-        paths = tuple(sorted(found.splitlines()))
+        paths = tuple(sorted(split_lines(found)))
     return {path: text for path in paths if (text := read_text(box, path))}
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from agentgym.envs.swe.grading.protection import Changes
+from agentgym.support.text_lines import split_lines
 
 _NAMES = re.compile(
     r"\b_?pytest\b|\bPYTEST_\w+|\bunittest\b|\bjunit\w*|\bsys\._getframe\b|\bsys\.argv\b"
@@ -32,8 +33,8 @@ def suspicious_edits(edits: Changes, before: Mapping[str, bytes]) -> tuple[str, 
         content = edits[path]
         if content is None or not path.endswith((".py", ".pyi", ".cfg", ".toml", ".ini")):
             continue
-        old = set(before.get(path, b"").decode("utf-8", "replace").splitlines())
-        for line in content.decode("utf-8", "replace").splitlines():
+        old = set(split_lines(before.get(path, b"").decode("utf-8", "replace")))
+        for line in split_lines(content.decode("utf-8", "replace")):
             if line not in old:
                 found += [f"{path}: {match[0]}" for match in _NAMES.finditer(line[:2000])]
     return tuple(dict.fromkeys(found))[:MOST_FLAGS]

@@ -30,6 +30,7 @@ from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes, write_files
 from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
+from agentgym.support.text_lines import split_lines
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -349,7 +350,7 @@ class BankBuilder:
         for name, data in brought.items():
             self._box.write(f"{_PLACE}/{name}", data)
         done = run_driver(self._box, _PLACE, _TIMEOUT, script=_VARIANTS)
-        found = done.text.splitlines()
+        found = split_lines(done.text)
         if done.exit_code or len(found) != len(variants):
             raise DataError(
                 f"expected answers of {len(variants)} variants of {self._stub.repo}, got "

@@ -161,7 +161,7 @@ def fault(head: str, error: BaseException) -> list[Any]:
 
 def answer(program: str) -> bytes:
     """Run one program; return the line that tells what it looked at."""
-    lines = program.splitlines(True)
+    lines = [line + "\n" for line in program.split("\n")]  # a form feed ends none
     linecache.cache[PROGRAM] = (len(program), None, lines, PROGRAM)
     seen: list[Any] = []
     space = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 
-from agentgym.envs.swe.diffs import FileDiff, Hunk, read_diff
+from agentgym.envs.swe.diffs import NOWHERE, FileDiff, Hunk, read_diff
+from agentgym.envs.swe.git_names import write_name
 
-NOWHERE = "/dev/null"
 NO_NEWLINE = "\\ No newline at end of file\n"
 
 
@@ -44,16 +44,17 @@ def reversed_diff(patch: str) -> str:
 
 def _reversed(diff: FileDiff) -> Iterator[str]:
     before, after = diff.after, diff.before
-    yield f"diff --git a/{before or after} b/{after or before}\n"
+    old, new = write_name(f"a/{before or after}"), write_name(f"b/{after or before}")
+    yield f"diff --git {old} {new}\n"
     if not before:
         yield "new file mode 100644\n"
     elif not after:
         yield "deleted file mode 100644\n"
     elif before != after:
-        yield f"rename from {before}\nrename to {after}\n"
+        yield f"rename from {write_name(before)}\nrename to {write_name(after)}\n"
     if diff.hunks:
-        yield f"--- {f'a/{before}' if before else NOWHERE}\n"
-        yield f"+++ {f'b/{after}' if after else NOWHERE}\n"
+        yield f"--- {old if before else NOWHERE}\n"
+        yield f"+++ {new if after else NOWHERE}\n"
     shift = 0
     for hunk in diff.hunks:
         start = hunk.start + shift

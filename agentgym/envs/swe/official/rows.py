@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from agentgym.core.outcome import well_formed
+from agentgym.envs.swe.git_names import write_name
 from agentgym.envs.swe.instance import ImageSource, Instance
 from agentgym.envs.swe.official.commands import plan_run
 from agentgym.envs.swe.official.images import image_name
@@ -173,13 +174,13 @@ def _r2e_patch(commit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _r2e_file(path: str, file: Mapping[str, Any]) -> Iterator[str]:
-    yield f"diff --git a/{path} b/{path}\n"
+    yield f"diff --git {write_name(f'a/{path}')} {write_name(f'b/{path}')}\n"
     if file["header"].get("misc_line"):
         yield f"{file['header']['misc_line']}\n"
     if not (file.get("minus_file") and file.get("plus_file")):
         return
-    yield f"--- {file['minus_file']['path']}\n"
-    yield f"+++ {file['plus_file']['path']}\n"
+    yield f"--- {write_name(file['minus_file']['path'])}\n"
+    yield f"+++ {write_name(file['plus_file']['path'])}\n"
     signs = {"context": " ", "added": "+", "deleted": "-", "note": "\\ "}
     for hunk in file["hunks"]:
         place = hunk["descriptor"]

@@ -25,6 +25,7 @@ from agentgym.envs.swe.tasks import InstanceSet
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.growing_file import append_line, drop_cut_line
 from agentgym.support.random_stream import Stream
+from agentgym.support.text_lines import split_lines
 from agentgym.support.typed_json import read_json
 
 FORMAT = "agentgym.red-team/1"
@@ -296,7 +297,7 @@ def _resume(campaign: Campaign, tasks: Sequence[str]) -> dict[tuple[str, str, st
     head = {"format": FORMAT, "seed": campaign.seed, "tasks": list(tasks)}
     campaign.out.parent.mkdir(parents=True, exist_ok=True)
     drop_cut_line(campaign.out)
-    lines = campaign.out.read_text("utf-8").splitlines() if campaign.out.exists() else []
+    lines = split_lines(campaign.out.read_text("utf-8")) if campaign.out.exists() else []
     if not lines:
         append_line(campaign.out, json.dumps(head) + "\n")
         return {}

@@ -13,6 +13,7 @@ from agentgym.envs.textworld.generator import upstream
 from agentgym.envs.textworld.generator.config import Cooking, Custom, GeneratorConfig, Simple
 from agentgym.envs.textworld.inform.story import Story
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.support.text_lines import first_line
 
 SEED_LIMIT = 2**32
 """Seeds are below this: TextWorld seeds numpy's MT19937 with them."""
@@ -166,5 +167,5 @@ def _failures() -> tuple[type[BaseException], ...]:
 
 
 def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    line = first_line(str(error))
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__

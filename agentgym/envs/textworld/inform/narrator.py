@@ -13,6 +13,7 @@ from agentgym.envs.textworld.inform.parser import ParsedRequest, Parser, Pending
 from agentgym.envs.textworld.inform.story import PLAYER, Story
 from agentgym.envs.textworld.inform.world_view import WorldView, number_words
 from agentgym.envs.textworld.session import ONE_THING, Fact
+from agentgym.support.text_lines import split_lines
 
 FREE = frozenset(("Score", "Pronouns"))
 """Actions outside the world, which take no turn."""
@@ -251,7 +252,7 @@ def ending(won: bool, score: int, max_score: int | float, turns: int) -> str:
 
 def tidy(text: str) -> str:
     """Strip blanks at the ends of lines and let no more than one empty line stand."""
-    lines = "\n".join(line.rstrip() for line in text.splitlines())
+    lines = "\n".join(line.rstrip() for line in split_lines(text))
     while "\n\n\n" in lines:
         lines = lines.replace("\n\n\n", "\n\n")
     return lines.strip()

@@ -18,6 +18,7 @@ from typing import Any
 from agentgym.envs.textworld.original.story_file import check_story
 from agentgym.envs.textworld.session import ONE_THING, PREPARE_MEAL, Fact, Turn, describe_state
 from agentgym.errors import DataError, EnvFailure, require
+from agentgym.support.text_lines import split_lines
 
 NO_EFFECT = "That does not work. Try to say it in another way."
 
@@ -284,5 +285,5 @@ def clean(output: str) -> str:
     question = output.rfind(_FINAL_QUESTION)
     if question >= 0:
         output = output[:question]
-    lines = "\n".join(line.rstrip() for line in output.splitlines())
+    lines = "\n".join(line.rstrip() for line in split_lines(output))
     return _BLANK_LINES.sub("\n\n", _CENTRED.sub("", lines)).strip()

@@ -123,6 +123,21 @@ def test_a_script_that_brings_its_tests() -> None:
     assert instance.log_format == "pytest-options"
 
 
+def test_names_that_git_quotes_are_those_of_the_files() -> None:
+    patch = TEST_PATCH.replace("a/tests/test_sums.py", '"a/tests/test_\\303\\274b\\tx.py"')
+    patch = patch.replace("b/tests/test_sums.py", '"b/tests/test_\\303\\274b\\tx.py"')
+    instance = read(swe_gym(test_patch=patch))
+    assert "tests/test_üb\tx.py" in instance.protected
+    assert instance.test_command.endswith("pytest -rA 'tests/test_üb\tx.py'")
+
+
+@pytest.mark.parametrize("sign", ["\x0c", "\x1c", "\x85", "\u2028"])
+def test_lines_of_patches_end_at_line_feeds_alone(sign: str) -> None:
+    patch = PATCH.replace("result = 0", f"result = 0  # {sign}x")
+    source = read(swe_smith(patch=patch))
+    assert f"# {sign}x\n" in source.patch and "-        result += amount" in source.patch
+
+
 def test_patterns_of_protected_files_are_literal() -> None:
     patch = "diff --git a/tests/a[1].txt b/tests/a[1].txt\nnew file mode 100644\n"
     assert read(swe_gym(test_patch=patch)).protected == ("tests/a[[]1].txt",)

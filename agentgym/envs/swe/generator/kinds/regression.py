@@ -40,7 +40,7 @@ def regression(library: Library, stream: Stream, wanted: int) -> Iterator[Candid
 def _edits(library: Library, file: Path) -> tuple[Edit, ...]:
     """Read a patch."""
     sound = {path: source.content for path, source in library.sources.items()}
-    after = apply_diff(file.read_text("utf-8"), sound.get)
+    after = apply_diff(file.read_bytes().decode(), sound.get)
     if not after or not after.keys() <= sound.keys() or None in after.values():
         raise DataError(
             f"expected {file} to change Python files of {library.folder.name} in place, got "

@@ -16,6 +16,7 @@ from agentgym.envs.swe.generator.syntax import SILENT_METHODS
 from agentgym.envs.swe.instance import Edit
 from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
+from agentgym.support.text_lines import split_lines
 
 FEWEST_LINES, MOST_LINES = 5, 80
 """Lines of a body that is worth to be written anew, and that can be within an episode."""
@@ -52,7 +53,7 @@ def _emptied(
     start = source.line_start(min(source.start(entry) for entry in (first, *decorators)))
     end = source.line_end(source.end(last))
     text = source.content[start:end].decode()
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line for line in split_lines(text) if line.strip()]
     shares = source.line_start(source.start(node)) == start  # def f(): return 1
     if shares or not FEWEST_LINES <= len(lines) <= MOST_LINES:
         return None

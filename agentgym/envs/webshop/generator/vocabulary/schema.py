@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agentgym.support.text_lines import split_lines
+
 
 @dataclass(frozen=True)
 class Attribute:
@@ -78,7 +80,7 @@ class Vocabulary:
 def attributes(table: str) -> tuple[Attribute, ...]:
     """Parse lines ``name: paraphrase | paraphrase`` into attributes."""
     parsed = []
-    for line in table.strip().splitlines():
+    for line in split_lines(table.strip()):
         name, _, others = line.strip().partition(":")
         words = tuple(text.strip() for text in others.split("|") if text.strip())
         parsed.append(Attribute(name.strip(), words))
