@@ -44,6 +44,7 @@ JUDGE = "judge.zip"
 MODULES = (
     "errors",
     "envs/swe/diffs",
+    "envs/swe/git_names",
     "envs/swe/grading/copying",
     "envs/swe/grading/junit",
     "envs/swe/grading/protection",
@@ -62,6 +63,7 @@ MODULES = (
     "envs/swe/runtime",
     "support/caching",
     "support/random_stream",
+    "support/text_lines",
 )
 """Modules of agentgym that the judge takes along; they need the standard library alone."""
 TIMEOUT = 120
