@@ -4,7 +4,7 @@ Files:
 
 - ``env.py``, ``tools.py``: the Gymnasium environment, a tool environment; calculator and Python
 - ``tasks.py``, ``problem.py``: problems as tasks: splits and ids; the problem class
-- ``engine/tokens.py``, ``parser.py``, ``tree.py``: from text to a tree
+- ``engine/spelling.py``, ``tokens.py``, ``parser.py``, ``tree.py``: from text to a tree
 - ``engine/exact.py``, ``symbolic.py``, ``equivalence.py``, ``lowest.py``: fractions; comparisons by
   sympy; equivalence of answers; which answers are calculated values
 - ``experts/``: ``programmer.py``, ``calculating.py`` and ``lazy.py`` read the tools' results,

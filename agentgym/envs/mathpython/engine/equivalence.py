@@ -1,7 +1,8 @@
 r"""Compare an answer with the right one, regardless of notation.
 
 Rational numbers are compared exactly, without a package; everything else by
-`agentgym.envs.mathpython.engine.symbolic`. Unparsable answers are compared as text. The rules:
+`agentgym.envs.mathpython.engine.symbolic`. Unparsable answers are compared as text, without fonts
+and spacing. The rules:
 
 - ``1/2``, ``0.5``, ``\frac{1}{2}`` and ``50%`` are equivalent, and so are ``50%`` and ``50``:
   whether a percent sign is part of an answer depends on the question.
@@ -20,13 +21,13 @@ Generated problems ask for a calculated value in addition, see
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 
 from agentgym.envs.mathpython.engine import symbolic
 from agentgym.envs.mathpython.engine.exact import NotRational, rational
 from agentgym.envs.mathpython.engine.lowest import in_lowest_form
 from agentgym.envs.mathpython.engine.parser import parse
+from agentgym.envs.mathpython.engine.spelling import compared
 from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
 from agentgym.envs.mathpython.engine.tree import (
     Call,
@@ -45,7 +46,15 @@ FIGURES = 6
 MOST_ITEMS = 50
 """Most items of a set."""
 _UNORDERED = ("set", "union")
-_PLURALS = {"feet": "foot", "inches": "inch", "dollars": "dollar", "degrees": "degree"}
+_UNITS = {
+    "feet": "ft", "foot": "ft", "inches": "in", "inch": "in", "yard": "yd", "mile": "mi",
+    "millimeter": "mm", "centimeter": "cm", "meter": "m", "kilometer": "km", "millimetre": "mm",
+    "centimetre": "cm", "metre": "m", "kilometre": "km", "milligram": "mg", "gram": "g",
+    "kilogram": "kg", "pound": "lb", "lbs": "lb", "ounce": "oz", "milliliter": "ml",
+    "millilitre": "ml", "liter": "l", "litre": "l", "second": "s", "sec": "s", "minute": "min",
+    "hour": "h", "hr": "h", "degree": "deg",
+}  # fmt: skip
+"""Names of units -> how they are compared."""
 
 
 def equivalent(gold: str, answer: str, *, lowest_form: bool = False) -> bool:
@@ -62,19 +71,13 @@ def equivalent(gold: str, answer: str, *, lowest_form: bool = False) -> bool:
     gold = answer_text(gold)
     # A solution may go before the answer, so this is cut first and measured then.
     answer = answer_text(answer[-20 * LONGEST :])
-    if _plain(gold) == _plain(answer) and answer:
+    if answer and (gold == answer or compared(gold) == compared(answer) != ""):
         return True
     try:
         tree = parse(answer)
         return (not lowest_form or in_lowest_form(tree)) and _same(parse(gold), tree)
     except Unreadable:
         return False
-
-
-def _plain(text: str) -> str:
-    """Write a text without blanks, dollars and case, to compare what cannot be read."""
-    text = " ".join(re.sub(r"\$|\\[,;!:]", "", text).split())
-    return re.sub(r"(?<!\d) | (?!\d)", "", text).rstrip(".").lower()
 
 
 def _same(gold: Node, answer: Node) -> bool:
@@ -103,22 +106,43 @@ def _same_quantity(gold: Node, answer: Node) -> bool:
     parts = []
     for node in (gold, answer):
         bare = (node.quantity, node.unit) if isinstance(node, Measured) else (node, "")
-        parts.append((bare[0], _singular(bare[1])))
+        parts.append((bare[0], _compared(bare[1])))
     (ours, unit), (theirs, other) = parts
     ours, theirs = _without(ours, other), _without(theirs, unit)
     return (not unit or not other or unit == other) and _same(ours, theirs)
 
 
 def _without(node: Node, unit: str) -> Node:
-    """Return a quantity without a unit of one letter, which reads as a factor."""
-    if isinstance(node, Operation) and node.sign == "*" and node.right == Name(unit):
-        return node.left
-    return node
+    """Return a quantity without a unit of letters, which reads as factors: the m/s of 5 m/s."""
+    if not unit:
+        return node
+    try:
+        return _quantity(node, parse(f"1 {unit}")) or node
+    except Unreadable:
+        return node
 
 
-def _singular(unit: str) -> str:
-    word = unit.replace(" ", "")
-    return _PLURALS.get(word, word[:-1] if word.endswith("s") and len(word) > 2 else word)
+def _quantity(node: Node, unit: Node) -> Node | None:
+    """Return what stands in a tree where 1 stands in that of a unit; None if they differ."""
+    if unit == Number(Fraction(1)):
+        return node
+    if not isinstance(node, Operation) or not isinstance(unit, Operation):
+        return None
+    same = node.sign == unit.sign and node.right == unit.right
+    return _quantity(node.left, unit.left) if same else None
+
+
+def _compared(unit: str) -> str:
+    """Write a unit in one way, each of its words in the singular."""
+    words = []
+    for word in unit.replace(" per ", " / ").replace("/", " / ").replace("^", " ^").split():
+        single = word[:-1] if word.endswith("s") and len(word) > 2 else word
+        words.append(_UNITS.get(word) or _UNITS.get(single, single))
+    if words[:1] == ["square"] or words[:1] == ["sq"]:
+        words = [*words[1:], "^2"]
+    if words[:1] == ["cubic"]:
+        words = [*words[1:], "^3"]
+    return "".join(words)
 
 
 def _same_groups(gold: Group, answer: Group) -> bool:
@@ -187,10 +211,24 @@ def _value(node: Node) -> Fraction | None:
 
 
 def _places(node: Node) -> int | None:
-    """Return the decimals of a number that is written out, whatever its sign."""
+    """Return the decimals of a number that is written out, whatever its sign.
+
+    They are negative where its last digit is worth more than one, as in ``1.5e3``.
+    """
     if isinstance(node, Operation) and node.sign == "*" and node.left == Number(Fraction(-1)):
         node = node.right
+    if isinstance(node, Operation) and node.sign == "*" and isinstance(node.left, Number):
+        exponent = _exponent_of_ten(node.right)
+        return None if exponent is None else (node.left.places or 0) - exponent
     return node.places if isinstance(node, Number) else None
+
+
+def _exponent_of_ten(node: Node) -> int | None:
+    """Return the exponent of a power of ten."""
+    power = isinstance(node, Operation) and node.sign == "^" and node.left == Number(Fraction(10))
+    exponent = _value(node.right) if isinstance(node, Operation) and power else None
+    whole = exponent is not None and exponent.denominator == 1
+    return exponent.numerator if exponent is not None and whole else None
 
 
 def _stands_for(node: Node, value: Fraction, exact: Fraction) -> bool:
@@ -198,8 +236,10 @@ def _stands_for(node: Node, value: Fraction, exact: Fraction) -> bool:
     places = _places(node)
     if places is None or _terminates(exact):
         return False
-    figures = len(str(abs(value.numerator) * 10**places // value.denominator).lstrip("0"))
-    return figures >= FIGURES and abs(value - exact) < Fraction(1, 10**places)
+    place = Fraction(10) ** -places
+    figures = len(str(int(abs(value) / place)).lstrip("0"))
+    # A float has 17 digits, of which the last is not right.
+    return figures >= FIGURES and abs(value - exact) < max(place, abs(exact) / 2**52)
 
 
 def _terminates(value: Fraction) -> bool:

@@ -31,16 +31,19 @@ MOST_SIGNS = 60
 FUNCTIONS = frozenset((
     "sqrt", "cbrt", "root", "abs", "floor", "ceil", "round", "gcd", "lcm", "mod", "max", "min",
     "factorial", "binom", "comb", "sin", "cos", "tan", "cot", "arcsin", "arccos", "arctan", "asin",
-    "acos", "atan", "exp", "ln", "log",
+    "acos", "atan", "exp", "ln", "log", "fraction",
 ))  # fmt: skip
 """Known functions; several arguments are written as ``gcd(a, b)``."""
-CONSTANTS = {"pi": "pi", "infty": "oo", "inf": "oo", "infinity": "oo", "e": "e", "i": "i"}
+CONSTANTS = {
+    "pi": "pi", "infty": "oo", "inf": "oo", "infinity": "oo", "oo": "oo", "e": "e", "i": "i",
+}  # fmt: skip
 GREEK = frozenset((
     "alpha", "beta", "gamma", "theta", "lambda", "mu", "omega", "phi", "rho", "sigma", "tau",
 ))  # fmt: skip
 CLOSING = {"lfloor": "rfloor", "lceil": "rceil"}
 RELATIONS = {"=": "=", "==": "=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "le": "<=",
-             "leq": "<=", "ge": ">=", "geq": ">=", "!=": "!=", "ne": "!=", "neq": "!="}  # fmt: skip
+             "leq": "<=", "ge": ">=", "geq": ">=", "!=": "!=", "ne": "!=", "neq": "!=",
+             "approx": "=", "approxeq": "=", "simeq": "=", "doteq": "="}  # fmt: skip
 UNITS = frozenset((
     "cm", "mm", "km", "kg", "mg", "ft", "mi", "hr", "hrs", "min", "sec", "in", "oz", "lb", "lbs",
     "mph", "kph", "ml", "am", "pm", "deg", "yd", "and", "or",
@@ -105,6 +108,8 @@ class _Parser:
 
     def whole(self) -> Node:
         """Read all of an answer: items in any order, joined by commas, ``and`` or ``or``."""
+        if RELATIONS.get(self.now.text) == "=" and self.now.kind != "word":
+            self._next()  # An answer may begin with it: `= 42`.
         items = [self._item()]
         while self._takes(",", ";") or self._takes_word("and", "or"):
             self._takes_word("and", "or")
@@ -160,11 +165,22 @@ class _Parser:
                 break
             unit.append(self._next().text.lower())
             if self._takes("^"):
-                unit.append(f"^{self._next().text}")
+                unit.append(f"^{self._raised()}")
+            if self.now.text == "/" and self._tokens[self._place + 1].kind in ("text", "word"):
+                unit.append(self._next().text)
         word = " ".join(unit).strip(" .")
         if word in ("percent", "per cent"):
             return self._made(Call("%", (node,)))
         return self._made(Measured(node, word)) if word else node
+
+    def _raised(self) -> str:
+        """Read the exponent of a unit."""
+        braced = self._takes("{")
+        sign = "-" if self._takes("-") else ""
+        text = self._next().text
+        if braced:
+            self._must("}")
+        return sign + text
 
     def _product(self) -> Node:
         """Read factors that are multiplied; a sign before them is of the whole."""
@@ -217,7 +233,9 @@ class _Parser:
             return True
         if token.kind == "word":
             word = token.text.lower()
-            named = word in FUNCTIONS or word in CONSTANTS
+            ahead = self._tokens[self._place + 1].text
+            minutes = word == "min" and ahead != "("
+            named = (word in FUNCTIONS and not minutes) or word in CONSTANTS
             return named or (len(word) == 1 and word != "u") or _letters(token)
         if token.kind == "command":
             known = ("frac", "sqrt", "binom", "lfloor", "lceil")
@@ -257,8 +275,7 @@ class _Parser:
         """Read a number, a name, a function or a bracket."""
         token = self._next()
         if token.kind == "number":
-            _, _, behind = token.text.partition(".")
-            return self._made(Number(Fraction(token.text.rstrip(".")), len(behind) or None))
+            return self._number(token.text)
         word = token.text
         if token.kind == "command":
             return self._command(word)
@@ -275,6 +292,16 @@ class _Parser:
             self._must("|")
             return self._made(Call("abs", (node,)))
         raise Unreadable(f"expected a number or an expression, got {word or 'the end'!r:.40}")
+
+    def _number(self, text: str) -> Node:
+        """Read a number; ``1.5e3`` is the product that ``1.5*10^3`` is."""
+        mantissa, _, exponent = text.lower().partition("e")
+        _, _, behind = mantissa.partition(".")
+        node = self._made(Number(Fraction(mantissa.rstrip(".")), len(behind) or None))
+        if not exponent:
+            return node
+        power = Operation("^", Number(Fraction(10)), Number(Fraction(int(exponent))))
+        return self._made(Operation("*", node, self._made(power)))
 
     def _command(self, word: str) -> Node:
         """Read what a command of LaTeX begins."""
@@ -336,6 +363,8 @@ class _Parser:
             while self._takes(","):
                 arguments.append(self.sum())
             self._must(")")
+            if name == "fraction" and len(arguments) == 2:  # as Python shows one
+                return self._made(Operation("/", *arguments))
             node = self._made(Call(name, tuple(arguments)))
         else:
             node = self._made(Call(name, (self._argument(),)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from agentgym.envs.mathpython.engine.spelling import END, TEXT, simplified
 from agentgym.envs.mathpython.engine.tree import Unreadable
 
 LONGEST = 1000
@@ -12,26 +13,8 @@ LONGEST = 1000
 MOST_DIGITS = 300
 """Most digits of a number that is written out."""
 
-_PLAIN = {
-    "\u2212": "-", "\u2013": "-", "\u00d7": "*", "\u00b7": "*", "\u22c5": "*", "\u00f7": "/",
-    "\u03c0": r"\pi ", "\u221e": r"\infty ", "\u221a": r"\sqrt ", "\u00b1": r"\pm ",
-    "\u222a": r"\cup ", "\u2208": r"\in ", "\u2264": r"\le ", "\u2265": r"\ge ",
-    "\u2260": r"\ne ", "\u00b0": r"\degree ", "\u00b2": "^2", "\u00b3": "^3",
-    "\u2205": r"\emptyset ", "\u00a0": " ",
-}  # fmt: skip
-"""Signs beyond ASCII -> how they are written here."""
-_SPACES = re.compile(
-    r"\\(?:[,;:! ]|(?:quad|qquad|left|right|displaystyle|textstyle|limits|bigl?|bigr?|Bigl?|Bigr?)"
-    r"(?![A-Za-z]))|~|\\\\|\$"
-)
-_FRACTION = re.compile(r"\\[dtc]frac(?![A-Za-z])")
-_DEGREE = re.compile(r"\^\s*(?:\{\s*\\(?:circ|degree)\s*\}|\\(?:circ|degree)(?![A-Za-z]))")
-_TEXT = re.compile(r"\\(?:text|mathrm|mbox|textbf|textit|operatorname|mathbf)\s*\{([^{}]*)\}")
-_THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:(?:\{,\}|,|\\,)(?:\\!)?\d{3})+(?!\d)")
-_INSIDE = re.compile(r"(?<![\d.])\d{1,3}(?:(?:\{,\}|,\\!|\\,)\d{3})+(?!\d)")
-"""Thousands in brackets, where a bare comma stands between two items."""
 _TOKEN = re.compile(
-    r"(?P<number>\d+\.\d+|\d+\.(?!\d)|\.\d+|\d+)"
+    r"(?P<number>(?:\d+\.\d+|\d+\.(?!\d)|\.\d+|\d+)(?:[eE][-+]?\d+(?![\d.]))?)"
     r"|(?P<command>\\[A-Za-z]+|\\[{}|%])"
     r"|(?P<word>[A-Za-z]+(?:['-][A-Za-z]+)*)"
     r"|(?P<sign>\*\*|<=|>=|!=|==|//|[-+*/^(){}\[\]|,;:=<>!%_])"
@@ -79,12 +62,12 @@ def tokens(text: str) -> list[Token]:
     """
     if len(text) > LONGEST:
         raise Unreadable(f"expected at most {LONGEST} characters, got {len(text)}")
-    text = _simplified(text)
+    text = simplified(text)
     found: list[Token] = []
     place, spaced = 0, False
     while place < len(text):
-        if text[place] == "\x00":
-            end = text.index("\x01", place)
+        if text[place] == TEXT:
+            end = text.index(END, place)
             found.append(Token("text", " ".join(text[place + 1 : end].split()), spaced))
             place, spaced = end + 1, False
             continue
@@ -99,22 +82,3 @@ def tokens(text: str) -> list[Token]:
             found.append(Token(kind, word, spaced))
         spaced = kind == "blank"
     return [*found, Token("end", "", False)]
-
-
-def _simplified(text: str) -> str:
-    """Write a text with fewer spellings: no spacing, one kind of fraction, plain thousands."""
-    if not text.isascii():
-        text = "".join(_PLAIN.get(letter, letter) for letter in text)
-    text = text.replace("\x00", " ").replace("\x01", " ")
-    text = _thousands(text.replace(r"\$", " ").replace(r"\(", " ").replace(r"\)", " "))
-    text = _TEXT.sub(lambda found: f"\x00{found[1]}\x01", text)
-    text = _DEGREE.sub(r"\\degree ", text)
-    text = _FRACTION.sub(r"\\frac", _SPACES.sub(" ", text)).strip()
-    return text.rstrip(".").rstrip() if not text.endswith("..") else text
-
-
-def _thousands(text: str) -> str:
-    """Take the commas out of numbers; those between the items of a bracket stay."""
-    bracket = any(letter in "([{" for letter in text.replace("{,}", ""))
-    pattern = _INSIDE if bracket else _THOUSANDS
-    return pattern.sub(lambda found: re.sub(r"[^\d]", "", found[0]), text)

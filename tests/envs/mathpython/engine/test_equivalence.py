@@ -46,6 +46,44 @@ EQUAL = [
     (r"\boxed{42}", "42"), ("42", r"So it is \boxed{\frac{84}{2}}."), ("(B)", r"\text{(B)}"),
     (r"\begin{pmatrix}1\\2\end{pmatrix}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"),
 ]  # fmt: skip
+SPELLINGS = [
+    # numbers as programs print them
+    ("0.00007", "7e-05"), ("31000", "3.1E4"), ("-0.0025", "-2.5e-3"),
+    ("6.1e27", r"6.1 \times 10^{27}"),
+    ("6.1e27", "61" + "0" * 26), ("6.1e27", "6.1*10**27"), ("6.1e27", "6.1 x 10^27"),
+    ("6.1e27", "6.1\u00d710\u00b2\u2077"), ("1e-9", "10^{-9}"),
+    ("98765432100000000000", "9.87654321e+19"),
+    ("1/30000", "3.3333333333333335e-05"), (r"\sqrt{2}", "1.4142135623730951"),
+    ("7/2", "Fraction(7, 2)"), (r"(1, \infty)", "(1, oo)"), ("3.5", "3\u00bd"),
+    # wrappings and fonts
+    ("42", r"\[42\]"), ("42", r"\[ 42 \]."), ("42", "**42**"), ("42", "`42`"), ("42", "__42__"),
+    ("42", r"\mathbf{42}"), ("42", r"\mathrm{42}"), ("42", r"**$\boldsymbol{42}$**"),
+    ("42", "= 42"), ("42", r"\approx 42"), ("42", r"{\bf 42}"),
+    ("42", r"\underline{\underline{42}}"),
+    ("42", r"\text{42}"), ("42", "```\n42\n```"), ("42", '"42"'), ("42", r"\color{red}{42}"),
+    ("1234", r"\mathbf{1,234}"), ("1234", r"\[1,234\]"), ("1234", "1\u202f234"),
+    ("1/2", r"\mathbf{\frac{1}{2}}"), (r"\mathrm{e}^2", "e^2"), (r"\mathbf{x} + 1", "1 + x"),
+    # units
+    ("6.5 m", r"6.5 \mathrm{~m}"), (r"5\text{ cm}^2", r"5\text{ cm}^{2}"),
+    ("5 cm^2", "5 square cm"),
+    ("60 km/h", r"60\text{ km}/\text{h}"), ("3 m/s", "3 meters per second"), ("5 boxes", "5"),
+    (r"30^\circ", "30 deg"), ("5 minutes", "5 min"), ("9 ft", "9 feet"), ("18", "\u20ac18"),
+    ("50%", r"50\text{\%}"), ("12", r"\text{12 apples}"),
+    # texts that cannot be read
+    (r"\text{June 20}", "June 20"), ("1001_2", "1001_{2}"), (r"10\text{:}30", "10:30"),
+    (r"\dfrac{1}{2} \text{ of } A_1", r"\frac12 \text{ of } A_{1}"), (r"p \neq_3 q", r"p\ne_{3} q"),
+]  # fmt: skip
+"""One answer in the spellings of LaTeX, Markdown and programs."""
+NOT_SPELLINGS = [
+    ("42", "**42** or **43**"), ("42", "= 42 = 43"), ("42", r"\approx 42 \approx 43"),
+    ("42", r"\mathbf{42}\mathbf{43}"), ("42", r"\[42\] \[43\]"), ("42", r"\text{42 or 43}"),
+    ("6", "2*3*"), ("23", "2*3"), ("12", "1\u2009 2"), ("6.1e27", "6.1e26"), ("6.1e27", "6.1"),
+    ("1001_2", "1001_3"), ("1001_2", "9"), ("5 cm", "5 cm^2"), ("5 square cm", "5 cubic cm"),
+    ("3 m/s", "3 s/m"), ("60 km/h", "60 m/s"), ("\u20ac18", "\u00a318"), ("1/3", "3.3e-1"),
+    (r"\begin{pmatrix}a\\b\end{pmatrix}", r"\begin{pmatrix}ab\end{pmatrix}"), ("0", "1e-999999"),
+    (r"\text{June 20}", "June 21"), ("5 minutes", "5 seconds"), ("12", "1,2"),
+]  # fmt: skip
+"""Answers that only look alike, or name several."""
 UNEQUAL = [
     ("1/3", "0.33"), ("1/3", "0.334"), (r"\pi", "3.14"), ("2/3", "0.67"), ("0.5", "5%"),
     ("50", "0.5"), ("5 cm", "5 m"), ("5 cm", "6 cm"), ("1,234", "1.234"), ("(1,2)", "(2,1)"),
@@ -60,13 +98,13 @@ UNEQUAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("gold", "answer"), EQUAL)
+@pytest.mark.parametrize(("gold", "answer"), [*EQUAL, *SPELLINGS])
 def test_ways_to_write_one_answer(gold: str, answer: str) -> None:
     assert equivalent(gold, answer)
     assert equivalent(gold, gold) and equivalent(answer, answer)
 
 
-@pytest.mark.parametrize(("gold", "answer"), UNEQUAL)
+@pytest.mark.parametrize(("gold", "answer"), [*UNEQUAL, *NOT_SPELLINGS])
 def test_answers_that_are_others(gold: str, answer: str) -> None:
     assert not equivalent(gold, answer)
 
@@ -75,7 +113,12 @@ def test_a_rational_answer_is_judged_without_sympy(monkeypatch: pytest.MonkeyPat
     """No text of a policy asks for a package that a generated task does without."""
     monkeypatch.setitem(sys.modules, "sympy", None)
     for gold in ("4242", "-9/11", "-3, 2, 5"):
-        for answer in (*(pair[1] for pair in (*EQUAL, *UNEQUAL)), r"\sqrt{2}", "x", "pi"):
+        for answer in (
+            *(pair[1] for pair in (*EQUAL, *UNEQUAL, *NOT_SPELLINGS)),
+            r"\sqrt{2}",
+            "x",
+            "pi",
+        ):
             assert not equivalent(gold, answer)
     with pytest.raises(DependencyNotInstalled, match=r"\[math\]"):
         equivalent(r"\sqrt{2}", r"\sqrt{3}")
@@ -95,7 +138,11 @@ BOMBS = [
     "\ud800", "1,2," * 240 + "1", "\\{" + "x," * 300 + "x\\}", "9" * 2_000_000,
     "root(2,0)", "root(x)", "sqrt(2, 3)", "5 mod 0", "5" + "%" * 390, "(" * 90 + "5" + "!%)" * 90,
     "2^(10^9+x)", "2^(10^300+x)", "e^(10^9 ln 2+x)", "exp(10^9 ln 2+x)", "exp(10^9 ln(x+1))",
-    "(a+b+c+d+f+g)^(x+30)",
+    "(a+b+c+d+f+g)^(x+30)", "9e999999", "9e9" * 300, "1e" + "9" * 290,
+    "`*" * 9000 + "42" + "*`" * 9000,
+    r"\mathbf{" * 9000, "\u20ac" * 20000, "\u20ac" + "," * 19000, "1" + " " * 19000 + "x",
+    r"\text{1" * 3000,
+    "5 m" + "/s" * 450, "5 square " * 100, "^{ " * 6000, "= " * 9000, "\u00b2" * 19000,
 ]  # fmt: skip
 
 
