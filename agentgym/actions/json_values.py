@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentgym.actions.specs import JSON_TYPES
+from agentgym.actions.specs import ANY, JSON_TYPES
 
 _ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<[]`"}
 """Marks by which grammars end a value: inside of a JSON text an escape stands for them."""
@@ -49,10 +49,15 @@ def json_value(value: Any, kind: str) -> str | None:
         The text; None if the value is not of this kind.
     """
     try:
-        if isinstance(value, str):
+        if isinstance(value, str) and not isinstance(value, Digits):
             text = value.strip()
-            value, end = DECODER.raw_decode(text)
-            if end != len(text):
+            try:
+                found, end = DECODER.raw_decode(text)
+            except ValueError:
+                found, end = None, -1
+            if end == len(text):
+                value = found
+            elif kind != ANY:
                 return None
         return compact(value) if isinstance(value, JSON_TYPES[kind]) else None
     except (ValueError, RecursionError):

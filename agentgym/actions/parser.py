@@ -17,7 +17,7 @@ from agentgym.actions.specs import (
     check_grammar,
     check_specs,
 )
-from agentgym.actions.templates import Match, compile_specs, fill, find_native
+from agentgym.actions.templates import Match, compile_specs, find_native
 from agentgym.actions.values import Fault, build_call
 
 _THINK = re.compile(r"<(/?)think>", re.IGNORECASE)
@@ -168,8 +168,8 @@ def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
     mine = [template for template in compile_specs(specs) if template.spec.name == call.name]
     # As they were declared, not the most specific first.
     for template in sorted(mine, key=lambda one: one.spec.templates.index(one.source)):
-        if set(template.names) == given:
-            text = fill(template, call.arguments)
+        if template.takes(given):
+            text = template.fill(call.arguments)
             if len(text) <= MAX_ACTION_CHARS and _parse_native(text, specs).call == call:
                 return text
     forms = " or ".join(map(repr, check_specs(specs)[call.name.lower()].templates))

@@ -7,6 +7,8 @@ import re
 
 from agentgym.actions.parser import parse, strip_think, to_native
 from agentgym.actions.specs import (
+    ANY,
+    PLACEHOLDER,
     ActionCall,
     ActionSpec,
     Param,
@@ -156,7 +158,7 @@ def _form(spec: ActionSpec, grammar: str) -> str:
     if grammar == "tool_call":
         arguments = {param.name: param.name for param in spec.params}
         return json.dumps({"name": spec.name, "arguments": arguments})
-    form = re.sub(r"\{(\w+)\}", r"\1", spec.templates[0])
+    form = PLACEHOLDER.sub(r"\1", spec.templates[0])
     form = form if form.strip() != "".join(p.name for p in spec.params) else f"<{form}>"
     if grammar == "action_tag":
         return f"<action>{form}</action>"
@@ -168,7 +170,7 @@ def _telling(param: Param) -> bool:
 
 
 def _describe(param: Param) -> str:
-    kind = "" if param.type == "string" else f" ({param.type})"
+    kind = "" if param.type == "string" else f" ({'JSON' if param.type == ANY else param.type})"
     optional = "" if param.required else " (optional)"
     choice = f" one of {', '.join(param.enum)}" if param.enum else ""
     text = f"{param.name}{kind}{optional}:{choice} {param.description}"

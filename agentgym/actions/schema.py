@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from agentgym.actions.specs import ActionSpec, Param, check_specs
+from agentgym.actions.specs import ANY, ActionSpec, Param, check_specs
 
 
 def _property(param: Param) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": param.type}
+    schema: dict[str, Any] = {} if param.type == ANY else {"type": param.type}
+    if param.schema:
+        schema = json.loads(param.schema)
     if param.description:
         schema["description"] = param.description
     if param.type == "array":
-        schema["items"] = {"type": param.items} if param.items else {}
+        schema.setdefault("items", {"type": param.items} if param.items else {})
     if param.enum:
         schema["enum"] = [_typed(param, value) for value in param.enum]
     return schema

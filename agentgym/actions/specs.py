@@ -18,12 +18,17 @@ MAX_ACTION_CHARS = 32_768
 PLAIN_TYPES = ("string", "integer", "number", "boolean")
 """JSON types of arguments that are written without JSON syntax."""
 
-JSON_TYPES: Mapping[str, type] = {"array": list, "object": dict}
-"""JSON types of arguments that are written as JSON, mapped to Python types."""
+ANY = "any"
+"""Type of an argument that takes any JSON; text that is no JSON stands for itself."""
+
+JSON_TYPES: Mapping[str, type] = {"array": list, "object": dict, ANY: object}
+"""Types of arguments that are written as JSON, mapped to Python types."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _RESERVED = frozenset({"think", "tool_call", "tool_response"})
-PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,63})\}")
+PLACEHOLDER = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,63})\??\}")
+OPTIONAL = re.compile(r"\{([A-Za-z][A-Za-z0-9_]{0,63})\?\}")
+"""A placeholder whose whole line may be left out."""
 
 
 def _check_name(kind: str, name: object) -> None:
@@ -50,8 +55,8 @@ class Param:
     name: str
     """Identifier, unique within its action."""
     type: str = "string"
-    """JSON type: ``string``, ``integer``, ``number``, ``boolean``, or ``array`` and ``object``,
-    whose values are JSON on one line."""
+    """JSON type: ``string``, ``integer``, ``number``, ``boolean``, or ``array``, ``object`` and
+    ``any``, whose values are JSON on one line."""
     description: str = ""
     """One line for prompts and schemas."""
     required: bool = True
@@ -62,6 +67,8 @@ class Param:
     """Keep white space and line breaks exactly (strings only)."""
     items: str = ""
     """JSON type of the values of an array, for schemas; empty means any."""
+    schema: str = ""
+    """JSON schema of a value that is JSON, as text; empty means one of ``type`` and ``items``."""
 
     def __post_init__(self) -> None:
         """Refuse a declaration with a field out of its domain."""
@@ -76,6 +83,11 @@ class Param:
             raise ConfigurationError(
                 f"parameter {self.name!r}: items needs type 'array' and must be one of "
                 f"{', '.join(known)}, got type {self.type!r} and items {self.items!r}"
+            )
+        if self.schema and self.type not in JSON_TYPES:
+            raise ConfigurationError(
+                f"parameter {self.name!r}: schema needs one of the types {', '.join(JSON_TYPES)}, "
+                f"got {self.type!r}"
             )
         if self.enum and self.type in JSON_TYPES:
             raise ConfigurationError(
@@ -112,7 +124,8 @@ class ActionSpec:
     """Example calls in native text; prompts of other grammars show them translated."""
     native: str | tuple[str, ...] = ""
     """Template(s) of the native text such as ``search[{query}]``. A call is written with the first
-    template that has exactly its arguments and keeps every value intact.
+    template that has exactly its arguments and keeps every value intact. In a block of lines with
+    one argument each, those with ``{name?}`` may be left out, and the order does not matter.
     Empty: ``name`` or ``name[{param}]``."""
 
     def __post_init__(self) -> None:
@@ -153,6 +166,11 @@ class ActionSpec:
             raise ConfigurationError(
                 f"action {self.name!r}: a native template must name each of {sorted(required)} "
                 f"once and nothing beyond {names}, got {template!r}"
+            )
+        if not required.isdisjoint(OPTIONAL.findall(template)):
+            raise ConfigurationError(
+                f"action {self.name!r}: only parameters that are not required may be left out of "
+                f"{template!r}"
             )
         if "}{" in template and re.search(r"\}\{[A-Za-z]", template):
             raise ConfigurationError(

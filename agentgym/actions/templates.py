@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from agentgym.actions.specs import PLACEHOLDER, ActionSpec, check_specs
+from agentgym.actions.specs import OPTIONAL, PLACEHOLDER, ActionSpec, check_specs
+from agentgym.errors import ConfigurationError
 
 _BRACKETS = re.compile(r"[\[\]]")
 _MARKED = re.compile(r"[\n\[\](){}<>`\"|]|[^\w\s]\s*$")
+_SPACE = re.compile(r"\s*")
 _LINES = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -100,6 +103,17 @@ class Template:
         self._word = words[0] if words and whole else ""
         self._head = re.compile(_head_pattern(head), re.IGNORECASE)
 
+    def takes(self, names: Set[str]) -> bool:
+        """Return whether a call with these arguments can be written."""
+        return names == set(self.names)
+
+    def fill(self, arguments: Mapping[str, str]) -> str:
+        """Write a call whose arguments it takes."""
+        parts = [self.literals[0]]
+        for name, literal in zip(self.names, self.literals[1:], strict=True):
+            parts += [arguments[name], literal]
+        return "".join(parts)
+
     def find(self, page: Page) -> Match | None:
         """Return the first complete match of the template, or None."""
         if self.delimited or self.tail:
@@ -164,6 +178,87 @@ class Template:
         return values if all(value.strip() for value in values.values()) else None
 
 
+class RowsTemplate(Template):
+    """A block of lines with one argument each, of which some may be left out, in any order.
+
+    A value ends at the closing text of its line, behind which another line or the end stands.
+    """
+
+    def __init__(self, spec: ActionSpec, source: str) -> None:
+        super().__init__(spec, source)
+        first, *lines, self._last = source.split("\n")
+        self._head = re.compile(re.escape(f"{first}\n"), re.IGNORECASE)
+        self._rows: dict[str, tuple[str, str]] = {}
+        for line in lines:
+            before, *name, after = PLACEHOLDER.split(line)
+            if len(name) != 1 or not before or not after:
+                raise ConfigurationError(
+                    f"action {spec.name!r}: expected lines with text around one parameter each, as "
+                    f"some of them may be left out, got {line!r} in {source!r}"
+                )
+            self._rows[name[0]] = before, after
+        self._required = frozenset(param.name for param in spec.params if param.required)
+
+    def takes(self, names: Set[str]) -> bool:
+        """Return whether a call with these arguments can be written."""
+        return self._required <= names <= self._rows.keys()
+
+    def fill(self, arguments: Mapping[str, str]) -> str:
+        """Write a call."""
+        rows = [
+            f"{before}{arguments[name]}{after}\n"
+            for name, (before, after) in self._rows.items()
+            if name in arguments
+        ]
+        return "".join((self.source.partition("\n")[0], "\n", *rows, self._last))
+
+    def find(self, page: Page) -> Match | None:
+        """Return the first complete match of the template, or None."""
+        unclosed: set[str] = set()
+        for head in self._head.finditer(page.text):
+            values: dict[str, str] = {}
+            end = self._read(page.text, head.end(), values, unclosed)
+            if end >= 0:
+                return Match(head.start(), end, self.spec, values)
+        return None
+
+    def _read(self, text: str, at: int, values: dict[str, str], unclosed: set[str]) -> int:
+        """Read the lines behind the head; return where they end, or -1."""
+        while True:
+            at = _end_of_space(text, at)
+            left = [name for name in self._rows if name not in values]
+            name = next((one for one in left if text.startswith(self._rows[one][0], at)), "")
+            if not name:
+                whole = self._required <= values.keys() and text.startswith(self._last, at)
+                return at + len(self._last) if whole else -1
+            before, after = self._rows[name]
+            at += len(before)
+            behind = (self._last, *(self._rows[one][0] for one in left if one != name))
+            end = -1 if name in unclosed else self._closing(text, at, name, behind)
+            if end < 0:
+                if text.find(after, at) < 0:
+                    unclosed.add(name)  # behind no later head either
+                return -1
+            values[name] = text[at:end]
+            at = end + len(after)
+
+    def _closing(self, text: str, at: int, name: str, behind: tuple[str, ...]) -> int:
+        """Return where a value ends, or -1."""
+        after, stop = self._rows[name][1], len(text)
+        if name not in self._verbatim:  # a plain value ends on its line
+            line = text.find("\n", at)
+            stop = line if line >= 0 else stop
+        end = text.find(after, at, stop)
+        while end >= 0 and not text.startswith(behind, _end_of_space(text, end + len(after))):
+            end = text.find(after, end + 1, stop)
+        return end
+
+
+def _end_of_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
 def _head_pattern(head: str) -> str:
     """Build the regular expression that finds a template's opening text."""
     boundary = r"(?<!\w)" if re.match(r"\w", head) else ""
@@ -184,7 +279,11 @@ def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
         ConfigurationError: The specs are invalid.
     """
     check_specs(specs)
-    found = [Template(spec, source) for spec in specs for source in spec.templates]
+    found = [
+        (RowsTemplate if OPTIONAL.search(source) else Template)(spec, source)
+        for spec in specs
+        for source in spec.templates
+    ]
     return tuple(sorted(found, key=lambda template: -template.weight))
 
 
@@ -200,11 +299,3 @@ def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:
         if match and (best is None or match.start < best.start):
             best = match
     return best
-
-
-def fill(template: Template, arguments: dict[str, str]) -> str:
-    """Write a call in a native template whose parameters are exactly its arguments."""
-    parts = [template.literals[0]]
-    for name, literal in zip(template.names, template.literals[1:], strict=True):
-        parts += [arguments[name], literal]
-    return "".join(parts)

@@ -36,6 +36,7 @@ TIMEOUT = 60.0
 NO_REWARD = "the server pays nothing: rewards are those of `reward`, or of reward hooks"
 NO_SEED = "the server takes no seed: tasks differ in nothing but their number"
 FAILED = "isError"
+NO_WORDS = "the tool failed and does not say why"
 
 
 Reward = Callable[[str, Sequence[Called]], "float | None"]
@@ -87,7 +88,10 @@ def make(
     tasks = SeededTasks(asked.name, goal, facts, sizes, seeded=seeded)
     if not seeded:
         limits.append(NO_SEED)
-    if reward is None and not any("reward" in _properties(each, "outputSchema") for each in listed):
+    pays = start is not None and any(
+        "reward" in _properties(each, "outputSchema") for each in listed
+    )
+    if reward is None and not pays:
         limits.append(NO_REWARD)
     world = McpWorld(command, timeout, tools, start, _reward(reward))
     specs = [tool.spec for tool in tools]
@@ -139,7 +143,7 @@ class McpWorld(World):
         if task.split in (known.get("split", {}).get("enum") or ()):
             given["split"] = task.split
         answer = self._ask(START, given)
-        text = _text(answer)
+        text = _text(answer, ours=True)
         if answer.get(FAILED):
             raise EnvFailure(f"the server did not begin an episode: {text:.500}")
         return text
@@ -155,7 +159,8 @@ class McpWorld(World):
         except BadArgument as problem:
             return _invalid(str(problem))
         answer = self._ask(tool.name, arguments)
-        observation, failed = _text(answer), bool(answer.get(FAILED))
+        ours, failed = self._start is not None, bool(answer.get(FAILED))
+        observation = _text(answer, ours) or (NO_WORDS if failed else "")
         self._calls.append(Called(tool.name, arguments, observation, failed))
         if self._reward is not None:
             worth = self._reward(self._goal, tuple(self._calls))
@@ -166,7 +171,9 @@ class McpWorld(World):
                 valid=not failed,
                 reason=observation if failed else "",
             )
-        return _paid(answer, observation, failed)
+        if ours:
+            return _paid(answer, observation, failed)
+        return Turn(observation, valid=not failed, reason=observation if failed else "")
 
     def admissible(self) -> Sequence[str]:
         """List the calls whose arguments have few values; of others there is no end."""
@@ -213,21 +220,40 @@ def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> Turn:
     )
 
 
-def _text(answer: Mapping[str, Any]) -> str:
-    """Return the observation of an answer, else its text; what is no text is named."""
-    told = answer.get("structuredContent")
-    if isinstance(told, Mapping) and isinstance(told.get("observation"), str):
+def _text(answer: Mapping[str, Any], ours: bool) -> str:
+    """Return the text of an answer.
+
+    Args:
+        answer: The answer.
+        ours: Whether the server has episodes, so that ``observation`` is what an agent sees.
+    """
+    told, content = answer.get("structuredContent"), answer.get("content")
+    if ours and isinstance(told, Mapping) and isinstance(told.get("observation"), str):
         return str(told["observation"])
-    content = answer.get("content")
-    if not isinstance(content, list) or not all(isinstance(each, Mapping) for each in content):
-        raise EnvFailure(f"expected a list as the content of an answer, got {content!r:.200}")
-    parts = []
-    for each in content:
-        text = each.get("text") if each.get("type") == "text" else f"[{each.get('type')!s:.40}]"
-        if not isinstance(text, str):
-            raise EnvFailure(f"expected text in the content of an answer, got {text!r:.200}")
-        parts.append(text)
-    return "\n".join(parts)
+    if isinstance(content, list) and content:
+        return "\n".join(map(_block, content))
+    rest = {key: value for key, value in answer.items() if key not in ("_meta", FAILED, "content")}
+    shown = told if told is not None else content or rest
+    return shown if isinstance(shown, str) else _json(shown) if shown else ""
+
+
+def _block(block: object) -> str:
+    """Return the text of a block of content; what is no text is named."""
+    if not isinstance(block, Mapping):
+        return block if isinstance(block, str) else _json(block)
+    kind, resource = block.get("type"), block.get("resource")
+    if kind == "resource" and isinstance(resource, Mapping) and "text" in resource:
+        block = resource
+    elif kind == "resource_link":
+        return f"[resource_link: {block.get('uri')!s:.200}]"
+    elif kind != "text":
+        return f"[{kind!s:.40}]"
+    text = block.get("text")
+    return text if isinstance(text, str) else _json(text)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _invalid(reason: str) -> Turn:

@@ -50,6 +50,7 @@ class McpServer:
         # The server has them, and may say them.
         self._redactor = Redactor(*(os.environ[name] for name in os.environ if is_secret(name)))
         self._late = threading.Event()
+        self._stray = ""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -127,7 +128,7 @@ class McpServer:
                 message = self._next()
                 if "method" in message:
                     self._react(message)
-                elif message.get("id") == number:
+                elif message.get("id") == number and {"result", "error"} & set(message):
                     break
         if isinstance(message.get("result"), dict):
             found: dict[str, Any] = message["result"]
@@ -168,22 +169,23 @@ class McpServer:
         self._kill()
 
     def _next(self) -> dict[str, Any]:
-        """Return the next message."""
-        line = self._answers.get()
-        if line is None:
-            raise self._ended()
-        if line is _LONG:
-            self._kill()
-            raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")
-        try:
-            message = json.loads(line)
-        except (ValueError, RecursionError):
-            message = None
-        if not isinstance(message, dict):
-            self._kill()
-            shown = self._redactor.excerpt(line[:KEPT].decode("utf-8", "replace"))
-            raise EnvFailure(f"expected messages of MCP, a JSON object each, got {shown!r}")
-        return message
+        """Return the next message; banners, logs and empty lines between messages are skipped."""
+        while True:
+            line = self._answers.get()
+            if line is None:
+                raise self._ended()
+            if line is _LONG:
+                self._kill()
+                raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                message = None
+            if isinstance(message, dict):
+                return message
+            if not self._stray:
+                text = line[:KEPT].decode("utf-8", "replace").strip()
+                self._stray = self._redactor.excerpt(text)
 
     def _react(self, message: Mapping[str, Any]) -> None:
         """Answer what the server asks; it is told that there is nobody to ask."""
@@ -229,9 +231,12 @@ class McpServer:
                 self._errors = (self._errors + block)[-KEPT:]
 
     def _said(self) -> str:
-        """Return the last line of its standard error, for a message."""
+        """Return the last line of its standard error, and its first stray line, for a message."""
         line = last_line(self._errors.decode("utf-8", "replace"))
-        return f": {self._redactor.excerpt(line)}" if line else ""
+        last = f": {self._redactor.excerpt(line)}" if line else ""
+        if not self._stray:
+            return last
+        return f"{last}; a line that it wrote to standard output is no message: {self._stray!r}"
 
     def _kill(self) -> None:
         """Kill the server and all that it started."""

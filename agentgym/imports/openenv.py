@@ -18,6 +18,7 @@ from agentgym.core.tasks import NumberedTasks, Task, TaskSet
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
+from agentgym.imports.json_schemas import fields_of, plain_schema
 from agentgym.imports.openenv_client import OpenEnvServer, check_timeout
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
 from agentgym.imports.tool_actions import BadArgument, Tool, make_tool
@@ -35,6 +36,8 @@ OFFERED = ("admissible_actions", "legal_actions", "legal_moves", "available_acti
 """Entries of an observation, or of its metadata, that list actions."""
 KINDS = {"train": "train", "validation": "valid", "test": "test"}
 """Our names of splits, by OpenEnv's kinds."""
+OURS = {"action_valid", "stop_reason"}
+"""Entries of the metadata of this project's servers; a ``score`` of others may mean anything."""
 NOT_SHOWN = ("metadata", "reward", "done")
 """Entries of an observation that are no part of its text."""
 
@@ -152,6 +155,7 @@ class OpenEnvWorld(World):
         if done and not self._paid:
             raise EnvFailure("expected a reward by the end of the episode, got none")
         told = self._reader.metadata(answer)
+        told = told if set(told) >= OURS else {}
         success, score, valid = (told.get(key) for key in ("success", "score", "action_valid"))
         return Turn(
             self._observe(answer),
@@ -355,27 +359,16 @@ def _action(schema: Mapping[str, Any], field: str) -> tuple[Tool | None, str]:
     only = next(iter(known), "")
     if len(known) == 1 and known[only].get("type") == "string" and not known[only].get("enum"):
         return None, only
-    required = [each for each in schema.get("required", ()) if each in known]
-    resolved = {name: _resolved(each, schema) for name, each in known.items()}
+    _, needed = fields_of(plain_schema(schema))
+    required = [name for name in needed if name in known]
     about = str(schema.get("description") or "Act.")
-    return make_tool("act", about, {"properties": resolved, "required": required}), ""
-
-
-def _resolved(field: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow a reference to a definition in the same schema, one step."""
-    name = str(field.get("$ref", "")).removeprefix("#/$defs/")
-    found = (schema.get("$defs") or {}).get(name)
-    return found if isinstance(found, Mapping) else field
+    return make_tool("act", about, {"properties": known, "required": required}), ""
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return the fields of an action or observation, without those that all have."""
-    found = schema.get("properties")
-    return {
-        str(name): each
-        for name, each in (found.items() if isinstance(found, Mapping) else ())
-        if name not in NOT_SHOWN and isinstance(each, Mapping)
-    }
+    """Return the fields of an action or observation, plain and without those that all have."""
+    fields, _ = fields_of(plain_schema(schema))
+    return {name: field for name, field in fields.items() if name not in NOT_SHOWN}
 
 
 def _number(reward: object) -> float:

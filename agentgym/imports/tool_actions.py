@@ -11,11 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.actions.specs import JSON_TYPES, PLAIN_TYPES, ActionCall
+from agentgym.actions.specs import ANY, JSON_TYPES, ActionCall
 from agentgym.errors import ConfigurationError
+from agentgym.imports.json_schemas import (
+    NULLABLE,
+    fields_of,
+    json_type,
+    plain_schema,
+    shape,
+    types_of,
+)
 
-MOST_OPTIONAL = 4
-"""Most arguments of a tool that may be left out; further ones cannot be given."""
 MOST_OFFERED = 64
 """Most calls of a tool that are listed as admissible."""
 LONGEST = 64
@@ -54,8 +60,10 @@ class Tool:
     """The action."""
     fields: Mapping[str, str]
     """Its own names of its arguments, by those of the action's parameters."""
-    encoded: frozenset[str]
-    """Parameters whose value is JSON: lists, objects, and what may be of several types."""
+    kinds: Mapping[str, frozenset[str]]
+    """JSON's types of the parameters whose value is JSON; empty: all."""
+    null: tuple[str, ...] = ()
+    """Its own names of the arguments that it needs and that may be null: left out, they are."""
 
     def arguments(self, call: ActionCall) -> dict[str, Any]:
         """Return the arguments of a call, as the tool takes them.
@@ -63,15 +71,15 @@ class Tool:
         Raises:
             BadArgument: One is no JSON where it has to be.
         """
-        return {self.fields[name]: self._value(name, text) for name, text in call.arguments.items()}
+        given = {
+            self.fields[name]: self._value(name, text) for name, text in call.arguments.items()
+        }
+        return {**dict.fromkeys(self.null), **given}
 
     def _value(self, name: str, text: str) -> Any:
         param = self.spec.param(name)
-        if name in self.encoded:
-            try:
-                return json.loads(text)
-            except (ValueError, RecursionError) as error:
-                raise BadArgument(f"invalid: {name} must be JSON, but: {error}") from error
+        if name in self.kinds:
+            return _decoded(name, text, self.kinds[name])
         if param is None or param.type == "string":
             return text
         if param.type == "boolean":
@@ -102,33 +110,70 @@ def make_tool(name: str, description: str, schema: object, taken: Iterable[str] 
     Raises:
         ConfigurationError: The schema is none of an object with named arguments.
     """
-    properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
-    required = schema.get("required", ()) if isinstance(schema, Mapping) else ()
-    if (
-        not isinstance(properties, Mapping)
-        or not isinstance(required, list | tuple)
-        or not all(isinstance(each, Mapping) for each in properties.values())
-        or not all(each in properties for each in required)
-    ):
+    known = _arguments(schema)
+    if known is None:
         raise ConfigurationError(
             f"expected the tool {name!r:.80} to have a JSON schema of an object, got "
             f"{schema!r:.200}"
         )
-    given = sorted(properties, key=lambda each: each not in required)
-    left_out = [each for each in given if each not in required][MOST_OPTIONAL:]
+    properties, required = known
     fields: dict[str, str] = {}
     params: list[Param] = []
-    for field in given:
-        if field not in left_out:
-            word = identifier(str(field), [each.lower() for each in fields])
-            fields[word] = str(field)
-            params.append(_param(word, properties[field], field in required))
+    null = tuple(each for each in required if _may_be_left_out(properties[each]))
+    needed = [each for each in required if each not in null]
+    for field in sorted(properties, key=lambda each: each not in needed):
+        word = identifier(field, [each.lower() for each in fields])
+        fields[word] = field
+        params.append(_param(word, properties[field], field in needed))
     word = identifier(name, taken)
     spec = ActionSpec(word, _line(description) or name, tuple(params), native=_native(word, params))
-    encoded = frozenset(
-        each for each, field in fields.items() if _kind(properties[field]) not in PLAIN_TYPES
-    )
-    return Tool(name, spec, fields, encoded)
+    kinds = {
+        param.name: types_of(properties[fields[param.name]])
+        for param in params
+        if param.type in JSON_TYPES
+    }
+    return Tool(name, spec, fields, kinds, null)
+
+
+def _arguments(schema: object) -> tuple[dict[str, Any], list[str]] | None:
+    """Return the plain schemas of a tool's arguments, and which it needs; None: it names none."""
+    plain = plain_schema(schema)
+    told = schema.get("properties", {}) if isinstance(schema, Mapping) else None
+    required = schema.get("required", []) if isinstance(schema, Mapping) else None
+    if (
+        not isinstance(told, Mapping)
+        or not all(isinstance(each, Mapping | bool) for each in told.values())
+        or not isinstance(required, list | tuple)
+        or plain.get("type", "object") != "object"
+    ):
+        return None
+    properties, needed = fields_of(plain)
+    if not all(each in properties for each in (*needed, *required)):
+        return None
+    return properties, needed
+
+
+def _may_be_left_out(schema: Mapping[str, Any]) -> bool:
+    """Return whether null is a value of an argument that no text of another type can say."""
+    return bool(schema.get(NULLABLE)) and len(types_of(schema)) == 1
+
+
+def _decoded(name: str, text: str, kinds: frozenset[str]) -> Any:
+    """Return the value that a JSON text stands for; a text, where only a text fits.
+
+    Raises:
+        BadArgument: It is of another type than the tool takes.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadArgument(f"invalid: {name} must be JSON, but: {error}") from error
+    kind = json_type(value)
+    if not kinds or value is None or kind in kinds or (kind == "integer" and "number" in kinds):
+        return value
+    if "string" in kinds:
+        return text
+    raise BadArgument(f"invalid: {name} must be JSON of type {' or '.join(sorted(kinds))}")
 
 
 def identifier(name: str, taken: Iterable[str]) -> str:
@@ -145,37 +190,29 @@ def identifier(name: str, taken: Iterable[str]) -> str:
 
 def _param(word: str, schema: Mapping[str, Any], required: bool) -> Param:
     """Declare an argument."""
-    kind, text = _kind(schema), _line(str(schema.get("description", "")))
+    kinds, text = types_of(schema), _line(str(schema.get("description", "")))
+    if schema.get("default") is not None:
+        text = _sentences(text, f"Default: {json.dumps(schema['default'])[:80]}.")
+    kind = next(iter(kinds)) if len(kinds) == 1 else ANY
     if kind in JSON_TYPES:
-        return Param(word, kind, text, required, items=_items(schema))
-    if kind not in PLAIN_TYPES:
-        text = f"{text} As JSON.".strip()
-        return Param(word, description=text, required=required, verbatim=True)
+        inner = types_of(schema.get("items", {})) if kind == "array" else frozenset()
+        items = next(iter(inner)) if len(inner) == 1 else ""
+        if "JSON:" not in text and shape(schema) not in (kind, f"[{items}, ...]", shape({})):
+            text = _sentences(text, f"JSON: {_line(shape(schema))}")
+        return Param(word, kind, text, required, items=items, schema=_schema_text(schema))
     enum = _enum(schema.get("enum"), kind)
     free = kind == "string" and not enum
     return Param(word, kind, text, required, enum, verbatim=free)
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
-    """Return the type of an argument: of two that which is not null, "any" if there are more."""
-    kinds = schema.get("type")
-    if kinds is None:
-        options = [each for each in schema.get("anyOf") or () if isinstance(each, Mapping)]
-        kinds = [each.get("type") for each in options]
-        if "enum" in schema and all(isinstance(each, str) for each in schema["enum"]):
-            return "string"
-    if isinstance(kinds, list):
-        plain = [each for each in kinds if each != "null"]
-        kinds = plain[0] if len(plain) == 1 else "any"
-    return str(kinds)
+def _sentences(text: str, more: str) -> str:
+    """Return a description and a sentence behind it."""
+    return f"{text}{'' if text.endswith('.') else '.'} {more}" if text else more
 
 
-def _items(schema: Mapping[str, Any]) -> str:
-    """Return the type of a list's values, or "" where there is not one."""
-    options = [schema, *(each for each in schema.get("anyOf") or () if isinstance(each, Mapping))]
-    found = [each["items"] for each in options if isinstance(each.get("items"), Mapping)]
-    kind = _kind(found[0]) if found else ""
-    return kind if kind in (*PLAIN_TYPES, *JSON_TYPES) else ""
+def _schema_text(schema: Mapping[str, Any]) -> str:
+    """Return what a function-calling schema says of a value of JSON."""
+    return json.dumps({key: value for key, value in schema.items() if key != "description"})
 
 
 def _enum(values: object, kind: str) -> tuple[str, ...]:
@@ -188,7 +225,7 @@ def _enum(values: object, kind: str) -> tuple[str, ...]:
 
 
 def _native(word: str, params: Sequence[Param]) -> str | tuple[str, ...]:
-    """Return templates for every choice of the arguments that may be left out."""
+    """Return the templates of a call; a line of an argument that may be left out is marked."""
     if not params:
         return ""
     if len(params) == 1:
@@ -197,15 +234,9 @@ def _native(word: str, params: Sequence[Param]) -> str | tuple[str, ...]:
         # Brackets end a value in which they do not pair, as in code; a fence does not.
         fenced = (f"```{word}\n<{name}>{{{name}}}</{name}>\n```",) if free else ()
         return (*short, *fenced) if params[0].required else (*short, *fenced, word)
-    needed = [param for param in params if param.required]
-    others = [param for param in params if not param.required]
-    templates = []
-    for size in range(len(others), -1, -1):
-        for some in itertools.combinations(others, size):
-            names = [param.name for param in (*needed, *some)]
-            rows = [f"<{name}>{{{name}}}</{name}>" for name in names]
-            templates.append("\n".join((f"```{word}", *rows, "```")))
-    return tuple(templates)
+    marks = {param.name: "" if param.required else "?" for param in params}
+    rows = [f"<{name}>{{{name}{mark}}}</{name}>" for name, mark in marks.items()]
+    return "\n".join((f"```{word}", *rows, "```"))
 
 
 def _line(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from agentgym.actions import ActionSpec
 from agentgym.actions.specs import JSON_TYPES, ActionCall
 from agentgym.errors import ConfigurationError
-from agentgym.imports.tool_actions import MOST_OPTIONAL, Tool, make_tool
+from agentgym.imports.tool_actions import Tool, make_tool
 from agentgym.tools.docstrings import read_docstring
 from agentgym.tools.hints import fitted, optional, schema_of, words
 
@@ -89,11 +89,6 @@ def typed_tool(
         properties[parameter.name] = schema
         if parameter.default is inspect.Parameter.empty and not nullable:
             required.append(parameter.name)
-    if len(properties) - len(required) > MOST_OPTIONAL:
-        raise ConfigurationError(
-            f"expected the tool {name} to have at most {MOST_OPTIONAL} arguments that may be left "
-            f"out, got {len(properties) - len(required)}: some need no default"
-        )
     made = make_tool(name, about, {"properties": properties, "required": required}, taken)
     kept = {parameter.name: hints[parameter.name] for parameter in parameters}
     filled = tuple(

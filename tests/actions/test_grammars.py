@@ -81,7 +81,25 @@ TYPED = (
         native="set {level}, {ratio}, {on}, {mode};",
     ),
 )
-SETS = {"shop": SHOP, "house": HOUSE, "bare": BARE, "code": CODE, "typed": TYPED, "exact": EXACT}
+ROWS = (
+    ActionSpec(
+        "find",
+        "Find lines.",
+        (
+            Param("text", verbatim=True),
+            Param("path"),
+            Param("glob", required=False),
+            Param("note", required=False, verbatim=True),
+            Param("limit", "integer", required=False),
+        ),
+        native="```find\n<t>{text}</t>\npath {path};\n<g>{glob?}</g>\n<n>{note?}</n>\n"
+        "= {limit?};\n```",
+    ),
+)
+SETS = {
+    "shop": SHOP, "house": HOUSE, "bare": BARE, "code": CODE, "typed": TYPED, "exact": EXACT,
+    "rows": ROWS,
+}  # fmt: skip
 
 ODDITIES = st.sampled_from(
     ["</search>", "]", "[", "</tool_call>", "<think>", "</think>", "```", "\n```", '"', "\\", "{",
@@ -206,7 +224,8 @@ HOSTILE = (
     "Action:", "\nAction: search[", "<think>", "</think>", "<think></think>", "```bash\n", "`",
     "a\n", "go to x\n", "look\n", "Action:\n", "Action: take a from\n", "take a from ", " ", "\n",
     "a", '{"name":', '{"a":[', "<edit><path>", "set 1, ", "9", '<tool_call>{"a":"<think>"',
-    '<tool_call>{"a":"<think>"}</tool_call>', '<tool_call>{"a":[',
+    '<tool_call>{"a":"<think>"}</tool_call>', '<tool_call>{"a":[', "```find\n", "```find\n<t>",
+    "```find\n<t></t>", "```find\npath a;\n<n>",
 )  # fmt: skip
 
 
@@ -447,6 +466,30 @@ def test_translate():
         translate("dance", HOUSE, "xml")
 
 
+def rows_of(native):
+    params = (Param("x", required=False), Param("y", required=False))
+    return (ActionSpec("a", "", params, native=native),)
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments"),
+    [
+        ("<t>a</t>\npath p;\n", {"text": "a", "path": "p"}),
+        ("= 5;\npath p;\n\n  <t>a</t>\n", {"text": "a", "path": "p", "limit": "5"}),
+        ("<t>a</t> <n>x</n>path p;\n", {"text": "a", "path": "p", "note": "x"}),
+        ("<t>a</t>\n</t>\npath p;\n", {"text": "a</t>\n", "path": "p"}),
+        ("<t>```\n</t>\npath p;\n", {"text": "```\n", "path": "p"}),
+        ("<t>a</t>\n", None),
+        ("<t>a</t>\npath p;\n<t>b</t>\n", None),
+        ("<t>a</t>\npath p\n;\n", None),
+        ("<t>a</t>\npath p;\n<x>\n", None),
+    ],
+)
+def test_lines_of_arguments_may_be_left_out_and_come_in_any_order(body, arguments):
+    call = parse(f"so:\n```find\n{body}```\nend", ROWS).call
+    assert (None if call is None else call.arguments) == arguments
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -463,6 +506,9 @@ def test_translate():
         lambda: ActionSpec("a", "", (Param("x"),), native="a"),
         lambda: ActionSpec("a", "", (Param("x"),), native="{x} {x}"),
         lambda: ActionSpec("a", "", (), native=" "),
+        lambda: ActionSpec("a", "", (Param("x"),), native="a\n<{x?}>\nb"),
+        lambda: parse("a", rows_of("a\n<{x?}> {y?}\nb")),
+        lambda: parse("a", rows_of("a\n{x?}>\nb")),
         lambda: parse("a", (ActionSpec("a", ""), ActionSpec("A", "")), "native"),
         lambda: parse("a", (), "native"),
         lambda: parse("a", SHOP, "yaml"),

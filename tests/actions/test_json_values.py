@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.actions import ActionSpec, Param, openai_tools, parse, render
+from agentgym.actions import ActionSpec, Param, openai_tools, parse, prompt, render
 from agentgym.actions.specs import GRAMMARS
 from agentgym.errors import ConfigurationError
 
@@ -42,6 +42,39 @@ def test_values_are_canonical_and_keep_their_digits() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ([1, "a"], '[1, "a"]'),
+        ({"a": None}, '{"a": null}'),
+        (0.10, "0.1"),
+        (True, "true"),
+        ("plain words", '"plain words"'),
+        ("two\nlines [", '"two\\nlines \\u005b"'),
+        ("[1,2]", "[1, 2]"),
+        ('"quoted"', '"quoted"'),
+        ("", '""'),
+    ],
+)
+def test_an_argument_of_any_type_takes_all_values(value: Any, written: str) -> None:
+    specs = (ActionSpec("put", "Store.", (Param("it", "any", description="What."),)),)
+    call = parse(json.dumps({"name": "put", "arguments": {"it": value}}), specs, "tool_call").call
+    assert call is not None and call.arguments == {"it": written}
+    for grammar in GRAMMARS:
+        assert parse(render(call, specs, grammar), specs, grammar).call == call
+    properties = openai_tools(specs)[0]["function"]["parameters"]["properties"]
+    assert properties == {"it": {"description": "What."}} and "it (JSON): What." in prompt(specs)
+
+
+def test_a_schema_of_its_own_is_what_function_calls_say() -> None:
+    schema = {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}
+    for given in (schema, {"type": "array"}):
+        param = Param("rows", "array", "Rows.", schema=json.dumps(given))
+        (tool,) = openai_tools((ActionSpec("put", "Store.", (param,)),))
+        told = tool["function"]["parameters"]["properties"]["rows"]
+        assert told == {"items": {}, **given, "description": "Rows."}
+
+
+@pytest.mark.parametrize(
     "fields",
     [
         {"type": "list"},
@@ -49,6 +82,8 @@ def test_values_are_canonical_and_keep_their_digits() -> None:
         {"type": "array", "items": "text"},
         {"type": "array", "enum": ("[]",)},
         {"type": "array", "verbatim": True},
+        {"type": "any", "enum": ("1",)},
+        {"type": "string", "schema": "{}"},
     ],
 )
 def test_declarations_that_mean_nothing_are_refused(fields: dict[str, Any]) -> None:

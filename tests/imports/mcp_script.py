@@ -23,6 +23,9 @@ TOOLS = [
     {"name": "look", "inputSchema": {"type": "object"}},
     {"name": "broken", "inputSchema": "no schema"},
 ]
+REWARDS = {"nan": float("nan"), "text": "much", "none": None}
+if FAULT in REWARDS:  # only servers with episodes pay
+    TOOLS.append({"name": "start_episode", "inputSchema": {"type": "object"}})
 
 
 def answer(method: str, params: dict[str, object]) -> dict[str, object]:
@@ -43,15 +46,12 @@ def answer(method: str, params: dict[str, object]) -> dict[str, object]:
         os._exit(1)
     if FAULT == "hangs":
         time.sleep(600)
-    if FAULT == "garbage":
-        print("<html>busy</html>", flush=True)
     if FAULT == "large":
         return {"content": [{"type": "text", "text": "x" * (1 << 23)}]}
-    if FAULT in ("nan", "text", "none"):
-        reward = {"nan": float("nan"), "text": "much", "none": None}[FAULT]
-        return {"content": [], "structuredContent": {"reward": reward, "done": True}}
-    if FAULT == "no content":
-        return {"content": "text"}
+    if params["name"] == "start_episode":
+        return {"content": [{"type": "text", "text": "Add 2 and 3."}]}
+    if FAULT in REWARDS:
+        return {"content": [], "structuredContent": {"reward": REWARDS[FAULT], "done": True}}
     if params["name"] == "look":
         return {"content": [{"type": "image"}, {"type": "text", "text": "a desk"}]}
     if given.get("note") == "fail":

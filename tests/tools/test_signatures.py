@@ -38,7 +38,7 @@ KINDS = [*PLAIN, *LISTS, *MAPS, *((Optional[kind], values) for kind, values in P
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]:
     """Draw a function, arguments of a call, and what the function is then called with."""
-    chosen = draw(st.lists(st.sampled_from(KINDS), max_size=4))
+    chosen = draw(st.lists(st.sampled_from(KINDS), max_size=7))
     parameters, told, wanted = [], {}, {}
     hints: dict[str, Any] = {}
     for number, (kind, values) in enumerate(chosen):
@@ -131,9 +131,6 @@ def refused() -> list[tuple[Callable[..., Any], str]]:
     def unknown(a: Nowhere) -> None:  # type: ignore[name-defined]  # noqa: F821
         """Do."""
 
-    def many(a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0) -> None:
-        """Do."""
-
     return [
         (bare, "docstring"),
         (untyped, "argument a of the tool untyped to have an annotation"),
@@ -141,7 +138,6 @@ def refused() -> list[tuple[Callable[..., Any], str]]:
         (odd, "annotated with one of"),
         (mixed, "annotated with one of"),
         (unknown, "names? types that its module knows|name types"),
-        (many, "at most 4"),
         (lambda: 0, "function with a name"),
     ]
 
