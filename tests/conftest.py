@@ -20,6 +20,7 @@ os.environ.setdefault("RAY_worker_niceness", "0")
 
 from agentgym.errors import DependencyNotInstalled
 from agentgym.sandbox import SandboxUnavailable
+from agentgym.trust import typed_here
 from tests import selection
 from tests.disk import force_nothing
 from tests.envs.swe import grades as swe_grades
@@ -70,6 +71,8 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="grades")
         config.add_cleanup(folder.cleanup)
         os.environ[swe_grades.PLACE] = folder.name
+        # What the tests type is none of what whoever runs them has typed.
+        os.environ[typed_here.STATE] = str(Path(folder.name) / "state")
     if getattr(config.option, "numprocesses", None):  # One server for all workers.
         os.environ[forks.SERVER] = forks.server()
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # What tests start would ignore it, too.

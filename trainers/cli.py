@@ -85,12 +85,11 @@ def _subcommand(argv: Sequence[str]) -> str:
 
 
 def _train(argv: Sequence[str], quiet: bool) -> int:
-    """Carry out a run, or one for each of several seeds; or show what would be run."""
+    """Read the flags of a training; show the help, a launch's configuration, or carry it out."""
     from agentgym.support.flag_parsing import asks_help
     from agentgym.support.help_page import ALL
-    from trainers import processes
+    from agentgym.trust import trusting
     from trainers.config.command import read_flags, train_help
-    from trainers.multirun.seed_flags import SeedFlags
 
     if asks_help(argv):
         print(train_help(program_name(), everything=ALL in argv), end="")
@@ -99,6 +98,17 @@ def _train(argv: Sequence[str], quiet: bool) -> int:
     if typed.get("launch_config") is not None:
         print(launch_config(typed["launch_config"]))
         return 0
+    with trusting(*typed.get("trust", ())):
+        _carry_out(argv, typed, quiet)
+    return 0
+
+
+def _carry_out(argv: Sequence[str], typed: Mapping[str, Any], quiet: bool) -> None:
+    """Carry out a run, or one for each of several seeds; or show what would be run."""
+    from trainers import processes
+    from trainers.config.command import read_flags
+    from trainers.multirun.seed_flags import SeedFlags
+
     dry_run = typed.get("dry_run", False)
     with processes.main_speaks():
         over_seeds = SeedFlags.read(argv)
@@ -107,17 +117,16 @@ def _train(argv: Sequence[str], quiet: bool) -> int:
 
             if not dry_run:
                 train_over_seeds(over_seeds, parse_config, main, quiet=quiet)
-                return 0
+                return
             argv, sentence = describe_seeds(over_seeds, parse_config)
             print(sentence)
         config = parse_config(argv)
         if dry_run:
             _show_settings(config, read_flags(argv, program_name()))
-            return 0
+            return
     from trainers.run import train
 
     train(config, quiet=quiet)
-    return 0
 
 
 def _show_settings(config: TrainConfig, typed: Collection[str]) -> None:
@@ -173,6 +182,7 @@ def _merge(argv: Sequence[str]) -> int:
     from agentgym.errors import require
     from agentgym.support.flag_parsing import asks_help, parse_arguments
     from agentgym.support.help_page import help_page
+    from agentgym.trust import trusting
     from trainers.phases.start_checks import PACKAGES
     from trainers.policies.merged_run import MergeSettings, merge_runs
 
@@ -183,7 +193,9 @@ def _merge(argv: Sequence[str]) -> int:
     settings = parse_arguments(MergeSettings, argv, program)
     for module in PACKAGES:
         require(module, "train")
-    print(f"{merge_runs(settings)}: merge.json, config.yaml, checkpoints/trained")
+    with trusting(*settings.trust):
+        merged = merge_runs(settings)
+    print(f"{merged}: merge.json, config.yaml, checkpoints/trained")
     return 0
 
 
@@ -274,9 +286,12 @@ def _with_file(settings: Mapping[str, Any], path: Path | None) -> TrainConfig:
     from agentgym.errors import ConfigurationError
     from agentgym.support.nested import nested
     from trainers.config.config_file import read_config
+    from trainers.config.file_trust import check_settings
     from trainers.config.schema import from_mapping, to_dict
 
     stored = {} if path is None else to_dict(read_config(path))
+    if path is not None:
+        check_settings(stored, settings, path)
     if not (settings.get("env") or stored.get("env")):
         raise ConfigurationError(
             f"expected --env, because {path} names no environment"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -28,6 +29,8 @@ from agentgym.policies.base import Policy
 from agentgym.policies.basic import RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
 from agentgym.policies.identity import source_sha256
+from agentgym.trust import argument_claims, check_trusted
+from agentgym.trust.typed_here import TypedHere
 
 EXPERT_POLICIES: Mapping[str, type[OraclePolicy]] = {
     "oracle": OraclePolicy, "demonstrator": DemonstratorPolicy,
@@ -153,12 +156,13 @@ def takes_sampling(name: str) -> bool:
     return _kind_of(name)[1] is not None
 
 
-def policy_env_kwargs(name: str, env: NamedEnv) -> dict[str, Any]:
+def policy_env_kwargs(name: str, env: NamedEnv, typed: Collection[str] = ()) -> dict[str, Any]:
     """Return the environment's arguments that a policy defines, such as those of its training.
 
     Args:
         name: As for `load_policy`.
         env: The environment to make.
+        typed: Arguments that are given anyway, and left out.
 
     Returns:
         The arguments; empty for policies without an environment, or with another id. If a task set
@@ -167,13 +171,17 @@ def policy_env_kwargs(name: str, env: NamedEnv) -> dict[str, Any]:
 
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
+        NotTrusted: The policy's folder names more than plain data.
     """
     if name == "demonstrator" and env.demonstrator:
         return {"expert": env.demonstrator}
     path, found = _kind_of(name)
     if isinstance(found, PolicyKindWithEnv) and not found.problem(path):
         known = found.env_kwargs(path, env.id)
-        return {k: v for k, v in known.items() if not env.task_set or k in HOW_PLAYED}
+        used = {k: v for k, v in known.items() if not env.task_set or k in HOW_PLAYED}
+        used = {k: v for k, v in used.items() if k not in typed}
+        check_trusted(argument_claims(env.id, used), f"the folder {path}", TypedHere(Path(path)))
+        return used
     return {}
 
 

@@ -156,7 +156,8 @@ def evaluate(
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
         if isinstance(env, str) and isinstance(policy, str) and protocol is None:
-            env_kwargs = {**policy_env_kwargs(policy, resolve(env)), **(env_kwargs or {})}
+            given = env_kwargs or {}
+            env_kwargs = {**policy_env_kwargs(policy, resolve(env), [*given]), **given}
         name = env if isinstance(env, str) else _env_name(env)
         setup = find_setup(protocol, name)
         laid_out = chosen_prompt(prompt, name, setup)

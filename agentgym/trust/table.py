@@ -104,6 +104,12 @@ def _is_task_id(value: Any) -> bool:
     return isinstance(value, str) and not value.lower().endswith(".json")
 
 
+def _is_below_runs(value: Any) -> bool:
+    """Return whether a folder lies in ``runs`` of the working directory, where runs lie anyway."""
+    runs = os.path.join(os.path.realpath("."), "runs")
+    return isinstance(value, str) and os.path.realpath(value).startswith(runs + os.sep)
+
+
 def _is_mapping(value: Any) -> bool:
     return isinstance(value, Mapping)
 
@@ -272,7 +278,7 @@ EVALUATION: Mapping[str, Entry | Group] = {
     "task": Entry("path", _is_task_id),
     "base_url": ADDRESS,
     "api_key_env": Entry("right", _among("OPENAI_API_KEY")),
-    "out": PATH,
+    "out": Entry("path", _is_below_runs),
     "chart": PATH,
 }
 """Settings of an evaluation, in a suite."""
@@ -293,7 +299,7 @@ TRAINING: Mapping[str, Entry | Group] = {
     "preset": OWN_PART,
     "preset_file": PATH,
     "horizon": Entry("code", _is_turns),
-    "out": PATH,
+    "out": Entry("path", _is_below_runs),
     "report_to": Entry("right", _among("none", "tensorboard")),
     "push_to_hub": RIGHT,
     **_plain(

@@ -21,6 +21,8 @@ logger = logging.getLogger(__name__)
 
 STATE = "XDG_STATE_HOME"
 """Environment variable that names the folder of the user's state."""
+DEPTH = 3
+"""How far above a checkpoint its run lies, at most."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,19 @@ class TypedHere:
     def __contains__(self, text: object) -> bool:
         """Return whether a text was typed."""
         with suppress(OSError):
-            return self._key(text) in _list().read_text("ascii").split()
+            known = {*_list().read_text("ascii").split()}
+            # A checkpoint lies in the folder of its run.
+            places = [Path(os.path.realpath(self.folder))]
+            places += places[0].parents[:DEPTH]
+            return any(_key(place, text) in known for place in places)
         return False
 
     def remember(self, claims: Iterable[Claim]) -> None:
         """Note what the user has typed and a file of the folder will say; plain data needs none."""
-        new = [self._key(each.text) for each in claims if not each.plain and each.text not in self]
+        place = Path(os.path.realpath(self.folder))
+        new = [
+            _key(place, each.text) for each in claims if not each.plain and each.text not in self
+        ]
         if not new:
             return
         try:
@@ -48,9 +57,9 @@ class TypedHere:
         except OSError as error:
             logger.info("what was typed for %s is not noted: %s", self.folder, error)
 
-    def _key(self, text: object) -> str:
-        place = os.path.realpath(self.folder)
-        return hashlib.sha256(f"{place}\0{text}".encode("utf-8", "replace")).hexdigest()
+
+def _key(place: Path, text: object) -> str:
+    return hashlib.sha256(f"{place}\0{text}".encode("utf-8", "replace")).hexdigest()
 
 
 def _list() -> Path:

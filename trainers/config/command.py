@@ -10,6 +10,7 @@ from types import NoneType
 from typing import Any, Literal
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.flag_marks import Append
 from agentgym.support.flag_parsing import split_words
 from agentgym.support.help_page import FlagHelp, flag_rows, help_page
 from trainers.config.schema import TrainConfig
@@ -63,6 +64,10 @@ class Arguments(TrainConfig):
     override it."""
     dry_run: bool = False
     """Show every setting with its final value, and exit."""
+    trust: Append[tuple[str, ...]] = ()
+    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
+    agent=my_agent:play. The flag is repeated for each. SECURITY.md says what is refused, and
+    why."""
     launch_config: str | None = None
     """Print the path of a configuration of ``accelerate launch``, to run on several GPUs, and exit:
     ddp, fsdp2, zero2 or zero3."""

@@ -18,6 +18,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from agentgym.core.options import own, with_guesses
 from agentgym.errors import ConfigurationError
+from agentgym.trust import Claim, check_trusted
+from agentgym.trust.claims import claim
+from agentgym.trust.table import PRESET_PART
+from agentgym.trust.typed_here import TypedHere
 from trainers.algorithms import (
     branching,
     filters,
@@ -68,6 +72,9 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
         ConfigurationError: It cannot be read, or holds something else.
     """
     found = read_settings(path)
+    check_trusted(_part_claims(found), str(path), typed := TypedHere(path.parent))
+    # The run that begins with it goes on without flags.
+    typed.remember(_part_claims(found))
     try:
         if unknown := [str(name) for name in found if name not in PARTS]:
             raise ConfigurationError(
@@ -78,6 +85,15 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
         return replace(preset, **parts, name=path.stem, title=f"parts of {path.name}", arxiv=None)
     except ConfigurationError as error:
         raise ConfigurationError(f"{error} (in {path})") from error
+
+
+def _part_claims(value: Any) -> list[Claim]:
+    """Return the claims of the parts and functions that a file names, wherever they stand."""
+    if isinstance(value, Mapping):
+        return [found for each in value.values() for found in _part_claims(each)]
+    if isinstance(value, list):
+        return [found for each in value for found in _part_claims(each)]
+    return [claim("part", value, PRESET_PART)] if isinstance(value, str) else []
 
 
 def _read(value: Any, field: str) -> Any:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentgym.support.caching import SCRATCH
-from trainers.config.config_file import CONFIG_FILE
+from trainers.config.config_file import CONFIG_FILE, read_settings
+from trainers.config.file_trust import remember_typed
 from trainers.config.resolve import resolve
 from trainers.config.schema import TrainConfig
 from trainers.multirun.played import PlayedRun
@@ -149,3 +150,4 @@ class RunCache:
         if start and (found := source.state().get("sft")) is not None:
             made.give(sft=found)
         scratch.replace(self.folder(run))
+        remember_typed(self.folder(run), read_settings(self.folder(run) / CONFIG_FILE))

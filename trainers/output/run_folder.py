@@ -26,6 +26,7 @@ from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
 from trainers import processes
 from trainers.config.config_file import CONFIG_FILE, compare, kept, read_settings
+from trainers.config.file_trust import remember_typed
 from trainers.config.schema import TrainConfig
 from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
 from trainers.output.phase import Phase
@@ -174,6 +175,7 @@ class RunFolder:
         if not config_path.exists():
             # First of all files: with it the folder is known as this run's, whenever it is killed.
             self._write_settings(settings)
+        remember_typed(self.path, settings)
         self._prepare()
 
     def _prepare(self) -> None:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import publish, write_atomically
-from agentgym.support.flag_marks import Positional
+from agentgym.support.flag_marks import Append, Positional
 from agentgym.support.folder_lock import holds_other_files
+from agentgym.trust import TRAINING, check_trusted, setting_claims
+from agentgym.trust.typed_here import TypedHere
 from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
 from trainers.config.schema import TINY
 from trainers.models.loaded_policy import loading
@@ -56,6 +58,9 @@ class MergeSettings:
     """Weight of each run, with linear and ties; equal if left out."""
     density: float = 0.2
     """Share of each run's changes that ties keeps."""
+    trust: Append[tuple[str, ...]] = ()
+    """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it. The flag is
+    repeated for each."""
     base: str = ""
     """Their common initial model: a folder or hub id. If left out: their warm start, if it is the
     same, or their --model."""
@@ -116,7 +121,7 @@ def _base(runs: Sequence[Path]) -> str:
     starts = [folder / "checkpoints" / FINISHED for folder in folders]
     if all(start.is_dir() for start in starts) and len({*map(weights_sha256, starts)}) == 1:
         return str(starts[0])
-    models = [str(environments_of(run).get("model")) for run in runs]
+    models = [_model_of(run) for run in runs]
     if len(set(models)) == 1 and models[0] != TINY:
         return models[0]
     raise ConfigurationError(
@@ -124,6 +129,19 @@ def _base(runs: Sequence[Path]) -> str:
         f"same weights, got {', '.join(models)} with different warm starts: name their common "
         "model with --base, or train the second with --model RUN/checkpoints/warm-start"
     )
+
+
+def _model_of(run: Path) -> str:
+    """Return the model with which a run began.
+
+    Raises:
+        NotTrusted: It is a folder that only the run names.
+    """
+    settings = environments_of(run)
+    model = str(settings.get("model"))
+    claims = setting_claims({"model": model}, TRAINING)
+    check_trusted(claims, str(settings.path), TypedHere(settings.path.parent))
+    return model
 
 
 def _whole(folder: str | Path) -> PreTrainedModel:

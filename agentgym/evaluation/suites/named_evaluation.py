@@ -183,11 +183,11 @@ class NamedEvaluation:
         its = self.settings
         if its.protocol or self.policy == "chat":
             return {}
-        known = policy_env_kwargs(self.policy, resolve(self.env))
         said = {*parse_pairs(its.env_kwargs, "`env_kwargs`"), *(["grammar"] if its.grammar else ())}
+        known = policy_env_kwargs(self.policy, resolve(self.env), said)
         if self.policy == "demonstrator" and said - HOW_PLAYED:
             return {}  # other tasks, such as questions of one's own, which it may not understand
-        return {name: value for name, value in known.items() if name not in said}
+        return known
 
     def wants_scale(self, usual: bool) -> bool:
         """Return whether to measure the scale, from the settings or the default."""

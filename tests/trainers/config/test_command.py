@@ -57,4 +57,5 @@ def test_subcommands_have_their_own_help(words: str, capsys: pytest.CaptureFixtu
 def test_flags_of_the_command_are_no_settings() -> None:
     assert set(COMMAND_FLAGS) == {
         "seeds", "jobs", "config", "dry_run", "launch_config", "quiet", "log_level", "version",
+        "trust",
     }  # fmt: skip
