@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -48,16 +49,25 @@ def read_records(
 
 def _json_file(file: Path) -> Iterator[tuple[str, Any]]:
     try:
-        held = _json(file.read_text(encoding="utf-8-sig"), str(file))
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"expected JSON in {file}, but it cannot be read ({error})") from error
+    try:
+        held = _json(text, str(file))
+    except DataError:
+        if _is_object(next((line for line in text.split("\n") if line.strip()), "")):
+            raise DataError(
+                f"expected one JSON object or list in {file}, got JSON lines: rename it to "
+                f"{stem(file)}.jsonl"
+            ) from None
+        raise
     records = held
     if isinstance(held, dict):
         records = next((held[name] for name in held if name.lower() == "data"), None)
     if not isinstance(records, list):
         raise DataError(
             f"expected a list of records in {file}, or an object with that list under data, got "
-            f"{type(held).__name__}"
+            f"{type(held).__name__}; if it holds JSON lines, rename it to {stem(file)}.jsonl"
         )
     for number, record in enumerate(records):
         yield f"record {number}", record
@@ -68,12 +78,31 @@ def _json_lines(file: Path) -> Iterator[tuple[str, Any]]:
     try:
         with opened(file, "rt", encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield f"line {number}", _json(line, f"{file}, line {number}")
+                if not line.strip():
+                    continue
+                if number == 1 and _begins_list(line):
+                    raise DataError(
+                        f"expected a JSON object in each line of {file}, got a list: "
+                        f"{'rename' if opened is open else 'unpack'} it to {stem(file)}.json"
+                    )
+                yield f"line {number}", _json(line, f"{file}, line {number}")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DataError(
             f"expected JSON lines in {file}, but it cannot be read ({error})"
         ) from error
+
+
+def _is_object(line: str) -> bool:
+    """Return whether a line is a JSON object by itself."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _begins_list(line: str) -> bool:
+    """Return whether the first line of a file begins a list of objects, on one line or several."""
+    return re.match(r"\s*\[\s*(?:$|\{)", line) is not None
 
 
 def _json(line: str, place: str) -> Any:

@@ -52,14 +52,50 @@ def test_any_answer_can_be_compared(given_answer, expected):
         ("42.0", ["42"], True), ("42.004", ["42"], True), ("42.1", ["42"], False),
         ("1,234", ["1234"], True), ("12 %", ["12"], True), ("B, A", ["A", "B"], True),
         ("A", ["A", "B"], False), ('["1", "2"]', ["2", "1"], True), ("1, 2, 2", ["1", "2"], False),
-        ("March 19, 1998", ["March 19, 1998"], True), ("none", ["0"], True),
+        ("March 19, 1998", ["March 19, 1998"], True), ("none", ["0"], True), ("", ["0"], True),
+        ("null", ["NULL"], True), ("none", ["none"], True),
         ("[oops", ["x"], False),
         ("__import__('os')", ["0"], False), ("1e999", ["5"], False),
         ("[" * 5000 + "]", ["5"], False),
     ],
 )  # fmt: skip
 def test_answers_are_compared_as_agentbench_does(answer, expected, right):
-    assert same_answer(answer, expected) is right
+    assert same_answer(answer, expected, agentbench=True) is right
+    assert same_answer(answer, expected) is (right and expected != ["0"])
+
+
+NOTHING = (
+    "", " ", "''", "nan", "inf", "-Infinity", "NULL", "none", "undefined", "%", "[]", '[""]',
+    "[null]", "[NaN]", '"%"', "no rows",
+)  # fmt: skip
+DIGITS = (
+    "4_2", "\uff14\uff12", "\u0664\u0662", "4,2", "0x2a", "4 2", "42,", "4\u00b2", "+-42", "42e",
+    "\U0001d7dc\U0001d7da",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        *((text, ["0"]) for text in NOTHING), *((text, ["42"]) for text in DIGITS),
+        ("", ["NULL"]), ("nan", ["NULL"]), ("", ["0", "0"]), ("nan, inf", ["0", "0"]),
+        ("1e999", ["inf"]), ("12,34", ["1234"]), ("1,2", ["12"]),
+    ],
+)  # fmt: skip
+def test_what_only_python_takes_for_a_number_is_not_paid(answer, expected):
+    assert not same_answer(answer, expected)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("0", "0"), ("0.0", "0"), ("-0", "0"), ("[0]", "0"), ("0 %", "0"), ("4.2e1", "42"),
+        ("+42", "42"), ("42.", "42"), (".5", "0.5"), ("1,234.5", "1234.5"), ("null", "NULL"),
+        ("None", "NULL"), ("1,234", "1,234"), ("nan", "nan"), ("B_1", "B_1"), ("4_2", "4_2"),
+    ],
+)  # fmt: skip
+def test_numbers_and_texts_that_are_right(answer, expected):
+    assert same_answer(answer, [expected])
 
 
 def test_a_fork_has_its_own_tables():

@@ -197,6 +197,28 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         made(tmp_path, KNOWN, name="asked.txt")
 
 
+def test_a_question_is_shown_with_what_it_takes_for_granted(tmp_path: Path) -> None:
+    env = made(tmp_path, {**KNOWN, "evidence": "An id is a number.", "table": "sales"})
+    assert env.reset(seed=0)[0] == f"An id is a number.\n{KNOWN['question']}"
+    for row, reason in (
+        ({**KNOWN, "options": ["tea", "bread"]}, "a question without options"),
+        ({**KNOWN, "image": "1.png"}, "in words alone"),
+        ({**KNOWN, "answer": True}, "expected an answer as a text"),
+        ({**KNOWN, "answer": float("nan")}, "expected an answer as a text"),
+    ):
+        with pytest.raises(DataError, match=reason):
+            made(tmp_path, row)
+
+
+def test_no_rows_are_no_free_answer_to_how_many(tmp_path: Path) -> None:
+    env = made(
+        tmp_path, {"question": "How many?", "sql": "SELECT count(*) FROM sales WHERE id > 9"}
+    )
+    for answer, success in (("0", True), ("nan", False), ("null", False), ("%", False)):
+        env.reset(seed=0)
+        assert env.step(f"answer[{answer}]")[4]["success"] is success
+
+
 def test_large_tables_can_be_searched(tmp_path: Path) -> None:
     lines = "\n".join(f"{n},{'long text ' * 20}{n}" for n in range(MOST_ROWS))
     (tmp_path / "big.csv").write_text(f"id,text\n{lines}\n", encoding="utf-8")

@@ -1,34 +1,47 @@
-"""Compare an answer with the expected one, as AgentBench does.
+"""Compare an answer with the expected one.
 
 Source: AgentBench (Liu et al., 2023, arXiv 2308.03688), the comparison of its dbbench: numbers are
-equal within a hundredth; several values are a set, regardless of order; a value that means "none"
-is 0. An answer is parsed as JSON and never evaluated.
+equal within a hundredth; several values are a set, regardless of order. An answer is parsed as JSON
+and never evaluated. For its rows alone a value that means "none" is 0, as its data needs; elsewhere
+that would be a free answer to "how many" where nothing matches.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Sequence
 
 TOLERANCE = 0.01
 _NOTHING = frozenset(
     {"none", "null", "undefined", "nan", "inf", "infinity", "-inf", "-infinity", ""}
 )
+"""What AgentBench takes for 0."""
+_NULL = frozenset({"none", "null"})
+"""Names of the value that SQL writes NULL."""
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_GROUPS = re.compile(r"[-+0-9.,]+")
 
 
-def same_answer(given: str, expected: Sequence[str]) -> bool:
+def same_answer(given: str, expected: Sequence[str], *, agentbench: bool = False) -> bool:
     """Return whether an answer gives the expected values.
 
     Args:
         given: The policy's answer: a value, comma-separated values, or a JSON list.
         expected: The expected values.
+        agentbench: Whether the task is a row of AgentBench, where "none" and its like are 0.
     """
-    mine, wanted = _values(given, len(expected)), [_clean(value) for value in expected]
-    numbers = [_number(each) for each in mine], [_number(each) for each in wanted]
+    values, wanted = (
+        [_clean(value, agentbench) for value in some]
+        for some in (_values(given, len(expected)), expected)
+    )
+    numbers = [_number(each) for each in values], [_number(each) for each in wanted]
     if None not in numbers[0] and None not in numbers[1]:
         pairs = zip(*(sorted(each or 0.0 for each in some) for some in numbers), strict=False)
-        return len(mine) == len(wanted) and all(abs(a - b) <= TOLERANCE for a, b in pairs)
-    return set(mine) == set(wanted)
+        return len(values) == len(wanted) and all(abs(a - b) <= TOLERANCE for a, b in pairs)
+    return set(values) == set(wanted)
 
 
 def _values(given: str, count: int) -> list[str]:
@@ -36,23 +49,26 @@ def _values(given: str, count: int) -> list[str]:
     text = given.strip()
     if text.startswith("[") and text.endswith("]"):
         try:
-            found = json.loads(text)
+            return [str(each) for each in json.loads(text)]
         except (ValueError, RecursionError):
-            found = text[1:-1].split(",")
-        return [_clean(str(each)) for each in found]
-    return [_clean(each) for each in (text.split(",") if count > 1 else [text])]
+            return text[1:-1].split(",")
+    return text.split(",") if count > 1 else [text]
 
 
-def _clean(value: str) -> str:
+def _clean(value: str, agentbench: bool) -> str:
     """Write a value in one way."""
     text = value.strip().strip("'\"").strip().casefold()
     text = text[:-1].strip() if text.endswith("%") else text
-    return "0" if text in _NOTHING else text.replace(",", "")
+    if agentbench and text in _NOTHING:
+        return "0"
+    if text in _NULL:
+        return "null"
+    if not agentbench and _GROUPS.fullmatch(text) and not _THOUSANDS.fullmatch(text):
+        return text  # 4,2 is not 42
+    return text.replace(",", "")
 
 
 def _number(text: str) -> float | None:
-    try:
-        found = float(text)
-    except ValueError:
-        return None
-    return found if found == found else None
+    """Read a number of ASCII digits; Python also takes 4_2, nan and digits of other scripts."""
+    found = float(text) if _NUMBER.fullmatch(text) else None
+    return found if found is not None and math.isfinite(found) else None

@@ -43,6 +43,8 @@ class Problem:
     """A precomputed hash of the rows of ``tables``, if any."""
     looked_up: bool = False
     """Whether the oracle runs ``query`` before it answers, to show how the answer is found."""
+    agentbench: bool = False
+    """Whether it is a row of AgentBench, whose comparison takes "none" for 0."""
 
 
 class Turn(NamedTuple):
@@ -152,8 +154,11 @@ class DatabaseSession:
         return Turn(text)
 
     def _is_solved(self, answer: str) -> bool:
-        expected = self.problem.answer
-        return (not expected or same_answer(answer, expected)) and self._as_expected()
+        problem = self.problem
+        right = not problem.answer or same_answer(
+            answer, problem.answer, agentbench=problem.agentbench
+        )
+        return right and self._as_expected()
 
     def _as_expected(self) -> bool:
         """Return whether the tables hold what they are to hold in the end."""

@@ -69,7 +69,7 @@ def _problem(row: Mapping[str, Any]) -> Problem:
     label = row["label"] if isinstance(row["label"], list) else [row["label"]]
     if not label:
         raise ValueError("label is empty")
-    return Problem(text, kind, tables, query, tuple(map(str, label)))
+    return Problem(text, kind, tables, query, tuple(map(str, label)), agentbench=True)
 
 
 def _table(entry: Mapping[str, Any]) -> Table:

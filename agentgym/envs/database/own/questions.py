@@ -1,6 +1,7 @@
 """The user's own questions about their tables: a file of rows.
 
-A row has ``question``, and ``answer`` (a value or a list), ``sql`` (a statement), or both. Without
+A row has ``question``, and ``answer`` (a value or a list), ``sql`` (a statement), or both; what it
+has as ``evidence`` or ``context`` is shown before the question. Without
 an answer ``sql`` determines it: the result of a SELECT is the answer, and the tables after an
 INSERT, UPDATE or DELETE are the expected tables. A row may have a ``split`` and a ``kind``.
 Statements run only in the engine of the episodes, within its limits.
@@ -9,12 +10,14 @@ Statements run only in the engine of the episodes, within its limits.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from agentgym.core.outcome import well_formed
+from agentgym.core.question_rows import OPTIONS, STORIES, with_story
 from agentgym.core.row_splits import Row, by_split, file_split, named_split
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.database.engine.database import Database, SqlError
@@ -23,6 +26,8 @@ from agentgym.envs.database.engine.tables import Table
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.datafiles import ENDINGS, JSON, read_records
 
+SHOWN_BEFORE = ("evidence", *(name for name in STORIES if name != "table"))
+"""Fields that are shown before the question; ``evidence`` is what BIRD's readers have to know."""
 MOST_VALUES = 100
 """Most values of an answer."""
 
@@ -83,6 +88,9 @@ def _read(row: Any, tables: tuple[Table, ...], digest: str) -> tuple[Problem, st
     text, sql = row.get("question"), row.get("sql")
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"expected a text as question, got {text!r:.80}")
+    if any(row.get(name) for name in OPTIONS):
+        raise ValueError(f"expected a question without options, got {text!r:.80}; leave it out")
+    text = with_story(text.strip(), row, SHOWN_BEFORE)
     if not isinstance(sql, str | None):
         raise ValueError(f"expected a statement as sql, got {sql!r:.80}")
     answer, sql = _answer(row.get("answer")), well_formed(sql or "").strip()
@@ -93,7 +101,7 @@ def _read(row: Any, tables: tuple[Table, ...], digest: str) -> tuple[Problem, st
         raise ValueError(f"expected an answer or sql with the question {text!r:.80}, got neither")
     kind = "change" if contents else str(row.get("kind") or "question")
     problem = Problem(
-        well_formed(text.strip()),
+        well_formed(text),
         kind,
         tables,
         sql,
@@ -109,8 +117,9 @@ def _answer(value: Any) -> tuple[str, ...]:
     """Read the answer of a row: a text, a number, or a list of such."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     plain = all(
-        isinstance(each, str | int | float) and not isinstance(each, bool) for each in values
-    )
+        isinstance(each, str | int) or (isinstance(each, float) and math.isfinite(each))
+        for each in values
+    ) and not any(isinstance(each, bool) for each in values)
     if not plain or len(values) > MOST_VALUES:
         raise ValueError(
             f"expected an answer as a text, a number or a list of at most {MOST_VALUES} of them, "

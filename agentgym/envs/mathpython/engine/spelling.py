@@ -28,6 +28,8 @@ _WRAPPERS = (
     ("\u201c", "\u201d"),
 )  # fmt: skip
 """What may stand around a whole answer without meaning anything."""
+_BRACKETED = re.compile(r"([-+\d.,/ ]*\d)\s*\(\s*([A-Za-z]{3}[A-Za-z .'-]*)\)")
+"""A number with its unit in brackets, as ASDiv writes it: ``9 (apples)``."""
 _DELIMITER = re.compile(r"(?<!\\)\\[\[\]()]")
 _SETTING = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|bigl?|bigr?|Bigl?|Bigr?|biggl?|"
@@ -92,8 +94,8 @@ def simplified(text: str) -> str:
     Words stand between `TEXT` and `END`.
     """
     text = _spelled(text)
-    text = _thousands(_DELIMITER.sub(" ", text.replace(r"\$", " ")))
-    text = _TEXT.sub(_words, text)
+    text = _TEXT.sub(_words, _DELIMITER.sub(" ", text.replace(r"\$", " ")))
+    text = _thousands(text)
     text = _FRACTION.sub(r"\\frac", _SPACES.sub(" ", _SETTING.sub(" ", _FONT.sub(" ", text))))
     return _without_stop(_TIMES_TEN.sub("*", text).strip())
 
@@ -119,6 +121,8 @@ def _spelled(text: str) -> str:
         text = _RAISED.sub(lambda match: f"^{{{match[0].translate(_SUPERSCRIPTS)}}}", text)
         text = _CURRENCY.sub(_amount, text)
         text = "".join(_PLAIN.get(letter, letter) for letter in text)
+    if match := _BRACKETED.fullmatch(text):
+        text = rf"{match[1]} \text{{{match[2]}}}"
     text = _CONSTANT.sub(r" \1 ", _LETTER.sub(r" \1 ", _COLOUR.sub(" ", text)))
     text = _TEXT.sub(_numbers, text)
     return _DEGREE.sub(r"\\degree ", text)

@@ -9,20 +9,33 @@ These forms are supported; other fields are ignored:
   type as ``subject``.
 * AIME and similar sets: ``{"problem", "answer"}``, in upper or lower case; the answer is a number
   or a text.
+
+A story before the question (``Body`` of SVAMP and ASDiv, ``context``, ``passage``) and its options
+(``options`` of SAT, ``choices`` of MMLU) are shown with it, see `agentgym.core.question_rows`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from agentgym.core.outcome import well_formed
+from agentgym.core.question_rows import (
+    LETTERS,
+    read_options,
+    right_option,
+    with_options,
+    with_story,
+)
 from agentgym.core.row_splits import named_split
 from agentgym.envs.mathpython.engine.tokens import LONGEST, answer_text
 from agentgym.envs.mathpython.problem import Problem
 
 QUESTIONS = ("problem", "question")
-"""Names of the question's field; the first that a row has is used."""
+"""Names of the question's field; of two that differ the second stands behind the first."""
+LABELS = ("answer", "label", "correct", "answer_idx", "answerkey", "correct_answer")
+"""Names of the field that says which option is right; the first that is filled is used."""
 KINDS = ("type", "subject", "level", "source")
 """Names of the field for the kind of a problem."""
 MARK = "####"
@@ -44,21 +57,43 @@ def read_row(row: object) -> tuple[Problem, str | None]:
     if not isinstance(row, Mapping):
         raise Unusable(f"expected an object, got {row!r:.80}")
     fields = {str(key).lower(): value for key, value in row.items()}
-    question = next((fields[name] for name in QUESTIONS if name in fields), None)
-    if not isinstance(question, str) or not question.strip():
-        raise Unusable(f"expected a question as {' or '.join(QUESTIONS)}, got {question!r:.80}")
     kind = next((str(fields[name]) for name in KINDS if fields.get(name)), "listed")
-    problem = Problem(well_formed(question.strip()), well_formed(_answer(fields)), kind)
     try:
+        text, answer = _posed(fields)
+        problem = Problem(well_formed(text), well_formed(answer), kind)
         return problem, named_split(fields.get("split"))
     except ValueError as error:
         raise Unusable(str(error)) from None
 
 
+def _posed(fields: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the question of a row, whole, and its answer."""
+    question = with_story(_question(fields), fields)
+    options = read_options(fields)
+    if not options:
+        return question, _answer(fields)
+    label = next((fields[name] for name in LABELS if fields.get(name) not in (None, "")), None)
+    return with_options(question, options), LETTERS[right_option(label, options)]
+
+
+def _question(fields: Mapping[str, Any]) -> str:
+    """Return the words of the question's field."""
+    texts = [fields[name] for name in QUESTIONS if name in fields]
+    first = texts[0] if texts else None
+    if not isinstance(first, str) or not first.strip():
+        raise Unusable(f"expected a question as {' or '.join(QUESTIONS)}, got {first!r:.80}")
+    whole = first.strip()
+    for text in texts[1:]:
+        if isinstance(text, str) and text.strip() not in whole:
+            whole = text.strip() if whole in text else f"{whole}\n{text.strip()}"
+    return whole
+
+
 def _answer(fields: Mapping[str, Any]) -> str:
     """Return the right answer of a row."""
     given = fields.get("answer")
-    if isinstance(given, bool) or not isinstance(given, str | int | float | None):
+    number = isinstance(given, int | float) and math.isfinite(given)
+    if isinstance(given, bool) or not (number or isinstance(given, str | None)):
         raise Unusable(f"expected an answer as a text or a number, got {given!r:.80}")
     text = "" if given is None else str(given)
     if MARK in text:

@@ -12,23 +12,44 @@ These published forms are read, and whatever has their fields, in upper or lower
   ``Answer`` with ``Value`` and ``Aliases``), PopQA (``possible_answers``, a list written as JSON).
 
 One's own records may also hold ``gold``, the ids of the passages with the evidence, and ``hops``.
+``options`` and ``choices`` are shown behind the question, ``body`` and the like before it; evidence
+such as ``context`` is not, as it has to be found.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from agentgym.core.outcome import well_formed
+from agentgym.core.question_rows import (
+    LETTERS,
+    OPTIONS,
+    SEARCHED,
+    STORIES,
+    UNSEEN,
+    read_options,
+    right_option,
+    with_options,
+    with_story,
+)
 from agentgym.core.row_splits import named_split
 from agentgym.envs.search.engine.scoring import normalise
 from agentgym.envs.search.question import Question
 
+SHOWN_BEFORE = tuple(name for name in STORIES if name not in SEARCHED)
+"""Fields that are shown before the question."""
+LISTS = ("golden_answers", "answers", "possible_answers")
+"""Fields of answers, each a list of spellings, which may be written as JSON."""
+LABELS = ("answer", "answers", "golden_answers", "label", "answerkey", "answer_idx")
+"""Fields that say which option is right."""
 FIELDS = (
     "question", "golden_answers", "answers", "answer", "answer_aliases", "possible_answers",
     "reward_model", "prompt", "data_source", "type", "extra_info", "split", "gold", "hops",
+    "label", "answerkey", "answer_idx", *SHOWN_BEFORE, *OPTIONS, *UNSEEN,
 )  # fmt: skip
 """Fields of records that mean something."""
 
@@ -60,10 +81,16 @@ def read_record(record: Any) -> QuestionEntry:
         raise Unusable(f"expected a question, got the fields {', '.join(map(str, record))!r:.200}")
     if not text.endswith("?"):
         text += "?"  # as Search-R1 does
+    try:
+        options = read_options(record)
+        text = with_options(with_story(text, record, SHOWN_BEFORE), options)
+        answers = _option(record, options) if options else _answers(record)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
     kinds = [record.get(name) for name in ("data_source", "type")]
     question = Question(
-        text,
-        _answers(record),
+        well_formed(text),
+        answers,
         kind=next((kind for kind in kinds if isinstance(kind, str)), ""),
         hops=_hops(record),
         gold=_texts(record.get("gold"), "gold") if record.get("gold") is not None else (),
@@ -88,41 +115,66 @@ def _question(record: Mapping[str, Any]) -> str:
     return ""
 
 
+def _option(record: Mapping[str, Any], options: Sequence[str]) -> tuple[str, ...]:
+    """Return the answers of a question with options: the letter and the text of the right one."""
+    label = next((record[name] for name in LABELS if record.get(name) is not None), None)
+    if isinstance(label, list | tuple) and len(label) == 1:
+        label = label[0]
+    place = right_option(label, options)
+    return LETTERS[place], well_formed(options[place])
+
+
 def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
     rule = record.get("reward_model")
     truth = rule.get("ground_truth") if isinstance(rule, Mapping) else None
     found = truth.get("target") if isinstance(truth, Mapping) else None
+    listed = True
     for name in ("golden_answers", "answers", "answer", "possible_answers"):
-        found = record.get(name) if found is None else found
-    texts = [*_spellings(found), *_texts(record.get("answer_aliases"), "answer_aliases")]
+        if found is None and (found := record.get(name)) is not None:
+            listed = name in LISTS
+    texts = [*_spellings(found, listed), *_texts(record.get("answer_aliases"), "answer_aliases")]
     answers = tuple(dict.fromkeys(one for one in texts if one.strip()))
     if not answers:
         raise Unusable(f"expected answers in golden_answers, got {found!r:.80}")
     return answers
 
 
-def _spellings(found: Any) -> tuple[str, ...]:
-    """Read the answers of a record: a text, a list of texts, or a text with its aliases."""
+def _spellings(found: Any, listed: bool) -> tuple[str, ...]:
+    """Read the answers of a record: a text, a list of texts, or a text with its aliases.
+
+    A text of JSON is a list only where a field holds several; ``"[7, 9]"`` is an answer, too.
+    """
     if isinstance(found, Mapping):
         parts = {str(name).lower(): value for name, value in found.items()}
         if {"value", "aliases"} <= set(parts):
             aliases = _texts(parts["aliases"], "aliases")
             return (*_texts(parts["value"], "value"), *aliases)
-    if isinstance(found, str) and found.startswith("[") and found.endswith("]"):
+    if listed and isinstance(found, str) and found.startswith("[") and found.endswith("]"):
         with suppress(ValueError):  # an answer in brackets
             found = json.loads(found)
     return _texts(found, "golden_answers")
 
 
 def _texts(found: Any, name: str) -> tuple[str, ...]:
-    """Read a text or a list of texts; numbers are texts, too."""
-    values = [found] if isinstance(found, str | int) else [] if found is None else found
+    """Read a text or a list of texts; numbers and truth values are texts, too."""
+    values = [found] if isinstance(found, str | int | float) else [] if found is None else found
     if not isinstance(values, Iterable) or isinstance(values, Mapping | bytes):
         raise Unusable(f"expected {name} to be a list of texts, got {found!r:.80}")
-    texts = [str(one) if isinstance(one, int | float) else one for one in values]
+    texts = [text for value in values for text in _as_texts(value)]
     if not all(isinstance(one, str) for one in texts):
         raise Unusable(f"expected {name} to be a list of texts, got {found!r:.80}")
     return tuple(map(well_formed, texts))
+
+
+def _as_texts(value: Any) -> tuple[Any, ...]:
+    """Write a number or a truth value as it is answered; anything else stays as it is."""
+    if isinstance(value, bool):
+        return ("yes", "true") if value else ("no", "false")
+    if isinstance(value, float) and not math.isfinite(value):
+        return (None,)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return (str(int(value)),)
+    return (str(value),) if isinstance(value, int | float) else (value,)
 
 
 def _hops(record: Mapping[str, Any]) -> int:

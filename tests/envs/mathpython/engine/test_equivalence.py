@@ -67,7 +67,8 @@ SPELLINGS = [
     ("6.5 m", r"6.5 \mathrm{~m}"), (r"5\text{ cm}^2", r"5\text{ cm}^{2}"),
     ("5 cm^2", "5 square cm"),
     ("60 km/h", r"60\text{ km}/\text{h}"), ("3 m/s", "3 meters per second"), ("5 boxes", "5"),
-    (r"30^\circ", "30 deg"), ("5 minutes", "5 min"), ("9 ft", "9 feet"), ("18", "\u20ac18"),
+    (r"30^\circ", "30 deg"), ("5 minutes", "5 min"), ("9 ft", "9 feet"), ("9 (rolls)", "9"),
+    ("1,200 (square meters)", "1200 m^2"), ("18", "\u20ac18"),
     ("50%", r"50\text{\%}"), ("12", r"\text{12 apples}"),
     # texts that cannot be read
     (r"\text{June 20}", "June 20"), ("1001_2", "1001_{2}"), (r"10\text{:}30", "10:30"),
@@ -82,6 +83,7 @@ NOT_SPELLINGS = [
     ("3 m/s", "3 s/m"), ("60 km/h", "60 m/s"), ("\u20ac18", "\u00a318"), ("1/3", "3.3e-1"),
     (r"\begin{pmatrix}a\\b\end{pmatrix}", r"\begin{pmatrix}ab\end{pmatrix}"), ("0", "1e-999999"),
     (r"\text{June 20}", "June 21"), ("5 minutes", "5 seconds"), ("12", "1,2"),
+    ("9 (rolls)", "9 (loaves)"), ("9", "9 (10)"), ("9", "9 (x)"),
 ]  # fmt: skip
 """Answers that only look alike, or name several."""
 UNEQUAL = [

@@ -52,6 +52,49 @@ def test_the_published_forms(tmp_path: Path, ending: str) -> None:
     assert env.tasks.task(split, 0).content["kind"] == "listed"
 
 
+SVAMP = {
+    "Body": "A van holds 9 crates and a truck 40.", "Question": "How many more fit in the truck?",
+    "Answer": 31.0,
+}  # fmt: skip
+ASDIV = {
+    "body": "Lee bakes 12 rolls.",
+    "question": "How many are left of them?",
+    "answer": "9 (rolls)",
+}
+SAT = {"question": "Which is $f(2)$?", "options": "A) $3$ B) $5$ C) $7$ D) $9$", "Answer": "C"}
+MMLU = {"question": "What is 2 + 3?", "choices": ["4", "5", "6", "7"], "answer": 1}
+AQUA = {"question": "How far?", "options": ["A)8 km", "B)9 km"], "rationale": "so", "correct": "B"}
+CLOZE = {"passage": "Let $a = 6$.", "question": "What is $a$?", "options": None, "answer": "6"}
+TWO = {"problem": "A wheel turns 8 times.", "question": "How often in an hour?", "answer": 480}
+
+
+@pytest.mark.parametrize(
+    ("row", "parts", "right", "wrong"),
+    [
+        (SVAMP, ["A van holds 9 crates and a truck 40.", "How many more"], "31", "9"),
+        (ASDIV, ["Lee bakes 12 rolls.", "How many are left"], "9", "12"),
+        (SAT, ["Which is $f(2)$?", "C) $7$", "Answer with the letter"], "(C)", "7"),
+        (MMLU, ["What is 2 + 3?", "A) 4", "B) 5", "D) 7"], "B", "1"),
+        (AQUA, ["How far?", "A) 8 km", "B) 9 km"], "b", "A"),
+        (CLOZE, ["Let $a = 6$.", "What is $a$?"], "6", "5"),
+        (TWO, ["A wheel turns 8 times.", "How often in an hour?"], "480", "8"),
+    ],
+)
+def test_a_problem_is_shown_whole(
+    tmp_path: Path, row: Any, parts: list[str], right: str, wrong: str
+) -> None:
+    file = tmp_path / "set.jsonl"
+    file.write_text(json.dumps(row))
+    env = made(file)
+    for answer, success in ((right, True), (wrong, False)):
+        observation, _ = env.reset(seed=0)
+        places = [observation.find(part) for part in parts]
+        assert -1 not in places and places == sorted(places)
+        assert env.step(f"answer[{answer}]")[4]["success"] is success
+    env.reset(seed=0)
+    assert env.step(str(env.oracle_action()))[4]["success"]
+
+
 def test_splits_are_those_of_rows_and_files(tmp_path: Path) -> None:
     rows = [{**GSM8K, "question": f"What is {n} + 1?", "answer": n + 1} for n in range(200)]
     one = tmp_path / "all.jsonl"
@@ -79,7 +122,15 @@ def test_splits_are_those_of_rows_and_files(tmp_path: Path) -> None:
         ({"problem": "Why?", "solution": "so"}, r"expected an answer, or a solution"),
         ({"problem": "Why?", "answer": [1]}, "expected an answer as a text or a number"),
         ({"problem": "Why?", "answer": "#### "}, "expected an answer of 1 to"),
+        ({"problem": "Why?", "answer": True}, "expected an answer as a text or a number, got True"),
+        ({"problem": "Why?", "answer": float("nan")}, "an answer as a text or a number, got nan"),
+        ({**SAT, "Answer": "E"}, "letter, the place .* of 4 options, got 'E'"),
+        ({**MMLU, "answer": 4}, "letter, the place"),
+        ({**SAT, "options": "see the figure"}, "a list of 2 to 26 texts"),
+        ({**MMLU, "image": "1.png"}, "in words alone"),
         ("not JSON", "line 1"),
+        ('[{"problem": "Why?", "answer": 1}]', "got a list: rename it to bad.json"),
+        ('[\n{"problem": "Why?", "answer": 1}\n]', "got a list: rename it to bad.json"),
     ],
 )
 def test_rows_that_cannot_be_used(tmp_path: Path, row: Any, message: str) -> None:

@@ -82,6 +82,15 @@ POPQA = {"question": "Who?", "possible_answers": '["Kit", "Sorrel"]', "prop": "a
         (TRIVIA, ("Kit", "Kit Sorrel"), ""),
         (POPQA, ("Kit", "Sorrel"), ""),
         ({**NQ, "answer": "[sic]"}, ("[sic]",), ""),
+        ({**NQ, "answer": "[7, 9]"}, ("[7, 9]",), ""),
+        ({**NQ, "answer": '["Kit"]'}, ('["Kit"]',), ""),
+        ({**NQ, "answers": '["Kit", "Sorrel"]'}, ("Kit", "Sorrel"), ""),
+        ({**NQ, "answer": True}, ("yes", "true"), ""),
+        ({**NQ, "answer": [False]}, ("no", "false"), ""),
+        ({**NQ, "answer": 3.5}, ("3.5",), ""),
+        ({**NQ, "answer": 1994.0}, ("1994",), ""),
+        ({**NQ, "choices": ["Kit", "Lou"], "answer": 1}, ("B", "Lou"), ""),
+        ({**NQ, "options": "A) Kit B) Lou", "answer": "A"}, ("A", "Kit"), ""),
     ],
 )
 def test_records_are_read_as_their_authors_wrote_them(
@@ -93,6 +102,29 @@ def test_records_are_read_as_their_authors_wrote_them(
         env.reset(seed=0)
         assert env.step(f"<answer>{answer}</answer>")[4]["success"]
     assert read_record(record)[0].kind == kind
+
+
+def test_options_and_stories_are_shown_and_evidence_is_not() -> None:
+    row = {**NQ, "body": "Kit and Lou sing.", "context": "Kit sings.", "choices": ["Kit", "Lou"]}
+    text = read_record({**row, "answer": 0})[0].text
+    assert text.startswith("Kit and Lou sing.\nwho sings?\nA) Kit\nB) Lou\n")
+    assert "Kit sings." not in text
+
+
+def test_lines_in_a_json_file_and_a_list_in_lines_are_told_apart(tmp_path: Path) -> None:
+    path = write(tmp_path / "hotpot.json", HOTPOT, HOTPOT)
+    with pytest.raises(DataError, match=r"got JSON lines: rename it to hotpot\.jsonl"):
+        read_questions(path)
+    with pytest.raises(DataError, match=r"got dict; if it .* rename it to hotpot\.jsonl"):
+        read_questions(write(path, HOTPOT))
+    path = tmp_path / "hotpot.jsonl"
+    path.write_text(json.dumps([HOTPOT], indent=1))
+    with pytest.raises(DataError, match=r"got a list: rename it to hotpot\.json"):
+        read_questions(path)
+    packed = tmp_path / "hotpot.jsonl.gz"
+    packed.write_bytes(gzip.compress(json.dumps([HOTPOT]).encode()))
+    with pytest.raises(DataError, match=r"got a list: unpack it to hotpot\.json"):
+        read_questions(packed)
 
 
 @pytest.mark.parametrize("held", [[HOTPOT, HOTPOT], {"Version": 1, "Data": [HOTPOT, HOTPOT]}])
@@ -121,6 +153,9 @@ def test_json_files(tmp_path: Path, held: Any) -> None:
         ({**FLASHRAG, "golden_answers": {"a": 1}}, "list of texts"),
         ({**FLASHRAG, "question": " "}, "expected a question"),
         ({"golden_answers": ["x"], "prompt": "text"}, "expected a question"),
+        ({**FLASHRAG, "golden_answers": float("nan")}, "list of texts"),
+        ({**FLASHRAG, "choices": ["Röntgen", "Curie"]}, "letter, the place"),
+        ({**FLASHRAG, "image": "x.png"}, "in words alone"),
         ({**FLASHRAG, "hops": "two"}, "hops"),
         ({**FLASHRAG, "hops": True}, "hops"),
         ({**FLASHRAG, "split": "dawn"}, "expected a split among"),

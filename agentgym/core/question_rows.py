@@ -1,0 +1,140 @@
+"""Read a question of a published row whole: with what stands before it, and with its options.
+
+Many sets spread a problem over several fields: SVAMP has its story in ``Body`` and only "How many
+are left?" in ``Question``; a question with options has them in ``options`` or ``choices``, and a
+letter or a place among them as its answer. Shown alone, such a question cannot be solved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+STORIES = (
+    "background", "story", "scenario", "premise", "body", "context", "passage", "paragraph",
+    "table",
+)  # fmt: skip
+"""Fields with words that a question is about, in the order in which they are shown."""
+SEARCHED = ("context", "passage", "paragraph", "table")
+"""Those of them that hold the evidence where a question is to be answered by searching."""
+OPTIONS = ("options", "choices")
+"""Fields with the answers to choose from."""
+UNSEEN = ("image", "images", "figure", "figures", "diagram", "image_path", "audio", "video")
+"""Fields with what no text shows."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MARK = r"(?:\(([A-Z])\)|([A-Z])\s?[).:])"
+_BEGIN = re.compile(rf"\s*{_MARK}\s*")
+_BETWEEN = re.compile(rf"(?:^|\s){_MARK}\s*")
+
+
+def with_story(question: str, row: Mapping[str, Any], names: Sequence[str] = STORIES) -> str:
+    """Return a question behind the words that it is about.
+
+    Args:
+        question: The question.
+        row: The fields of its row, their names in lower case.
+        names: Fields that hold such words; empty ones are passed over, and so are words that the
+            question repeats.
+
+    Raises:
+        ValueError: Such a field is no text, or the row has an image or the like.
+    """
+    unseen = next((name for name in UNSEEN if row.get(name)), None)
+    if unseen is not None:
+        raise ValueError(
+            f"expected a question in words alone, got the field {unseen!r}; leave such rows out"
+        )
+    parts = []
+    for name in names:
+        words = row.get(name)
+        if words is None or words == "":
+            continue
+        if not isinstance(words, str):
+            raise ValueError(
+                f"expected {name} to be a text, which is shown before the question, got "
+                f"{words!r:.80}"
+            )
+        if words.strip() and words.strip() not in question:
+            parts.append(words.strip())
+    return "\n".join([*parts, question])
+
+
+def read_options(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the options of a row in their order, without their letters; none if it has none.
+
+    They are a list of texts, a mapping of letters, ``{"text": [...], "label": [...]}``, or one text
+    such as ``A) 3 B) 4``.
+
+    Raises:
+        ValueError: The field is none of these.
+    """
+    name = next((name for name in OPTIONS if row.get(name)), None)
+    if name is None:
+        return ()
+    held = row[name]
+    if isinstance(held, Mapping):
+        held = {str(key).lower(): value for key, value in held.items()}
+        texts = held.get("text")
+        held = texts if isinstance(texts, list) else [held[key] for key in sorted(held)]
+    elif isinstance(held, str):
+        held = _split(held)
+    plain = isinstance(held, list | tuple) and all(
+        isinstance(each, str | int | float) and not isinstance(each, bool) for each in held
+    )
+    if not plain or not 2 <= len(held) <= len(LETTERS):
+        raise ValueError(
+            f"expected {name} to be a list of 2 to {len(LETTERS)} texts, got {row[name]!r:.80}"
+        )
+    return tuple(_unmarked(str(each), place) for place, each in enumerate(held))
+
+
+def with_options(question: str, options: Sequence[str]) -> str:
+    """Return a question before its options, of which one is the answer."""
+    if not options:
+        return question
+    lines = [f"{letter}) {text}" for letter, text in zip(LETTERS, options, strict=False)]
+    return "\n".join([question, *lines, "Answer with the letter of the right option."])
+
+
+def right_option(answer: object, options: Sequence[str]) -> int:
+    """Return the place, from 0, of the option that is the answer of a row.
+
+    Args:
+        answer: The place itself as a number, the letter, or the text of the option.
+        options: The options.
+
+    Raises:
+        ValueError: It is none of these, or the text of several.
+    """
+    if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < len(options):
+        return answer
+    text = str(answer).strip()
+    mark = re.fullmatch(r"\(?([A-Za-z])[).:]?", text)
+    if mark and (place := LETTERS.find(mark[1].upper())) < len(options):
+        return place
+    same = [n for n, option in enumerate(options) if option.casefold() == text.casefold()]
+    if isinstance(answer, str) and len(same) == 1:
+        return same[0]
+    raise ValueError(
+        "expected the answer to be the letter, the place (from 0) or the text of one of "
+        f"{len(options)} options, got {answer!r:.80}"
+    )
+
+
+def _unmarked(option: str, place: int) -> str:
+    """Return an option without its own letter."""
+    mark = _BEGIN.match(option)
+    own = mark is not None and (mark[1] or mark[2]) == LETTERS[place]
+    return option[mark.end() :].strip() if mark is not None and own else option.strip()
+
+
+def _split(text: str) -> list[str]:
+    """Split options that stand in one text, each behind its letter."""
+    parts, begin, place = [], None, 0
+    for mark in _BETWEEN.finditer(text):
+        if place < len(LETTERS) and (mark[1] or mark[2]) == LETTERS[place]:
+            if begin is not None:
+                parts.append(text[begin : mark.start()].strip())
+            begin, place = mark.end(), place + 1
+    return parts if begin is None else [*parts, text[begin:].strip()]
