@@ -11,6 +11,7 @@ from agentgym.cli.advice import in_flags
 from agentgym.cli.dry_run import dry_run
 from agentgym.cli.progress import EpisodeProgress
 from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.evaluation.policy_names import BUILTIN
 from agentgym.evaluation.suites.named_evaluation import EvaluationProgress
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite import check_suite, play_suite, usual_folder
@@ -55,6 +56,12 @@ def suite_of(command: Eval) -> Suite:
     if command.config is None:
         known = {each.name: getattr(command, each.name) for each in fields(EvaluationSettings)}
         settings = EvaluationSettings(**known)
+        if policies := [name for name in command.env if name in (*BUILTIN, "chat")]:
+            repeated = " ".join(f"--policy {name}" for name in (*command.policy, *policies))
+            raise ConfigurationError(
+                f"expected names of environments, got the policies {', '.join(policies)}; give "
+                f"--policy once for each: {repeated}"
+            )
         policies = command.policy or ("random",)
         return make_suite(command.env, policies, settings, command.out, command.chart)
     if command.env or command.policy:

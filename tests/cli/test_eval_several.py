@@ -189,6 +189,11 @@ def test_a_mistake_is_found_before_anything_is_played(capsys, tmp_path):
     assert code == 2 and "expected the name of an environment" in error
 
 
+def test_policies_in_the_place_of_environments_get_their_flag(capsys):
+    code, _, error = run(capsys, "eval", TOY, "--policy", "random", "oracle")
+    assert code == 2 and "--policy random --policy oracle" in error
+
+
 def test_the_scale_is_played_once_for_each_panel(capsys, tmp_path):
     names = ("--policy", "random", "--policy", "blind-last", "--policy", "blind-first")
     run(
