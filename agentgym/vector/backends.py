@@ -9,7 +9,7 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gymnasium
@@ -195,6 +195,9 @@ class _Job:
     thread: threading.Thread | None = None
     abandoned: SlotState | None = None
     """Set when the job was given up: what its thread has to close when it comes back."""
+    finished: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held by those who begin, finish or give up the job, which is either finished or given up."""
 
 
 class Threads:
@@ -249,7 +252,7 @@ class Threads:
         return results
 
     def abandon(self) -> None:
-        """Abandon all jobs."""
+        """Abandon all jobs, and drop the results of those that are finished."""
         for job in self._waiting.values():
             self._abandon(job)
         self._waiting.clear()
@@ -286,22 +289,29 @@ class Threads:
         results: list[Received] = []
         for slot, job in list(self._waiting.items()):
             operation = job.request.operation
-            if now - job.started > self._limits.of(operation):
+            if now - job.started > self._limits.of(operation) and self._abandon(job):
                 del self._waiting[slot]
-                self._abandon(job)
                 results.append((slot, Failure(self._limits.overdue(operation))))
         return results
 
-    def _abandon(self, job: _Job) -> None:
-        """Give up a job; its thread, if it has one, is replaced."""
+    def _abandon(self, job: _Job) -> bool:
+        """Give up a job unless it is finished; its thread, if it has one, is replaced.
+
+        Returns:
+            Whether it was given up.
+        """
         slot = job.request.slots[0]
-        # From here on its thread throws the result away when it comes back.
-        job.abandoned = self._slots.discard(slot)
+        with job.lock:
+            if job.finished:
+                return False
+            # From here on its thread throws the result away when it comes back.
+            job.abandoned = self._slots.discard(slot)
         self.lost.add(slot)
         if job.thread is not None:
             self.restarts += 1
             self._threads.remove(job.thread)
             self._start()
+        return True
 
     def _patience(self) -> float:
         """Return how long to wait before a job can be overdue; infinite without a limit."""
@@ -320,19 +330,23 @@ class Threads:
 def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:
     """Run jobs until told to stop, or until the job just done had been given up."""
     while (job := jobs.get()) is not None:
-        job.thread = threading.current_thread()
-        job.started = time.monotonic()
+        with job.lock:
+            abandoned = job.abandoned
+            if abandoned is None:
+                job.thread, job.started = threading.current_thread(), time.monotonic()
+        if abandoned is not None:
+            abandoned.close()
+            continue  # Given up before it began.
         try:
-            if job.abandoned is not None:
-                job.abandoned.close()
-                continue  # Given up before it began.
             (result,) = slots.run(job.request)
         except BaseException as error:  # This thread is no one else's: nothing may end it.
             result = Failure(words(error))
-        if job.abandoned is not None:
-            job.abandoned.close()
+        with job.lock:
+            abandoned = job.abandoned
+            job.finished, job.result = abandoned is None, result
+        if abandoned is not None:
+            abandoned.close()
             return
-        job.result = result
         job.done.put(job)
         # The queue may be empty for long, and the job holds what the environment returned.
         del job

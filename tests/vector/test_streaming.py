@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agentgym.core.env import TextEnv
+from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, NotSupported, TaskNotFound
 from agentgym.vector import TextVectorEnv
 from tests.faulty import FaultyEnv
@@ -186,6 +187,32 @@ def test_abandoned_slots_can_be_reset(backend: str) -> None:
     fresh = TextVectorEnv.make(FaultyEnv, 1)
     assert envs.reset_slots([0], [0]) == fresh.reset_slots([0], [0])
     assert envs.step_slots([0], ["roll"]) == fresh.step_slots([0], ["roll"])
+    envs.close()
+
+
+class BlockedEnv(ToyEnv):
+    """Blocks while it acts on ``roll``, until it is released."""
+
+    begun, released = threading.Event(), threading.Event()
+
+    def _act(self, action: str) -> Outcome:
+        if action == "roll":
+            self.begun.set()
+            assert self.released.wait(60)
+        return super()._act(action)
+
+
+def test_a_finished_turn_is_dropped_when_slots_are_abandoned() -> None:
+    """Its thread goes on with the next turn, which is given up once and not for both."""
+    envs = TextVectorEnv.make(BlockedEnv, 2, backend="thread", workers=1)
+    first = envs.reset_slots([0, 1], [0, 1])
+    envs.send_slots([0, 1], ["press red", "roll"])
+    assert BlockedEnv.begun.wait(60)  # the only thread has finished the turn of slot 0
+    envs.abandon_slots()
+    BlockedEnv.released.set()
+    assert envs.active == (False, False) and envs.receive() == []
+    assert envs.reset_slots([0, 1], [0, 1]) == first
+    assert len(envs.step_slots([0, 1], ["press red", "roll"])) == 2
     envs.close()
 
 
