@@ -136,7 +136,7 @@ def test_output_is_clipped_at_both_ends() -> None:
 
 def test_commands_start_anew_and_leave_nothing_running(env: SWEEnv) -> None:
     env.step(bash("sleep 300 & echo started"))
-    observation = env.step(bash("pgrep sleep; pwd; echo $X"))[0]
+    observation = env.step(bash("grep -l sleep /proc/[0-9]*/comm; pwd; echo $X"))[0]
     assert observation == "[exit 0]\n/testbed"
 
 
