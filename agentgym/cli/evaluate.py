@@ -56,10 +56,10 @@ def suite_of(command: Eval) -> Suite:
     if command.config is None:
         known = {each.name: getattr(command, each.name) for each in fields(EvaluationSettings)}
         settings = EvaluationSettings(**known)
-        if policies := [name for name in command.env if name in (*BUILTIN, "chat")]:
-            repeated = " ".join(f"--policy {name}" for name in (*command.policy, *policies))
+        if misplaced := [name for name in command.env if name in (*BUILTIN, "chat")]:
+            repeated = " ".join(f"--policy {name}" for name in (*command.policy, *misplaced))
             raise ConfigurationError(
-                f"expected names of environments, got the policies {', '.join(policies)}; give "
+                f"expected names of environments, got the policies {', '.join(misplaced)}; give "
                 f"--policy once for each: {repeated}"
             )
         policies = command.policy or ("random",)

@@ -49,7 +49,7 @@ INHERITED = """\
 ls /proc/self/fd | wc -l
 grep SigIgn: /proc/self/status | cut -f2
 cat /proc/self/oom_score_adj; ulimit -c; pwd
-[ $(ps -o pgid= -p $$) = $$ ] && cat /proc/$PPID/oom_score_adj
+[ $(cut -d' ' -f5 /proc/$$/stat) = $$ ] && cat /proc/$PPID/oom_score_adj
 """
 
 

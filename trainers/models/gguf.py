@@ -93,7 +93,8 @@ def read_metadata(path: Path) -> dict[str, Any]:
         return {field.name: field.contents() for field in fields if len(field.types) == 1}
     except Exception as error:  # the reader trusts the lengths that a damaged file states
         raise ConfigurationError(
-            f"expected a whole GGUF file, got {path}, which cannot be read ({error}): fetch it again"
+            f"expected a whole GGUF file, got {path}, which cannot be read ({error}): fetch it "
+            "again"
         ) from error
 
 
