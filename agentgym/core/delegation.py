@@ -108,7 +108,7 @@ class Delegation(Extension):
         """Deduct a turn from the acting worker, if any."""
         if self.works:
             self._left -= 1
-            if not self.works and not outcome.terminated:
+            if not self.works and not (outcome.terminated or outcome.truncated):
                 said = f"worker {self._workers} ended without a report"
                 outcome = replace(outcome, observation=said)
         return outcome

@@ -258,7 +258,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             self.__score = score
         elif terminated and outcome.success:
             self.__score = 1.0
-        truncated = not terminated and self.turn >= self.horizon
+        limited = self.turn >= self.horizon or bool(outcome.truncated)
+        truncated = limited and not terminated
         self._running = not (terminated or truncated)
         terms = checked_terms(self, outcome.terms) if outcome.terms else {TASK_TERM: reward}
         if self.__hooked:

@@ -27,6 +27,8 @@ class StopReason(str, Enum):
     HORIZON = "horizon"
     SANDBOX = "sandbox"
     """The sandbox died during a command of the policy."""
+    ACTION_ERROR = "action_error"
+    """The environment raised an error on an action of the policy, and works on others."""
     CONTEXT = "context"
     """The conversation exceeded the model's context."""
     REFUSED = "refused"
@@ -72,6 +74,7 @@ WORDS: Mapping[StopReason, str] = {
     StopReason.ANSWER: "answered",
     StopReason.HORIZON: "turn limit",
     StopReason.SANDBOX: "killed its sandbox",
+    StopReason.ACTION_ERROR: "action raised an error",
     StopReason.CONTEXT: "context full",
     StopReason.REFUSED: "refused",
     StopReason.UNREADABLE: "unreadable answer",
@@ -122,6 +125,8 @@ class Outcome:
     """JSON-safe facts about the turn, for ``info["details"]``. The key ``"reason"`` holds why an
     action was invalid, if the observation cannot say so because it must keep the original's
     words."""
+    truncated: bool = False
+    """Whether a limit of the world itself ended the episode; ignored if ``terminated``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ class Tries(Extension):
         self._left -= 1
         terms = outcome.terms or {TASK_TERM: outcome.reward}
         self._paid += total(terms.values())
-        over = outcome.terminated or self._left <= self._end
+        over = outcome.terminated or outcome.truncated or self._left <= self._end
         if not over or outcome.success or self._now == self._last:
             return outcome
         ended, terms = self._now, {**terms, TAKEN_BACK: -self._paid}
@@ -85,7 +85,9 @@ class Tries(Extension):
         # Whoever begins anew has to read the whole beginning.
         room = max(SHORTEST, OBSERVATION_LENGTH - len(anew))
         said = bounded(outcome.observation, room) + anew
-        return replace(outcome, observation=said, terms=terms, terminated=False, score=0.0)
+        return replace(
+            outcome, observation=said, terms=terms, terminated=False, truncated=False, score=0.0
+        )
 
     def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return the state key, extended by the number of the try."""

@@ -75,9 +75,10 @@ class GemWorld(World):
         """Pass the text on."""
         with self._randomness.in_place():
             observation, reward, terminated, truncated, info = self._env.step(text)
-        done = bool(terminated or truncated)
-        if not done and isinstance(info, Mapping) and isinstance(info.get("suffix"), str):
+        # Its own environments set both at every end.
+        done, truncated = bool(terminated), bool(truncated)
+        if not (done or truncated) and isinstance(info, Mapping) and isinstance(info.get("suffix"), str):
             observation = f"{observation}\n{info['suffix']}"
         # Costs of earlier turns do not make a task unsolved: what its last turn pays tells.
         success = done and reward >= 1
-        return Turn(observation, reward, done, success=bool(success))
+        return Turn(observation, reward, done, truncated, success=bool(success))

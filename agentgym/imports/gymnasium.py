@@ -6,6 +6,7 @@ printed as numbers, if they are few. Discrete actions are typed by their names.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,13 @@ DIRECTIONS: Mapping[str, tuple[str, ...]] = {
     "Taxi": ("south", "north", "east", "west", "pickup", "dropoff"),
 }
 """Names of the actions of Gymnasium's own environments, in the order of its documentation."""
+THRESHOLD = (
+    "an episode counts as solved if its rewards add up to {:g}, the reward_threshold, which "
+    "Gymnasium means for the average of many episodes; solved_at=NUMBER is another"
+)
+"""Limit of environments with a threshold."""
+SAMPLES = 4
+"""Texts that are drawn from a text space, to try whether an environment works."""
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _COLOURED = re.compile(r"\x1b\[[34](?P<colour>[0-7])[\d;]*m(?P<text>.*?)\x1b\[0?m")
 
@@ -74,13 +82,22 @@ def make(
         world = GymnasiumWorld(env, actions, _reader(env, reference))
         threshold = spec.reward_threshold
         defaults: dict[str, Any] = {"horizon": spec.max_episode_steps or HORIZON}
-        if threshold is not None and threshold > 0:
-            defaults["solved_at"] = threshold
         seeded = not spec.nondeterministic
+        limits = [] if seeded else [UNSEEDED]
+        if threshold is not None:
+            defaults["solved_at"] = threshold
+            if "solved_at" not in ours:
+                limits.append(THRESHOLD.format(threshold))
         facts = asked.facts("gymnasium")
         tasks = SeededTasks(asked.name, f"Play {spec.name}.", facts, sizes, seeded=seeded)
-        limits = () if seeded else (UNSEEDED,)
-        return ImportedEnv(world, tasks, specs=actions.specs, limits=limits, **{**defaults, **ours})
+        return ImportedEnv(
+            world,
+            tasks,
+            specs=actions.specs,
+            states_success=False,
+            limits=limits,
+            **{**defaults, **ours},
+        )
     except BaseException:
         env.close()
         raise
@@ -252,15 +269,31 @@ class GymnasiumWorld(World):
             return Turn(f"{self._shown}\n\ninvalid: {reason}", reason=reason, valid=False)
         observation, reward, done, truncated, self._info = self._env.step(action)
         self._shown = self._read(observation)
-        told = next((self._info[k] for k in ("success", "is_success") if k in self._info), None)
-        success = bool(told) if isinstance(told, bool | np.bool_) else None
         value: Any = reward  # checked where it is counted
-        return Turn(self._shown, value, bool(done), bool(truncated), success=success)
+        return Turn(
+            self._shown, value, bool(done), bool(truncated), success=_told_success(self._info)
+        )
 
     def admissible(self) -> Sequence[str]:
         """Return the names of the actions that are allowed."""
         return self._actions.admissible(self._info)
 
+    def neutral(self) -> Sequence[str]:
+        """Draw texts from a text space, always the same ones."""
+        if self._actions.names:
+            return ()
+        space = copy.deepcopy(self._env.action_space)  # the environment may draw from its own
+        space.seed(0)
+        return [space.sample() for _ in range(SAMPLES)]
+
     def close(self) -> None:
         """Close the environment."""
         self._env.close()
+
+
+def _told_success(info: Mapping[str, Any]) -> bool | None:
+    """Return what the environment says of success; None if it says nothing."""
+    told = next((info[key] for key in ("success", "is_success") if key in info), None)
+    values = np.asarray(told).reshape(-1)
+    known = len(values) == 1 and values.dtype.kind in "biuf" and values[0] in (0, 1)
+    return bool(values[0]) if known else None

@@ -21,10 +21,10 @@ from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import ImportedEnv, share
-from agentgym.imports.mcp_client import McpServer
+from agentgym.imports.mcp_client import BadRequest, McpServer
 from agentgym.imports.seeded_tasks import SeededTasks
-from agentgym.imports.tool_actions import BadArgument, Called, Tool, make_tool
-from agentgym.imports.world import Turn, World
+from agentgym.imports.tool_actions import BadArgument, Called, Tool, make_tool, neutral_call
+from agentgym.imports.world import Turn, World, stated_reason
 from agentgym.support.json_rpc import Message
 from agentgym.support.redaction import for_others, is_secret
 
@@ -179,6 +179,10 @@ class McpWorld(World):
         """List the calls whose arguments have few values; of others there is no end."""
         return self._offered
 
+    def neutral(self) -> Sequence[str]:
+        """Return a call of each tool with plain values."""
+        return [neutral_call(tool) for tool in self._tools.values()]
+
     def close(self) -> None:
         """End the server."""
         if self._server is not None:
@@ -191,6 +195,8 @@ class McpWorld(World):
             raise EnvFailure("the server failed before in this episode")
         try:
             return self._server.call(name, arguments)
+        except BadRequest as refusal:  # other servers say so in a result
+            return {"content": [{"type": "text", "text": str(refusal)}], FAILED: True}
         except BaseException:
             self.close()
             raise
@@ -208,15 +214,16 @@ def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> Turn:
     done, valid, success = told.get("done"), info.get("action_valid"), info.get("success")
     if not isinstance(done, bool) or "reward" not in told:
         raise EnvFailure(f"expected a reward, and done true or false, got {dict(told)!r:.200}")
-    score = info.get("score")
+    score, limited = info.get("score"), done and info.get("stop_reason") == "horizon"
     return Turn(
         observation,
         told["reward"],
-        done,
-        truncated=done and info.get("stop_reason") == "horizon",
+        done and not limited,
+        limited,
         valid=valid if isinstance(valid, bool) else not failed,
         success=success if isinstance(success, bool) else None,
         score=score if finite(score) else None,
+        stop_reason=stated_reason(info.get("stop_reason")),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
+from agentgym.core.attribution import ActionFailed
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.support import json_rpc
 from agentgym.support.redaction import Redactor, is_secret
@@ -26,8 +27,16 @@ MOST_PAGES = 100
 LAST_WAIT = 2.0
 """Seconds that a server gets to end by itself."""
 
+REFUSED = frozenset(
+    {json_rpc.INVALID_REQUEST, json_rpc.METHOD_NOT_FOUND, json_rpc.INVALID_PARAMS}
+)
+"""Codes of errors that say that the request is wrong."""
 _LONG = b""
 """Stands for an answer that was too long."""
+
+
+class BadRequest(ActionFailed):
+    """The server finds the request wrong; it is as it was before."""
 
 
 class McpServer:
@@ -117,8 +126,10 @@ class McpServer:
         """Send a request and wait for its answer.
 
         Raises:
-            EnvFailure: It dies, takes too long, answers an error, or nothing that can be read. It
-                is ended then: what it would say later answers nothing.
+            BadRequest: It finds the request wrong.
+            ActionFailed: It answers with another error.
+            EnvFailure: It dies, takes too long, or answers nothing that can be read. It is ended
+                then: what it would say later answers nothing.
         """
         self._asked += 1
         number = self._asked
@@ -134,9 +145,9 @@ class McpServer:
             found: dict[str, Any] = message["result"]
             return found
         problem = message.get("error")
-        raise EnvFailure(
-            f"the server refused {method}: {self._redactor.excerpt(json.dumps(problem))}"
-        )
+        code = problem.get("code") if isinstance(problem, Mapping) else None
+        kind = BadRequest if code in REFUSED else ActionFailed
+        raise kind(f"the server refused {method}: {self._redactor.excerpt(json.dumps(problem))}")
 
     def close(self) -> None:
         """End the server and what it started; may be called twice."""

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from agentgym.actions import ActionSpec, parse
+from agentgym.core.attribution import ActionFailed
 from agentgym.core.hooks import finite
 from agentgym.core.tasks import NumberedTasks, Task, TaskSet
 from agentgym.errors import ConfigurationError, EnvFailure
@@ -21,8 +22,8 @@ from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
 from agentgym.imports.json_schemas import fields_of, plain_schema
 from agentgym.imports.openenv_client import OpenEnvServer, check_timeout
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
-from agentgym.imports.tool_actions import BadArgument, Tool, make_tool
-from agentgym.imports.world import Turn, World
+from agentgym.imports.tool_actions import BadArgument, Tool, make_tool, neutral_call
+from agentgym.imports.world import Turn, World, stated_reason
 
 HORIZON = 50
 TIMEOUT = 60.0
@@ -100,8 +101,14 @@ def make(
         raise
     specs = FREE_TEXT if tool is None else (tool.spec,)
     world = OpenEnvWorld(server, theirs, reader, tool, field, listed=bool(facts.sizes))
-    limits = facts.limits
-    return ImportedEnv(world, tasks, specs=specs, limits=limits, **{"horizon": HORIZON, **ours})
+    return ImportedEnv(
+        world,
+        tasks,
+        specs=specs,
+        states_success=False,
+        limits=facts.limits,
+        **{"horizon": HORIZON, **ours},
+    )
 
 
 class OpenEnvWorld(World):
@@ -150,26 +157,32 @@ class OpenEnvWorld(World):
         answer = self._server.ask("step", action)
         reward, done = answer.get("reward"), answer.get("done")
         if not isinstance(done, bool):
-            raise EnvFailure(f"expected done to be true or false, got {done!r:.80}")
+            raise ActionFailed(f"expected done to be true or false, got {done!r:.80}")
         self._paid = self._paid or reward is not None
         if done and not self._paid:
-            raise EnvFailure("expected a reward by the end of the episode, got none")
+            raise ActionFailed("expected a reward by the end of the episode, got none")
         told = self._reader.metadata(answer)
         told = told if set(told) >= OURS else {}
         success, score, valid = (told.get(key) for key in ("success", "score", "action_valid"))
+        limited = done and told.get("stop_reason") == "horizon"
         return Turn(
             self._observe(answer),
             0.0 if reward is None else _number(reward),
-            done,
-            truncated=done and told.get("stop_reason") == "horizon",
+            done and not limited,
+            limited,
             valid=valid if isinstance(valid, bool) else True,
             success=success if isinstance(success, bool) else None,
             score=score if finite(score) else None,
+            stop_reason=stated_reason(told.get("stop_reason")),
         )
 
     def admissible(self) -> Sequence[str]:
         """Return the actions that the server lists with an observation."""
         return self._offered
+
+    def neutral(self) -> Sequence[str]:
+        """Return a call with plain values, where an action has several fields."""
+        return () if self._tool is None else (neutral_call(self._tool),)
 
     def close(self) -> None:
         """End the session."""
@@ -218,11 +231,11 @@ class _Reader:
         """Return the text of an observation.
 
         Raises:
-            EnvFailure: It has none.
+            ActionFailed: It has none.
         """
         found = answer.get("observation")
         if not isinstance(found, Mapping) or self._field not in ("", *found):
-            raise EnvFailure(
+            raise ActionFailed(
                 f"expected an observation with {self._field or 'fields'}, got {found!r:.200}"
             )
         if self._field and isinstance(found[self._field], str):
@@ -375,8 +388,8 @@ def _number(reward: object) -> float:
     """Return a reward; the environment judges whether it is finite.
 
     Raises:
-        EnvFailure: It is no number.
+        ActionFailed: It is no number.
     """
     if not isinstance(reward, int | float):
-        raise EnvFailure(f"expected a number as reward, got {reward!r:.80}")
+        raise ActionFailed(f"expected a number as reward, got {reward!r:.80}")
     return float(reward)

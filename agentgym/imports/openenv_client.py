@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+from agentgym.core.attribution import ActionFailed
 from agentgym.errors import ConfigurationError, EnvFailure, require
 from agentgym.support.http_client import Connections, Unanswered, server_address
 from agentgym.support.redaction import Redactor
@@ -78,8 +79,9 @@ class OpenEnvServer:
         """Send a message of the session, which begins with the first, and return the answer.
 
         Raises:
-            EnvFailure: The server fails, refuses, or answers nothing that can be read. The session
-                ends then: what comes later answers nothing.
+            ActionFailed: The server refuses.
+            EnvFailure: The server fails, or answers nothing that can be read. The session ends at
+                each of these: what comes later answers nothing.
         """
         try:
             if self._socket is None:
@@ -100,7 +102,7 @@ class OpenEnvServer:
         if not isinstance(told, dict) or answer.get("type") not in ("observation", "state"):
             self.end()
             words = told.get("message") if isinstance(told, dict) else answer
-            raise EnvFailure(f"the server refused {kind}: {self._redactor.excerpt(str(words))}")
+            raise ActionFailed(f"the server refused {kind}: {self._redactor.excerpt(str(words))}")
         return told
 
     def end(self) -> None:

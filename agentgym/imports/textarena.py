@@ -15,6 +15,8 @@ from agentgym.imports.world import Turn, World
 
 HORIZON = 100
 """Turn budget; games end themselves before or after it."""
+SOLVED = 1
+"""Reward of a game that is won."""
 PLAYER = 0
 """Number of the only player."""
 
@@ -68,6 +70,7 @@ class TextArenaWorld(World):
         self._reference, self._arguments = reference, arguments
         self._randomness = GlobalRandomness()
         self._game: Any = None
+        self._limited = False
 
     def reset(self, task: Task, seed: int) -> str:
         """Begin the task of its seed."""
@@ -78,6 +81,8 @@ class TextArenaWorld(World):
             game = arena.make(self._reference, **self._arguments)
             self._game = _without_histories(game, arena)
             self._game.reset(num_players=1, seed=number)
+            self._limited = False
+            self._watch_limit(self._game.state)
             return self._news()
 
     def step(self, text: str) -> Turn:
@@ -91,7 +96,19 @@ class TextArenaWorld(World):
         reason = str(info[PLAYER].get("reason") or "")
         if reason and reason not in observation:
             observation = f"{observation}\n{reason}".strip()
-        return Turn(observation, rewards[PLAYER], done=True, reason=reason)
+        limited = self._limited and rewards[PLAYER] != SOLVED
+        return Turn(observation, rewards[PLAYER], not limited, limited, reason=reason)
+
+    def _watch_limit(self, state: Any) -> None:
+        """Note whether the game finds that its turns are used up, which it tells only in words."""
+        check = state.check_turn_limit
+
+        def noted() -> bool:
+            reached = bool(check())
+            self._limited = self._limited or reached
+            return reached
+
+        state.check_turn_limit = noted
 
     def _news(self) -> str:
         """Return what the game has said since it was last asked."""

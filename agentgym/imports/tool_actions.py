@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.actions import ActionSpec, Param
+from agentgym.actions import ActionSpec, Param, render
 from agentgym.actions.specs import ANY, JSON_TYPES, ActionCall
 from agentgym.errors import ConfigurationError
 from agentgym.imports.json_schemas import (
@@ -174,6 +174,19 @@ def _decoded(name: str, text: str, kinds: frozenset[str]) -> Any:
     if "string" in kinds:
         return text
     raise BadArgument(f"invalid: {name} must be JSON of type {' or '.join(sorted(kinds))}")
+
+
+def neutral_call(tool: Tool) -> str:
+    """Write a call with plain values, to try whether a tool works where no call is known to."""
+    plain = {
+        "boolean": "false", "integer": "1", "number": "1", "array": "[]", "object": "{}", ANY: "1"
+    }  # fmt: skip
+    arguments = {
+        param.name: param.enum[0] if param.enum else plain.get(param.type, "a")
+        for param in tool.spec.params
+        if param.required
+    }
+    return render(ActionCall(tool.spec.name, arguments), (tool.spec,), "native")
 
 
 def identifier(name: str, taken: Iterable[str]) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from agentgym.core.outcome import StopReason
 from agentgym.core.tasks import Task
 
 
@@ -19,9 +20,9 @@ class Turn:
     reward: float = 0.0
     """What the world pays for this turn; what is no finite number breaks the episode."""
     done: bool = False
-    """Whether the world's episode is over."""
+    """Whether the task has ended."""
     truncated: bool = False
-    """Whether a limit of the world ended it, rather than the task."""
+    """Whether a limit of the world ended the episode; ignored if ``done``."""
     reason: str = ""
     """Why the episode ended or the action did nothing, in the world's words."""
     valid: bool = True
@@ -29,17 +30,34 @@ class Turn:
     success: bool | None = None
     """Whether the task is solved; None: it is if the rewards reach what solves the task."""
     score: float | None = None
-    """Progress in [0, 1]; None: the rewards so far, in parts of what solves the task."""
+    """Progress in [0, 1]; None: the rewards so far, in parts of what solves the task, and 1 if it
+    is solved."""
+    stop_reason: StopReason = StopReason.NONE
+    """Why the task has ended, if the world says so in our words."""
     details: Mapping[str, Any] = field(default_factory=dict)
     """JSON-safe facts about the turn."""
+
+
+STATED = frozenset({StopReason.ANSWER, StopReason.SANDBOX, StopReason.ACTION_ERROR})
+"""Ends of a task that only the environment knows of; others follow from its success."""
+
+
+def stated_reason(value: object) -> StopReason:
+    """Return the end of a task that another process states in our words, as far as it is one."""
+    return next((reason for reason in STATED if reason.value == value), StopReason.NONE)
 
 
 class World(ABC):
     """One game of another project, restarted for each task.
 
-    If a method raises, the episode is broken, with the exception as the reason. Optional methods
-    that a world does not support keep these defaults; `ImportedEnv` then reports it.
+    If `step` raises, `agentgym.core.attribution` tells whether that is the policy's doing, which
+    counts, or the world's. If another method raises, the episode is broken, with the exception as
+    the reason. Optional methods that a world does not support keep these defaults; `ImportedEnv`
+    then reports it.
     """
+
+    attributes_failures: ClassVar[bool] = False
+    """Whether `step` itself tells the policy's failures from the world's, and raises the latter."""
 
     @abstractmethod
     def reset(self, task: Task, seed: int) -> str:
@@ -60,6 +78,10 @@ class World(ABC):
 
     def admissible(self) -> Sequence[str]:
         """Return the actions that have an effect in this state, if the project lists them."""
+        return ()
+
+    def neutral(self) -> Sequence[str]:
+        """Return actions to try after a failure where none is known to be good."""
         return ()
 
     def state(self) -> str | None:

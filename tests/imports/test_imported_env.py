@@ -25,16 +25,50 @@ def test_the_random_floor_does_nothing() -> None:
     assert not any(row.success or row.error for row in report.rows)
 
 
-@pytest.mark.parametrize("word", ["nan", "inf", "huge", "word", "none", "bytes", "raise", "exit"])
-def test_what_a_world_does_wrong_costs_its_episode_with_a_reason(word: str) -> None:
-    def play(observation: str, info: Mapping[str, Any]) -> str:
-        return word if info["task_id"].endswith("/0") else "next"
+FATAL = ["nan", "inf", "huge", "word", "none", "bytes", "raise", "exit"]
 
-    report = evaluate(play, make("x", sizes={"test": 4}), split="test", num_tasks=4)
-    broken = [row for row in report.rows if row.error]
-    assert [row.task_id for row in broken] == ["counting:x/test/0"]
-    assert broken[0].stop_reason == "error" and report.n == 3
-    assert all(row.success for row in report.rows if row not in broken)
+
+def hard(word: str, *before: str) -> Any:
+    """Play words, and then ``word``, in the first task; solve the others."""
+
+    def play(observation: str, info: Mapping[str, Any]) -> str:
+        if not info["task_id"].endswith("/0"):
+            return "next"
+        return [*before, word][min(info["turn"], len(before))]
+
+    return play
+
+
+@pytest.mark.parametrize("reference", ["x", "unknown"])
+@pytest.mark.parametrize("word", FATAL)
+def test_an_action_on_which_a_world_fails_is_a_wrong_one(word: str, reference: str) -> None:
+    """With an expert, whose action is known to be good, and without one."""
+    env = make(reference, sizes={"test": 4})
+    report = evaluate(hard(word, "next"), env, split="test", num_tasks=4)
+    [lost] = [row for row in report.rows if row.task_id.endswith("/0")]
+    assert (lost.stop_reason, lost.turns, lost.invalid) == ("action_error", 2, 1)
+    assert (lost.success, lost.score, lost.reward) == (False, 0.25, 0.25)
+    assert (report.n, report.errors, report.success) == (4, 0, 0.75)
+
+
+def test_its_reason_is_in_the_details_and_not_in_the_observation() -> None:
+    env = make("x")
+    env.reset(seed=0)
+    observation, reward, terminated, truncated, info = env.step("raise")
+    assert (reward, terminated, truncated, info["action_valid"]) == (0.0, True, False, False)
+    assert info["details"]["reason"] == "RuntimeError: the world broke"
+    assert "broke" not in observation
+    env.reset(seed=0)
+    assert env.step("next")[0] == "at 1"
+
+
+def test_a_world_that_fails_on_every_action_in_this_state_costs_its_episode() -> None:
+    report = evaluate(
+        hard("next", "next", "jam"), make("x", sizes={"test": 4}), split="test", num_tasks=4
+    )
+    [broken] = [row for row in report.rows if row.error]
+    assert (broken.task_id, broken.error) == ("counting:x/test/0", "RuntimeError: it is jammed")
+    assert broken.stop_reason == "error" and report.n == 3 and report.success == 1
 
 
 def test_a_world_that_cannot_begin_costs_its_episode() -> None:
@@ -53,8 +87,17 @@ def test_a_long_observation_is_cut() -> None:
 def test_a_limit_of_the_world_is_the_turn_limit() -> None:
     env = make("x")
     env.reset(seed=0)
-    *_, info = env.step("cut")
+    *_, terminated, truncated, info = env.step("cut")
+    assert (terminated, truncated) == (False, True)
     assert info["stop_reason"] == "horizon" and not info["success"]
+
+
+def test_a_limit_of_the_world_ends_a_try() -> None:
+    env = make("x", tries=2, horizon=4)
+    env.reset(seed=0)
+    observation, _, terminated, truncated, info = env.step("cut")
+    assert (terminated, truncated) == (False, False)
+    assert info["try"] == 2 and "it begins anew" in observation
 
 
 def test_what_is_not_understood_says_why() -> None:
@@ -90,8 +133,8 @@ def test_tasks_are_found_by_their_ids() -> None:
     assert tasks.find(task.id) == task
 
 
-@pytest.mark.parametrize("value", [0, -1, math.nan, "1"])
-def test_solved_at_is_a_number_above_0(value: object) -> None:
+@pytest.mark.parametrize("value", [math.inf, math.nan, "1"])
+def test_solved_at_is_a_finite_number(value: object) -> None:
     with pytest.raises(ConfigurationError, match="solved_at"):
         make("x", solved_at=value)
 
@@ -100,6 +143,5 @@ def test_solved_at_is_a_number_above_0(value: object) -> None:
 def test_any_text_is_an_action(text: str) -> None:
     env = make("x")
     env.reset(seed=0)
-    if text not in ("nan", "inf", "huge", "word", "none", "bytes", "raise", "exit"):
-        observation, reward, *_ = env.step(text)
-        assert observation and math.isfinite(reward)
+    observation, reward, *_ = env.step(text)
+    assert observation and math.isfinite(reward)

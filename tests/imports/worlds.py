@@ -16,7 +16,7 @@ class Counting(World):
     """Say ``next`` three times; other words make it do wrong."""
 
     def reset(self, task: Task, seed: int) -> str:
-        self._at = 0
+        self._at, self._jammed = 0, False
         if task.index == 13:
             raise OSError("no world today")
         return f"at 0 of game {task.content['seed']}"
@@ -25,6 +25,11 @@ class Counting(World):
         wrong: dict[str, Any] = {
             "nan": float("nan"), "inf": float("inf"), "huge": 10**400, "word": "1", "none": None
         }  # fmt: skip
+        if self._jammed:
+            raise RuntimeError("it is jammed")
+        if text == "jam":
+            self._jammed = True
+            return Turn("it clicks")
         if text in wrong:
             return Turn("hm", wrong[text])
         if text == "bytes":

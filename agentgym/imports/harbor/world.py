@@ -11,8 +11,10 @@ import shlex
 import tarfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
+from agentgym.core.attribution import ActionFailed, Trials, attribute_failure
+from agentgym.core.outcome import StopReason
 from agentgym.core.tasks import Task
 from agentgym.envs.swe.engine.commands import BASH, SUBMIT, Command, Fault, only_command
 from agentgym.envs.swe.engine.observation import show
@@ -69,6 +71,8 @@ class HarborWorld(World):
         build: Whether images that are not there are built, by a container engine.
     """
 
+    attributes_failures: ClassVar[bool] = True
+
     def __init__(
         self, tasks: Mapping[str, HarborTask], sandbox: str, seconds: float, build: bool = False
     ) -> None:
@@ -107,7 +111,9 @@ class HarborWorld(World):
         except SandboxDied:
             self._now = self._now._replace(over=True)
             self._close_box()
-            return Turn(DIED, done=True, success=False, reason=DIED)
+            return Turn(
+                DIED, done=True, success=False, reason=DIED, stop_reason=StopReason.SANDBOX
+            )
         return Turn(
             show(result, seconds, SHOWN_CHARACTERS),
             details={"exit_code": result.exit_code, "timed_out": result.timed_out},
@@ -217,8 +223,20 @@ class HarborWorld(World):
         except SandboxDied:
             reward, reason = None, "the box died of the tests"
         if reward is None:
-            self._blame(task)
-            return Turn(f"[submitted: {reason}]", done=True, success=False, score=0, reason=reason)
+            untouched = Trials([lambda: self._test_untouched(task)], known_good=True)
+            failure = ActionFailed(
+                f"expected the tests of {task.name} to write a reward, and they write none on an "
+                f"untouched environment either: {reason}"
+            )
+            attribute_failure(failure, lambda: untouched)
+            return Turn(
+                f"[submitted: {reason}]",
+                done=True,
+                success=False,
+                score=0,
+                reason=reason,
+                stop_reason=StopReason.ACTION_ERROR,
+            )
         return Turn(
             "[submitted]",
             reward,
@@ -240,22 +258,16 @@ class HarborWorld(World):
                 return None, f"what was done cannot be brought to the tests: {error}"[:300]
             return _tested(judge, task)
 
-    def _blame(self, task: HarborTask) -> None:
-        """Break the episode if the tests say nothing of an untouched environment either.
+    def _test_untouched(self, task: HarborTask) -> None:
+        """Run the tests on an untouched environment.
 
         Raises:
-            EnvFailure: They do not: then that is no fault of what was done.
+            ActionFailed: They write no reward there either.
         """
         with self._open(task) as box:
-            try:
-                reward, told = _tested(box, task)
-            except SandboxDied as error:
-                reward, told = None, str(error)
+            reward, reason = _tested(box, task)
         if reward is None:
-            raise EnvFailure(
-                f"expected the tests of {task.name} to write a reward, and they write none on an "
-                f"untouched environment either: {told}"
-            )
+            raise ActionFailed(reason)
 
     def _plan(self, task: HarborTask) -> Sequence[str]:
         """Return the commands of the expert; none where the task has no solution."""

@@ -1,0 +1,113 @@
+"""Whether a failure of another project's code is the policy's doing or the environment's.
+
+A policy's text is read, executed and scored by code of others, which may raise on it. If such an
+episode were broken, the hard tasks of a policy would leave its average, and to write what no scorer
+can read would be the best answer to them. Hence one rule for all adapters, `attribute_failure`: the
+failure is the environment's only if the environment also fails on a neutral or known-good action in
+the same state, or cannot be brought back to this state.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import NamedTuple
+
+from agentgym.core.guard import raise_if_meant_for_us, words
+from agentgym.errors import EnvFailure
+
+logger = logging.getLogger(__name__)
+
+FAILED_ACTION = "[the environment failed on this action, which ends the episode]"
+"""Observation after such a failure. Its reason may hold the answer, so only records show it."""
+NEUTRAL_TEXTS = ("hello", "look", "1", "0", "a", "yes", "0 0", "0,0", "[0]", "{}", "")
+"""Texts that are tried where nothing is known to be good."""
+
+
+class ActionFailed(EnvFailure):
+    """The environment answered an action with an error, or with an invalid result."""
+
+
+class Trials(NamedTuple):
+    """Actions to try in the state in which an environment failed."""
+
+    actions: Sequence[Callable[[], object]]
+    """Each executes one action, and raises if the environment fails on it."""
+    known_good: bool
+    """Whether some are known to be good; else all are guesses, such as `NEUTRAL_TEXTS`."""
+
+
+def attribute_failure(
+    failure: BaseException,
+    restart: Callable[[], Trials],
+    repeat: Callable[[], object] | None = None,
+) -> str:
+    """Return the reason of a failure that is the policy's doing; raise if it is not.
+
+    It is the policy's if one of the other actions works in the same state. If all fail and none is
+    known to be good, they must fail alike to be the environment's failure: an environment that
+    answers "hello" with another error than "1" reads its actions, and is not down.
+
+    Args:
+        failure: What the environment raised on the policy's action.
+        restart: Brings the environment back to the state before the action, and returns what to try
+            there. Called before every trial, because a trial changes the state.
+        repeat: Executes the policy's action in that state again. A connection that failed only once
+            is not the policy's doing.
+
+    Returns:
+        The failure in words.
+
+    Raises:
+        EnvFailure: The environment failed.
+    """
+    raise_if_meant_for_us(failure)
+    if _is_outage(failure) and repeat is not None and _error_of(repeat) is None:
+        raise _env_failure(failure)
+    symptoms = {_symptom(failure)}
+    for number in count():
+        try:
+            trials = restart()
+        except BaseException as error:
+            raise_if_meant_for_us(error)
+            raise _env_failure(failure) from error
+        if number >= len(trials.actions):
+            break
+        error_of_trial = _error_of(trials.actions[number])
+        if error_of_trial is None:
+            return words(failure)
+        symptoms.add(_symptom(error_of_trial))
+    if len(symptoms) > 1 and not trials.known_good:
+        return words(failure)
+    raise _env_failure(failure)
+
+
+def _error_of(action: Callable[[], object]) -> BaseException | None:
+    """Return what an action raises; None if it works."""
+    try:
+        action()
+    except BaseException as error:
+        raise_if_meant_for_us(error)
+        return error
+    return None
+
+
+def _is_outage(error: BaseException) -> bool:
+    """Return whether a failure tells nothing about the action: a connection, process or limit."""
+    return isinstance(error, OSError | EnvFailure) and not isinstance(error, ActionFailed)
+
+
+def _symptom(error: BaseException) -> str:
+    """Return what failures of one cause share; outages name addresses and times, which vary."""
+    return "outage" if _is_outage(error) else words(error)
+
+
+def _env_failure(failure: BaseException) -> EnvFailure:
+    """Return a failure as the environment's, and log where it came from."""
+    if isinstance(failure, EnvFailure):
+        return failure
+    logger.warning("an environment failed; its episode is broken", exc_info=failure)
+    found = EnvFailure(words(failure))
+    found.__cause__ = failure
+    return found
