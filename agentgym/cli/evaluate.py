@@ -167,12 +167,12 @@ class _Display(EvaluationProgress):
     def played(self, evaluation: NamedEvaluation, report: Report) -> None:
         """Say what was found, in a line."""
         from agentgym.evaluation.reports.diagnosis import diagnoses
+        from agentgym.evaluation.reports.report_tables import headline
 
         self.say_read(report)
         self.reports.append(report)
         broken = f", {report.errors:,} broken" if report.errors else ""
-        least = f" (at least {report.success_lower_bound.value:.3f})" if report.left_out else ""
-        figures = f"score {report.score_mean:.3f}, success {report.success:.3f}{least}{broken}"
+        figures = f"{headline(report)}{broken}"
         self.say("; ".join([f"{self._place(evaluation)}: {figures}", *diagnoses(report)]))
 
     def failed(self, evaluation: NamedEvaluation, error: AgentGymError) -> None:

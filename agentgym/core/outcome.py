@@ -11,6 +11,8 @@ from agentgym.errors import EnvFailure
 
 OBSERVATION_LENGTH = 32768
 """Maximum number of characters of an observation."""
+SUCCESS_UNKNOWN = "success_unknown"
+"""Key of ``info["details"]``, True where nothing tells whether the task is solved."""
 
 
 class StopReason(str, Enum):

@@ -9,7 +9,7 @@ from operator import add
 from typing import Any, TypedDict
 
 from agentgym.core.hooks import Cost, Verdict
-from agentgym.core.outcome import OUTSIDE, StopReason, total, well_formed
+from agentgym.core.outcome import OUTSIDE, SUCCESS_UNKNOWN, StopReason, total, well_formed
 from agentgym.episodes import Episode
 from agentgym.episodes.recorder import UNUSED, costs_of, verdicts_of
 from agentgym.policies.base import ModelOutput
@@ -121,6 +121,8 @@ class EpisodeResult:
     """Verdicts of judges, by hook name."""
     costs: Mapping[str, Cost] = field(default_factory=dict)
     """Costs of the episode, by hook name."""
+    success_unknown: bool = False
+    """Whether nothing tells if the task was solved; ``success`` is False then."""
 
     @property
     def valid(self) -> bool:
@@ -182,6 +184,7 @@ class EpisodeResult:
             invalid_answer="" if not turns or turns[0].action_valid else _begun(turns[0].action),
             judges=judge_counts(turn.verdicts for turn in turns),
             costs=summed_costs(turn.costs for turn in turns),
+            success_unknown=bool(episode.details.get(SUCCESS_UNKNOWN)),
         )
 
 
@@ -247,6 +250,7 @@ class Tally:
             invalid_answer=self._invalid_answer,
             judges=judge_counts(self._verdicts),
             costs=summed_costs(self._costs),
+            success_unknown=bool(info.get("details", {}).get(SUCCESS_UNKNOWN)),
         )
 
 

@@ -77,7 +77,11 @@ class GemWorld(World):
             observation, reward, terminated, truncated, info = self._env.step(text)
         # Its own environments set both at every end.
         done, truncated = bool(terminated), bool(truncated)
-        if not (done or truncated) and isinstance(info, Mapping) and isinstance(info.get("suffix"), str):
+        if (
+            not (done or truncated)
+            and isinstance(info, Mapping)
+            and isinstance(info.get("suffix"), str)
+        ):
             observation = f"{observation}\n{info['suffix']}"
         # Costs of earlier turns do not make a task unsolved: what its last turn pays tells.
         success = done and reward >= 1

@@ -21,7 +21,7 @@ from agentgym.core.env import TextEnv
 from agentgym.core.guard import as_env_failure
 from agentgym.core.hooks import finite
 from agentgym.core.options import arguments, integer
-from agentgym.core.outcome import Outcome, StopReason
+from agentgym.core.outcome import SUCCESS_UNKNOWN, Outcome, StopReason
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 from agentgym.imports.seeded_tasks import UNSEEDED
@@ -53,8 +53,6 @@ ASSUMED_SUCCESS = (
     "other project names no such sum; give it as solved_at=NUMBER (--env-kwargs solved_at=NUMBER)"
 )
 """Limit of worlds that do not say what solves a task."""
-SUCCESS_UNKNOWN = "success_unknown"
-"""Key of ``info["details"]``, True in episodes of such worlds after a negative reward."""
 MOST_TRIALS = 64
 """Most actions that are tried after a failure."""
 MOST_REPLAYED = 2000

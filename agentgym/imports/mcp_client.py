@@ -27,9 +27,7 @@ MOST_PAGES = 100
 LAST_WAIT = 2.0
 """Seconds that a server gets to end by itself."""
 
-REFUSED = frozenset(
-    {json_rpc.INVALID_REQUEST, json_rpc.METHOD_NOT_FOUND, json_rpc.INVALID_PARAMS}
-)
+REFUSED = frozenset({json_rpc.INVALID_REQUEST, json_rpc.METHOD_NOT_FOUND, json_rpc.INVALID_PARAMS})
 """Codes of errors that say that the request is wrong."""
 _LONG = b""
 """Stands for an answer that was too long."""

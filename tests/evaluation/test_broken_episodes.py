@@ -168,12 +168,19 @@ def test_nothing_hides_what_is_broken(tmp_path: Path) -> None:
     for text in (printed(report), report.markdown(), report._repr_html_()):
         words = ("at least", f"{bound:.3f}", "retry_failed=True")
         assert all(each in text.replace("\\", "") for each in words), text
+        # The bound is the first that is read.
+        assert text.replace("\\", "").index(f"{bound:.3f}") < text.index("1.000")
     assert f"at least {bound:.3f}" in repr(report) and "incomplete" in repr(report)
+    assert [*data].index("success_lower_bound") < [*data].index("success")
+    assert data["headline"]["at_least"] and data["headline"]["success"] == pytest.approx(bound)
+    assert data["headline"]["score"] == data["score_lower_bound"] == pytest.approx(bound)
     other = evaluate("oracle", RAISING_ID, num_tasks=20, env_kwargs={"where": ""})
     found = compare(report, other)
     assert found.success.value == 0.0 and found.all_counted is not None
     assert found.all_counted.success.value == pytest.approx(bound - 1)
     assert "broken" in printed(found) and "incomplete" in printed(found)
+    assert printed(found).index(f"{bound - 1:.3f}") < printed(found).index("0.000")
+    assert f"success {bound - 1:+.3f}" in repr(found)
     counted = evaluate(
         "oracle", RAISING_ID, num_tasks=20, env_kwargs=kwargs, out=tmp_path, failed="count"
     )

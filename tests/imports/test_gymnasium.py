@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from agentgym.errors import ConfigurationError
+import agentgym
+from agentgym.core.guard import GuardedEnv
+from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import ImportedEnv
 from agentgym.making import make_env, resolve
+from tests.cli.test_commands import run
 
 
 def made(name: str, **kwargs: Any) -> ImportedEnv:
@@ -56,8 +59,104 @@ class Parts(Echo):
         return {"at": action, "v": np.zeros(2)}, 1, True, False, {}
 
 
-for kind in (Echo, Pixels, Wheel, Parts):
+class Count(gymnasium.Env[Any, Any]):
+    """Say a number; the sum ends at 10. A text that is no number raises."""
+
+    observation_space = spaces.Text(100)
+    action_space: Any = spaces.Text(100)
+    pays = 1.0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._sum = 0
+        return "count to ten", {}
+
+    def step(self, action: Any) -> Any:
+        self._sum += self.read(action)
+        over = self._sum >= 10
+        return f"at {self._sum}", self.pays if over else 0.0, over, False, {}
+
+    def read(self, action: str) -> int:
+        return int(action)
+
+
+class Colours(Count):
+    """Its words are a secret, and it quotes others."""
+
+    def read(self, action: str) -> int:
+        return {"ochre": 5, "mauve": 10}[action]
+
+
+class Words(Count):
+    """Texts of five letters, as its space says."""
+
+    action_space = spaces.Text(5, min_length=5)
+
+    def read(self, action: str) -> int:
+        if len(action) != 5:
+            raise ValueError("expected five letters")
+        return 1
+
+
+class Pairs(Count):
+    def read(self, action: str) -> int:
+        first, second = action.split(",")
+        return int(first) + int(second)
+
+
+class Board(Count):
+    """A field can be taken once."""
+
+    action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self._free = {0, 1, 2}
+        return super().reset(seed=seed)
+
+    def read(self, action: int) -> int:
+        assert action in self._free, "this field is taken"
+        self._free.remove(action)
+        return 4
+
+
+class Jammed(Board):
+    """Nothing is left to do, and yet it is not over."""
+
+    def read(self, action: int) -> int:
+        return super().read(action) * 0
+
+
+class Down(Count):
+    def read(self, action: str) -> int:
+        raise RuntimeError("no licence")
+
+
+class Ends(gymnasium.Env[Any, Any]):
+    """Ends after three turns as its name says."""
+
+    observation_space = spaces.Text(100)
+    action_space = spaces.Text(100)
+
+    def __init__(self, ends: Any = (True, False), reward: float = 0.0, told: Any = None) -> None:
+        self._ends, self._reward = ends, reward
+        self._info = {} if told is None else {"success": told}
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self._turn = 0
+        return "go on", {}
+
+    def step(self, action: Any) -> Any:
+        self._turn += 1
+        ends = self._ends if self._turn == 3 else (False, False)
+        return f"turn {self._turn}", self._reward, *ends, self._info
+
+
+KINDS = (Echo, Pixels, Wheel, Parts, Count, Colours, Words, Pairs, Board, Jammed, Down, Ends)
+for kind in KINDS:
     gymnasium.register(f"tests/{kind.__name__}-v0", entry_point=kind)
+gymnasium.register("tests/Balance-v0", entry_point=Ends, reward_threshold=3)
+gymnasium.register("tests/Race-v0", entry_point=Ends, reward_threshold=-4)
 
 
 def test_text_spaces_are_taken_as_they_are() -> None:
@@ -116,3 +215,128 @@ def test_colours_of_a_rendering_are_words() -> None:
 def test_what_cannot_be_played_says_why(name: str, kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         made(name, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("name", "actions"),
+    [
+        ("Count", ["3", "2 + 2"]),
+        ("Count", ["three"]),
+        ("Colours", ["red"]),
+        ("Colours", ["ochre", "red"]),
+        ("Words", ["hi"]),
+        ("Pairs", ["hello"]),
+        ("Board", ["0", "0"]),
+    ],
+)
+def test_an_action_that_raises_is_a_wrong_one(name: str, actions: list[str]) -> None:
+    report = agentgym.evaluate(
+        lambda observation, info: actions[info["turn"]], made(f"tests/{name}-v0"), num_tasks=3
+    )
+    assert report.stop_reasons == {"action_error": 3} and report.errors == 0
+    assert report.n == 3 and report.success == 0 and report.turns_mean == len(actions)
+
+
+@pytest.mark.parametrize(
+    ("name", "actions"), [("Down", ["3"]), ("Down", ["red"]), ("Jammed", ["0", "1", "2", "1"])]
+)
+def test_a_world_that_always_raises_is_broken(name: str, actions: list[str]) -> None:
+    env = GuardedEnv(made(f"tests/{name}-v0"))
+    env.reset(seed=0)
+    for action in actions[:-1]:
+        assert not env.step(action)[2]
+    with pytest.raises(EnvFailure):
+        env.step(actions[-1])
+
+
+def ended(env: ImportedEnv, turns: int = 3) -> tuple[Any, ...]:
+    """Return the last step of an episode of some turns."""
+    env.reset(seed=0)
+    for _ in range(turns):
+        step = env.step("on")
+    return step
+
+
+@pytest.mark.parametrize(
+    ("ends", "flags", "reason"),
+    [
+        ((True, False), (True, False), "failure"),
+        ((False, True), (False, True), "horizon"),
+        ((np.False_, np.True_), (False, True), "horizon"),
+        ((True, True), (True, False), "failure"),
+    ],
+)
+def test_its_own_ends_come_as_they_are(ends: Any, flags: Any, reason: str) -> None:
+    *_, terminated, truncated, info = ended(made("tests/Ends-v0", ends=ends))
+    assert (terminated, truncated) == flags and info["stop_reason"] == reason
+    assert isinstance(terminated, bool) and isinstance(truncated, bool)
+
+
+@pytest.mark.parametrize("told", [True, np.True_, 1, 1.0, np.array([True])])
+def test_success_that_it_tells_is_a_full_score(told: Any) -> None:
+    info = ended(made("tests/Ends-v0", told=told))[4]
+    assert info["success"] is True and info["score"] == 1.0
+    info = ended(made("tests/Ends-v0", told=told, reward=-1.0))[4]
+    assert info["success"] is True and "success_unknown" not in info["details"]
+
+
+@pytest.mark.parametrize("told", [False, np.False_, 0, 0.0])
+def test_failure_that_it_tells_is_one_whatever_it_pays(told: Any) -> None:
+    info = ended(made("tests/Ends-v0", told=told, reward=1.0))[4]
+    assert info["success"] is False
+
+
+@pytest.mark.parametrize("told", ["yes", 0.4, None, np.array([1, 0])])
+def test_other_values_tell_nothing(told: Any) -> None:
+    assert ended(made("tests/Ends-v0", told=told, reward=0.5))[4]["success"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "kwargs", "success"),
+    [
+        ("Balance", {"ends": (False, False), "reward": 1.0, "horizon": 3}, True),
+        ("Balance", {"ends": (False, True), "reward": 1.0}, True),
+        ("Balance", {"ends": (True, False), "reward": 0.9}, False),
+        ("Race", {"reward": -1.0}, True),
+        ("Race", {"reward": -2.0}, False),
+        ("Race", {"ends": (False, True), "reward": -1.0}, False),
+        ("Race", {"ends": (False, False), "reward": -1.0, "horizon": 3}, False),
+        ("Ends", {"reward": -1.0, "solved_at": -3}, True),
+        ("Ends", {"reward": -1.0, "solved_at": -2}, False),
+    ],
+)
+def test_a_threshold_may_be_negative_and_be_reached_at_the_limit(
+    name: str, kwargs: dict[str, Any], success: bool
+) -> None:
+    env = made(f"tests/{name}-v0", **kwargs)
+    info = ended(env)[4]
+    assert info["stop_reason"] and info["success"] is success
+    assert info["score"] == 1.0 if success else info["score"] < 1
+    assert not any("solved_at=NUMBER (" in limit for limit in env.limits)
+
+
+BEST = ["up", *["right"] * 11, "down"]
+
+
+def test_where_nothing_tells_success_it_is_asked_for(capsys: Any) -> None:
+    """The best walk along the cliff returns -13; no threshold is known."""
+
+    def walk(observation: str, info: Any) -> str:
+        return BEST[info["turn"]]
+
+    report = agentgym.evaluate(walk, "gymnasium:CliffWalking-v1", num_tasks=3)
+    assert report.success_unknown and {row.reward for row in report.rows} == {-13.0}
+    text = report.markdown().replace("\\", "")
+    assert "solved_at=NUMBER" in text and "cannot be told" in text and "0.000" not in text
+    assert report.to_dict()["success_unknown"] is True
+    assert "cannot be told" in repr(report)
+    solved = agentgym.evaluate(
+        walk, "gymnasium:CliffWalking-v1", num_tasks=3, env_kwargs={"solved_at": -13}
+    )
+    assert (solved.success, solved.score_mean) == (1.0, 1.0) and not solved.success_unknown
+    code, out, _ = run(capsys, "list", "gymnasium:CliffWalking-v1")
+    assert code == 0 and "solved_at=NUMBER" in out
+
+
+def test_a_threshold_is_told() -> None:
+    assert any("reward_threshold" in limit for limit in made("Taxi-v4").limits)

@@ -14,6 +14,7 @@ from agentgym.core import TextEnv
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import EpisodeResult, Report, Scale, evaluate, paired_difference
+from agentgym.evaluation.reports.report_tables import REMEDY, UNKNOWN
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import EXPERT, TEST, ResolvedEnv
@@ -126,8 +127,11 @@ class PolicyComparison:
         return self._pooled(arm)
 
     def scale_remarks(self) -> Iterator[str]:
-        """Explain for each environment without a scale why it has none."""
+        """Explain for each environment why it has no scale, or why success is not known."""
         for name, part in self.parts.items():
+            if any(report.success_unknown for report in part.reports.values()):
+                told = f"{UNKNOWN.capitalize()}: {REMEDY}."
+                yield f"{name}: {told}" if self._run.several else told
             if part.no_scale:
                 yield f"{name}: {part.no_scale}" if self._run.several else part.no_scale
 
@@ -301,7 +305,9 @@ class EnvComparison:
         )
 
     def _report(self, arm: str, rows: tuple[EpisodeResult, ...]) -> Report:
-        return Report(self.env.env_id, arm, TEST, self.panel.seed, self.panel.sha256, rows)
+        return Report(
+            self.env.env_id, arm, TEST, self.panel.seed, self.panel.sha256, rows, failed="count"
+        )
 
 
 def _results(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentgym.evaluation.reports.data import ReportData, mean_score, success_rate
 from agentgym.evaluation.reports.plot import PlotRow, Section, draw, short
-from agentgym.evaluation.reports.report_tables import counted
+from agentgym.evaluation.reports.report_tables import UNKNOWN, counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,9 +40,7 @@ def chart_report(report: ReportData, path: str | Path | None = None) -> Figure:
 
 def _overall(report: ReportData) -> Section:
     """Return the figures over all tasks."""
-    rows = [row("all tasks", report)]
-    if report.left_out:
-        rows.append(bound(report))
+    rows = report_rows("all tasks", report)
     if report.n and report.samples > 1:
         k = report.draws
         rows += [
@@ -54,7 +52,7 @@ def _overall(report: ReportData) -> Section:
 
 def _kinds(report: ReportData) -> Iterator[Section]:
     """Yield the figures by kind of task: of very many kinds those with the most episodes."""
-    for name, values in report.by_label().items():
+    for name, values in report.by_label().items() if not report.success_unknown else ():
         heading = f"by {name.replace('_', ' ')}"
         kept = sorted(values, key=lambda value: -len(values[value]))[:MOST_KINDS]
         if len(kept) < len(values):
@@ -67,18 +65,20 @@ def _kinds(report: ReportData) -> Iterator[Section]:
         yield Section(heading, rows, bars=True)
 
 
-def row(label: str, report: ReportData, note: str = "") -> PlotRow:
-    """Return a report as a row of the picture."""
+def report_rows(label: str, report: ReportData, note: str = "") -> list[PlotRow]:
+    """Return a report as rows of the picture: first its headline, then what is left of it."""
     if not report.n:
-        return PlotRow(label, note, None, None, 0, report.scale)
-    return PlotRow(label, note, report.score, report.success_estimate, report.n, report.scale)
-
-
-def bound(report: ReportData) -> PlotRow:
-    """Return success over all that was planned, as the line below the one without broken ones."""
-    return PlotRow(
-        "at least", "the broken as unsolved", None, report.success_lower_bound, report.size
-    )
+        return [PlotRow(label, note, None, None, 0, report.scale)]
+    if report.success_unknown:
+        told = ", ".join(filter(None, (note, UNKNOWN)))
+        return [PlotRow(label, told, None, None, report.n)]
+    score, success = report.headline_score, report.headline_success
+    if not report.left_out:
+        return [PlotRow(label, note, score, success, report.n, report.scale)]
+    return [
+        PlotRow(label, note or "broken as unsolved", score, success, report.size, report.scale),
+        PlotRow("without the broken", "", report.score, report.success_estimate, report.n),
+    ]
 
 
 def panel(report: ReportData) -> str:

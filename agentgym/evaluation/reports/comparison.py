@@ -10,7 +10,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
-from agentgym.evaluation.reports.report_tables import interval, markdown_table
+from agentgym.evaluation.reports.report_tables import REMEDY, UNKNOWN, interval, markdown_table
 from agentgym.support.statistics import Estimate, mcnemar, paired_difference
 from agentgym.support.terminal import cell, printable, table_text
 
@@ -59,6 +59,8 @@ class Comparison:
     all_counted: Comparison | None = None
     """The same comparison with broken episodes as unsolved, so that no task is left out; None if
     none is left out."""
+    success_unknown: bool = False
+    """Whether nothing tells in some episode if its task was solved."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON-safe data."""
@@ -81,22 +83,22 @@ class Comparison:
     def __repr__(self) -> str:
         """Return one line: a prompt that echoes a comparison shows no settings."""
         names = f"{printable(self.first)} minus {printable(self.second)} on "
-        return (
-            f"<Comparison: {names}{printable(self.env_id)}, {self.n:,} tasks, score "
-            f"{self.score.value:+.3f}, success {self.success.value:+.3f}>"
-        )
+        shown = self.all_counted or self
+        figures = f"score {shown.score.value:+.3f}, success {shown.success.value:+.3f}"
+        told = UNKNOWN if self.success_unknown else figures
+        return f"<Comparison: {names}{printable(self.env_id)}, {shown.n:,} tasks, {told}>"
 
     def markdown(self) -> str:
         """Return the comparison as a Markdown table."""
         return markdown_table([f"{self.first} minus {self.second}", self.env_name], self._cells())
 
     def _cells(self) -> list[tuple[str, str]]:
-        cells = self._figures()
+        cells = (self.all_counted or self)._figures()
         if self.all_counted is not None:
             broken = ", ".join(f"{each:,} of {name}" for name, each in self._sides(self.broken))
-            cells.append(("broken", f"{broken}: the figures above leave them out, and episodes "
-                          "do not break at random; below they count as unsolved"))  # fmt: skip
-            cells += self.all_counted._figures()
+            told = "the figures above count them as unsolved, as episodes do not break at random"
+            cells.append(("broken", f"{broken}: {told}; those below leave them out"))
+            cells += self._figures()
         if incomplete := [name for name, each in self._sides(self.incomplete) if each]:
             cells.append(("incomplete", " and ".join(incomplete)))
         for name, (first, second) in self.differing.items():
@@ -107,6 +109,8 @@ class Comparison:
         return zip((self.first, self.second), values, strict=True)
 
     def _figures(self) -> list[tuple[str, str]]:
+        if self.success_unknown:
+            return [("success", f"{UNKNOWN}: {REMEDY}")]
         told = f"{self.n:,}" + (f" ({self.left_out:,} left out)" if self.left_out else "")
         cells = [
             ("score", interval(self.score)),
@@ -167,6 +171,7 @@ def compare(first: Report, second: Report) -> Comparison:
         (first.incomplete, second.incomplete),
         # It ends: reports that count broken episodes leave none out.
         compare(counted(first), counted(second)) if first.left_out or second.left_out else None,
+        first.success_unknown or second.success_unknown,
     )
 
 

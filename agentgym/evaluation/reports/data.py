@@ -54,8 +54,10 @@ class ReportData:
     """Settings and episodes of an evaluation, and the figures derived from them.
 
     Broken episodes, in which the infrastructure failed, are listed but not averaged, unless
-    ``failed`` is ``"count"``: then they count as unsolved. With several samples per task, the mean
-    of a task is one observation: intervals are over tasks.
+    ``failed`` is ``"count"``: then they count as unsolved. What tables, charts and rankings show
+    first, `headline_score` and `headline_success`, and all figures by kind of task and of
+    protocols, count them as unsolved in either case. With several samples per task, the mean of a
+    task is one observation: intervals are over tasks.
     """
 
     env_id: str
@@ -163,6 +165,11 @@ class ReportData:
         return not self.finished or self.left_out > TOLERATED * self.size
 
     @property
+    def success_unknown(self) -> bool:
+        """Whether nothing tells in some episode if its task was solved."""
+        return any(row.success_unknown for row in self.rows)
+
+    @property
     def by_task(self) -> dict[str, list[EpisodeResult]]:
         """The episodes that count of each task, in panel order."""
         found: dict[str, list[EpisodeResult]] = {}
@@ -203,14 +210,34 @@ class ReportData:
     @cached_property
     def success_lower_bound(self) -> Estimate:
         """Share of solved tasks; broken and missing episodes count as unsolved."""
-        solved = Counter({row.task_id: 0 for row in self.rows})
-        solved.update(row.task_id for row in self.rows if row.valid and row.success)
         if self.samples == 1:
-            return wilson_ci95(solved.total(), self.size)
-        shares = [each / self.samples for each in solved.values()]
-        # Tasks of which nothing was played are missing in the counter, and solved by nobody.
-        shares += [0.0] * (self.size // self.samples - len(shares))
-        return mean_ci95(shares, (0.0, 1.0))
+            return wilson_ci95(sum(row.success for row in self.all_counted), self.size)
+        return self._over_planned(lambda row: float(row.success))
+
+    @cached_property
+    def score_lower_bound(self) -> Estimate:
+        """Mean final score; that of broken and missing episodes is 0."""
+        return self._over_planned(lambda row: row.score)
+
+    def _over_planned(self, value: Callable[[EpisodeResult], float]) -> Estimate:
+        """Return the mean over all planned tasks."""
+        totals: dict[str, float] = {}
+        for row in self.all_counted:
+            totals[row.task_id] = totals.get(row.task_id, 0.0) + value(row)
+        means = [each / self.samples for each in totals.values()]
+        # Tasks of which nothing was played are in no row, and solved by nobody.
+        means += [0.0] * (self.size // self.samples - len(means))
+        return mean_ci95([min(1.0, mean) for mean in means], (0.0, 1.0))
+
+    @property
+    def headline_success(self) -> Estimate:
+        """Share of solved tasks; a lower bound if broken episodes are left out."""
+        return self.success_lower_bound if self.left_out else self.success_estimate
+
+    @property
+    def headline_score(self) -> Estimate:
+        """Mean final score; a lower bound if broken episodes are left out."""
+        return self.score_lower_bound if self.left_out else self.score
 
     @property
     def turns_mean(self) -> float:
@@ -227,7 +254,7 @@ class ReportData:
     @property
     def scaled(self) -> float | None:
         """The score on a scale with random at 0 and the expert at 100; None without this scale."""
-        return self.scale.place(self.score_mean) if self.scale else None
+        return self.scale.place(self.headline_score.value) if self.scale else None
 
     @property
     def tokens(self) -> dict[str, int]:
@@ -316,17 +343,17 @@ class ReportData:
         return mean_ci95([estimator(n, solved, k) for n, solved in counts], (0.0, 1.0))
 
     def by_label(self) -> dict[str, dict[str, list[EpisodeResult]]]:
-        """Return the episodes that count by kind of task.
+        """Return all episodes by kind of task, broken ones as unsolved.
 
         Returns:
             Name of a label, such as ``task_type`` -> its values in order -> their episodes. Labels
             of which all tasks have the same value, or each its own, are left out.
         """
         groups: dict[str, dict[str, list[EpisodeResult]]] = {}
-        for row in self.valid:
+        for row in self.all_counted:
             for name, value in row.labels.items():
                 groups.setdefault(name, {}).setdefault(value, []).append(row)
-        tasks = len(self.by_task)
+        tasks = len({row.task_id for row in self.rows})
         return {
             name: dict(sorted(values.items(), key=lambda item: _natural(item[0])))
             for name, values in groups.items()
@@ -335,9 +362,12 @@ class ReportData:
         }
 
     def figures(self) -> list[FigureResult]:
-        """Return the figures of the protocol, in its order; none without a protocol."""
-        wanted = self.protocol.figures if self.protocol else ()
-        return [_figure(figure, self.valid) for figure in wanted]
+        """Return the figures of the protocol, in its order; none without a protocol.
+
+        Broken episodes count as unsolved.
+        """
+        figures = self.protocol.figures if self.protocol else ()
+        return [_figure(figure, self.all_counted) for figure in figures]
 
     @property
     def departures(self) -> dict[str, tuple[Any, Any]]:

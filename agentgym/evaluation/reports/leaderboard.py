@@ -22,7 +22,9 @@ from agentgym.evaluation.reports.matrix import (
 from agentgym.evaluation.reports.matrix_data import Column
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_tables import (
+    UNKNOWN,
     counted,
+    headline_words,
     html,
     inline,
     interval,
@@ -80,9 +82,11 @@ class Standing:
             "errors": report.errors,
             "finished": report.finished,
             "incomplete": incomplete(report),
+            "success_unknown": report.success_unknown,
+            "success_lower_bound": _figure(report.success_lower_bound) if report.rows else None,
+            "score_lower_bound": _figure(report.score_lower_bound) if report.rows else None,
             "score": _figure(report.score) if some else None,
             "success": _figure(report.success_estimate) if some else None,
-            "success_lower_bound": _figure(report.success_lower_bound) if report.rows else None,
             "failed": report.failed,
             "scaled": report.scaled if some else None,
             "turns_mean": report.turns_mean if some else None,
@@ -256,9 +260,7 @@ def _section(standings: Sequence[Standing]) -> plot.Section:
     for standing, report in zip(standings, reports, strict=True):
         told = [standing.distinction] if standing.distinction else []
         told += [f"{report.errors:,} broken{counted(report)}"] if report.errors else []
-        rows.append(charts.row(report.policy, report, ", ".join(told)))
-        if report.left_out:
-            rows.append(charts.bound(report))
+        rows += charts.report_rows(report.policy, report, ", ".join(told))
     called = reports[0].env_name
     heading = f"{plot.short(called, charts.NAME)}: {charts.panel(reports[0])}"
     shared = [
@@ -287,7 +289,7 @@ def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:
 def _place(row: Standing) -> tuple[bool, float]:
     """Put the best score first, and behind them all what is too incomplete to be compared."""
     report = row.report
-    return incomplete(report), -report.score_mean if report.n else 1.0
+    return incomplete(report), -report.headline_score.value if report.n else 1.0
 
 
 def _minus(report: Report, reference: Report) -> Comparison | None:
@@ -341,14 +343,13 @@ def _lines(rows: Sequence[Standing]) -> list[list[str]]:
     reference = rows[0].reference
     columns = {
         "policy": [row.policy for row in rows],
-        "score": [_shown(row.report.score if row.report.n else None) for row in rows],
-        "success": [_shown(row.report.success_estimate if row.report.n else None) for row in rows],
-        "success, at least": [
-            _shown(row.report.success_lower_bound if row.report.left_out else None) for row in rows
+        "score": [_headline(row.report, "score") for row in rows],
+        "success": [_headline(row.report, "success") for row in rows],
+        "success without the broken": [
+            _shown(row.report.success_estimate if row.report.left_out and row.report.n else None)
+            for row in rows
         ],
-        f"success minus {reference}": [
-            _shown(row.difference.success if row.difference else None) for row in rows
-        ],
+        f"success minus {reference}": [_minus_reference(row.difference) for row in rows],
         "0 to 100": [_number(row.report.scaled if row.report.n else None, ".1f") for row in rows],
         "turns": [_number(row.report.turns_mean if row.report.n else None, ".1f") for row in rows],
         "tokens": [_number(sum(row.report.tokens.values()) or None, ",") for row in rows],
@@ -379,6 +380,24 @@ def _episodes(report: Report) -> str:
     broken = f" ({report.errors:,} broken{counted(report)})" if report.errors else ""
     told = f"{report.n:,}{broken}" + ("" if report.finished else f" of {report.planned:,}")
     return f"{told}, incomplete" if incomplete(report) else told
+
+
+def _headline(report: Report, value: str) -> str:
+    """Write the headline figure of a report."""
+    if not report.n:
+        return ""
+    if report.success_unknown:
+        return UNKNOWN if value == "success" else ""
+    return headline_words(
+        report, report.headline_score if value == "score" else report.headline_success
+    )
+
+
+def _minus_reference(difference: Comparison | None) -> str:
+    """Write a difference in success, broken episodes as unsolved."""
+    if difference is None or difference.success_unknown:
+        return ""
+    return _shown((difference.all_counted or difference).success)
 
 
 def _shown(estimate: Estimate | None) -> str:

@@ -161,8 +161,10 @@ def _row(name: str, reports: Sequence[Report | None]) -> MatrixRow:
 
 
 def _entry(report: Report) -> MatrixEntry:
-    some = report.n > 0
-    estimates = {"success": report.success_estimate, "score": report.score} if some else {}
+    known = report.n > 0 and not report.success_unknown
+    estimates = (
+        {"success": report.headline_success, "score": report.headline_score} if known else {}
+    )
     return MatrixEntry(
         {name: Figure(*estimate) for name, estimate in estimates.items()},
         report.n,

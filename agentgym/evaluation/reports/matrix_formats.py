@@ -223,6 +223,8 @@ def _legend(matrix: MatrixData) -> Iterator[str]:
         yield "Bold: the interval lies above those of all other models."
     if any(entry and entry.source == "scale" and matrix.figure(entry) for entry in entries):
         yield "Without brackets: from the scale of the reports, random actions and the oracle."
+    if any(entry and entry.broken for entry in entries):
+        yield "Broken episodes count as unsolved."
     if any(cell.incomplete for cell in cells):
         yield "† Incomplete: more than 5 % of the episodes are broken, or not all were played."
     if any(cell.value == MISSING for cell in cells):

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from agentgym.evaluation.reports.charts import chart_report
 from agentgym.evaluation.reports.data import ReportData
 from agentgym.evaluation.reports.report_json import report_to_dict
-from agentgym.evaluation.reports.report_tables import report_html, report_markdown, report_table
+from agentgym.evaluation.reports.report_tables import (
+    headline,
+    report_html,
+    report_markdown,
+    report_table,
+)
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:
@@ -48,9 +53,7 @@ class Report(ReportData):
         told = f"{printable(self.policy)} on {printable(self.env_name)}, {self.split}"
         told += f", {self.n:,} episodes"
         if self.n:
-            told += f", score {self.score_mean:.3f}, success {self.success:.3f}"
-        if self.left_out:
-            told += f" (at least {self.success_lower_bound.value:.3f})"
+            told += f", {headline(self)}"
         told += f", {self.errors:,} broken" if self.errors else ""
         return f"<Report: {told}{', incomplete' if self.incomplete else ''}>"
 

@@ -1,9 +1,11 @@
 """A report as JSON.
 
 A report in JSON has the format ``agentgym.report/1``: the fields of `Report`, with its episodes
-under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``score_mean``,
-``score_ci95``, ``success``, ``success_ci95``, ``success_lower_bound``,
-``success_lower_bound_ci95``, ``incomplete``, ``turns_mean``, ``invalid_share``, ``pass_at``,
+under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``headline`` (what a table
+shows first: ``score`` and ``success`` with their intervals, lower bounds if ``at_least``; null
+where ``success_unknown``), ``success_lower_bound``, ``success_lower_bound_ci95`` and those of
+``score`` (over all planned episodes), ``score_mean``, ``score_ci95``, ``success``, ``success_ci95``
+(over the episodes that count), ``incomplete``, ``turns_mean``, ``invalid_share``, ``pass_at``,
 ``pass_hat``, ``tokens``, ``cost``, ``judges`` and ``costs`` (by the names of their hooks),
 ``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``;
 under ``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
@@ -34,7 +36,7 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
         if entry.name not in ("rows", "limits", "prices", "scale", "protocol")
     }
     figures = _figures(report.valid)
-    some, bound = bool(report.valid), report.success_lower_bound if report.size else None
+    some = bool(report.valid)
     return {
         "format": FORMAT,
         **own,
@@ -48,9 +50,10 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
         "incomplete": report.incomplete,
         "n": report.n,
         "errors": report.errors,
+        "success_unknown": report.success_unknown,
+        "headline": _headline(report),
+        **_bounds(report),
         **figures,
-        "success_lower_bound": bound and bound.value,
-        "success_lower_bound_ci95": bound and [bound.low, bound.high],
         "turns_mean": report.turns_mean if some else None,
         "invalid_share": report.invalid_share,
         "pass_at": _draws(report, report.pass_at),
@@ -69,6 +72,33 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
             for name, values in report.by_label().items()
         },
         "rows": [asdict(row) for row in report.rows],
+    }
+
+
+def _headline(report: ReportData) -> dict[str, Any] | None:
+    """Return what a table shows first; None where there is nothing to show."""
+    if not report.n or report.success_unknown:
+        return None
+    score, success = report.headline_score, report.headline_success
+    return {
+        "at_least": bool(report.left_out),
+        "score": score.value,
+        "score_ci95": [score.low, score.high],
+        "success": success.value,
+        "success_ci95": [success.low, success.high],
+    }
+
+
+def _bounds(report: ReportData) -> dict[str, Any]:
+    """Return the lower bounds over all planned episodes; None where none is planned."""
+    bounds = {"success": report.success_lower_bound, "score": report.score_lower_bound}
+    known = bounds if report.size else dict.fromkeys(bounds)
+    return {
+        **{f"{name}_lower_bound": bound and bound.value for name, bound in known.items()},
+        **{
+            f"{name}_lower_bound_ci95": bound and [bound.low, bound.high]
+            for name, bound in known.items()
+        },
     }
 
 

@@ -24,6 +24,14 @@ EXCERPT = 300
 """Most characters of a failure that are shown."""
 KINDS = ("score", "success", "episodes")
 """What is told of each kind of task."""
+AT_LEAST = "at least "
+"""Stands before a figure over all episodes, broken ones as unsolved."""
+UNKNOWN = "success cannot be told"
+REMEDY = (
+    "a reward was negative, and the project names no sum of rewards that solves a task; give it as "
+    "solved_at=NUMBER (--env-kwargs solved_at=NUMBER)"
+)
+"""What is said in the place of score and success where nothing tells them."""
 
 
 def report_table(report: ReportData, words: Callable[[str], str] = str) -> Table:
@@ -109,9 +117,7 @@ def _cells(report: ReportData) -> Iterator[tuple[str, str]]:
 
 
 def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
-    yield "score", interval(report.score)
-    yield "success", interval(report.success_estimate)
-    yield from bounds(report)
+    yield from _headline(report)
     if report.samples > 1:
         k, note = report.draws, ", broken ones as unsolved" if report.errors else ""
         yield f"pass@{k}", interval(report.pass_at(k)) + note
@@ -134,11 +140,33 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
     yield "ended by", _counts(dict(endings.most_common()))
 
 
-def bounds(report: ReportData) -> Iterator[tuple[str, str]]:
-    """Yield success over all that was planned, where broken episodes are left out of it."""
+def _headline(report: ReportData) -> Iterator[tuple[str, str]]:
+    """Yield score and success: first over all that was planned, then over what is left."""
+    if report.success_unknown:
+        yield "success", f"{UNKNOWN}: {REMEDY}"
+        yield "return", f"{sum(row.reward for row in report.valid) / report.n:.3f}"
+        return
+    yield "score", headline_words(report, report.headline_score)
+    yield "success", headline_words(report, report.headline_success)
     if report.left_out:
-        told = f"of all {report.size:,} episodes, the broken as unsolved"
-        yield "at least", f"{interval(report.success_lower_bound)}, {told}"
+        score, success = interval(report.score), interval(report.success_estimate)
+        yield "all of these", f"{report.size:,} episodes, the broken as unsolved"
+        yield "without the broken", f"score {score}, success {success}"
+
+
+def headline_words(report: ReportData, estimate: Estimate) -> str:
+    """Write a headline figure, and say if it is only a bound."""
+    return f"{AT_LEAST if report.left_out else ''}{interval(estimate)}"
+
+
+def headline(report: ReportData) -> str:
+    """Return the figures of a report with episodes that count in one line."""
+    if report.success_unknown:
+        return UNKNOWN
+    least = AT_LEAST if report.left_out else ""
+    score, success = report.headline_score.value, report.headline_success.value
+    told = f"score {least}{score:.3f}, success {least}{success:.3f}"
+    return f"{told} ({report.success:.3f} without the broken)" if report.left_out else told
 
 
 def _incomplete(report: ReportData) -> str:
@@ -202,7 +230,7 @@ def counted(report: ReportData) -> str:
 
 def _groups(report: ReportData) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the kinds of task: a label, and for each of its values a line of it and of `KINDS`."""
-    for name, values in report.by_label().items():
+    for name, values in report.by_label().items() if not report.success_unknown else ():
         yield (
             name,
             [

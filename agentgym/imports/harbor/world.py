@@ -19,7 +19,6 @@ from agentgym.core.tasks import Task
 from agentgym.envs.swe.engine.commands import BASH, SUBMIT, Command, Fault, only_command
 from agentgym.envs.swe.engine.observation import show
 from agentgym.envs.swe.instance_boxes import PULLING
-from agentgym.errors import EnvFailure
 from agentgym.imports.harbor.boxes import FOLDERS, LOGS, box_config, carry, run, send_folder
 from agentgym.imports.harbor.folder import HarborTask, files_of
 from agentgym.imports.world import Turn, World
@@ -111,9 +110,7 @@ class HarborWorld(World):
         except SandboxDied:
             self._now = self._now._replace(over=True)
             self._close_box()
-            return Turn(
-                DIED, done=True, success=False, reason=DIED, stop_reason=StopReason.SANDBOX
-            )
+            return Turn(DIED, done=True, success=False, reason=DIED, stop_reason=StopReason.SANDBOX)
         return Turn(
             show(result, seconds, SHOWN_CHARACTERS),
             details={"exit_code": result.exit_code, "timed_out": result.timed_out},

@@ -72,18 +72,26 @@ def test_a_report_is_drawn_with_its_kinds_and_how_episodes_ended() -> None:
     figure = made.chart()
     check_readable(figure)
     score, success, kind_scores, kind_success, reasons = figure.axes
-    assert lines(success, "o") == [[0.25], [pytest.approx(10 / 41)]]  # and at least
+    assert lines(success, "o") == [[pytest.approx(10 / 41)], [0.25]]  # the bound comes first
     low, high = made.success_ci95
-    assert lines(success)[0] == [pytest.approx(low), pytest.approx(high)]
-    assert lines(score)[1:] == [[0.1, 0.1], [1.0, 1.0]]  # the ends of the scale
+    assert lines(success)[1] == [pytest.approx(low), pytest.approx(high)]
+    assert lines(score)[1:3] == [[0.1, 0.1], [1.0, 1.0]]  # the ends of the scale
+    assert lines(score, "o") == [[pytest.approx(10 / 41)], [0.25]]
     assert [bar.get_width() for bar in kind_success.patches] == [0.5, 0.0]
     assert [bar.get_width() for bar in kind_scores.patches] == [0.5, 0.0]
     assert [bar.get_width() * 41 for bar in reasons.patches] == pytest.approx([30, 10, 1])
     said = texts(figure)
     assert "mine on webshop:standard" in said and "by task type" in said
-    assert any("1 of 41 episodes broken; 16.7 where random is 0" in text for text in said)
+    assert any("1 of 41 episodes broken; 16.0 where random is 0" in text for text in said)
     assert "30  (73%)" in said and f"0.25  [{low:.2f}, {high:.2f}]" in said
     assert {"kind 0", "kind 1", "turn limit", "broken", "20"} <= {*said}
+
+
+def test_a_report_without_a_word_on_success_draws_none() -> None:
+    made = report([replace(row(i, False), success_unknown=True) for i in range(3)])
+    score, success, *_ = made.chart().axes
+    assert lines(score, "o") == [] == lines(success, "o")
+    assert any("success cannot be told" in text for text in texts(made.chart()))
 
 
 def test_samples_of_a_task_show_how_often_one_or_all_of_them_solve_it() -> None:
@@ -139,7 +147,8 @@ def test_several_reports_stand_by_their_tasks() -> None:
     labels = [label.get_text() for label in first.get_yticklabels()]
     assert labels[1].startswith("mine") and "horizon=9" in labels[1]
     assert "temperature=0.7" in labels[2] and labels[3] == "worse (1 broken)"
-    assert len(lines(first, "o")) == 4 and len(lines(second, "o")) == 1
+    assert labels[4] == "without the broken"
+    assert len(lines(first, "o")) == 5 and len(lines(second, "o")) == 1
     assert lines(first).count([0.1, 0.1]) == 4 and [0.9, 0.9] not in lines(second)
     headings = [text for text in texts(figure) if ":standard" in text]
     assert headings == [

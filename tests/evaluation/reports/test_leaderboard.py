@@ -98,7 +98,16 @@ def test_what_broke_wins_no_table():
     board = Leaderboard([lucky, half])
     assert lucky.success == 1.0 and lucky.incomplete
     assert [row.policy for row in board.standings] == ["half", "lucky"]
-    assert "incomplete" in board.markdown() and "success, at least" in board.markdown()
+    assert "incomplete" in board.markdown() and "success without the broken" in board.markdown()
+    assert "at least 0.167" in board.markdown()
+    assert board.matrix().records()[1]["success"] == pytest.approx(1 / 6)
+    # The order holds among reports that are complete enough to be compared, too.
+    rows = tuple(replace(row, score=0.9) for row in best.rows * 20)
+    some = replace(best, rows=rows, samples=20, planned=len(rows))
+    one_lost = replace(some, rows=(*some.rows[1:], replace(some.rows[0], stop_reason="error")))
+    rest = Leaderboard([replace(one_lost, policy="lost one"), replace(some, policy="none")])
+    assert not rest.reports[0].incomplete
+    assert [row.policy for row in rest.standings] == ["none", "lost one"]
     assert board.to_dict()["rows"][1]["success_lower_bound"]["value"] == pytest.approx(1 / 6)
 
 
