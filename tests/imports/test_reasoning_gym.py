@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 import agentgym
-from agentgym.errors import ConfigurationError
+from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import ImportedEnv
 from agentgym.making import make_env, resolve
 
@@ -39,14 +40,35 @@ def test_arguments_of_the_data_set_are_part_of_its_panel() -> None:
     assert len(hashes) == 3
 
 
-def test_a_scorer_that_raises_costs_its_episode() -> None:
-    report = agentgym.evaluate(
-        lambda observation, info: "many" if info["task_id"].endswith("/0") else "2",
-        made("prime_factorization", sizes={"test": 3}),
-        num_tasks=3,
-    )
-    assert [row.task_id[-2:] for row in report.rows if row.error] == ["/0"]
-    assert "ValueError" in next(row.error for row in report.rows if row.error)
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("prime_factorization", "2 * 5"), ("prime_factorization", "many"), ("game_of_life", "{}")],
+)
+def test_an_answer_on_which_the_scorer_raises_is_a_wrong_one(name: str, answer: str) -> None:
+    """A policy that is right in every second task solves one half, whatever it writes else."""
+    env = made(name, sizes={"test": 8})
+    env.reset(options={"split": "test", "index": 0})
+
+    def play(observation: str, info: Mapping[str, Any]) -> str:
+        if int(info["task_id"].rpartition("/")[2]) % 2:
+            return str(env.oracle_action())
+        return answer
+
+    report = agentgym.evaluate(play, env, num_tasks=8)
+    assert (report.n, report.errors, report.success) == (8, 0, 0.5)
+    assert report.stop_reasons == {"action_error": 4, "success": 4}
+
+
+def test_a_scorer_that_raises_on_its_own_answer_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = made("leg_counting", sizes={"test": 2})
+    env.reset(options={"split": "test", "index": 0})
+
+    def score(self: Any, answer: str, entry: Any) -> float:
+        raise RuntimeError("no scorer today")
+
+    monkeypatch.setattr(type(env.world._data), "score_answer", score)  # type: ignore[attr-defined]
+    with pytest.raises(EnvFailure, match="no scorer today"):
+        env.step("4")
 
 
 def test_it_says_that_the_hash_seed_counts() -> None:

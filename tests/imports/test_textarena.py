@@ -51,3 +51,33 @@ def test_a_game_that_pays_words_breaks_its_episode() -> None:
 def test_what_is_wrong_is_told(name: str, kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         made(f"textarena:{name}", **kwargs)
+
+
+def test_a_game_that_raises_on_a_move_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = made(f"textarena:{GUESS}")
+    env.reset(options={"split": "test", "index": 1})
+    game = env.world._game  # type: ignore[attr-defined]
+    while hasattr(game, "env"):
+        game = game.env
+    kind = type(game)
+    step = kind.step
+
+    def strict(self: Any, action: str) -> Any:
+        if "*" in action:
+            raise ValueError("no numeral")
+        return step(self, action)
+
+    monkeypatch.setattr(kind, "step", strict)
+    _, reward, terminated, truncated, info = env.step("[2*3]")
+    assert (reward, terminated, truncated, info["success"]) == (0.0, True, False, False)
+    assert info["stop_reason"] == "action_error"
+
+
+def test_the_turn_limit_of_a_game_is_a_truncation() -> None:
+    env = made(f"textarena:{GUESS}", max_turns=2)
+    env.reset(options={"split": "test", "index": 1})
+    for guess in ("[1]", "[2]", "[3]"):
+        *_, terminated, truncated, info = env.step(guess)
+        if terminated or truncated:
+            break
+    assert (terminated, truncated, info["stop_reason"]) == (False, True, "horizon")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import agentgym
-from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.errors import ConfigurationError
 from agentgym.imports.imported_env import ImportedEnv
 from agentgym.making import make_env, resolve
 
@@ -85,12 +85,16 @@ def test_a_field_of_the_data_may_be_the_expert() -> None:
     assert made().oracle_action() is None
 
 
+@pytest.mark.parametrize("kwargs", [{}, {"answer_field": "answer"}])
 @pytest.mark.parametrize("reply", ["raise", "nan"])
-def test_a_reward_that_fails_breaks_its_episode(reply: str) -> None:
-    env = made()
+def test_a_reward_that_fails_on_a_reply_is_a_wrong_answer(
+    reply: str, kwargs: dict[str, Any]
+) -> None:
+    env = made(**kwargs)
     env.reset(seed=0)
-    with pytest.raises(EnvFailure):
-        env.step(reply)
+    _, reward, terminated, _, info = env.step(reply)
+    assert (reward, terminated, info["success"], info["score"]) == (0.0, True, False, 0.0)
+    assert info["stop_reason"] == "action_error"
 
 
 def test_it_may_be_stepped_in_an_event_loop() -> None:
