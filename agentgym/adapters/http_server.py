@@ -1,6 +1,6 @@
 """Serve any environment over HTTP, with the calls of AgentGym (arXiv 2406.04151).
 
-    POST /createEnv                                   -> {"env_idx"}
+    POST /createEnv, /create                          -> {"env_idx", "id", "observation", ...}
     POST /reset {"env_idx", "data_idx", ...}          -> {"observation", "reward", "done", "info"}
     POST /step {"env_idx", "action"}                  -> {"observation", "reward", "done", "info"}
     GET /observation?env_idx=                         -> {"observation"}
@@ -11,13 +11,19 @@
 ``info`` contains what a policy may read, and at the end of an episode ``success``, ``score`` and
 ``reward_terms`` for the trainer. Errors are ``{"error": text}``: 4xx is the client's fault; 500 is
 the environment's, and its episode has no valid score.
+
+AgentGym's own clients differ from one environment to the other, and all are answered. They call the
+environment ``env_idx`` or ``id``, and the index of its task by one of :data:`TASKS`. They read the
+observation of a step as ``observation`` or ``state``, and :data:`PLAIN` names those that read a
+number and a text where others read objects.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from gymnasium.error import ResetNeeded
@@ -26,20 +32,22 @@ from agentgym.adapters.served_envs import (
     ENDED,
     LARGEST,
     TURNS,
+    ServedEnv,
     ServedEnvs,
     ServerOptions,
     TooManyEnvs,
     UnknownEnv,
 )
 from agentgym.core.env import TextEnv
-from agentgym.core.options import integer
+from agentgym.core.options import integer, with_guesses
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound, require
 from agentgym.policies.base import public_info
+from agentgym.registration import find_family
 from agentgym.support.http_server import (
     Refused,
     answer_error,
     answer_json,
-    check_token,
+    check_request,
     parse_object,
     read_body,
     serve_app,
@@ -52,9 +60,17 @@ if TYPE_CHECKING:
 
 EXTRA = "serve"
 OPTIONS = ("split", "task_id", "horizon", "training_step")
-"""Options of a reset that keep their names; ``data_idx`` is the index."""
+"""Options of a reset that keep their names."""
+TASKS = ("data_idx", "session_id", "game", "item_id", "idx", "id")
+"""What clients call the index of a task; ``id`` only beside ``env_idx``, else it is the number."""
+WORLD_TYPES = (None, "Text")
+"""What the client of ALFWorld may ask for as ``world_type``."""
+AT_CREATION = ("id", "minecraft_dir", "commands", "goal")
+"""What clients send when an environment is made, before a reset chooses its task."""
+PLAIN = ("webshop", "search")
+"""Families whose clients read a number from ``/create`` and a text from ``/observation``."""
 
-Answer = Callable[[Mapping[str, Any]], dict[str, Any]]
+Answer = Callable[[Mapping[str, Any]], object]
 
 
 class Calls:
@@ -67,64 +83,132 @@ class Calls:
 
     def __init__(self, envs: ServedEnvs, about: Mapping[str, Any]) -> None:
         self._envs, self._about = envs, about
+        family = find_family(str(about.get("environment")).partition(":")[0])
+        self._plain = family is not None and family.name in PLAIN
 
-    def describe(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def describe(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the description of the environment."""
         return {**self._about, "open": len(self._envs)}
 
-    def create(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Make an environment."""
-        return {"env_idx": self._envs.open()}
+    def create_env(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Make an environment, by the name of the call in AgentGym's documentation."""
+        _check_fields(fields, AT_CREATION)
+        for name in ("commands", "goal"):
+            if fields.get(name) is not None:
+                raise ConfigurationError(
+                    f"expected no {name} for a new environment, got {fields[name]!r:.80}: a reset "
+                    "chooses the task"
+                )
+        number = self._envs.open()
+        begun = {"observation": "", "reward": 0.0, "done": False}
+        return {"env_idx": number, "id": number, **begun}
 
-    def reset(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def create(self, fields: Mapping[str, Any]) -> dict[str, Any] | int:
+        """Make an environment, by the name of the call in AgentGym's clients."""
+        made = self.create_env(fields)
+        return int(made["env_idx"]) if self._plain else made
+
+    def reset(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Start an episode."""
-        options = {name: given[name] for name in OPTIONS if given.get(name) is not None}
-        if given.get("data_idx") is not None:
-            options["index"] = given["data_idx"]
-        with self._envs.use(_number(given)) as env:
-            observation, info = env.reset(given.get("seed"), options)
+        number, task_fields = _number(fields)
+        _check_fields(fields, ("env_idx", "id", *OPTIONS, *TASKS, "seed", "world_type"))
+        if fields.get("world_type") not in WORLD_TYPES:
+            raise ConfigurationError(
+                f"expected world_type to be Text, got {fields['world_type']!r:.80}"
+            )
+        options = {name: fields[name] for name in OPTIONS if fields.get(name) is not None}
+        indices = [name for name in task_fields if fields.get(name) is not None]
+        if len(indices) > 1:
+            raise ConfigurationError(
+                f"expected one index of a task, got {' and '.join(indices)}: leave all but one out"
+            )
+        if indices:
+            options["index"] = fields[indices[0]]
+        with self._envs.use(number) as env:
+            observation, info = env.reset(fields.get("seed"), options)
             return {
-                "observation": observation,
-                "reward": 0.0,
-                "done": False,
-                "info": public_info(info),
+                "id": number,
+                "task_description": info.get("goal", ""),
+                **_told(observation, 0.0, False, info),
             }
 
-    def step(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def step(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Take a turn."""
-        with self._envs.use(_number(given)) as env:
-            observation, reward, terminated, truncated, info = env.step(given.get("action", ""))
+        number, _ = _number(fields)
+        _check_fields(fields, ("env_idx", "id", "action"))
+        action: Any = fields.get("action")
+        with self._envs.use(number) as env:
+            observation, reward, terminated, truncated, info = env.step(action)
             done = terminated or truncated
-            told = {name: info[name] for name in ENDED if name in info} if done else {}
+            answer = _told(observation, reward, done, info)
+            if done:
+                answer["info"].update({name: info[name] for name in ENDED if name in info})
             return {
-                "observation": observation,
-                "reward": reward,
-                "done": done,
-                "info": {**public_info(info), **told},
+                "state": observation,
+                **answer,
+                "terminated": terminated,
+                "truncated": truncated,
             }
 
-    def observation(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def observation(self, fields: Mapping[str, Any]) -> dict[str, Any] | str:
         """Return the last observation."""
-        with self._envs.use(_number(given)) as env:
-            return {"observation": env.observation}
+        with self._env(fields) as env:
+            return env.observation if self._plain else {"observation": env.observation}
 
-    def available_actions(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def available_actions(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """List the admissible actions; empty without a running episode."""
-        with self._envs.use(_number(given)) as env:
+        with self._env(fields) as env:
             return {"available_actions": list((env.info or {}).get("admissible_actions", ()))}
 
-    def close(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def close(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Close an environment."""
-        self._envs.close(_number(given))
+        _check_fields(fields, ("env_idx", "id"))
+        self._envs.close(_number(fields)[0])
         return {"closed": True}
 
+    def _env(self, fields: Mapping[str, Any]) -> AbstractContextManager[ServedEnv]:
+        """Take the environment of a call that says nothing else."""
+        _check_fields(fields, ("env_idx", "id"))
+        return self._envs.use(_number(fields)[0])
 
-def _number(given: Mapping[str, Any]) -> int:
-    """Return the number of the environment that a call is about."""
-    value = given.get("env_idx")
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
-        return int(value)  # of a query
-    return integer(value, "env_idx", 0)
+
+def _told(observation: str, reward: float, done: bool, info: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the answer to a reset or a step."""
+    public = public_info(info)
+    return {
+        "observation": observation,
+        "reward": reward,
+        "done": done,
+        "score": info["score"] if done and "score" in info else 0.0,
+        "available_actions": public.get("admissible_actions", []),
+        "info": public,
+    }
+
+
+def _number(fields: Mapping[str, Any]) -> tuple[int, tuple[str, ...]]:
+    """Return the number of the environment that a call is about, and the names of a task index."""
+    name = "env_idx" if "env_idx" in fields or "id" not in fields else "id"
+    value = fields.get(name)
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 16:
+        value = int(value)  # of a query
+    elif isinstance(value, Mapping):
+        value = value.get("env_idx")  # of a client that returns what its environment came with
+    tasks = TASKS if name == "env_idx" else tuple(each for each in TASKS if each != "id")
+    return integer(value, name, 0, None), tasks
+
+
+def _check_fields(fields: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Refuse what no call has: passed over, it would play something else than was asked for.
+
+    Raises:
+        ConfigurationError: A field is unknown.
+    """
+    unknown = [name for name in fields if name not in known]
+    if unknown:
+        raise ConfigurationError(
+            f"expected fields among {', '.join(dict.fromkeys(known))}, got "
+            f"{with_guesses(unknown, known)}"
+        )
 
 
 def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Starlette:
@@ -140,21 +224,18 @@ def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Sta
     """
     applications = require("starlette.applications", EXTRA)
     from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
     def guarded(answer: Answer) -> Callable[[Request], Any]:
         async def respond(request: Request) -> Response:
             try:
-                check_token(request, token)
-                given = await _given(request)
+                check_request(request, token)
+                fields = await _fields(request)
                 # What it waits for goes on if the client goes away, so that no turn is half taken.
-                work = asyncio.get_running_loop().run_in_executor(pool, _answered, answer, given)
+                work = asyncio.get_running_loop().run_in_executor(pool, _answered, answer, fields)
                 return answer_json(200, await asyncio.shield(work))
             except Refused as problem:
                 return answer_error(problem.status, str(problem))
-            except ClientDisconnect:
-                return answer_error(400, "expected a whole body")  # nobody is there to read it
 
         return respond
 
@@ -162,7 +243,8 @@ def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Sta
     calls = Calls(envs, about)
     routes = {
         ("GET", "/"): calls.describe,
-        ("POST", "/createEnv"): calls.create,
+        ("POST", "/createEnv"): calls.create_env,
+        ("POST", "/create"): calls.create,
         ("POST", "/reset"): calls.reset,
         ("POST", "/step"): calls.step,
         ("GET", "/observation"): calls.observation,
@@ -220,7 +302,7 @@ def describe(name: str, env: TextEnv) -> dict[str, Any]:
         env.close()
 
 
-async def _given(request: Request) -> Mapping[str, Any]:
+async def _fields(request: Request) -> Mapping[str, Any]:
     """Return what a request says: its query, or its body, which may be empty."""
     if request.method == "GET":
         return dict(request.query_params)
@@ -228,7 +310,7 @@ async def _given(request: Request) -> Mapping[str, Any]:
     return parse_object(body) if body.strip() else {}
 
 
-def _answered(answer: Answer, given: Mapping[str, Any]) -> dict[str, Any]:
+def _answered(answer: Answer, fields: Mapping[str, Any]) -> object:
     """Answer a call, in a thread, and say whose fault it is where that fails.
 
     Raises:
@@ -239,7 +321,7 @@ def _answered(answer: Answer, given: Mapping[str, Any]) -> dict[str, Any]:
         ConfigurationError: 400, EnvFailure: 500,
     }  # fmt: skip
     try:
-        return answer(given)
+        return answer(fields)
     except tuple(statuses) as error:
         status = next(code for kind, code in statuses.items() if isinstance(error, kind))
         raise Refused(status, str(error)) from error

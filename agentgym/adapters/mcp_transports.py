@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import json
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -27,13 +26,13 @@ from agentgym.support.http_server import (
     Refused,
     answer_error,
     answer_json,
-    check_token,
+    check_request,
     interrupted_by_sigterm,
-    is_foreign,
     parse_object,
     read_body,
     serve_app,
 )
+from agentgym.support.strict_json import dump_json
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -97,7 +96,7 @@ def answer_lines(
             except Refused as problem:
                 found = json_rpc.error(None, json_rpc.INVALID_REQUEST, str(problem))
             if found is not None:
-                writer.write(json.dumps(found).encode() + b"\n")
+                writer.write(dump_json(found).encode() + b"\n")
                 writer.flush()
     except BrokenPipeError:
         pass  # the client has gone
@@ -129,22 +128,18 @@ def make_app(sessions: McpSessions, token: str = "") -> Starlette:
         DependencyNotInstalled: The package ``starlette`` is missing.
     """
     applications = require("starlette.applications", "serve")
-    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
     endpoint = _Endpoint(sessions)
 
     async def respond(request: Request) -> Response:
         try:
-            check_token(request, token)
-            _check_origin(request)
+            check_request(request, token)
             return await endpoint.answer(request)
         except UnknownEnv as problem:
             return answer_error(404, str(problem))
         except Refused as problem:
             return answer_error(problem.status, str(problem))
-        except ClientDisconnect:
-            return answer_error(400, "expected a whole body")  # nobody is there to read it
 
     app: Starlette = applications.Starlette(
         routes=[Route(PATH, respond, methods=["POST", "DELETE"])]
@@ -206,21 +201,10 @@ class _Endpoint:
         if not given:
             raise Refused(400, f"expected the header {SESSION}, got none: initialize first")
         number = given.partition("-")[0]
-        plain = number.isascii() and number.isdigit() and len(number) < 16
+        plain = number.isascii() and number.isdigit() and len(number) <= 16
         if not plain or not hmac.compare_digest(given.encode(), self._signed(int(number)).encode()):
             raise UnknownEnv("expected the id of a session of this server: initialize again")
         return int(number)
-
-
-def _check_origin(request: Request) -> None:
-    """Refuse what a page of a browser sends, but for pages of this machine.
-
-    Raises:
-        Refused: It comes from a page of another site.
-    """
-    origin = request.headers.get("origin", "")
-    if is_foreign(origin):
-        raise Refused(403, f"expected no page of another site, got one of {origin:.80}")
 
 
 def _empty(status: int) -> Response:

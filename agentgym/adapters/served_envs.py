@@ -6,7 +6,7 @@ Each client gets its own environment, up to a limit. An unused environment is cl
 
 from __future__ import annotations
 
-import itertools
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,6 +33,9 @@ LARGEST = 1 << 22
 """Maximum size of a message, in bytes."""
 TURNS = 32
 """Maximum number of concurrent turns of a server; further ones wait."""
+
+KEY_BITS = 53
+"""Bits of the number of an environment: floats, as JavaScript has them, hold no more exactly."""
 
 OPTIONS = ("split", "index", "task_id", "horizon")
 """Options of a reset that clients may set."""
@@ -184,7 +187,10 @@ class ServedEnv:
 
 
 class ServedEnvs:
-    """The environments of a server, by numbers that are never reused.
+    """The environments of a server, by numbers that only their clients know.
+
+    Whoever knows a number plays its environment, so they are random: 53 bits, which every reader of
+    JSON keeps exactly.
 
     Args:
         make: Makes an environment.
@@ -199,7 +205,6 @@ class ServedEnvs:
     ) -> None:
         options.check()
         self._make, self._most, self._idle = make, options.max_envs, options.idle_timeout
-        self._numbers = itertools.count()
         self._open: dict[int, ServedEnv | None] = {}
         self._changing = threading.Lock()
 
@@ -222,7 +227,7 @@ class ServedEnvs:
                     f"until one has been unused for {self._idle:g} seconds"
                 )
             # Take the place first: to make an environment may take long.
-            key = next(self._numbers)
+            key = self._free_number()
             self._open[key] = None
         try:
             self._open[key] = ServedEnv(self._make())
@@ -254,6 +259,12 @@ class ServedEnvs:
             UnknownEnv: The number is unknown.
         """
         self._found(key).used = time.monotonic()
+
+    def _free_number(self) -> int:
+        """Draw a number above 0 that no environment has."""
+        while not (key := secrets.randbits(KEY_BITS)) or key in self._open:
+            pass
+        return key
 
     def _found(self, key: int) -> ServedEnv:
         env = self._open.get(key)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentgym.endpoints.faults import Cause, EndpointFault, status_fault
+from agentgym.support.strict_json import parse_json
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 """Fields in which endpoints return thinking apart from the answer."""
@@ -44,8 +45,8 @@ class ChatCompletion:
 def whole(body: bytes) -> ChatCompletion | EndpointFault:
     """Parse a complete response."""
     try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
+        parsed = parse_json(body)
+    except ValueError:
         text = body.decode("utf-8", "replace").strip()
         if text.startswith(("data:", "event:", ":")):
             return EndpointFault(Cause.STREAMED, f"a stream of events: {text}")

@@ -16,6 +16,7 @@ from agentgym.core.attribution import ActionFailed
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.support import json_rpc
 from agentgym.support.redaction import Redactor, is_secret
+from agentgym.support.strict_json import dump_json, parse_json
 from agentgym.support.text_lines import last_line
 
 LARGEST = 1 << 22
@@ -187,9 +188,13 @@ class McpServer:
                 self._kill()
                 raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")
             try:
-                message = json.loads(line)
-            except (ValueError, RecursionError):
+                message = parse_json(line)
+            except ValueError as error:
                 message = None
+                if b'"jsonrpc"' in line:  # meant as an answer, for which nobody should wait
+                    self._kill()
+                    shown = self._redactor.excerpt(line[:KEPT].decode("utf-8", "replace"))
+                    raise EnvFailure(f"expected JSON, got {shown!r} ({error})") from None
             if isinstance(message, dict):
                 return message
             if not self._stray:
@@ -211,7 +216,7 @@ class McpServer:
         assert stream is not None
         try:
             with self._bounded():  # the server may not read
-                stream.write(json.dumps(message).encode() + b"\n")
+                stream.write(dump_json(message).encode() + b"\n")
                 stream.flush()
         except (OSError, ValueError) as error:
             raise self._ended() from error

@@ -5,7 +5,6 @@ Episodes go over a web socket, facts about the environment over HTTP.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from agentgym.core.attribution import ActionFailed
 from agentgym.errors import ConfigurationError, EnvFailure, require
 from agentgym.support.http_client import Connections, Unanswered, server_address
 from agentgym.support.redaction import Redactor
+from agentgym.support.strict_json import dump_json, parse_json
 
 TOKEN = "AGENTGYM_OPENENV_TOKEN"
 """Variable with what the server asks for as ``Authorization: Bearer``."""
@@ -59,7 +59,7 @@ class OpenEnvServer:
         Raises:
             EnvFailure: The server fails, or answers no JSON.
         """
-        data = json.dumps(body).encode() if body else None
+        data = dump_json(body).encode() if body else None
         headers = {"Content-Type": "application/json", **self._headers}
         try:
             reply = self._connections.request(f"{self._path}{path}", data, headers, LARGEST)
@@ -90,7 +90,7 @@ class OpenEnvServer:
                     max_size=LARGEST, additional_headers=self._headers, proxy=None,
                 )  # fmt: skip
             message = {"type": kind} if data is None else {"type": kind, "data": dict(data)}
-            self._socket.send(json.dumps(message))
+            self._socket.send(dump_json(message))
             answer = self._read(self._socket.recv(self._timeout), 200)
         except EnvFailure:
             self.end()
@@ -109,7 +109,7 @@ class OpenEnvServer:
         """End the session; the next message begins another."""
         if self._socket is not None:
             with suppress(Exception):
-                self._socket.send(json.dumps({"type": "close"}))
+                self._socket.send(dump_json({"type": "close"}))
             with suppress(Exception):
                 self._socket.close()
             self._socket = None
@@ -124,8 +124,8 @@ class OpenEnvServer:
         if len(body) > LARGEST:
             raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")
         try:
-            found = json.loads(body)
-        except (ValueError, RecursionError):
+            found = parse_json(body)
+        except ValueError:
             found = None
         if found is None or status >= 300:
             text = body if isinstance(body, str) else body.decode("utf-8", "replace")

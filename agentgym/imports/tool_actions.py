@@ -21,6 +21,7 @@ from agentgym.imports.json_schemas import (
     shape,
     types_of,
 )
+from agentgym.support.strict_json import parse_json
 
 MOST_OFFERED = 64
 """Most calls of a tool that are listed as admissible."""
@@ -165,8 +166,8 @@ def _decoded(name: str, text: str, kinds: frozenset[str]) -> Any:
         BadArgument: It is of another type than the tool takes.
     """
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = parse_json(text)
+    except ValueError as error:
         raise BadArgument(f"invalid: {name} must be JSON, but: {error}") from error
     kind = json_type(value)
     if not kinds or value is None or kind in kinds or (kind == "integer" and "number" in kinds):

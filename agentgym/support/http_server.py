@@ -9,17 +9,17 @@ import contextlib
 import errno
 import hmac
 import ipaddress
-import json
 import os
+import re
 import secrets
 import signal
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from agentgym.errors import ConfigurationError, require
+from agentgym.support.strict_json import dump_json, parse_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,6 +31,8 @@ BACKLOG = 1024
 """Connections that may wait to be accepted."""
 LAST_WAIT = 5
 """Seconds that requests under way get to finish when the server is stopped."""
+_AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::([0-9]{1,5}))?", re.I | re.A)
+"""An address or a name, and perhaps a port, as ``Host`` has them and ``Origin`` behind ``://``."""
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -172,18 +174,34 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
+def names_this_machine(authority: str, port: int | None = None) -> bool:
+    """Return whether a header ``Host`` names an address that only this machine reaches.
+
+    Args:
+        authority: The header. What cannot be read names no machine.
+        port: The port that it has to name too; None: any, as behind a tunnel.
+    """
+    parts = _AUTHORITY.fullmatch(authority)
+    if parts is None or not is_loopback((parts[1] or parts[2]).lower()):
+        return False
+    return port is None or int(parts[3] or 80) == port
+
+
 def is_foreign(origin: str) -> bool:
-    """Return whether a request comes from a page of another machine, by its header ``Origin``."""
-    return bool(origin) and not is_loopback(urlsplit(origin).hostname or "")
+    """Return whether a header ``Origin`` is that of a page of another machine.
+
+    What cannot be read is; without the header the request comes from no page.
+    """
+    scheme, _, authority = origin.partition("://")
+    return bool(origin) and not (scheme in ("http", "https") and names_this_machine(authority))
 
 
 class GuardedApp:
-    """An application of another project behind a token, with bodies of bounded size.
+    """An application of another project that takes JSON, behind a token and with bounded bodies.
 
     Args:
         app: The application.
-        token: What every request and web socket has to bring; empty for none, and then pages of
-            other machines are refused.
+        token: What every request and web socket has to bring, see `check_request`.
         largest: Most bytes of the body of a request.
     """
 
@@ -194,7 +212,7 @@ class GuardedApp:
         """Pass on what may pass."""
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
-        refused = self._refused(dict(scope["headers"]))
+        refused = _refusal(scope["headers"], self._token)
         if refused is not None:
             if scope["type"] == "websocket":  # closed before it is accepted, it is answered 403
                 return await send({"type": "websocket.close", "code": 1008})
@@ -202,17 +220,17 @@ class GuardedApp:
         if scope["type"] == "http":
             from starlette.requests import Request
 
+            request = Request(scope, receive)
             try:
-                body = await read_body(Request(scope, receive), self._largest)
+                body = await read_body(request, self._largest)
+                if body.strip() and "form" not in request.headers.get("content-type", ""):
+                    _read_json(body)
             except Refused as problem:
                 return await answer_error(problem.status, str(problem))(scope, receive, send)
             receive = _once(body, receive)
+        else:
+            receive = _with_sound_texts(receive)
         await self._app(scope, receive, send)
-
-    def _refused(self, headers: Mapping[bytes, bytes]) -> Refused | None:
-        """Say why a request may not pass."""
-        origin = headers.get(b"origin", b"").decode("latin-1")
-        return _refusal(headers.get(b"authorization", b""), origin, self._token)
 
 
 def _once(body: bytes, receive: Receive) -> Receive:
@@ -225,29 +243,60 @@ def _once(body: bytes, receive: Receive) -> Receive:
     return next_message
 
 
-def check_token(request: Request, token: str) -> None:
-    """Let through what brings the token of the server, as ``Authorization: Bearer``.
+def _with_sound_texts(receive: Receive) -> Receive:
+    """Pass on the messages of a web socket, an empty text in place of one that is no JSON.
+
+    The application answers it like any other text that it cannot read.
+    """
+
+    async def next_message() -> MutableMapping[str, Any]:
+        message = await receive()
+        if text := message.get("text"):
+            try:
+                parse_json(text)
+            except ValueError:
+                message["text"] = ""
+        return message
+
+    return next_message
+
+
+def check_request(request: Request, token: str, *, any_host: bool = False) -> None:
+    """Let through what brings the token of the server, and comes from no page of another site.
 
     Args:
         request: The request.
-        token: The token; empty lets everything through but pages of other sites, which a browser on
-            this machine may be showing.
+        token: The token, expected as ``Authorization: Bearer``. Empty: there is none, and the
+            server is one that only this machine reaches. The request must then also name this
+            machine as its host: a browser sends one to a name of another site's choice, and lets
+            its page read the answer, if that name is made to lead here.
+        any_host: Without a token, let other names of this machine through too: for servers that
+            other machines reach, or that ask for a token of another kind.
 
     Raises:
-        Refused: It brings another one, or none, or comes from such a page.
+        Refused: It may not pass.
     """
-    given = request.headers.get("authorization", "").encode("utf-8", "replace")
-    refused = _refusal(given, request.headers.get("origin", ""), token)
+    refused = _refusal(request.scope["headers"], token, any_host)
     if refused is not None:
         raise refused
 
 
-def _refusal(authorization: bytes, origin: str, token: str) -> Refused | None:
+def _refusal(
+    headers: Iterable[tuple[bytes, bytes]], token: str, any_host: bool = False
+) -> Refused | None:
     """Say why a request with these headers may not pass."""
+    values: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        values.setdefault(name, []).append(value)
+    authorization = b", ".join(values.get(b"authorization", []))
     if token and not hmac.compare_digest(authorization, f"Bearer {token}".encode()):
         return Refused(401, "expected the token of this server, got another one or none")
-    if not token and is_foreign(origin):
-        return Refused(403, f"expected no page of another site, got one of {origin:.80}")
+    for origin in values.get(b"origin", []):
+        if is_foreign(text := origin.decode("latin-1")):
+            return Refused(403, f"expected no page of another site, got one of {text:.80}")
+    for host in [] if token or any_host else values.get(b"host", []):
+        if not names_this_machine(text := host.decode("latin-1")):
+            return Refused(403, f"expected an address of this machine as host, got {text!r:.80}")
     return None
 
 
@@ -255,14 +304,19 @@ async def read_body(request: Request, largest: int) -> bytes:
     """Read a body of bounded size.
 
     Raises:
-        Refused: It is larger.
+        Refused: It is larger, or the client hung up, which leaves nobody to read the answer.
     """
+    from starlette.requests import ClientDisconnect
+
     blocks, size = [], 0
-    async for block in request.stream():
-        blocks.append(block)
-        size += len(block)
-        if size > largest:
-            raise Refused(413, f"expected a body of at most {largest:,} bytes, got more")
+    try:
+        async for block in request.stream():
+            blocks.append(block)
+            size += len(block)
+            if size > largest:
+                raise Refused(413, f"expected a body of at most {largest:,} bytes, got more")
+    except ClientDisconnect:
+        raise Refused(400, "expected a whole body") from None
     return b"".join(blocks)
 
 
@@ -272,13 +326,22 @@ def parse_object(data: bytes) -> dict[str, Any]:
     Raises:
         Refused: It is none.
     """
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, f"expected a JSON object, got {data[:60]!r} ({error})") from None
+    body = _read_json(data)
     if not isinstance(body, dict):
         raise Refused(400, f"expected a JSON object, got {data[:60]!r}")
     return body
+
+
+def _read_json(data: bytes) -> Any:
+    """Read JSON that is an object where it is sound.
+
+    Raises:
+        Refused: It is no JSON.
+    """
+    try:
+        return parse_json(data)
+    except ValueError as error:
+        raise Refused(400, f"expected a JSON object, got {data[:60]!r} ({error})") from None
 
 
 def answer_error(status: int, text: str) -> Response:
@@ -291,4 +354,8 @@ def answer_json(status: int, content: object) -> Response:
     from starlette.responses import Response
 
     headers = {"Connection": "close"} if status == 413 else None
-    return Response(json.dumps(content), status, headers, media_type="application/json")
+    try:
+        text = dump_json(content)
+    except (TypeError, ValueError) as error:  # of an environment of somebody else
+        status, text = 500, dump_json({"error": f"expected an answer that is JSON, but: {error}"})
+    return Response(text, status, headers, media_type="application/json")

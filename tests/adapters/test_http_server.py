@@ -127,9 +127,11 @@ def test_what_is_served_says_so() -> None:
 
 def test_many_clients_do_not_meet() -> None:
     """256 environments, played at the same time by 16 clients: each equals one played alone."""
+    numbers: list[int] = []
 
     def play(url: str, index: int) -> list[Any]:
         number = ask(url, "createEnv")["env_idx"]
+        numbers.append(number)
         seen = [ask(url, "reset", env_idx=number, data_idx=index, seed=index)["observation"]]
         for turn in range(3):
             colour = ("red", "blue", "green", "gold")[(index + turn) % 4]
@@ -158,9 +160,9 @@ def test_many_clients_do_not_meet() -> None:
             "expected at most 256 environments at a time: close one, or wait until one has "
             "been unused for 600 seconds",
         )
-        assert ask(url, "close", env_idx=0) == {"closed": True}
-        assert refused(url, "step", env_idx=0, action="press red")[0] == 404
-        assert ask(url, "createEnv") == {"env_idx": 256}
+        assert ask(url, "close", env_idx=numbers[0]) == {"closed": True}
+        assert refused(url, "step", env_idx=numbers[0], action="press red")[0] == 404
+        assert ask(url, "createEnv")["env_idx"] not in numbers
     assert found == [alone(index) for index in range(256)]
     assert len(envs) == 0
 
@@ -194,30 +196,43 @@ class Failing(ToyEnv):
 @pytest.mark.parametrize(
     ("call", "body", "status", "words"),
     [
-        ("step", {"action": "press red"}, 400, "expected env_idx"),
+        ("step", {"env_idx": None, "action": "press red"}, 400, "expected env_idx"),
         ("step", {"env_idx": "no", "action": "x"}, 400, "expected env_idx"),
         ("step", {"env_idx": 5, "action": "x"}, 404, "got 5"),
-        ("step", {"env_idx": 0, "action": "x"}, 409, "expected a running episode"),
-        ("reset", {"env_idx": 0, "data_idx": 10**6}, 404, "expected an index"),
-        ("reset", {"env_idx": 0, "data_idx": "1"}, 400, "index"),
-        ("reset", {"env_idx": 0, "split": "no"}, 404, "train, valid, test"),
-        ("reset", {"env_idx": 0, "seed": -1}, 400, "seed"),
-        ("reset", {"env_idx": 0, "horizon": 0}, 400, "horizon"),
-        ("observe", {"env_idx": 0}, 404, "expected one of AgentGym's calls, got POST /observe"),
+        ("step", {"action": "x"}, 409, "expected a running episode"),
+        ("reset", {"data_idx": 10**6}, 404, "expected an index"),
+        ("reset", {"session_id": 10**6}, 404, "expected an index"),
+        ("reset", {"session": 3}, 400, "got 'session' (did you mean 'session_id'?)"),
+        ("reset", {"data_idx": 1, "game": 2}, 400, "got data_idx and game"),
+        ("reset", {"game": 1, "world_type": "Embody"}, 400, "expected world_type to be Text"),
+        ("step", {"action": "x", "text": "y"}, 400, "got 'text'"),
+        ("close", {"all": True}, 400, "got 'all'"),
+        ("create", {"env_idx": 0}, 400, "got 'env_idx'"),
+        ("reset", {"data_idx": "1"}, 400, "index"),
+        ("reset", {"split": "no"}, 404, "train, valid, test"),
+        ("reset", {"seed": -1}, 400, "seed"),
+        ("reset", {"horizon": 0}, 400, "horizon"),
+        ("observe", {}, 404, "expected one of AgentGym's calls, got POST /observe"),
     ],
 )
 def test_bad_requests_say_what_is_wrong(
-    call: str, body: dict[str, Any], status: int, words: str, toy_server: str
+    call: str, body: dict[str, Any], status: int, words: str, toy_server: str, idle_env: int
 ) -> None:
-    found, error = refused(toy_server, call, **body)
+    found, error = refused(toy_server, call, **{"env_idx": idle_env, **body})
     assert (found, words in error) == (status, True), error
 
 
 @pytest.fixture(scope="module")
 def toy_server() -> Iterator[str]:
     with served(Failing) as (url, _):
-        ask(url, "createEnv")
         yield url
+
+
+@pytest.fixture(scope="module")
+def idle_env(toy_server: str) -> int:
+    """The number of an environment in which no episode runs."""
+    number: int = ask(toy_server, "createEnv")["env_idx"]
+    return number
 
 
 def test_an_environment_that_fails_costs_its_episode_and_pays_nothing(toy_server: str) -> None:
@@ -241,7 +256,7 @@ def test_what_is_no_json_object_is_refused(toy_server: str, body: bytes) -> None
 
 def test_a_body_is_bounded(toy_server: str) -> None:
     with pytest.raises((HTTPError, OSError)) as caught:
-        ask(toy_server, "step", env_idx=0, action="x" * (1 << 23))
+        ask(toy_server, "step", env_idx=1, action="x" * (1 << 23))
     assert getattr(caught.value, "code", 413) == 413
 
 
@@ -262,7 +277,7 @@ def test_who_has_no_token_does_nothing() -> None:
                 ask(url, "createEnv", token=wrong)
             caught.value.close()
         assert len(envs) == 0
-        assert ask(url, "createEnv", token=TOKEN) == {"env_idx": 0}
+        assert ask(url, "createEnv", token=TOKEN)["env_idx"] > 0
 
 
 @pytest.mark.parametrize(
@@ -299,7 +314,7 @@ def test_an_environment_that_cannot_be_made_takes_no_place() -> None:
     with served(make, max_envs=1) as (url, envs):
         assert refused(url, "createEnv") == (500, "no engine today")
         assert len(envs) == 0
-        assert ask(url, "createEnv") == {"env_idx": 1}
+        assert ask(url, "createEnv")["env_idx"] > 0
 
 
 @pytest.mark.slow
@@ -312,7 +327,7 @@ def test_the_command_serves_until_it_is_stopped() -> None:
         assert process.stdout is not None
         url, _, token = process.stdout.readline().partition("; token: ")
         url = url.removeprefix("webshop is at ")
-        assert ask(url, "createEnv", token=token.strip()) == {"env_idx": 0}
+        assert ask(url, "createEnv", token=token.strip())["env_idx"] > 0
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=60)
     assert "Traceback" not in errors

@@ -26,7 +26,7 @@ import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 
 from agentgym.adapters.openenv_server import make_app
-from agentgym.adapters.served_envs import LARGEST, Door
+from agentgym.adapters.served_envs import LARGEST, ServerOptions
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError
@@ -42,7 +42,7 @@ TOKEN = "a token of some length"
 def served(make: Callable[[], TextEnv], token: str = "", **bounds: Any) -> Iterator[str]:
     """Serve in a thread; yields the address."""
     listening = listen("127.0.0.1", 0)
-    app = GuardedApp(make_app(make, "it", Door(**bounds)), token, LARGEST)
+    app = GuardedApp(make_app(make, "it", ServerOptions(**bounds)), token, LARGEST)
     config = uvicorn.Config(app, log_level="critical", ws_max_size=LARGEST)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -293,7 +293,7 @@ def test_bodies_are_bounded_and_pages_of_others_refused() -> None:
 )
 def test_servers_that_cannot_be(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(given))):
-        make_app(ToyEnv, "toy", Door(**given))
+        make_app(ToyEnv, "toy", ServerOptions(**given))
 
 
 # -- OpenEnv's validation --------------------------------------------------------------------------

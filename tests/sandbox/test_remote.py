@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import http.client
+import json
+import math
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -436,9 +439,13 @@ def test_a_time_out_that_is_none_is_refused_and_the_box_lives(
     with pytest.raises(ConfigurationError, match="timeout"):
         box.exec("true", timeout=timeout)
     message = {"number": 1, "command": "true", "cwd": None, "env": {}, "timeout": timeout}
-    _, answer = post(server[0], f"/boxes/{box._box}/exec", encode(message))
-    found, _ = decode(answer)
-    assert found["raised"] == "ConfigurationError" and "timeout" in found["text"]
+    data = json.dumps(message).encode()
+    status, answer = post(server[0], f"/boxes/{box._box}/exec", struct.pack(">I", len(data)) + data)
+    if isinstance(timeout, float) and not math.isfinite(timeout):  # is not JSON
+        assert status == 400 and b"no number of JSON" in answer
+    else:
+        found, _ = decode(answer)
+        assert found["raised"] == "ConfigurationError" and "timeout" in found["text"]
     assert Counting.made[0].ran == [] and not Counting.made[0].closed
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from agentgym.actions import parse, render
 from agentgym.core.language import Language
 from agentgym.errors import ConfigurationError
+from agentgym.support.strict_json import parse_json
 from trainers.gateway.chat_request import ChatMessage, ChatRequest, ToolCall
 
 __all__ = ["ChatAnswer", "chunks", "completion", "read_answer"]
@@ -74,8 +75,8 @@ def _marked(text: str) -> Iterator[ToolCall]:
         end = text.find(CLOSE, start)
         at = len(text) if end < 0 else end + len(CLOSE)
         try:
-            told = json.loads(text[start + len(OPEN) : end if end >= 0 else len(text)])
-        except (ValueError, RecursionError):
+            told = parse_json(text[start + len(OPEN) : end if end >= 0 else len(text)])
+        except ValueError:
             continue
         name = told.get("name") if isinstance(told, Mapping) else None
         if isinstance(told, Mapping) and isinstance(name, str):

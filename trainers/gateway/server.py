@@ -13,7 +13,6 @@ A token opens its own episode and nothing else, and only as long as that is play
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import secrets
@@ -30,10 +29,12 @@ from agentgym.support.http_server import (
     KEEP_ALIVE,
     Refused,
     answer_json,
+    check_request,
     listen,
     parse_object,
     read_body,
 )
+from agentgym.support.strict_json import dump_json
 from trainers.gateway.agents import MODEL_NAME
 from trainers.gateway.chat_answer import chunks, completion
 from trainers.gateway.chat_request import read_request
@@ -151,6 +152,10 @@ class GatewayServer:
         """Return what answers a request of an open episode."""
 
         async def respond(request: Request) -> Response:
+            try:
+                check_request(request, "", any_host=True)  # containers reach this machine by others
+            except Refused as problem:
+                return _refusal(problem)
             episode = self._episode(request)
             if episode is None:
                 return _refusal(Refused(401, "expected the token of an episode under way"))
@@ -159,6 +164,8 @@ class GatewayServer:
             try:
                 body = await read_body(request, LARGEST)
             except Refused as problem:
+                if problem.status != 413:  # hung up, and may ask again
+                    return _refusal(problem)
                 words = f"sent more than {LARGEST:,} bytes"
                 return _refusal(await in_thread(episode.ended, problem.status, words))
             try:
@@ -201,7 +208,7 @@ class GatewayServer:
 async def _events(parts: Iterator[dict[str, Any]]) -> AsyncIterator[str]:
     """Yield the parts of a stream as server-sent events."""
     for part in parts:
-        yield f"data: {json.dumps(part)}\n\n"
+        yield f"data: {dump_json(part)}\n\n"
     yield "data: [DONE]\n\n"
 
 

@@ -18,6 +18,7 @@ from agentgym.endpoints.completions import (
     tokens,
 )
 from agentgym.policies.base import ModelOutput
+from agentgym.support.strict_json import parse_json
 
 MOST_CALLS = 32
 """Maximum number of tool calls of one response that are sent back to the model."""
@@ -134,8 +135,8 @@ def _sound_arguments(arguments: str) -> str:
     end the episode.
     """
     try:
-        if isinstance(json.loads(arguments or "{}"), dict):
+        if isinstance(parse_json(arguments or "{}"), dict):
             return arguments or "{}"
-    except (ValueError, RecursionError):
+    except ValueError:
         pass
     return json.dumps({"invalid": arguments})

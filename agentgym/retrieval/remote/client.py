@@ -13,7 +13,6 @@ those of Search-R1 and of everybody who took its protocol over, and ``agentgym s
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import time
@@ -28,6 +27,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.retrieval.passage_text import split_contents
 from agentgym.retrieval.retriever import LONGEST_QUERY, Hit, Passage
 from agentgym.support.http_client import Connections, Reply, Unanswered, server_address
+from agentgym.support.strict_json import dump_json, parse_json
 
 DIALECTS = ("search-r1", "ragen")
 RETRIED = (429, 500, 502, 503, 504)
@@ -133,7 +133,7 @@ class HttpRetriever:
             body = {"queries": queries, "topk": k, "return_scores": True}
         else:
             body = {"query": queries[0], "top_k": k}
-        reply = self._post(json.dumps(body).encode())
+        reply = self._post(dump_json(body).encode())
         try:
             answer = _json(reply.body)
             if self.dialect == "ragen":
@@ -225,8 +225,8 @@ def _sound(text: str) -> str:
 
 def _json(data: bytes) -> Any:
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
+        return parse_json(data)
+    except ValueError as error:
         raise _Unexpected(f"no JSON ({error})") from None
 
 

@@ -32,6 +32,8 @@ from agentgym.support.http_server import (
     Refused,
     answer_error,
     answer_json,
+    check_request,
+    is_loopback,
     parse_object,
     read_body,
     serve_app,
@@ -50,12 +52,14 @@ MOST_QUERIES = 1024
 _log = logging.getLogger(__name__)
 
 
-def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
+def make_app(retriever: Retriever, topk: int = 3, *, any_host: bool = True) -> Starlette:
     """Make the server as an ASGI application, for a server of one's own.
 
     Args:
         retriever: What searches; it is called from several threads at a time, and is not closed.
         topk: Documents per query where a request does not say how many.
+        any_host: Answer requests by any name. Otherwise they must name this machine, which a page
+            of another site cannot make them do.
 
     Raises:
         ConfigurationError: ``topk`` is out of range.
@@ -64,7 +68,6 @@ def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
     options.integer(topk, "topk", 1, LARGEST_TOPK)
     applications = require("starlette.applications", "search")
     from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
     # Searches run in threads, so that a long one does not hold up the others.
@@ -72,13 +75,12 @@ def make_app(retriever: Retriever, topk: int = 3) -> Starlette:
 
     async def retrieve(request: Request) -> Response:
         try:
+            check_request(request, "", any_host=any_host)
             body = parse_object(await read_body(request, LARGEST_BODY))
             answer = _prepare(body, topk)
             return await _in_thread(threads, answer, retriever)
         except Refused as problem:
             return answer_error(problem.status, str(problem))
-        except ClientDisconnect:
-            return answer_error(400, "expected a whole body")  # nobody is there to read it
 
     app: Starlette = applications.Starlette(
         routes=[
@@ -113,7 +115,8 @@ def serve(
         KeyboardInterrupt: The user interrupted it; pending requests have been answered.
     """
     options.integer(port, "port", 0, 65535)
-    serve_app(make_app(retriever, topk), "search", host=host, port=port, started=started)
+    app = make_app(retriever, topk, any_host=not is_loopback(host))
+    serve_app(app, "search", host=host, port=port, started=started)
 
 
 async def _health(request: Request) -> Response:

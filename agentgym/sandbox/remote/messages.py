@@ -23,7 +23,6 @@ An operation that raised answers ``{"raised": kind, "text", "errno"}``.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -38,6 +37,7 @@ from agentgym.sandbox.base import (
     SandboxLost,
     SandboxUnavailable,
 )
+from agentgym.support.strict_json import dump_json, parse_json
 
 TOKEN = "AGENTGYM_SANDBOX_TOKEN"
 """Environment variable that holds the token, for client and server."""
@@ -57,7 +57,7 @@ ERRORS: Mapping[str, type[Exception]] = {
 
 def encode(message: Mapping[str, Any], body: bytes = b"") -> bytes:
     """Write a message."""
-    data = json.dumps(message).encode("ascii")
+    data = dump_json(message).encode("ascii")
     return b"".join((struct.pack(">I", len(data)), data, body))
 
 
@@ -71,10 +71,10 @@ def decode(data: bytes) -> tuple[dict[str, Any], bytes]:
         (size,) = struct.unpack(">I", data[:4])
         if size > len(data) - 4:
             raise ValueError("it ends too early")
-        message = json.loads(data[4 : 4 + size])
+        message = parse_json(data[4 : 4 + size])
         if not isinstance(message, dict):
             raise ValueError("it holds no object")
-    except (struct.error, ValueError, RecursionError) as error:
+    except (struct.error, ValueError) as error:
         raise DataError(
             f"expected a message of a sandbox server, got {data[:40]!r}: {error}"
         ) from (None)

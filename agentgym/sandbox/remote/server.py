@@ -21,7 +21,7 @@ from agentgym.support.http_server import (
     Refused,
     answer_error,
     answer_json,
-    check_token,
+    check_request,
     read_body,
     serve_app,
 )
@@ -51,7 +51,6 @@ def make_app(boxes: LeasedBoxes, token: str) -> Starlette:
     """
     applications = require("starlette.applications", "swe")
     from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect
     from starlette.routing import Route
 
     if len(token) < SHORTEST_TOKEN:
@@ -65,15 +64,13 @@ def make_app(boxes: LeasedBoxes, token: str) -> Starlette:
     ) -> Callable[[Request], Any]:
         async def respond(request: Request) -> Response:
             try:
-                check_token(request, token)
+                check_request(request, token)
                 message, body = decode(await read_body(request, LARGEST))
                 return await _answer(answer, request, message, body)
             except Refused as problem:
                 return answer_error(problem.status, str(problem))
             except DataError as problem:
                 return answer_error(400, str(problem))
-            except ClientDisconnect:
-                return answer_error(400, "expected a whole body")  # nobody is there to read it
 
         return respond
 

@@ -162,7 +162,7 @@ HTML = "<!DOCTYPE html><html><head><title>Sign in</title></head></html>"
         (answer({"result": [[{"document": {"id": "1"}}]]}), "without 'contents'"),
         (answer({"result": [[{**DOCUMENT, "score": "high"}]]}), "the score 'high'"),
         (answer({"result": [[{**DOCUMENT, "score": True}]]}), "the score True"),
-        (answer('{"result": [[{"document": {"contents": "x"}, "score": NaN}]]}'), "the score nan"),
+        (answer('{"result": [[{"document": {"contents": "x"}, "score": NaN}]]}'), "no JSON .NaN"),
         (answer({"result": [[{**DOCUMENT, "score": 10**400}]]}), "the score 1000"),
         (answer({"detail": "no such field"}, 422), "status 200, got 422 .*no such field.*dialect"),
         (answer("", 404), "status 200, got 404"),

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from agentgym.support.http_client import Connections, Unanswered, server_address
+from agentgym.support.strict_json import parse_json
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure, Unreachable
 
 __all__ = ["DEV_MODE", "VLLMServer", "ask_all"]
@@ -135,7 +136,7 @@ class VLLMServer:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         reply = self._connections.request(self._path + path, body, headers, LARGEST)
         try:
-            return reply.status, json.loads(reply.body) if reply.body.strip() else None
+            return reply.status, parse_json(reply.body) if reply.body.strip() else None
         except ValueError:
             return reply.status, reply.body.decode(errors="replace")
 

@@ -24,7 +24,6 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 
 from agentgym.core import options
 from agentgym.envs.webshop.browser.visits import Visits
@@ -34,6 +33,7 @@ from agentgym.support.http_server import (
     answer_error,
     answer_json,
     is_loopback,
+    names_this_machine,
     parse_object,
     read_body,
     serve_app,
@@ -87,7 +87,6 @@ def make_app(visits: Visits, token: str) -> Starlette:
     applications = require("starlette.applications", "serve")
     from starlette.exceptions import HTTPException
     from starlette.middleware import Middleware
-    from starlette.requests import ClientDisconnect
     from starlette.responses import Response
     from starlette.routing import Route
 
@@ -98,8 +97,6 @@ def make_app(visits: Visits, token: str) -> Starlette:
                 return answer_json(200, await asyncio.to_thread(_try, answer, visits, body))
             except Refused as problem:
                 return answer_error(problem.status, str(problem))
-            except ClientDisconnect:
-                return answer_error(400, "expected a whole body")  # nobody is there to read it
 
         return respond
 
@@ -191,7 +188,7 @@ def _problem(scope: Mapping[str, Any], token: bytes) -> str | None:
     """Say why a request is refused."""
     headers = {name: value.decode("latin-1") for name, value in reversed(scope["headers"])}
     host, port = headers.get(b"host", ""), (scope.get("server") or ("", 80))[1]
-    if not _names_this_machine(host, port):
+    if not names_this_machine(host, port):
         return f"expected an address of this machine and port {port}, got {host!r:.80}"
     origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", "none")
     navigation = headers.get(b"sec-fetch-mode") == "navigate" and scope["method"] == "GET"
@@ -207,15 +204,6 @@ def _problem(scope: Mapping[str, Any], token: bytes) -> str | None:
     if not hmac.compare_digest(given, token):
         return "open the whole address that agentgym serve printed: the part behind the port is new"
     return None
-
-
-def _names_this_machine(host: str, port: int) -> bool:
-    """Return whether a header Host is an address of this machine, at the port of this server."""
-    try:
-        parts = urlsplit(f"//{host}")
-        return is_loopback(parts.hostname or "") and (parts.port or 80) == port and "@" not in host
-    except ValueError:
-        return False
 
 
 def _try(answer: Answer, visits: Visits, body: Mapping[str, Any]) -> dict[str, Any]:
