@@ -124,14 +124,14 @@ class OpenEnvServer:
         if len(body) > LARGEST:
             raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")
         try:
-            found = parse_json(body)
-        except ValueError:
-            found = None
+            found, problem = parse_json(body), ""
+        except ValueError as error:
+            found, problem = None, f" ({error})"
         if found is None or status >= 300:
             text = body if isinstance(body, str) else body.decode("utf-8", "replace")
             raise EnvFailure(
                 f"expected JSON of OpenEnv's server at {self._url}, got status {status} and "
-                f"{self._redactor.excerpt(text)!r}"
+                f"{self._redactor.excerpt(text)!r}{problem}"
             )
         return found
 

@@ -92,7 +92,7 @@ def test_a_server_without_rewards_says_so() -> None:
         ("dies", "the server ended: out of memory"),
         ("hangs", "took more than 1 seconds"),
         ("large", "bytes, got more"),
-        ("nan", "expected a finite number"),
+        ("nan", "NaN, which is no number"),
         ("text", "expected a finite number"),
         ("none", "expected a finite number"),
     ],

@@ -227,7 +227,7 @@ FAULTS = {
     "garbage": "got status 200 and '<html>busy</html>'",
     "large": "the server at",
     "refuses": "the shop is closed",
-    "nan": "expected a finite number",
+    "nan": "NaN, which is no number",
     "words": "expected a number as reward, got 'much'",
     "done": "expected done to be true or false",
     "fields": "expected an observation with text",
