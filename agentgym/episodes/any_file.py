@@ -12,6 +12,7 @@ from agentgym.episodes.atif import from_atif, trajectory_files
 from agentgym.episodes.records import Episode, read_episodes
 from agentgym.episodes.table_rows import from_row
 from agentgym.errors import DataError, require
+from agentgym.support.strict_json import parse_json
 
 __all__ = ["read_any"]
 
@@ -71,7 +72,7 @@ def read_any(
 def _document(path: Path) -> Iterator[Episode]:
     """Yield the episodes of a JSON document: an ATIF trajectory, or a list of AgentTraj's items."""
     try:
-        document = json.loads(path.read_bytes())
+        document = parse_json(path.read_bytes())
         yield from read_items(document) if isinstance(document, list) else [from_atif(document)]
     except (OSError, ValueError, RecursionError, DataError) as error:
         raise DataError(f"{path}: {error}") from error

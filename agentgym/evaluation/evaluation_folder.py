@@ -29,6 +29,7 @@ from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_reader import report_from_dict
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import holds_other_files, lock_folder
+from agentgym.support.strict_json import parse_json
 from agentgym.support.typed_json import read_json
 
 EVALUATION = "agentgym.evaluation/1"
@@ -347,7 +348,7 @@ def _one_begins_the_other(before: object, now: object) -> bool:
 
 def _json(file: Path) -> Any:
     try:
-        return json.loads(file.read_text("utf-8"))
+        return parse_json(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"expected JSON in {file}, but: {error}") from error
 

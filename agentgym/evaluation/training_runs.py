@@ -10,8 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from agentgym.episodes import read_episodes
 from agentgym.episodes.run_layout import (
     CONFIG_FILE,
@@ -24,6 +22,7 @@ from agentgym.episodes.run_layout import (
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.support.nested import flat
+from agentgym.support.structured_files import read_structured
 
 POLICIES = (TRAINED, f"{TRAINED}{GREEDY}")
 """Files of the policies that are compared: with sampled actions, and with the likeliest ones."""
@@ -232,13 +231,7 @@ def _held_out(file: Path) -> HeldOut:
 
 def _settings(file: Path) -> dict[str, Any]:
     """Read the settings of a run as they were used, under names such as ``rl.beta``."""
-    try:
-        content = yaml.safe_load(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(
-            f"expected the folder of a run of agentgym train, but {file} cannot be read: "
-            f"{error!s:.200}"
-        ) from error
+    content = read_structured(file, "the settings of a run of agentgym train")
     if not isinstance(content, Mapping):
         raise DataError(f"expected {file} to hold the settings of a run, got {content!r:.60}")
     decided = content.get(RESOLVED)

@@ -27,7 +27,6 @@ TOML file defines the facts and transitions::
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -39,11 +38,7 @@ from agentgym.core.hooks import TurnContext, finite
 from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
 from agentgym.rewards.terms import FROM_0, SuppliedHook
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from agentgym.support.structured_files import parse_toml
 
 NOT = "not "
 """Prefix of a fact that must not hold."""
@@ -168,8 +163,8 @@ def read_rules(text: str) -> tuple[str, dict[str, dict[str, Any]], tuple[Transit
         ConfigurationError: The rules are invalid.
     """
     try:
-        rules = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        rules = parse_toml(text)
+    except ValueError as error:
         raise _refuse("TOML", f"text that is none: {error}") from error
     if set(rules) != {"start", "facts", "transitions"} or not isinstance(rules["start"], str):
         raise _refuse("start (a name), [facts] and [[transitions]]", ", ".join(rules) or "nothing")

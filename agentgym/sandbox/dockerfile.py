@@ -10,7 +10,6 @@ of this machine, including Python and pytest, replace it.
 
 from __future__ import annotations
 
-import json
 import posixpath
 import re
 import shlex
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from agentgym.errors import DataError
 from agentgym.sandbox.base import Sandbox
+from agentgym.support.strict_json import parse_json
 from agentgym.support.text_lines import split_lines
 
 NAME = "Dockerfile"
@@ -170,8 +170,8 @@ class _Reader:
 
     def _copy(self, line: str, rest: str) -> None:
         try:
-            found = json.loads(rest) if rest.startswith("[") else shlex.split(rest)
-        except (ValueError, RecursionError):
+            found = parse_json(rest) if rest.startswith("[") else shlex.split(rest)
+        except ValueError:
             found = []
         words = [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
         flags = [word for word in words if word.startswith("--")]

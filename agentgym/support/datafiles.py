@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.errors import DataError, require
+from agentgym.support.strict_json import parse_json
 
 JSON_LINES = (".jsonl", ".jsonl.gz")
 PARQUET = ".parquet"
@@ -107,8 +108,8 @@ def _begins_list(line: str) -> bool:
 
 def _json(line: str, place: str) -> Any:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
+        return parse_json(line)
+    except ValueError as error:
         raise DataError(f"expected a JSON object in {place}, got {line[:60]!r} ({error})") from None
 
 

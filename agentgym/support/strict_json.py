@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any, NoReturn
 
 DEEPEST = 100
@@ -49,22 +48,24 @@ def dump_json(value: object) -> str:
 
 
 def check_nesting(value: object) -> None:
-    """Check how deep lists and mappings are in one another.
+    """Check how deep the lists and objects of parsed data are in one another.
 
     Raises:
         ValueError: It is more than :data:`DEEPEST`.
     """
-    level: list[Any] = [value]
-    for _ in range(DEEPEST + 1):
-        inner = [part for part in level if isinstance(part, Mapping | list | tuple)]
+    level = [value]
+    for _ in range(DEEPEST):
+        inner: list[object] = []
+        for part in level:
+            if isinstance(part, dict):
+                inner.extend(part.values())
+            elif isinstance(part, list):
+                inner.extend(part)
         if not inner:
             return
-        level = [
-            child
-            for part in inner
-            for child in (part.values() if isinstance(part, Mapping) else part)
-        ]
-    raise ValueError(f"more than {DEEPEST} lists and objects in one another")
+        level = inner
+    if any(isinstance(part, dict | list) for part in level):
+        raise ValueError(f"more than {DEEPEST} lists and objects in one another")
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from agentgym.core.options import with_guesses
 from agentgym.errors import DataError
+from agentgym.support.structured_files import parse_structured, parse_yaml, read_text
 
-LARGEST = 1 << 18
-"""Most bytes of a file."""
 LONGEST = 2000
 """Most characters of a text in it."""
 IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,39}")
 Read = TypeVar("Read")
-
-
-class _Loader(yaml.SafeLoader):
-    """Read plain data, in which nothing is repeated by reference and no key comes twice."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("a reference (*name) is not allowed: write it out")
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.YAMLError(f"the key {name!r} comes twice{node.start_mark}")
-        return super().construct_mapping(node, deep)
 
 
 def load(file: Path) -> Section:
@@ -42,15 +24,9 @@ def load(file: Path) -> Section:
     Raises:
         DataError: It is missing, too long or no such YAML.
     """
-    try:
-        if file.stat().st_size > LARGEST:
-            raise ValueError(f"it has more than {LARGEST:,} bytes")
-        data = yaml.load(file.read_text("utf-8"), _Loader)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())
-        raise DataError(
-            f"expected a specification in YAML at {file}, but: {reason:.500}"
-        ) from error
+    what = "a specification in YAML"
+    parse = partial(parse_yaml, references=False)
+    data = parse_structured(read_text(file, what), f"{what} at {file}", parse)
     return Section(data, str(file), "")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, read_any, trajectory_files
 from agentgym.episodes.run_layout import EVALUATED
 from agentgym.errors import DataError
+from agentgym.support.strict_json import parse_json
 from agentgym.support.typed_json import read_json
 
 EPISODES = "episodes.jsonl"
@@ -129,9 +129,9 @@ def _planned(path: Path) -> int | None:
     if path.name != EPISODES:
         return None
     try:
-        data = json.loads(path.with_name(EVALUATION).read_text("utf-8"))
+        data = parse_json(path.with_name(EVALUATION).read_text("utf-8"))
         settings = read_json(_Evaluation, data)["settings"]
-    except (OSError, ValueError, RecursionError, DataError):
+    except (OSError, ValueError, DataError):
         return None
     return settings["n"] * settings["samples"]
 

@@ -261,7 +261,7 @@ def test_what_is_no_protocol_is_told(tmp_path: Path) -> None:
         evaluate("random", "textworld", protocol="official")
     big = tmp_path / "big.toml"
     big.write_text("#" * ((1 << 20) + 1))
-    with pytest.raises(DataError, match="at most 1,048,576 bytes"):
+    with pytest.raises(DataError, match="more than 1,048,576 bytes"):
         load_protocol(big)
 
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.episodes.run_layout import CONFIG_FILE, RESOLVED
-from agentgym.errors import ConfigurationError, require
+from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.support.nested import flat
 from agentgym.support.redaction import for_others, holds_hidden
+from agentgym.support.structured_files import read_structured
 from trainers.config.schema import TrainConfig, from_mapping, to_dict
 
 __all__ = [
@@ -52,21 +53,11 @@ def read_settings(path: Path) -> dict[str, Any]:
     Raises:
         ConfigurationError: There is no such file, or it does not hold settings.
     """
-    yaml = require("yaml", "train")
+    require("yaml", "train")
     try:
-        text = path.read_text(encoding="utf-8")
-        try:
-            values = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        except yaml.YAMLError:
-            values = yaml.safe_load(text)  # Ten times slower, and plainer about what is wrong.
-    except OSError as error:
-        raise ConfigurationError(
-            f"expected a file of settings, but {path} cannot be read: {error.strerror}"
-        ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        reason = f"line {mark.line + 1}: {problem}" if mark and problem else str(error)
-        raise ConfigurationError(f"expected {path} to hold YAML, but: {reason}") from error
+        values = read_structured(path, "settings")
+    except DataError as error:
+        raise ConfigurationError(str(error)) from error
     if not isinstance(values, Mapping):
         found = "nothing" if values is None else f"{values!r:.80}"
         raise ConfigurationError(

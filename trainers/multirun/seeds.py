@@ -20,6 +20,7 @@ from rich.console import Console
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_lock import holds_other_files, lock_folder
+from agentgym.support.structured_files import read_structured
 from agentgym.support.terminal import printable, say
 from agentgym.vector.backends import backend_session
 from trainers import processes
@@ -150,9 +151,7 @@ def _default_folder(flags: SeedFlags, parse: Parse) -> Path:
 
 def _read_seeds(path: Path) -> tuple[int, ...]:
     """Read the seeds of a folder."""
-    import yaml
-
-    content = yaml.safe_load(path.read_text())
+    content = read_structured(path, "the seeds of a folder")
     found = content.get("seeds") if isinstance(content, dict) else None
     if not (found and all(isinstance(seed, int) for seed in found)):
         raise ConfigurationError(f"expected {path} to hold seeds, got {content!r:.80}")

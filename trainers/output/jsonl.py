@@ -27,7 +27,7 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
                 return
             try:
                 yield json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise DataError(
                     f"expected JSON in line {number} of {path}, got {line[:60]!r}; the file was "
                     "changed by something other than the run"

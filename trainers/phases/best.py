@@ -121,5 +121,5 @@ def _read(path: Path) -> Validated | None:
     """Return what a complete folder holds; the file is written last."""
     try:
         return Validated.from_record(json.loads((path / VALIDATED).read_text()))
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, RecursionError):
         return None

@@ -339,7 +339,7 @@ def _is_complete(state: Path) -> bool:
     """Return whether a state file is there and whole."""
     try:
         return "global_step" in json.loads(state.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
 
 

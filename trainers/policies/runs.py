@@ -338,6 +338,6 @@ def _json(path: Path) -> dict[str, Any]:
     """Read a file of the run; nothing if there is none, or it is being written."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) else {}

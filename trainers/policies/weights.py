@@ -65,7 +65,7 @@ def _template(folder: Path) -> str:
     try:
         settings = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
         return json.dumps(settings.get("chat_template"))
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return ""
 
 

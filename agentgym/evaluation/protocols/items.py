@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from agentgym.conversation.layout import fill
 from agentgym.core.tasks import TaskSet, whole_number
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
 from agentgym.evaluation.protocols.schema import Items, Setup
+from agentgym.support.structured_files import read_structured
 
 LARGEST = 1 << 24
 """Most bytes of a file of items."""
@@ -61,12 +61,7 @@ def _entries(name: str) -> list[str]:
     path = Path(name)
     if path.suffix != ".json":
         return [name]
-    try:
-        if path.stat().st_size > LARGEST:
-            raise DataError(f"expected at most {LARGEST:,} bytes in {path}")
-        data = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"expected a JSON file of items at {path}, but: {error}") from error
+    data = read_structured(path, "items", largest=LARGEST)
     found = [_item(each) for each in data] if isinstance(data, list) else []
     if not found or not all(found):
         raise DataError(

@@ -55,7 +55,6 @@ in a text file beside the protocol, a number and a name in each line.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -71,15 +70,11 @@ from agentgym.evaluation.protocols.schema import (
     Setup,
     TaskChoice,
 )
+from agentgym.support.structured_files import parse_structured, parse_toml, read_text
 from agentgym.support.text_lines import split_lines
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Made = TypeVar("Made", bound="DataclassInstance")
 FORMAT = "agentgym.protocol/1"
@@ -164,10 +159,7 @@ def read_protocol(path: Path) -> Protocol:
         DataError: It is missing, or no TOML.
     """
     text = _text(path)
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise DataError(f"expected TOML in {path}, but: {error}") from error
+    data = parse_structured(text, f"TOML in {path}", parse_toml)
     if data.get("format") != FORMAT:
         raise DataError(f'expected {path} to have format = "{FORMAT}", got {data.get("format")!r}')
     try:
@@ -177,12 +169,7 @@ def read_protocol(path: Path) -> Protocol:
 
 
 def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > LARGEST:
-            raise DataError(f"expected at most {LARGEST:,} bytes in {path}")
-        return path.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise DataError(f"expected the file of a protocol at {path}, but: {error}") from error
+    return read_text(path, "the file of a protocol", LARGEST)
 
 
 def _protocol(path: Path, sha256: str, data: Mapping[str, Any]) -> Protocol:

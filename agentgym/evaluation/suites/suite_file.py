@@ -22,7 +22,6 @@ would share a folder, and are rejected.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -34,12 +33,8 @@ from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.suites.named_evaluation import NamedEvaluation
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import parse_pairs
+from agentgym.support.structured_files import read_structured
 from agentgym.support.typed_json import read_json
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 ENVIRONMENTS, POLICIES = "environments", "policies"
 OF_ALL = ("out", "chart")
@@ -106,7 +101,9 @@ def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite
         DataError: The file cannot be read.
     """
     where = "the suite" if isinstance(suite, Mapping) else str(suite)
-    data = _checked(suite if isinstance(suite, Mapping) else _load(Path(suite)), where)
+    data = _checked(
+        suite if isinstance(suite, Mapping) else read_structured(Path(suite), "evaluations"), where
+    )
     _check_names(given, "what is given beside the suite", OF_ALL)
     environments = _entries(data, ENVIRONMENTS, "env", where)
     policies = _entries(data, POLICIES, "policy", where)
@@ -141,18 +138,6 @@ def _check_different(found: Mapping[str, NamedEvaluation], where: str) -> None:
                 "concurrency do not distinguish them: leave one out, or give it a separate file "
                 "and --out"
             )
-
-
-def _load(file: Path) -> Any:
-    import yaml
-
-    try:
-        text = file.read_text("utf-8")
-        return tomllib.loads(text) if file.suffix == ".toml" else yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise DataError(
-            f"expected a YAML or TOML file of evaluations at {file}, but: {error}"
-        ) from error
 
 
 def _checked(data: Any, where: str) -> Settings:

@@ -12,6 +12,7 @@ from agentgym.evaluation.evaluation_folder import read_report
 from agentgym.evaluation.reports.leaderboard import Leaderboard
 from agentgym.evaluation.reports.report import Report
 from agentgym.support.caching import write_atomically
+from agentgym.support.strict_json import parse_json
 
 EVALUATION = ("report.json", "evaluation.json")
 """What the folder of one evaluation holds."""
@@ -47,7 +48,7 @@ def evaluation_folders(folder: Path) -> list[Path]:
     file = folder / TABLE
     try:
         # Take the last part alone: a table that somebody edited leads to no other folder.
-        return [folder / Path(name).name for name in json.loads(file.read_text("utf-8"))["folders"]]
+        return [folder / Path(name).name for name in parse_json(file.read_text("utf-8"))["folders"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"expected {file} to hold a leaderboard, but: {error!r:.200}") from error
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,8 @@ from typing import Any
 from agentgym.core.tasks import SPLITS, Task, TaskList
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
 from agentgym.sandbox.dockerfile import MOST_BYTES, MOST_FILES, Recipe, read_recipe
+from agentgym.support.structured_files import parse_toml
 from agentgym.support.text_lines import first_line
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 DEPTH = 4
 """Folders below the one that is named in which tasks are looked for."""
@@ -151,8 +146,8 @@ def read_task(folder: Path, name: str) -> HarborTask:
         DataError: It is damaged, too large, leads out of its folder, or needs what is not there.
     """
     try:
-        told: dict[str, Any] = tomllib.loads(_text(folder / "task.toml"))
-    except tomllib.TOMLDecodeError as error:
+        told: dict[str, Any] = parse_toml(_text(folder / "task.toml"))
+    except ValueError as error:
         raise DataError(f"expected TOML in task.toml, got: {error}") from error
     environment, verifier = _table(told, "environment"), _table(told, "verifier")
     _refuse_unknown(told, environment)

@@ -33,6 +33,7 @@ from agentgym.sandbox import (
 from agentgym.sandbox.docker.engine import find_engine
 from agentgym.sandbox.docker.images import Images
 from agentgym.sandbox.registry import check_backend, choose_backend, open_sandbox
+from agentgym.support.strict_json import parse_json
 
 LONGEST_COMMAND = 3600
 """Most seconds that a command may ask for."""
@@ -335,8 +336,8 @@ def read_reward(content: bytes, as_json: bool) -> float | None:
     """
     text = content.decode("utf-8", "replace")
     try:
-        found = json.loads(text) if as_json else float(text)
-    except (ValueError, RecursionError):
+        found = parse_json(text) if as_json else float(text)
+    except ValueError:
         return None
     values = [*found.values()] if isinstance(found, dict) else [found]
     if isinstance(found, dict) and "reward" in found:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,11 +20,7 @@ from typing import Any
 
 from agentgym.actions.parser import strip_think
 from agentgym.errors import ConfigurationError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from agentgym.support.structured_files import parse_toml
 
 LONGEST_RUBRIC = 32_768
 """Maximum number of characters of a rubric."""
@@ -86,8 +81,7 @@ class Question:
 @cache
 def read_prompt(kind: str) -> JudgePrompt:
     """Return the prompt of a kind of judge: ``turn`` or ``episode``."""
-    with (Path(__file__).parent / f"{kind}.toml").open("rb") as file:
-        data: dict[str, Any] = tomllib.load(file)
+    data = parse_toml((Path(__file__).parent / f"{kind}.toml").read_text("utf-8"))
     for name in ("system", "user", "rubric"):
         data[name] = data[name].strip()
     return JudgePrompt(**data)

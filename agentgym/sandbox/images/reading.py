@@ -7,7 +7,6 @@ Docker's archives; before Docker 25 these have a ``manifest.json`` and no index.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import tarfile
@@ -19,6 +18,7 @@ from typing import Any, BinaryIO
 
 from agentgym.errors import DataError
 from agentgym.sandbox.images.streams import BoundedHeader, read_bounded
+from agentgym.support.strict_json import parse_json
 
 LARGEST_JSON = 8 << 20
 """Maximum size of an index, a manifest or a config, in bytes."""
@@ -84,8 +84,8 @@ def read_json(data: bytes, what: str) -> dict[str, Any]:
         DataError: It is not a JSON object.
     """
     try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        found = parse_json(data)
+    except ValueError as error:
         raise DataError(f"expected {what} as JSON, got {error!s:.120}") from error
     if not isinstance(found, dict):
         raise DataError(f"expected {what} as a JSON object, got {type(found).__name__}")
@@ -210,7 +210,7 @@ def _from_archive(archive: tarfile.TarFile, name: str) -> tuple[str, PackedImage
 
     def parsed(place: str) -> Any:
         with opened(place) as file:
-            return json.loads(read_bounded(file, LARGEST_JSON, place))
+            return parse_json(read_bounded(file, LARGEST_JSON, place))
 
     try:
         if "index.json" in members:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -25,6 +24,7 @@ from agentgym.envs.alfworld.official.gamefile import (
 from agentgym.envs.alfworld.progress_bar import tracked
 from agentgym.errors import DataError
 from agentgym.support import caching
+from agentgym.support.strict_json import parse_json
 
 SUFFIXES = (".json.gz", ".json")
 LARGEST_PACK = 1 << 30
@@ -137,8 +137,8 @@ def _load(path: Path) -> tuple[list[Any], str]:
             packed = path.suffix == ".gz"
             with gzip.GzipFile(fileobj=file) if packed else file as unpacked:
                 data = unpacked.read(LARGEST_PACK + 1)
-        content = json.loads(data) if len(data) <= LARGEST_PACK else None
-    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+        content = parse_json(data) if len(data) <= LARGEST_PACK else None
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise DataError(
             f"expected {_KEYS} at {path}, but it cannot be read ({error}); fetch it again"
         ) from error

@@ -18,7 +18,6 @@ such as ``context`` is not, as it has to be found.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -39,6 +38,7 @@ from agentgym.core.question_rows import (
 from agentgym.core.row_splits import named_split
 from agentgym.envs.search.engine.scoring import normalise
 from agentgym.envs.search.question import Question
+from agentgym.support.strict_json import parse_json
 
 SHOWN_BEFORE = tuple(name for name in STORIES if name not in SEARCHED)
 """Fields that are shown before the question."""
@@ -151,7 +151,7 @@ def _spellings(found: Any, listed: bool) -> tuple[str, ...]:
             return (*_texts(parts["value"], "value"), *aliases)
     if listed and isinstance(found, str) and found.startswith("[") and found.endswith("]"):
         with suppress(ValueError):  # an answer in brackets
-            found = json.loads(found)
+            found = parse_json(found)
     return _texts(found, "golden_answers")
 
 

@@ -7,7 +7,6 @@ repository tells; what no table names is run by pytest on the test files of the 
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from agentgym.envs.swe.official.logs import LOG_FORMATS
 from agentgym.envs.swe.official.patches import remaining_files
 from agentgym.envs.swe.official.sets import DataSet
 from agentgym.errors import DataError
+from agentgym.support.strict_json import parse_json
 
 PYTEST = "pytest -rA"
 SMITH = "pytest --disable-warnings --color=no --tb=no --verbose"
@@ -170,8 +170,8 @@ def _install_config(row: Mapping[str, Any]) -> Mapping[str, Any]:
     config = row.get("install_config")
     if isinstance(config, str) and config.strip():
         try:
-            config = json.loads(config)
-        except (ValueError, RecursionError):
+            config = parse_json(config)
+        except ValueError:
             raise DataError(f"expected JSON in install_config, got {config!r:.80}") from None
     if not config:
         return {}

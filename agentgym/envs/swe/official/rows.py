@@ -10,7 +10,6 @@ test with it) and ``execution_result_content`` (logs with and without it).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from agentgym.envs.swe.official.logs import read_r2e
 from agentgym.envs.swe.official.patches import reversed_diff, touched_files
 from agentgym.envs.swe.official.sets import DataSet
 from agentgym.errors import DataError
+from agentgym.support.strict_json import parse_json
 
 DETAILS = ("base_commit", "version", "created_at", "difficulty", "language")
 """Fields that are kept for people."""
@@ -107,8 +107,8 @@ def _tests(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 def _json(text: str, name: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text)
+    except ValueError:
         raise DataError(f"expected JSON in {name}, got {text!r:.80}") from None
 
 

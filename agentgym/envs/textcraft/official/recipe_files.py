@@ -10,13 +10,13 @@ ingredients as text (``#`` begins a tag), and ``id`` in place of ``item``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from agentgym.envs.textcraft.engine.recipes import NAMESPACE, Amount, Recipe, RecipeBook
 from agentgym.errors import DataError
+from agentgym.support.strict_json import parse_json
 
 FOLDER = "recipes"
 """Name of the subfolder with the files; Minecraft 1.21 calls it ``recipe``."""
@@ -100,7 +100,7 @@ class _Reader:
     def _read(self, path: Path) -> None:
         if path.stat().st_size > LARGEST_FILE:
             raise ValueError(f"{path.stat().st_size:,} bytes")
-        details = json.loads(path.read_text(encoding="utf-8"))
+        details = parse_json(path.read_text(encoding="utf-8"))
         kind = str(details["type"]).removeprefix(NAMESPACE)
         if kind not in ("crafting_shaped", "crafting_shapeless"):
             return
