@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,6 @@ from typing import Any
 
 from agentgym.envs.webshop.official.schema import Origins
 from agentgym.errors import DataError
-from agentgym.support.strict_json import parse_json
 
 ITEMS = ("items_shuffle.json", "items_shuffle_1000.json")
 INSTRUCTIONS = ("items_ins_v2.json", "items_ins_v2_1000.json")
@@ -106,8 +106,8 @@ def load_json(path: Path) -> Any:
     """
     try:
         data = path.read_bytes()
-        return parse_json(gzip.decompress(data) if path.suffix == ".gz" else data)
-    except (OSError, EOFError, ValueError, zlib.error) as error:
+        return json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+    except (OSError, EOFError, ValueError, zlib.error, RecursionError) as error:
         raise DataError(
             f"expected a JSON file at {path}, but it cannot be read ({error}); download it again"
         ) from error
