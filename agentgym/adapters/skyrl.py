@@ -18,6 +18,7 @@ from typing import Any
 
 from agentgym.adapters.dialogue import Dialogue
 from agentgym.errors import ConfigurationError, require
+from agentgym.trust import EVALUATION, check_trusted, env_claims, setting_claims
 
 __all__ = ["SkyRLEpisode", "skyrl_rows"]
 
@@ -29,7 +30,8 @@ class SkyRLEpisode:
     """One episode, with the methods of skyrl-gym's ``BaseTextEnv``.
 
     Args:
-        env_config: Settings of the environment in SkyRL's configuration; ignored.
+        env_config: Settings of the environment in SkyRL's configuration; ``trust`` lists what
+            rows may name besides plain data, as ``NAME=VALUE`` (see `agentgym.trust`).
         extras: The columns of the row.
 
     Attributes:
@@ -38,6 +40,7 @@ class SkyRLEpisode:
 
     Raises:
         ConfigurationError: The row names no task.
+        NotTrusted: The row names more than plain data.
     """
 
     def __init__(self, env_config: Any = None, extras: Mapping[str, Any] | None = None) -> None:
@@ -50,6 +53,7 @@ class SkyRLEpisode:
         self._row = row
         # Parquet fills in None where another row has an argument.
         kwargs = {k: v for k, v in (row.get("kwargs") or {}).items() if v is not None}
+        _check_row(row, kwargs, getattr(env_config, "get", {}.get)("trust") or ())
         self._dialogue = Dialogue(row["env"], prompt=row.get("prompt", "default"), kwargs=kwargs)
         self._dialogue.require_one_agent()
         _check(self._dialogue)
@@ -163,6 +167,15 @@ def skyrl_rows(
         }
         for task_id in ids
     ]
+
+
+def _check_row(row: Mapping[str, Any], kwargs: Mapping[str, Any], trusted: Sequence[str]) -> None:
+    """Refuse what a row of a data set names, unless it is plain or trusted."""
+    named = [
+        *env_claims(row["env"], kwargs),
+        *setting_claims({"prompt": row.get("prompt")}, EVALUATION),
+    ]
+    check_trusted(named, "the row of the data set", trusted)
 
 
 def _check(dialogue: Dialogue) -> None:

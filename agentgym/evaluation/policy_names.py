@@ -174,7 +174,7 @@ def policy_env_kwargs(name: str, env: NamedEnv, typed: Collection[str] = ()) -> 
         NotTrusted: The policy's folder names more than plain data.
     """
     if name == "demonstrator" and env.demonstrator:
-        return {"expert": env.demonstrator}
+        return {} if "expert" in typed else {"expert": env.demonstrator}
     path, found = _kind_of(name)
     if isinstance(found, PolicyKindWithEnv) and not found.problem(path):
         known = found.env_kwargs(path, env.id)

@@ -15,6 +15,7 @@ from agentgym.imports.table import split
 from agentgym.making import parse_pairs
 from agentgym.registration import find_family
 from agentgym.support.nested import flat
+from agentgym.support.redaction import for_others, hide_secrets
 from agentgym.trust.table import (
     BASE,
     DEEDS,
@@ -57,9 +58,9 @@ class Claim:
 
     @property
     def text(self) -> str:
-        """``NAME=VALUE``, as ``--trust`` takes it."""
-        value = self.value if isinstance(self.value, str) else json.dumps(self.value, default=str)
-        return f"{self.name}={value}"
+        """``NAME=VALUE``, as ``--trust`` takes it; secrets are hidden, as in what files keep."""
+        shown = hide_secrets(for_others(self.value), self.name)
+        return f"{self.name}={shown if isinstance(shown, str) else json.dumps(shown, default=str)}"
 
     @property
     def deed(self) -> str:
@@ -84,7 +85,7 @@ def env_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
 
 def argument_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
     """Return the claims of the arguments of an environment whose name the user typed."""
-    rows = _argument_rows(env)
+    rows = argument_rows(env)
     return [claim(name, value, rows.get(name, UNKNOWN)) for name, value in arguments.items()]
 
 
@@ -98,8 +99,8 @@ def _name_claim(env: str) -> Claim:
     return claim("env", env, PLAIN if _is_imported(env) or ships_with_gymnasium(env) else UNKNOWN)
 
 
-def _argument_rows(env: str) -> Mapping[str, Entry]:
-    """Return the rows of an environment's arguments."""
+def argument_rows(env: str) -> Mapping[str, Entry]:
+    """Return the rows of an environment's arguments, by its name or id."""
     parts, family = split(env), find_family(env.partition(":")[0])
     word = parts[0] if parts else family.name if family else ""
     if word in ENVIRONMENTS:
@@ -193,7 +194,7 @@ def _setting(name: str, value: Any, row: Entry | Group, envs: Sequence[str]) -> 
     if row is Group.POLICY_ARGUMENTS:
         return [claim(k, v, POLICY_ARGUMENTS.get(k, UNKNOWN)) for k, v in _pairs(value, name)]
     if row is Group.ENV_ARGUMENTS:
-        rows = [_argument_rows(env) for env in envs] or [BASE]
+        rows = [argument_rows(env) for env in envs] or [BASE]
         return [_of_any(key, each, rows) for key, each in _pairs(value, name)]
     assert isinstance(row, Entry)
     return [claim(name, each, row) for each in _listed(value)]

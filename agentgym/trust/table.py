@@ -279,7 +279,7 @@ EVALUATION: Mapping[str, Entry | Group] = {
     "base_url": ADDRESS,
     "api_key_env": Entry("right", _among("OPENAI_API_KEY")),
     "out": Entry("path", _is_below_runs),
-    "chart": PATH,
+    "chart": Entry("path", _is_below_runs),
 }
 """Settings of an evaluation, in a suite."""
 

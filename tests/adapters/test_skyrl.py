@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -10,7 +11,9 @@ import pytest
 from agentgym.adapters.skyrl import ENV_CLASS, SkyRLEpisode, skyrl_rows
 from agentgym.errors import ConfigurationError
 from agentgym.registration import FAMILIES
+from agentgym.trust import NotTrusted
 from tests.toy import TOY_ID
+from tests.trust.acts import acting_arguments, harmless_name, hostile_place
 
 IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
 
@@ -61,3 +64,24 @@ def test_skyrl_gym_makes_it() -> None:
     with skyrl_gym.make(row["env_class"], env_config={}, extras=row) as env:
         assert env.init(row["prompt"])[0][-1]["role"] == "user"
         assert not env.step("nonsense")["done"]
+
+
+def test_a_row_that_somebody_else_made_acts_on_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with hostile_place(tmp_path / "download", monkeypatch) as place:
+        rows = [{"env": name, "task_id": "x"} for name in place.environments().values()]
+        rows += [
+            {"env": harmless_name(kind), "task_id": "x", "kwargs": {name: place.value(row, name)}}
+            for kind, name, row in acting_arguments()
+        ]
+        rows += [{"env": "webshop", "task_id": "x", "prompt": str(tmp_path / "prompt.toml")}]
+        for each in rows:
+            with pytest.raises(NotTrusted, match="--trust"):
+                SkyRLEpisode(extras={ENV_CLASS: each})
+            place.assert_that_nothing_happened()
+        trusted = {"trust": ["sandbox=subprocess"]}
+        row = {"env": "swe", "task_id": "x", "kwargs": {"sandbox": "subprocess", "data": "gone"}}
+        with pytest.raises(NotTrusted, match="data=gone") as refused:
+            SkyRLEpisode(trusted, {ENV_CLASS: row})
+        assert "subprocess" not in str(refused.value)

@@ -6,6 +6,7 @@ import importlib
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +17,21 @@ from agentgym.cli.evaluate import suite_of
 from agentgym.cli.parsing import parse
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Prices
+from agentgym.trust import trusting
 from tests.cli.test_commands import run, wide  # noqa: F401 (a fixture)
 from tests.toy import TOY_ID
 
 TOY = f"tests.toy:{TOY_ID}"
+
+
+@pytest.fixture(autouse=True)
+def files_of_the_user() -> Iterator[None]:
+    """The user of these files has written them."""
+    named = ("lost_connection:broken", "costly:broken", "stops:Stopped", "stops:broken")
+    policies = (f"policy={name}" for name in named)
+    url = "base_url=http://127.0.0.1:9/v1"
+    with trusting(f"env={TOY}", url, "out=o", *policies, say=lambda text: None):
+        yield
 
 
 def written(tmp_path: Path, text: str) -> str:
@@ -323,7 +335,8 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
     file = written(
         tmp_path, f"num_tasks: 9\nout: {tmp_path}/o\nenvironments: [{TOY}]\npolicies: [random]"
     )
-    code, told, _ = run(capsys, "eval", "--config", file, "--num-tasks", "2")
+    trusted = ("--trust", f"out={tmp_path}/o")
+    code, told, _ = run(capsys, "eval", "--config", file, "--num-tasks", "2", *trusted)
     assert code == 0 and read_report(tmp_path / "o").n == 2
     assert "random on" in told
 

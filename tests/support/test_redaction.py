@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from agentgym.support.redaction import (
     is_secret,
     without_users,
 )
+from agentgym.trust import trusting
 from tests.toy import TOY_ID, ToyEnv
 
 SECRET, PASSWORD = "sk-live-8f3a1c77", "hunter2hunter2"
@@ -99,7 +101,11 @@ def test_options_of_ones_own_policy(
         own = {"policy": "own_secrets:policy", "policy_kwargs": options}
         plan = {"num_tasks": 3, "environments": [TOY_ID], "policies": ["random", own]}
         (tmp_path / "plan.yaml").write_text(json.dumps(plan))
-        assert main(["eval", "--config", "plan.yaml"]) == 0
+        assert main(["eval", "--config", "plan.yaml"]) == 2
+        shown = capsys.readouterr().err
+        assert secret not in shown and PASSWORD not in shown
+        flags = shlex.split(shown.partition("; if you trust that, add ")[2].partition(" (in Py")[0])
+        assert main(["eval", "--config", "plan.yaml", *flags]) == 0
 
     run(SECRET)
     found = on_disk(tmp_path / "runs")
@@ -149,8 +155,9 @@ def test_the_user_of_a_search_server_is_not_recorded_and_the_record_replays(
         report = evaluate("oracle", "agentgym/Search-v0", num_tasks=2, env_kwargs=kwargs, out=out)
         assert PASSWORD not in on_disk(out) + str(report)
         assert report.env_kwargs["retriever_url"] == url
-        for episode in read_episodes(out / "episodes.jsonl"):
-            assert episode.not_stored == () and replay(episode).equal
+        with trusting(f"retriever_url={url}"):
+            for episode in read_episodes(out / "episodes.jsonl"):
+                assert episode.not_stored == () and replay(episode).equal
 
 
 class Locked(ToyEnv):

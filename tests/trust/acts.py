@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agentgym.imports.table import IMPORTS
 from agentgym.trust.table import BASE, ENVIRONMENTS, EVALUATION, HOOKS, TOOLS, TRAINING, Entry
 
 MODULE = "hostile_module_of_a_download"
@@ -95,6 +96,11 @@ def _listen(server: socket.socket, heard: list[bytes]) -> None:
                 heard.append(b"")
 
 
+def harmless_name(kind: str) -> str:
+    """Return a name of a kind of environments whose arguments are hostile."""
+    return f"{kind}:harmless" if kind in IMPORTS else kind
+
+
 def acting_arguments() -> list[tuple[str, str, Entry]]:
     """Return every argument of an environment that is not plain: kind, name and row."""
     found = [(kind, name, row) for kind, env in ENVIRONMENTS.items()
@@ -118,5 +124,5 @@ def acting_hooks() -> list[str]:
 
 __all__ = [
     "EVALUATION", "MODULE", "SECRET", "TOOLS", "TRAINING", "Place", "acting_arguments",
-    "acting_hooks", "acting_settings", "hostile_place",
+    "acting_hooks", "acting_settings", "harmless_name", "hostile_place",
 ]  # fmt: skip

@@ -62,6 +62,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentgym.conversation import AdmissibleStyle, Layout, Message, ObservationStyle
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.evaluation.protocols.file_claims import protocol_claims
 from agentgym.evaluation.protocols.schema import (
     Items,
     OfficialData,
@@ -72,6 +73,7 @@ from agentgym.evaluation.protocols.schema import (
 )
 from agentgym.support.structured_files import parse_structured, parse_toml, read_text
 from agentgym.support.text_lines import split_lines
+from agentgym.trust import check_trusted
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -157,11 +159,14 @@ def read_protocol(path: Path) -> Protocol:
     Raises:
         ConfigurationError: It says something that it cannot.
         DataError: It is missing, or no TOML.
+        NotTrusted: It names more than plain data.
     """
     text = _text(path)
     data = parse_structured(text, f"TOML in {path}", parse_toml)
     if data.get("format") != FORMAT:
         raise DataError(f'expected {path} to have format = "{FORMAT}", got {data.get("format")!r}')
+    if path.parent != BUNDLED:
+        check_trusted(protocol_claims(data), f"the protocol {path}")
     try:
         return _protocol(path, hashlib.sha256(text.encode()).hexdigest(), data)
     except ConfigurationError as error:

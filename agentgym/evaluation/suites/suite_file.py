@@ -22,7 +22,7 @@ would share a folder, and are rejected.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +35,14 @@ from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import parse_pairs
 from agentgym.support.structured_files import read_structured
 from agentgym.support.typed_json import read_json
+from agentgym.trust import (
+    EVALUATION,
+    Claim,
+    check_trusted,
+    env_claims,
+    policy_claims,
+    setting_claims,
+)
 
 ENVIRONMENTS, POLICIES = "environments", "policies"
 OF_ALL = ("out", "chart")
@@ -99,6 +107,7 @@ def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite
     Raises:
         ConfigurationError: An entry or a setting is wrong, or two evaluations are the same.
         DataError: The file cannot be read.
+        NotTrusted: The file names more than plain data.
     """
     where = "the suite" if isinstance(suite, Mapping) else str(suite)
     data = _checked(
@@ -108,6 +117,8 @@ def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite
     environments = _entries(data, ENVIRONMENTS, "env", where)
     policies = _entries(data, POLICIES, "policy", where)
     rest = {key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)}
+    if not isinstance(suite, Mapping):  # a mapping is code of the user's
+        check_trusted(_claims(rest, environments, policies, given), f"the suite {where}")
     whole = _merged(rest, given)
     of_all = {name: Path(whole[name]) for name in OF_ALL if whole.get(name) is not None}
     found: dict[str, NamedEvaluation] = {}
@@ -120,6 +131,32 @@ def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite
     _check_different(found, where)
     title = "suite" if isinstance(suite, Mapping) else Path(suite).stem
     return Suite(tuple(found.values()), title, **of_all)
+
+
+def _claims(
+    rest: Settings, envs: Sequence[Settings], policies: Sequence[Settings], given: Settings
+) -> Iterator[Claim]:
+    """Yield what a suite's file names, unless a flag replaces it."""
+    typed = _merged(given)
+    for env in envs:
+        yield from env_claims(env["env"], {})
+        for policy in policies:
+            yield from policy_claims(policy["policy"])
+            yield from setting_claims(
+                _left_to_the_file(_merged(rest, env, policy), typed), EVALUATION, [env["env"]]
+            )
+
+
+def _left_to_the_file(settings: Settings, typed: Settings) -> dict[str, Any]:
+    """Return the settings that no flag replaces; of names with values those that none has."""
+    left: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in PAIRS and isinstance(value, Mapping):
+            replaced = typed.get(name) or {}
+            left[name] = {key: each for key, each in value.items() if key not in replaced}
+        elif name not in (*typed, "env", "policy"):
+            left[name] = value
+    return left
 
 
 def _check_different(found: Mapping[str, NamedEvaluation], where: str) -> None:

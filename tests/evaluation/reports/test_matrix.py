@@ -280,7 +280,8 @@ def test_the_command_ends_with_the_table_and_prints_every_format(
         f"num_tasks: 4\nout: o\nenvironments: [tests.toy:{TOY_ID}, webshop]\n"
         "policies: [random, oracle]\n"
     )
-    assert main(["eval", "--config", "suite.yaml"]) == 0
+    trusted = ("--trust", "out=o", "--trust", f"env=tests.toy:{TOY_ID}")
+    assert main(["eval", "--config", "suite.yaml", *trusted]) == 0
     out = capsys.readouterr().out
     assert out.index("success minus random") < out.index("Success in percent")
     assert re.search(r"Success in percent.*webshop:standard.*Average", out, re.DOTALL)

@@ -11,6 +11,7 @@ import pytest
 import agentgym
 from agentgym.errors import ConfigurationError, EvaluationFailed
 from agentgym.evaluation.suites.named_evaluation import EvaluationProgress, NamedEvaluation
+from agentgym.trust import trusting
 from tests.cli.test_commands import main
 from tests.toy import TOY_ID
 
@@ -37,11 +38,13 @@ def test_every_policy_plays_every_environment(tmp_path: Path) -> None:
 def test_the_command_goes_on_where_the_library_stopped(tmp_path: Path, capsys: Any) -> None:
     toml = tmp_path / "suite.toml"
     toml.write_text(f'num_tasks = 3\nenvironments = ["{TOY}"]\npolicies = ["random", "oracle"]\n')
-    kept = agentgym.evaluate_all(toml, tmp_path / "o")
+    with trusting(f"env={TOY}"):
+        kept = agentgym.evaluate_all(toml, tmp_path / "o")
     argv = ["eval", "--config", str(toml), "--out", str(tmp_path / "o"), "--num-tasks", "4"]
-    assert main(argv) == 0
+    assert main([*argv, "--trust", f"env={TOY}"]) == 0
     assert capsys.readouterr().out.count("3 episodes were read from") == 2
-    again = agentgym.evaluate_all(str(toml), tmp_path / "o", num_tasks=4)
+    with trusting(f"env={TOY}"):
+        again = agentgym.evaluate_all(str(toml), tmp_path / "o", num_tasks=4)
     assert [*again.reports] == [*kept.reports]
     assert [report.n for report in again.reports.values()] == [4, 4]
 

@@ -89,7 +89,7 @@ def test_the_limit_of_several_evaluations_is_one(serve: Serve, tmp_path: Path, c
     policies = [{"policy": "chat", "model": name, "base_url": server.url} for name in "ab"]
     file.write_text(json.dumps({"environments": [TOY_ID], "policies": policies, "num_tasks": 4}))
     argv = ["eval", "--config", str(file), "--out", str(tmp_path / "o"), "--no-scale"]
-    argv += ["--concurrency", "1", "--limit-total-tokens"]
+    argv += ["--trust", f"base_url={server.url}", "--concurrency", "1", "--limit-total-tokens"]
     assert main([*argv, "60"]) == 1
     assert {body["model"] for body in server.requests} == {"a"}
     told = "b on agentgym-test/Toy-v0 failed: expected the limit on all episodes"
