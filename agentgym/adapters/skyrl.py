@@ -53,7 +53,8 @@ class SkyRLEpisode:
         self._row = row
         # Parquet fills in None where another row has an argument.
         kwargs = {k: v for k, v in (row.get("kwargs") or {}).items() if v is not None}
-        _check_row(row, kwargs, getattr(env_config, "get", {}.get)("trust") or ())
+        trusted = env_config.get("trust") if isinstance(env_config, Mapping) else None
+        _check_row(row, kwargs, trusted or ())
         self._dialogue = Dialogue(row["env"], prompt=row.get("prompt", "default"), kwargs=kwargs)
         self._dialogue.require_one_agent()
         _check(self._dialogue)

@@ -13,7 +13,7 @@ To add one of these, touch these files:
 
 - a kind, an argument or a setting: its row in ``table.py``; ``tests/trust`` fails without it
 - a reader of files that makes, loads or contacts what they name: claims of what it has read, given
-  to `check_trusted` before anything is resolved; a row in ``tests/trust/readers.py``
+  to `check_trusted` before anything is resolved; a row in ``tests/trust/test_readers.py``
 """
 
 from __future__ import annotations
