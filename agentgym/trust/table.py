@@ -143,7 +143,9 @@ BASE: Mapping[str, Entry] = {
 }
 """Arguments that every environment has."""
 _GENERATED = _plain("difficulty generator_seed reward expert")
-_IMPORTED = _plain("solved_at") | dict.fromkeys(("world", "specs", "limits", "has_expert"), CODE)
+_IMPORTED = _plain("solved_at states_success") | dict.fromkeys(
+    ("world", "specs", "limits", "has_expert"), CODE
+)
 _SIZED = _plain("sizes") | _IMPORTED
 
 ENVIRONMENTS: Mapping[str, EnvKind] = {
