@@ -15,7 +15,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 OF_MODULES = {("yaml", "load"), ("yaml", "safe_load"), ("tomllib", "load"), ("tomllib", "loads")}
-FUNCTIONS = {"read_episodes", "read_any", "read_settings", "read_config"}
+FUNCTIONS = {
+    "read_episodes", "read_any", "read_settings", "read_config", "read_structured",
+    "parse_structured", "parse_toml", "parse_yaml",
+}  # fmt: skip
 """What reads records and settings; data in other forms, such as tables, names nothing."""
 
 CHECKED: Mapping[str, str] = {
@@ -33,11 +36,13 @@ DATA: Mapping[str, str] = {
     "agentgym/episodes/exporter.py": "gives records on; make_env checks them",
     "agentgym/episodes/file_replay.py": "gives records on; make_env checks them",
     "agentgym/evaluation/evaluation_folder.py": "reads results",
+    "agentgym/evaluation/protocols/items.py": "ids of tasks, in a file that the user typed",
     "agentgym/evaluation/training_runs.py": "compares results and settings",
     "agentgym/imports/harbor/folder.py": "a folder that the user typed; what it runs is in boxes",
     "agentgym/rewards/judge/question.py": "prompts of the package",
     "agentgym/rewards/machine.py": "states and numbers",
     "agentgym/sandbox/remote/leased_boxes.py": "a message of a client with the token",
+    "agentgym/support/structured_files.py": "gives what it reads on",
     "agentgym/synth/reading.py": "a specification is words and numbers",
     "agentgym/viewer/episode_files.py": "shows records",
     "trainers/config/config_file.py": "gives settings on to the modules above",
