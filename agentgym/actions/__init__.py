@@ -7,22 +7,25 @@ express, ``parse(render(call, specs, grammar), specs, grammar).call == call``.
 
 from __future__ import annotations
 
-from agentgym.actions.parser import parse, strip_think
+from agentgym.actions.parser import parse
 from agentgym.actions.renderer import prompt, render, translate
 from agentgym.actions.schema import mcp_tools, openai_tools
 from agentgym.actions.specs import (
     GRAMMARS,
     MAX_ACTION_CHARS,
+    MAX_TEXT_CHARS,
     ActionCall,
     ActionSpec,
     Param,
     Parsed,
     check_grammar,
 )
+from agentgym.actions.thinking import strip_think
 
 __all__ = [
     "GRAMMARS",
     "MAX_ACTION_CHARS",
+    "MAX_TEXT_CHARS",
     "ActionCall",
     "ActionSpec",
     "Param",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
 from functools import lru_cache
 from typing import Any
 
 from agentgym.actions.json_values import DECODER
 from agentgym.actions.specs import (
     MAX_ACTION_CHARS,
+    MAX_TEXT_CHARS,
     ActionCall,
     ActionSpec,
     Parsed,
@@ -18,9 +18,9 @@ from agentgym.actions.specs import (
     check_specs,
 )
 from agentgym.actions.templates import Match, compile_specs, find_native
+from agentgym.actions.thinking import strip_think
 from agentgym.actions.values import Fault, build_call
 
-_THINK = re.compile(r"<(/?)think>", re.IGNORECASE)
 _ACTION = re.compile(
     r"^[ \t]{0,32}action[ \t]{0,8}\d{0,4}[ \t]{0,8}:", re.IGNORECASE | re.MULTILINE
 )
@@ -28,63 +28,14 @@ _TAG = re.compile(r"<action>", re.IGNORECASE)
 _TAG_END = re.compile(r"</action>", re.IGNORECASE)
 _TOOL = re.compile(r"<tool_call>", re.IGNORECASE)
 _TOOL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
-_TOOL_OBJECT = re.compile(r"<tool_call>\s{0,64}(?=\{)", re.IGNORECASE)
 _SHORT = 512
-
-
-def strip_think(text: str) -> str:
-    """Remove thinking, so that an action quoted inside it is not executed.
-
-    Closed blocks are removed. An unclosed ``<think>`` takes the rest of the text with it. A
-    ``</think>`` without opening takes everything before it: some chat templates put the opening
-    tag into the prompt. A tag inside the JSON of a complete tool call is part of an argument.
-
-    Returns:
-        The text without thinking, stripped of surrounding white space; the same object when there
-        is no thinking.
-    """
-    if "<" not in text or not _THINK.search(text):
-        return text
-    kept: list[str] = []
-    at, inside = 0, False
-    calls = _json_spans(text)
-    for tag in _THINK.finditer(text):
-        while calls and calls[0][1] < tag.start():
-            calls.popleft()
-        if calls and calls[0][0] < tag.start():
-            continue
-        if tag[1]:
-            if not inside:
-                kept.clear()
-            at, inside = tag.end(), False
-        elif not inside:
-            kept.append(text[at : tag.start()])
-            inside = True
-    if not inside:
-        kept.append(text[at:])
-    return "".join(kept).strip()
-
-
-def _json_spans(text: str) -> deque[tuple[int, int]]:
-    """Return where the JSON objects of complete tool calls begin and end."""
-    spans: deque[tuple[int, int]] = deque()
-    for opening in _TOOL_OBJECT.finditer(text):
-        if spans and opening.start() < spans[-1][1]:
-            continue
-        try:
-            _, end = DECODER.raw_decode(text, opening.end())
-        except (ValueError, RecursionError):
-            continue
-        if _TOOL_END.match(text, end):
-            spans.append((opening.end(), end))
-    return spans
 
 
 def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> Parsed:
     """Find the first complete action in an agent's text.
 
-    Thinking is stripped first and only the first `MAX_ACTION_CHARS` characters of the rest count.
-    Nothing is ever evaluated, and no text raises.
+    Thinking is stripped first. Only the first `MAX_TEXT_CHARS` characters of the rest count, and an
+    action has at most `MAX_ACTION_CHARS`. Nothing is ever evaluated, and no text raises.
 
     Args:
         text: The agent's text.
@@ -112,7 +63,7 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
 def _parse(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> Parsed:
     check_grammar(grammar)
     compile_specs(specs)
-    text = strip_think(text)[:MAX_ACTION_CHARS]
+    text = strip_think(text, specs, grammar)[:MAX_TEXT_CHARS]
     if not text.strip():
         return Parsed(None, error="the text holds no action (thinking does not count)")
     if grammar == "native":
@@ -126,17 +77,24 @@ def _parse(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> Parsed:
         return Parsed(None, error=str(fault))
 
 
+def too_long(length: int) -> str:
+    """Return why an action of this many characters is refused."""
+    return f"the action has {length:,} characters; at most {MAX_ACTION_CHARS:,} characters are read"
+
+
 _parse_short = lru_cache(maxsize=4096)(_parse)
 
 
 def _parse_native(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
     match = find_native(text, specs)
     if match is None:
-        return Parsed(None, text)
+        return Parsed(None, text[:MAX_ACTION_CHARS])
+    if match.end - match.start > MAX_ACTION_CHARS:
+        return Parsed(None, error=too_long(match.end - match.start))
     try:
         call = build_call(match.spec, dict(match.values))
     except Fault:
-        return Parsed(None, text)
+        return Parsed(None, text[:MAX_ACTION_CHARS])
     return Parsed(call, text[match.start : match.end], text[match.end :].strip())
 
 
@@ -149,6 +107,8 @@ def _parse_tagged(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
     body, trailing = text[opening.end() : closing.start()], text[closing.end() :].strip()
     if not body.strip():
         return Parsed(None, "", trailing, "<action> holds nothing: write the action in it")
+    if len(body) > MAX_ACTION_CHARS:
+        return Parsed(None, "", trailing, too_long(len(body)))
     found = _parse_native(body, specs)
     if found.call is None or "".join(body.split(found.native, 1)).strip():
         return Parsed(None, body.strip(), trailing)
@@ -164,6 +124,9 @@ def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
     Raises:
         Fault: No template reproduces the call.
     """
+    length = sum(map(len, call.arguments.values()))
+    if length > MAX_ACTION_CHARS:
+        raise Fault(too_long(length))
     given = set(call.arguments)
     mine = [template for template in compile_specs(specs) if template.spec.name == call.name]
     # As they were declared, not the most specific first.
@@ -266,7 +229,7 @@ def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCa
         raise Fault(f"there is no action {payload['name'][:40]!r}: use one of {names}")
     arguments = payload.get("arguments", payload.get("parameters")) or {}
     if isinstance(arguments, str):
-        arguments, _ = _decode(arguments, 0)
+        arguments = _decode(arguments, 0)[0] if arguments.strip() else {}
     if not isinstance(arguments, dict):
         raise Fault(f"the arguments of {spec.name!r} must be a JSON object")
     return build_call(spec, dict(arguments)), text[end:]

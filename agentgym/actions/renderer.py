@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from agentgym.actions.parser import parse, strip_think, to_native
+from agentgym.actions.parser import parse, to_native
 from agentgym.actions.specs import (
     ANY,
     PLACEHOLDER,
@@ -15,6 +15,7 @@ from agentgym.actions.specs import (
     check_grammar,
     check_specs,
 )
+from agentgym.actions.thinking import strip_think
 from agentgym.actions.values import Fault
 from agentgym.errors import ConfigurationError
 

@@ -13,7 +13,11 @@ GRAMMARS = ("native", "xml", "react", "tool_call", "action_tag")
 """Names of the text grammars in which an action can be written."""
 
 MAX_ACTION_CHARS = 32_768
-"""Maximum number of characters of an agent's text (thinking removed) that a parser reads."""
+"""Maximum number of characters of an action, and of text that holds none."""
+
+MAX_TEXT_CHARS = 1 << 18
+"""Maximum number of characters of an agent's text (thinking removed) in which an action is sought:
+models think before they act, also without marks."""
 
 PLAIN_TYPES = ("string", "integer", "number", "boolean")
 """JSON types of arguments that are written without JSON syntax."""

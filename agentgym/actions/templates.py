@@ -42,6 +42,7 @@ class Page:
         self.text = text
         self._pairs: dict[int, int] | None = None
         self._lines: dict[str, list[Line]] | None = None
+        self._stop = self._last = -1
 
     def lines(self, word: str) -> list[Line]:
         """Return the lines that begin with a lower-case word; all non-blank lines for ""."""
@@ -70,8 +71,11 @@ class Page:
                     self._pairs[stack.pop()] = mark.start()
         close = self._pairs.get(opening, -1)
         if close < 0:
-            stop = self.text.find("\n", opening)
-            return self.text.rfind("]", opening, len(self.text) if stop < 0 else stop)
+            if opening > self._stop:  # once for each line
+                stop = self.text.find("\n", opening)
+                self._stop = len(self.text) if stop < 0 else stop
+                self._last = self.text.rfind("]", opening, self._stop)
+            return self._last if self._last > opening else -1
         while self.text.startswith("]", close + 1):
             close += 1
         return close

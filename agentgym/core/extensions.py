@@ -176,7 +176,7 @@ class ExtendedLanguage(Language):
     def _order(self, action: str) -> Reading | None:
         """Return the order of a text, if it is one."""
         if self.native:
-            text, trailing = strip_think(action), ""
+            text, trailing = strip_think(action, self.specs), ""
         else:
             # Among the family's actions: the first one counts, and an order inside of it is text.
             found = parse(action, self.specs, self.grammar)

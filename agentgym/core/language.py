@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from agentgym.actions import (
+    MAX_TEXT_CHARS,
     ActionSpec,
     check_grammar,
     openai_tools,
@@ -15,6 +16,8 @@ from agentgym.actions import (
     strip_think,
     translate,
 )
+from agentgym.actions.templates import find_native
+from agentgym.actions.thinking import may_hold_thinking
 from agentgym.core.outcome import bounded, well_formed
 from agentgym.errors import ConfigurationError
 
@@ -79,13 +82,21 @@ class Language:
         if not action.isascii():
             action = well_formed(action)
         if self.native:
-            if len(action) > self.length or "<" in action:
-                action = bounded(strip_think(action), self.length, brackets=False)
+            if len(action) > self.length or may_hold_thinking(action):
+                action = self._bounded(strip_think(action, self.specs))
             return action, "", ""
         parsed = parse(action, self.specs, self.grammar)
         if parsed.error:
             return "", parsed.trailing, f"invalid: {parsed.error}"
         return bounded(parsed.native, self.length, brackets=False), parsed.trailing, ""
+
+    def _bounded(self, action: str) -> str:
+        """Bound native text; one that talks for longer than that begins with its action."""
+        if len(action) > self.length:
+            match = find_native(action[:MAX_TEXT_CHARS], self.specs)
+            if match is not None and match.end > self.length:
+                action = action[match.start :]
+        return bounded(action, self.length, brackets=False)
 
     def write(self, native: str) -> str:
         """Write a native action in this grammar.

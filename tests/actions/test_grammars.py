@@ -421,13 +421,17 @@ def test_typed_values_are_brought_to_canonical_text():
         (ActionCall("search", {"query": "a", "b": "c"}), "xml"),
         (ActionCall("search", {"query": " a"}), "tool_call"),
         (ActionCall("search", {"query": "x</search>"}), "xml"),
-        (ActionCall("search", {"query": "<think>"}), "native"),
         (ActionCall("SEARCH", {"query": "a"}), "native"),
     ],
 )
 def test_render_refuses_what_would_change(call, grammar):
     with pytest.raises(ConfigurationError):
         render(call, SHOP, grammar)
+
+
+def test_an_action_that_only_its_line_closes_cannot_hold_marks_of_thinking():
+    with pytest.raises(ConfigurationError):
+        render(ActionCall("go", {"place": "<think>"}), HOUSE, "native")
 
 
 def test_schemas():

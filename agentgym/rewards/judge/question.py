@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.actions.parser import strip_think
+from agentgym.actions.thinking import strip_think
 from agentgym.errors import ConfigurationError
 from agentgym.support.structured_files import parse_toml
 

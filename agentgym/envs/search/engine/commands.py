@@ -10,7 +10,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agentgym.actions import MAX_ACTION_CHARS, ActionSpec, Param, parse, strip_think
+from agentgym.actions import (
+    MAX_ACTION_CHARS,
+    MAX_TEXT_CHARS,
+    ActionSpec,
+    Param,
+    parse,
+    strip_think,
+)
 from agentgym.actions.templates import find_native
 from agentgym.core.language import Language, Reading
 from agentgym.core.outcome import well_formed
@@ -75,13 +82,13 @@ class SearchLanguage(Language):
     def understand(self, action: str) -> Reading:
         """Understand model text; what is an action comes back in its canonical form."""
         if self.native and isinstance(action, str):
-            text = _visible(action)
-            reading = self._read_native(text, cut=len(action) > MAX_ACTION_CHARS)
+            text = _visible(action, "native")
+            reading = self._read_native(text)
         else:
             reading = Reading(*super().understand(action))
-            text = _visible(action)
+            text = _visible(action, self.grammar)
             if not reading.problem:  # action_tag passes on whatever stands between its tags
-                found = self._read_native(reading.native, cut=False)
+                found = self._read_native(reading.native)
                 reading = found._replace(trailing=reading.trailing)
         # What follows the action is dropped unread, as Search-R1 stops generating there.
         if holds_information(text[: len(text) - len(reading.trailing)]):
@@ -94,12 +101,12 @@ class SearchLanguage(Language):
         Raises:
             ConfigurationError: It is none, and so never came from :meth:`read`.
         """
-        if self._last[0] != native and self._read_native(native, cut=False).problem:
+        if self._last[0] != native and self._read_native(native).problem:
             raise ConfigurationError(f"expected {self.forms}, got {native!r:.80}")
         return self._last[1]
 
-    def _read_native(self, text: str, *, cut: bool) -> Reading:
-        """Read a text of bounded length, which may have been cut to it, in the native grammar."""
+    def _read_native(self, text: str) -> Reading:
+        """Read a text of bounded length in the native grammar."""
         found = find(text)
         if found is not None:
             command, trailing = found
@@ -109,7 +116,8 @@ class SearchLanguage(Language):
         why = "no action found"
         if unclosed:
             why = f"<{unclosed[1].lower()}> is not closed"
-            why += f" in the first {MAX_ACTION_CHARS:,} characters" if cut else ""
+            if len(text) - unclosed.start() > MAX_ACTION_CHARS:
+                why += f" in the first {MAX_ACTION_CHARS:,} characters"
         elif not text.strip():
             why = "the text holds no action (thinking does not count)"
         return Reading("", "", f"invalid: {why}: write {self.forms}")
@@ -129,7 +137,7 @@ def find(text: str) -> tuple[Command, str] | None:
         if parsed.call is not None:
             (argument,) = parsed.call.arguments.values()
             return _command(parsed.call.name, argument), parsed.trailing
-    if native is None:
+    if native is None or native.end - native.start > MAX_ACTION_CHARS:
         return None
     (argument,) = native.values.values()
     return _command(native.spec.name, argument), text[native.end :].strip()
@@ -139,6 +147,6 @@ def _command(name: str, argument: str) -> Command:
     return Command(name, plain(argument[: 8 * LONGEST_ARGUMENT])[:LONGEST_ARGUMENT].rstrip())
 
 
-def _visible(action: str) -> str:
+def _visible(action: str, grammar: str) -> str:
     """Return what counts of a text: no thinking, of bounded length."""
-    return strip_think(well_formed(action))[:MAX_ACTION_CHARS].rstrip()
+    return strip_think(well_formed(action), SPECS, grammar)[:MAX_TEXT_CHARS].rstrip()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from agentgym.actions import MAX_ACTION_CHARS, ActionSpec, Param, strip_think
+from agentgym.actions import MAX_ACTION_CHARS, MAX_TEXT_CHARS, ActionSpec, Param, strip_think
+from agentgym.actions.parser import too_long
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
 
@@ -129,17 +130,20 @@ class SWELanguage(Language):
         """Understand model text; in the native grammar it becomes the canonical block."""
         if not self.native or not isinstance(action, str):
             return super().understand(action)
-        text = strip_think(well_formed(action))
-        if len(text) > MAX_ACTION_CHARS:
+        text = strip_think(well_formed(action), self.specs)
+        if len(text) > MAX_TEXT_CHARS:
             # A command that was cut may do anything, so none of it is carried out.
-            return "", "", f"invalid: at most {MAX_ACTION_CHARS:,} characters are read"
+            return "", "", f"invalid: at most {MAX_TEXT_CHARS:,} characters are read"
         try:
             command, trailing = only_command(text)
         except Fault as fault:
             return "", "", f"invalid: {fault}"
         if all(command.name != spec.name for spec in self.specs):
             return "", "", f"invalid: there is no action {command.name} here"
-        return command.write(), trailing, ""
+        native = command.write()
+        if len(native) > MAX_ACTION_CHARS:
+            return "", "", f"invalid: {too_long(len(native))}"
+        return native, trailing, ""
 
     def command(self, native: str) -> Command:
         """Return the command that :meth:`read` has understood.

@@ -1,0 +1,188 @@
+"""Where a text quotes: inside of an action, a fence or the JSON of a tool call, nothing is markup.
+
+What a mark of thinking stands in is decided from the mark: by the last opening of an action before
+it, and by the first closing behind it. Where another action begins in between, the opening was only
+mentioned ("I need the <search> tag</think><search>red</search>"). All searches move forward, so
+that a text of any kind is read in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from agentgym.actions.json_values import DECODER
+from agentgym.actions.specs import ActionSpec
+from agentgym.actions.templates import compile_specs
+
+_LABEL = r"(?:[ \t]{0,8}action[ \t]{0,8}\d{0,4}[ \t]{0,8}:)?[ \t]{0,3}"
+_FENCE = re.compile(rf"^{_LABEL}(`{{3,}})([^`\n]*)$", re.MULTILINE | re.IGNORECASE)
+_FENCE_HERE = re.compile(rf"\s{{0,64}}{_LABEL}(`{{3,}})([^`\n]*)$", re.MULTILINE | re.IGNORECASE)
+_TOOL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
+_TOOL = "<tool_call>"
+_BLANK = re.compile(r"\s*")
+_LONGEST_LINE = 2000
+"""Most characters of a line that are searched for backticks."""
+
+
+class _Delimiter:
+    """The opening and the closing text of an action; ``]`` closes on its line."""
+
+    def __init__(self, head: str, tail: str) -> None:
+        self.head, self.tail = head.lower(), tail.lower()
+
+
+class Quotes:
+    """Find out whether a place of a text is quoted.
+
+    Args:
+        text: The text.
+        specs: The environment's actions; none: only fences and tool calls quote.
+        grammar: The grammar in which they are written.
+    """
+
+    def __init__(self, text: str, specs: tuple[ActionSpec, ...], grammar: str) -> None:
+        self._text = text
+        lowered = text.lower()
+        self._lowered = lowered if len(lowered) == len(text) else text
+        self._delimiters = _delimiters(specs, grammar) if specs else ()
+        self._heads = [delimiter.head for delimiter in self._delimiters]
+        self._tails: dict[str, int] = {}
+        self._fences: dict[int, int] = {}
+        self._start = 0
+        self._fence = 0, 0
+
+    def end(self, start: int, at: int, stop: int) -> int:
+        """Return where the quotation that holds the characters from ``at`` to ``stop`` ends, or -1.
+
+        Args:
+            start: Where the answer begins so far: what stands before it opens nothing. Neither this
+                nor the place may be smaller than in the call before.
+            at: Where the characters begin.
+            stop: Where they end.
+        """
+        if start > self._start:
+            self._start, self._fence = start, (start, 0)
+        if _BLANK.match(self._text, self._start).end() >= at:  # type: ignore[union-attr]
+            return -1
+        if is_in_code(self._text, at, stop):
+            return stop
+        end = max(
+            self._end_of_json(at),
+            self._end_of_fence(at, stop),
+            *(self._end_of_action(delimiter, at, stop) for delimiter in self._delimiters),
+            -1,
+        )
+        if end > self._start:  # whatever opens behind it is not searched from before it again
+            self._start, self._fence = end, (end, 0)
+        return end
+
+    def _end_of_json(self, at: int) -> int:
+        """Return the end of the JSON of a tool call, complete and closed by its tag."""
+        text = self._text
+        opening = self._lowered.rfind(_TOOL, self._start, at)
+        tagged = opening >= 0
+        begin = opening + len(_TOOL) if tagged else self._start
+        begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
+        if not text.startswith(("{", "["), begin):
+            return -1
+        try:
+            _, end = DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            return -1
+        if tagged and not _TOOL_END.match(text, end) and text[end : end + 64].strip():
+            return -1
+        return end if end > at else -1
+
+    def _end_of_fence(self, at: int, stop: int) -> int:
+        ticks = self._open_fence(at)
+        if not ticks:
+            return -1
+        end = self._fences.get(ticks, 0)
+        if 0 <= end < stop:
+            closing = re.compile(rf"^[ \t]{{0,3}}`{{{ticks},}}[ \t\r]*$", re.MULTILINE)
+            found = closing.search(self._text, stop)
+            end = self._fences[ticks] = found.end() if found else -1
+        other = re.compile(rf"^{_LABEL}`{{{ticks},}}[ \t]*\w", re.MULTILINE | re.IGNORECASE)
+        return -1 if end < 0 or other.search(self._text, stop, end) else end
+
+    def _open_fence(self, at: int) -> int:
+        """Return with how many backticks the fence opens in which a place stands; 0 if in none."""
+        begin, opened = self._fence
+        if begin == self._start and (first := _FENCE_HERE.match(self._text, begin, at)):
+            begin, opened = first.end(), len(first[1])
+        for fence in _FENCE.finditer(self._text, begin, at):
+            if not opened:
+                opened = len(fence[1])
+            elif len(fence[1]) >= opened and not fence[2].strip():
+                opened = 0
+        self._fence = at, opened
+        return opened
+
+    def _end_of_action(self, delimiter: _Delimiter, at: int, stop: int) -> int:
+        text, head, tail = self._lowered, delimiter.head, delimiter.tail
+        opening = text.rfind(head, self._start, at)
+        if opening < 0:
+            return -1
+        opening += len(head)
+        if tail == "]":
+            if _closes(text, opening, at):
+                return -1
+            line = text.find("\n", stop)
+            end = text.find("]", stop, len(text) if line < 0 else line) + 1
+        else:
+            end = self._tails.get(tail, 0)
+            if 0 <= end < opening:
+                end = text.find(tail, opening)
+                end = self._tails[tail] = end if end < 0 else end + len(tail)
+        if end < stop or any(text.find(other, stop, end) >= 0 for other in self._heads):
+            return -1
+        return end
+
+
+def begins_action(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> bool:
+    """Return whether a text begins with what opens an action."""
+    heads = tuple(delimiter.head for delimiter in _delimiters(specs, grammar))
+    return text.lstrip().lower().startswith(heads)
+
+
+def _closes(text: str, begin: int, end: int) -> bool:
+    """Return whether a bracket that opens before a stretch of text is closed in it."""
+    depth = 1
+    for mark in re.finditer(r"[\[\]]", text[begin:end]):
+        depth += 1 if mark[0] == "[" else -1
+        if not depth:
+            return True
+    return False
+
+
+def is_in_code(text: str, at: int, stop: int) -> bool:
+    """Return whether characters stand between single backticks, as prose mentions marks."""
+    if text[at - 1 : at] != "`" or text[stop : stop + 1] != "`":
+        return False
+    if text[at - 2 : at - 1] == "`" or text[stop + 1 : stop + 2] == "`":
+        return False
+    line = text.rfind("\n", max(0, at - _LONGEST_LINE), at)
+    if line < 0 and at > _LONGEST_LINE:
+        return False
+    return text.count("`", line + 1, at) % 2 == 1
+
+
+@lru_cache(maxsize=256)
+def _delimiters(specs: tuple[ActionSpec, ...], grammar: str) -> tuple[_Delimiter, ...]:
+    """Return what opens and closes actions in a grammar, but for fences, which all grammars have.
+
+    An action that only the end of its line closes quotes nothing.
+    """
+    if grammar == "xml":
+        return tuple(_Delimiter(f"<{spec.name}>", f"</{spec.name}>") for spec in specs)
+    if grammar == "action_tag":
+        return (_Delimiter("<action>", "</action>"),)
+    if grammar == "tool_call":
+        return ()
+    found: dict[tuple[str, str], _Delimiter] = {}
+    for template in compile_specs(specs):
+        head, tail = template.literals[0], template.literals[-1]
+        if template.delimited and template.names and not head.startswith("```"):
+            found[head, tail] = _Delimiter(head, "]" if tail.startswith("]") else tail)
+    return tuple(found.values())

@@ -1,0 +1,186 @@
+"""Cut thinking off a model's text, so that nothing that it thinks is played.
+
+The rules, for the marks of every family (`agentgym.actions.thinking_marks`):
+
+1. An opening mark begins thinking, and the first closing mark of the same family ends it. Without
+   one the rest of the text is thinking.
+2. A closing mark without an opening one ends thinking, too: all before it goes. Chat templates put
+   the opening mark into the prompt. Marks that also end other messages count only behind an
+   opening one.
+3. What is quoted is no mark: in an action of the environment, a fence or the JSON of a tool call,
+   each of them complete, and between single backticks. Within thinking only the backticks quote,
+   for servers end it at the first mark. If an action was only mentioned, so that another one begins
+   between the mark and the closing text, the mark counts.
+4. Where two readings are possible, less is played: text that may have been thought goes.
+
+Marks around the answer, such as ``<|START_TEXT|>``, are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+
+from agentgym.actions.quotes import Quotes, begins_action, is_in_code
+from agentgym.actions.specs import ActionSpec
+from agentgym.actions.thinking_marks import (
+    ANSWER_TAGS,
+    BEGINNINGS,
+    SPECIAL,
+    TAG_NAMES,
+    WORDED,
+    WORDS,
+    Marks,
+)
+
+_NAMES = "|".join(re.escape(name) for name in sorted(TAG_NAMES, key=len, reverse=True))
+_TAG = (
+    r"<\s{0,8}(?P<slash>/?)\s{0,8}(?P<name>(?i:" + _NAMES + r")(?::\w{1,32})?)"
+    r"(?:\s[^<>]{0,200})?>"
+)
+_ROWS = (*SPECIAL, *WORDED)
+
+
+def _alternatives(first: int, rows: tuple[Marks, ...]) -> str:
+    parts: list[str] = []
+    for number, marks in enumerate(rows, first):
+        for kind, pattern in (
+            ("a", marks.begins_answer),
+            ("o", marks.opening),
+            ("c", marks.closing),
+            ("d", marks.answer),
+        ):
+            if pattern:
+                parts.append(f"(?P<{kind}{number}>{pattern})")
+    return "|".join(parts)
+
+
+_SPECIALS = f"(?=<[|c])(?:{_alternatives(0, SPECIAL)})"
+_MARK = re.compile(f"{_TAG}|{_SPECIALS}")
+_MARK_OR_WORD = re.compile(f"{_TAG}|{_SPECIALS}|{_alternatives(len(SPECIAL), WORDED)}")
+_ANSWER = re.compile(rf"\s{{0,64}}<({'|'.join(ANSWER_TAGS)})>", re.IGNORECASE)
+
+
+def may_hold_thinking(text: str) -> bool:
+    """Return whether a text has characters with which marks of thinking begin."""
+    return "<" in text or _has_words(text)
+
+
+def _has_words(text: str) -> bool:
+    a, b, c, d, e, f, g = WORDS
+    return (
+        a in text or b in text or c in text or d in text or e in text or f in text or g in text
+        or text.startswith(BEGINNINGS)
+    )  # fmt: skip
+
+
+def strip_think(text: str, specs: tuple[ActionSpec, ...] = (), grammar: str = "native") -> str:
+    """Remove thinking, so that an action quoted inside it is not played.
+
+    The rules are those of this module, `agentgym.actions.thinking`.
+
+    Args:
+        text: A model's text.
+        specs: The environment's actions; inside of one nothing is taken for thinking. None: only
+            fences and tool calls quote.
+        grammar: The grammar in which they are written.
+
+    Returns:
+        The text without thinking, stripped of surrounding white space; the same object when there
+        is no thinking.
+    """
+    if _has_words(text):
+        pattern = _MARK_OR_WORD
+    elif "<" in text:
+        pattern = _MARK
+    else:
+        return text
+    if not pattern.search(text):
+        return text
+    return _Cutter(text, specs, grammar).cut(pattern)
+
+
+class _Cutter:
+    """What is kept of a text, and where the next piece of it begins."""
+
+    def __init__(self, text: str, specs: tuple[ActionSpec, ...], grammar: str) -> None:
+        self._text, self._specs, self._grammar = text, specs, grammar
+        self._actions = {spec.name.lower() for spec in specs} if grammar == "xml" else set()
+        self._quotes: Quotes | None = None
+        self._kept: list[str] = []
+        self._at = 0
+        self._inside = ""
+        self._changed = False
+
+    def cut(self, pattern: re.Pattern[str]) -> str:
+        """Return the text without thinking."""
+        skipped = 0
+        for mark in pattern.finditer(self._text):
+            kind, family, lone = _kind(mark)
+            if mark.start() < skipped or family in self._actions:
+                continue
+            if self._inside:
+                self._end(mark, kind, family)
+                continue
+            if kind == "c" and not lone:
+                kind = "d"
+            skipped = self._quoted(mark)
+            if skipped < 0:
+                self._take(mark, kind, family)
+        if not self._changed:
+            return self._text
+        if not self._inside:
+            self._kept.append(self._text[self._at :])
+        return self._unwrapped("".join(self._kept)).strip()
+
+    def _quoted(self, mark: re.Match[str]) -> int:
+        """Return where the quotation ends in which a mark stands, or -1."""
+        if mark.start() == self._at:
+            return -1
+        if self._quotes is None:
+            self._quotes = Quotes(self._text, self._specs, self._grammar)
+        return self._quotes.end(self._at, mark.start(), mark.end())
+
+    def _end(self, mark: re.Match[str], kind: str, family: str) -> None:
+        """End thinking at a closing mark of its family, or where its answer begins."""
+        if kind not in "ac" or family != self._inside:
+            return
+        if not is_in_code(self._text, mark.start(), mark.end()):
+            self._inside, self._at = "", mark.end()
+            if kind == "a":
+                self._kept.clear()
+
+    def _take(self, mark: re.Match[str], kind: str, family: str) -> None:
+        """Cut at a mark outside of thinking."""
+        self._changed = True
+        if kind in "ac":
+            self._kept.clear()
+        else:
+            self._kept.append(self._text[self._at : mark.start()])
+        self._at = mark.end()
+        self._inside = family if kind == "o" else ""
+
+    def _unwrapped(self, text: str) -> str:
+        """Return an answer without the tags that some families put around it.
+
+        An environment may have an action of this name; then it is a tag of the family only if it
+        holds another one.
+        """
+        opening = _ANSWER.match(text)
+        if opening is None:
+            return text
+        name = opening[1].lower()
+        closing = text.lower().rfind(f"</{name}>", opening.end())
+        inner = text[opening.end() : closing if closing >= 0 else len(text)]
+        known = any(spec.name.lower() == name for spec in self._specs)
+        if known and not (closing >= 0 and begins_action(inner, self._specs, self._grammar)):
+            return text
+        return inner + ("" if closing < 0 else text[closing + len(name) + 3 :])
+
+
+def _kind(mark: re.Match[str]) -> tuple[str, str, bool]:
+    """Return what a mark does, its family, and whether it ends thinking without an opening one."""
+    group = mark.lastgroup or ""
+    if group in ("name", "slash"):
+        return ("c" if mark["slash"] else "o"), mark["name"].lower(), True
+    marks = _ROWS[int(group[1:])]
+    return group[0], marks.family, marks.lone

@@ -1,0 +1,175 @@
+"""The marks around thinking, by family of models.
+
+A server with the right reasoning parser (``--reasoning-parser NAME`` in vLLM and SGLang) removes
+thinking itself. Others return it in the text, marked as the model wrote it. The marks are facts
+about models, from the parsers of vLLM (``vllm/reasoning``) and of SGLang
+(``sglang/srt/parser/reasoning_parser.py``), or from the model's chat template.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TAG_NAMES = (
+    "think", "thinking", "thought", "reasoning", "seed:think", "mm:think", "longcat_think",
+    "ifm|think", "ifm|think_fast", "ifm|think_faster",
+)  # fmt: skip
+"""Names of tags around thinking, such as ``<think>`` and ``</think>``: DeepSeek R1, V3 and V4,
+Qwen3, GLM-4.5, Kimi K2, Granite 3.3, Hunyuan (also with a suffix, ``<think:opensource>``), ERNIE
+4.5, MiniMax M1 and M2, Step 3, OLMo 3, Nemotron, MiMo, InternS1, Phi-4, Pangu, Holo2, TeleChat,
+IQuest and GigaChat (``think``); EXAONE Deep and Gemini's compatible endpoint (``thought``); models
+that are prompted for it (``thinking``, ``reasoning``); Seed-OSS, MiniMax M3, LongCat and K2 Horizon
+with a prefix."""
+
+
+class Marks(NamedTuple):
+    """Marks of one family, as regular expressions without nested quantifiers."""
+
+    family: str
+    """The models, and the names of their parsers."""
+    source: str
+    """Where the marks are documented."""
+    opening: str
+    """What begins thinking."""
+    closing: str
+    """What ends it."""
+    answer: str = ""
+    """Marks around the answer, which are dropped; empty: there are none."""
+    begins_answer: str = ""
+    """Mark of an answer before which all is thinking, whether or not that was marked."""
+    lone: bool = True
+    """Whether a closing mark without an opening one ends thinking too: the chat template may have
+    written the opening one. Not so for marks that also end other messages."""
+
+
+_HARMONY = r"(?:<\|start\|>assistant[ \t]{0,8})?<\|channel\|>[ \t]{0,8}"
+
+SPECIAL = (
+    Marks(
+        "gpt-oss (openai_gptoss, gpt-oss)",
+        "OpenAI harmony; vllm/reasoning/gptoss_reasoning_parser.py; sglang harmony_parser.py",
+        # A preamble in the commentary channel is no answer; a call in it is (``to=``).
+        _HARMONY + r"(?:analysis|commentary)(?![^<]{0,120}to=)[^<]{0,120}<\|message\|>",
+        r"<\|end\|>",
+        r"<\|return\|>|<\|start\|>assistant\b",
+        # In front of a call nothing is taken, since its header says which function it calls.
+        _HARMONY + r"final[^<]{0,120}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
+        r"|(?=" + _HARMONY + r"(?:commentary|analysis)[^<]{0,120}to=)",
+        lone=False,
+    ),
+    Marks(
+        "Command A (cohere_command3, cohere_command4)",
+        "vllm/reasoning/cohere_command_reasoning_parser.py; sglang CohereCommand4Detector",
+        r"<\|START_THINKING\|>",
+        r"<\|END_THINKING\|>",
+        r"<\|(?:START|END)_(?:TEXT|RESPONSE)\|>",
+    ),
+    Marks(
+        "Gemma 4 (gemma4)",
+        "vllm/reasoning/gemma4_reasoning_parser.py; sglang Gemma4Detector",
+        r"<\|channel>(?:thought\n?)?",
+        r"<channel\|>",
+    ),
+    Marks(
+        "Apertus (apertus2509)",
+        "sglang Apertus2509Detector",
+        r"<\|inner_prefix\|>",
+        r"<\|inner_suffix\|>",
+    ),
+    Marks(
+        "Kimi K3 (kimi_k3)",
+        "sglang KimiK3Detector; vllm/reasoning/kimi_k3_reasoning_parser.py",
+        r"<\|open\|>think<\|sep\|>",
+        r"<\|close\|>think<\|sep\|>",
+        r"<\|(?:open|close)\|>(?:response|message)<\|sep\|>|<\|end_of_msg\|>",
+    ),
+    Marks(
+        "Solar Open 2 (solar_open2)",
+        "vllm/reasoning/solar_open2_reasoning_parser.py",
+        r"<\|think:start\|>",
+        r"<\|think:end\|>",
+    ),
+    Marks(
+        "PLaMo 3 (plamo3)",
+        "vllm/reasoning/plamo3_reasoning_parser.py",
+        r"<\|plamo:begin_think:plamo\|>",
+        r"<\|plamo:end_think:plamo\|>",
+        r"<\|plamo:tag\|>",
+    ),
+    Marks(
+        "Inkling (inkling)",
+        "sglang InklingDetector; vllm/reasoning/inkling_reasoning_parser.py",
+        r"(?:<\|message_model\|>)?<\|content_thinking\|>",
+        r"<\|end_message\|>",
+        r"(?:<\|message_model\|>)?<\|content_text\|>|<\|content_model_end_sampling\|>",
+        lone=False,
+    ),
+    Marks(
+        "Sky-T1 and OpenThinker",
+        "the models' system prompt",
+        r"<\|begin_of_thought\|>",
+        r"<\|end_of_thought\|>",
+        r"<\|(?:begin|end)_of_solution\|>",
+    ),
+)  # fmt: skip
+"""Families whose marks begin with ``<``."""
+
+WORDED = (
+    Marks(
+        "Magistral, Ministral and Mistral Small (mistral)",
+        "vllm/reasoning/mistral_reasoning_parser.py; sglang MistralDetector",
+        # No argument in brackets: click[THINK].
+        r"(?<!\w)\[THINK\]",
+        r"\[/THINK\]",
+    ),
+    Marks(
+        "Kimi-VL and Kimi Thinking (kimi)",
+        "sglang KimiDetector",
+        "◁think▷",
+        "◁/think▷",
+    ),
+    Marks(
+        "Pangu Embedded (pangu)",
+        "vllm/reasoning/pangu_reasoning_parser.py",
+        r"\[unused16\]",
+        r"\[unused17\]",
+    ),
+    Marks(
+        "Granite 3.2 (granite)",
+        "vllm/reasoning/granite_reasoning_parser.py",
+        r"\bHere(?:'s| is) my thought process:",
+        r"\bHere(?:'s| is) my response:",
+        lone=False,
+    ),
+    Marks(
+        "gpt-oss, where the server has left the special tokens out",
+        "OpenAI harmony, without the texts of its special tokens",
+        r"\Aanalysis(?=[A-Z])",
+        r"assistantfinal",
+    ),
+    Marks(
+        "Muse Glimmer (muse_glimmer)",
+        "vllm/reasoning/muse_glimmer_utils.py",
+        r"(?:<\|start\|>assistant)?[ \t]{0,8}to=self<\|message\|>",
+        r"<\|eom\|>",
+        r"(?:<\|start\|>assistant)?[ \t]{0,8}to=user<\|message\|>|<\|eot\|>",
+        lone=False,
+    ),
+    Marks(
+        "HyperCLOVA X Seed Think",
+        "vllm/reasoning/hyperclovax_seed_think_14b_reasoning_parser.py",
+        r"\A/think\n",
+        r"<\|im_end\|>\s{0,8}<\|im_start\|>assistant\b",
+        lone=False,
+    ),
+)  # fmt: skip
+"""Families whose marks may begin with any letter."""
+
+WORDS = ("[THINK]", "[/THINK]", "◁", "[unused1", "my thought process:", "assistantfinal", "to=self")
+"""A text with marks of `WORDED` holds one of these, or begins with one of `BEGINNINGS`."""
+BEGINNINGS = ("analysis", "/think\n")
+"""See `WORDS`."""
+
+ANSWER_TAGS = ("answer", "response")
+"""Tags around the answer behind thinking: Hunyuan A13B (``answer``), Granite 3.3 and ERNIE 4.5
+(``response``)."""
