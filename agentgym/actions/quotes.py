@@ -109,9 +109,16 @@ class Quotes:
     def _open_fence(self, at: int) -> int:
         """Return with how many backticks the fence opens in which a place stands; 0 if in none."""
         begin, opened = self._fence
-        if begin == self._start and (first := _FENCE_HERE.match(self._text, begin, at)):
+        text = self._text
+        if begin == self._start and (first := _FENCE_HERE.match(text, begin, at)):
             begin, opened = first.end(), len(first[1])
-        for fence in _FENCE.finditer(self._text, begin, at):
+        while (place := text.find("```", begin, at)) >= 0:
+            # A fence begins its line, in which there are few characters before it.
+            fence = _FENCE.match(text, max(begin, text.rfind("\n", max(0, place - 40), place) + 1))
+            stop = text.find("\n", place, at)
+            begin = at if stop < 0 else stop
+            if fence is None or fence.start(1) != place:
+                continue
             if not opened:
                 opened = len(fence[1])
             elif len(fence[1]) >= opened and not fence[2].strip():

@@ -19,16 +19,15 @@ Marks around the answer, such as ``<|START_TEXT|>``, are dropped.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from agentgym.actions.quotes import Quotes, begins_action, is_in_code
 from agentgym.actions.specs import ActionSpec
 from agentgym.actions.thinking_marks import (
     ANSWER_TAGS,
-    BEGINNINGS,
-    SPECIAL,
+    FAMILIES,
     TAG_NAMES,
-    WORDED,
-    WORDS,
     Marks,
 )
 
@@ -37,12 +36,11 @@ _TAG = (
     r"<\s{0,8}(?P<slash>/?)\s{0,8}(?P<name>(?i:" + _NAMES + r")(?::\w{1,32})?)"
     r"(?:\s[^<>]{0,200})?>"
 )
-_ROWS = (*SPECIAL, *WORDED)
 
 
-def _alternatives(first: int, rows: tuple[Marks, ...]) -> str:
+def _alternatives(rows: tuple[Marks, ...]) -> str:
     parts: list[str] = []
-    for number, marks in enumerate(rows, first):
+    for number, marks in enumerate(rows):
         for kind, pattern in (
             ("a", marks.begins_answer),
             ("o", marks.opening),
@@ -54,9 +52,12 @@ def _alternatives(first: int, rows: tuple[Marks, ...]) -> str:
     return "|".join(parts)
 
 
-_SPECIALS = f"(?=<[|c])(?:{_alternatives(0, SPECIAL)})"
-_MARK = re.compile(f"{_TAG}|{_SPECIALS}")
-_MARK_OR_WORD = re.compile(f"{_TAG}|{_SPECIALS}|{_alternatives(len(SPECIAL), WORDED)}")
+_MARK = re.compile(f"{_TAG}|{_alternatives(FAMILIES)}")
+# Where marks may begin: found fast in long thinking, since the one begins with one character.
+_TAG_PLACE = re.compile(
+    r"<[\s/]{0,17}(?:think|thought|reason|seed:|mm:|longcat_|ifm\||\||channel)", re.IGNORECASE
+)
+_PLACE = re.compile(r"[<\[◁]|Here|a(?:nalysis|ssistantfinal)|to=(?:self|user)|/think")
 _ANSWER = re.compile(rf"\s{{0,64}}<({'|'.join(ANSWER_TAGS)})>", re.IGNORECASE)
 
 
@@ -66,11 +67,25 @@ def may_hold_thinking(text: str) -> bool:
 
 
 def _has_words(text: str) -> bool:
-    a, b, c, d, e, f, g = WORDS
+    """Return whether there may be marks with other beginnings; written out for its speed."""
     return (
-        a in text or b in text or c in text or d in text or e in text or f in text or g in text
-        or text.startswith(BEGINNINGS)
-    )  # fmt: skip
+        ("]" in text and ("THINK]" in text or "[unused1" in text))
+        or "◁" in text
+        or (":" in text and "my thought process:" in text)
+        or ("=" in text and "to=self<" in text)
+        or "assistantfinal" in text
+        or text.startswith("analysis")
+        or ("/" in text and text.startswith("/think\n"))
+    )
+
+
+def _marks(text: str) -> Iterator[re.Match[str]]:
+    """Yield the marks of a text, which do not overlap."""
+    end = 0
+    for place in (_PLACE if _has_words(text) else _TAG_PLACE).finditer(text):
+        if place.start() >= end and (mark := _MARK.match(text, place.start())):
+            end = mark.end()
+            yield mark
 
 
 def strip_think(text: str, specs: tuple[ActionSpec, ...] = (), grammar: str = "native") -> str:
@@ -88,15 +103,11 @@ def strip_think(text: str, specs: tuple[ActionSpec, ...] = (), grammar: str = "n
         The text without thinking, stripped of surrounding white space; the same object when there
         is no thinking.
     """
-    if _has_words(text):
-        pattern = _MARK_OR_WORD
-    elif "<" in text:
-        pattern = _MARK
-    else:
+    if not may_hold_thinking(text):
         return text
-    if not pattern.search(text):
-        return text
-    return _Cutter(text, specs, grammar).cut(pattern)
+    marks = _marks(text)
+    first = next(marks, None)
+    return text if first is None else _Cutter(text, specs, grammar).cut(chain((first,), marks))
 
 
 class _Cutter:
@@ -111,10 +122,10 @@ class _Cutter:
         self._inside = ""
         self._changed = False
 
-    def cut(self, pattern: re.Pattern[str]) -> str:
+    def cut(self, marks: Iterable[re.Match[str]]) -> str:
         """Return the text without thinking."""
         skipped = 0
-        for mark in pattern.finditer(self._text):
+        for mark in marks:
             kind, family, lone = _kind(mark)
             if mark.start() < skipped or family in self._actions:
                 continue
@@ -182,5 +193,5 @@ def _kind(mark: re.Match[str]) -> tuple[str, str, bool]:
     group = mark.lastgroup or ""
     if group in ("name", "slash"):
         return ("c" if mark["slash"] else "o"), mark["name"].lower(), True
-    marks = _ROWS[int(group[1:])]
+    marks = FAMILIES[int(group[1:])]
     return group[0], marks.family, marks.lone

@@ -44,7 +44,7 @@ class Marks(NamedTuple):
 
 _HARMONY = r"(?:<\|start\|>assistant[ \t]{0,8})?<\|channel\|>[ \t]{0,8}"
 
-SPECIAL = (
+FAMILIES = (
     Marks(
         "gpt-oss (openai_gptoss, gpt-oss)",
         "OpenAI harmony; vllm/reasoning/gptoss_reasoning_parser.py; sglang harmony_parser.py",
@@ -111,10 +111,6 @@ SPECIAL = (
         r"<\|end_of_thought\|>",
         r"<\|(?:begin|end)_of_solution\|>",
     ),
-)  # fmt: skip
-"""Families whose marks begin with ``<``."""
-
-WORDED = (
     Marks(
         "Magistral, Ministral and Mistral Small (mistral)",
         "vllm/reasoning/mistral_reasoning_parser.py; sglang MistralDetector",
@@ -162,13 +158,8 @@ WORDED = (
         r"<\|im_end\|>\s{0,8}<\|im_start\|>assistant\b",
         lone=False,
     ),
-)  # fmt: skip
-"""Families whose marks may begin with any letter."""
-
-WORDS = ("[THINK]", "[/THINK]", "◁", "[unused1", "my thought process:", "assistantfinal", "to=self")
-"""A text with marks of `WORDED` holds one of these, or begins with one of `BEGINNINGS`."""
-BEGINNINGS = ("analysis", "/think\n")
-"""See `WORDS`."""
+)
+"""All families with other marks than tags."""
 
 ANSWER_TAGS = ("answer", "response")
 """Tags around the answer behind thinking: Hunyuan A13B (``answer``), Granite 3.3 and ERNIE 4.5

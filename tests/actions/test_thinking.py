@@ -15,7 +15,8 @@ from agentgym.actions import (
     render,
     strip_think,
 )
-from agentgym.actions.thinking_marks import SPECIAL, TAG_NAMES, WORDED
+from agentgym.actions.thinking_marks import FAMILIES as ROWS
+from agentgym.actions.thinking_marks import TAG_NAMES
 from agentgym.core.language import Language
 from agentgym.envs.search.engine.commands import SearchLanguage
 from agentgym.envs.swe.engine.commands import SWELanguage
@@ -238,7 +239,7 @@ def test_a_thought_never_changes_the_action_behind_it(family, grammar, data):
 
 def test_every_row_of_the_table_is_met_by_a_family() -> None:
     texts = [before + after for before, after, _ in FAMILIES.values()]
-    for marks in (*SPECIAL, *WORDED):
+    for marks in ROWS:
         assert marks.family and marks.source
     cut = {name: strip_think(f"{b}x{a}") for name, (b, a, _) in FAMILIES.items()}
     assert not any("x" in kept for kept in cut.values()), cut
