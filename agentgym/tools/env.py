@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,17 @@ from agentgym.actions import ActionSpec, parse, render
 from agentgym.actions.specs import MAX_ACTION_CHARS, ActionCall
 from agentgym.actions.templates import find_native
 from agentgym.actions.values import Fault, build_call
+from agentgym.core.attribution import (
+    FAILED_ACTION,
+    NEUTRAL_TEXTS,
+    ActionFailed,
+    Trials,
+    attribute_failure,
+)
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import as_env_failure
 from agentgym.core.hooks import finite
-from agentgym.core.outcome import Outcome
+from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task, TaskSet, canonical_json
 from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
 from agentgym.imports.tool_actions import BadArgument, Called, make_tool
@@ -55,8 +63,10 @@ class ToolEnv(TextEnv[ToolSet]):
         ConfigurationError: A function cannot be a tool, or a value is out of range.
 
     If a tool raises, the agent sees the error and the turn counts. Bad arguments are refused, with
-    the expected type. The episode is broken if a tool raises `agentgym.errors.EnvFailure`, or if
-    the reward, the expert, or the creation of the tools raises.
+    the expected type. If the reward raises on an answer, the episode ends with the stop reason
+    ``action_error`` and counts, unless the reward raises on other answers, too
+    (`agentgym.core.attribution`). The episode is broken then, or if a tool or the reward raises
+    `agentgym.errors.EnvFailure`, or if the expert or the creation of the tools raises.
     """
 
     action_length = MAX_ACTION_CHARS
@@ -121,7 +131,9 @@ class ToolEnv(TextEnv[ToolSet]):
         key = _key(call)
         if call.name not in self._tools:
             self._played += (key,)
-            return self._ended(self._worth(call.arguments["text"]), "")
+            ended = self._finished(call.arguments["text"], "")
+            assert ended is not None  # an answer has a worth
+            return ended
         tool = self._tools[call.name]
         try:
             arguments = tool.arguments(call)
@@ -134,9 +146,9 @@ class ToolEnv(TextEnv[ToolSet]):
         )
         self._calls += (Called(tool.name, arguments, text, failed),)
         self._played += (key,)
-        worth = None if self._answer else self._worth(None)
-        if worth is not None:
-            return self._ended(worth, text)
+        ended = None if self._answer else self._finished(None, text)
+        if ended is not None:
+            return ended
         return Outcome(text, details={"reason": text if failed else "", "failed": failed})
 
     def _misread(self, action: str, problem: str) -> Outcome:
@@ -186,27 +198,63 @@ class ToolEnv(TextEnv[ToolSet]):
             with as_env_failure():
                 before.close()
 
-    def _worth(self, answer: str | None) -> float | None:
-        """Ask what the episode is worth; None: it goes on."""
-        row = copy.deepcopy(dict(self.task.content))
+    def _finished(self, answer: str | None, text: str) -> Outcome | None:
+        """End the episode if the reward does, or raises on what the policy did; None: it goes on.
+
+        Args:
+            answer: The policy's answer; None: it called a tool.
+            text: What the tool answered.
+        """
+        try:
+            worth = self._worth(answer, self._calls, self.session.holder)
+        except BaseException as failure:
+            if isinstance(failure, EnvFailure) and not isinstance(failure, ActionFailed):
+                raise  # the reward says itself whose doing it is
+            reason = attribute_failure(failure, lambda: self._other_episodes(answer))
+            return Outcome(
+                FAILED_ACTION,
+                terminated=True,
+                valid=False,
+                score=0.0,
+                stop_reason=StopReason.ACTION_ERROR,
+                details={"reason": reason, "failed": False},
+            )
+        return None if worth is None else self._ended(worth, text)
+
+    def _other_episodes(self, answer: str | None) -> Trials:
+        """Return rewards to ask for: of other answers, of fewer calls, and of no calls."""
+        texts = [None] if answer is None else NEUTRAL_TEXTS
+        calls = self._calls if answer is not None else self._calls[:-1]
         holder = self.session.holder
-        episode = ToolEpisode(row, self.task.goal, answer, self._calls, holder)
-        with as_env_failure():
-            worth: Any = self._reward(episode)
-            if inspect.isawaitable(worth):
-                worth = self._caller.wait(worth)
+        trials = [partial(self._worth, each, calls, holder) for each in texts]
+        return Trials([*trials, partial(self._worth_of_nothing, texts[0])], known_good=False)
+
+    def _worth_of_nothing(self, answer: str | None) -> None:
+        """Ask for the reward of an episode without a call."""
+        rng = np.random.Generator(np.random.PCG64(0))
+        untouched = self._source.make(self.task.content, rng)
+        try:
+            self._worth(answer, (), untouched.holder)
+        finally:
+            untouched.close()
+
+    def _worth(self, answer: str | None, calls: tuple[Called, ...], holder: object) -> float | None:
+        """Ask what an episode is worth; None: it goes on."""
+        row = copy.deepcopy(dict(self.task.content))
+        worth: Any = self._reward(ToolEpisode(row, self.task.goal, answer, calls, holder))
+        if inspect.isawaitable(worth):
+            worth = self._caller.wait(worth)
         if worth is None and answer is None:
             return None
         if not (finite(worth) or isinstance(worth, bool)):
-            raise EnvFailure(
+            raise ActionFailed(
                 f"expected reward(episode) of {self.task.id} to return a finite number, got "
                 f"{worth!r:.80}"
             )
         return float(worth)
 
-    def _ended(self, worth: float | None, text: str) -> Outcome:
+    def _ended(self, worth: float, text: str) -> Outcome:
         """End the episode with its reward."""
-        assert worth is not None
         score = min(1.0, max(0.0, worth / self._solved_at))
         solved = worth >= self._solved_at
         told = text or ("correct" if solved else "answered")

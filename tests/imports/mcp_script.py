@@ -54,6 +54,10 @@ def answer(method: str, params: dict[str, object]) -> dict[str, object]:
         return {"content": [], "structuredContent": {"reward": REWARDS[FAULT], "done": True}}
     if params["name"] == "look":
         return {"content": [{"type": "image"}, {"type": "text", "text": "a desk"}]}
+    if FAULT == "picky" and given["a"] == 1:
+        os._exit(1)
+    if FAULT == "picky" and given["a"] in (2, 3):
+        raise ValueError(given["a"])
     if given.get("note") == "fail":
         return {"content": [{"type": "text", "text": "no"}], "isError": True}
     return {"content": [{"type": "text", "text": json.dumps([given["a"] + given["b"], given])}]}
@@ -66,5 +70,10 @@ for line in sys.stdin:
     if message["method"] == "tools/call":
         for asked in ({"id": 7, "method": "ping"}, {"method": "notifications/progress"}):
             print(json.dumps({"jsonrpc": "2.0", **asked}), flush=True)
-    found = answer(message["method"], message.get("params", {}))
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": found}), flush=True)
+    reply: dict[str, object] = {"jsonrpc": "2.0", "id": message["id"]}
+    try:
+        reply["result"] = answer(message["method"], message.get("params", {}))
+    except ValueError as error:
+        code = {2: -32603, 3: -32602}[error.args[0]]
+        reply["error"] = {"code": code, "message": "a is out of range"}
+    print(json.dumps(reply), flush=True)

@@ -106,6 +106,46 @@ def test_a_fault_costs_the_episode_and_pays_nothing(fault: str, words: str) -> N
         assert guarded.reset(seed=0)[0] == "Add 2 and 3."
 
 
+def add(a: int) -> str:
+    return f"```math_add\n<a>{a}</a>\n<b>1</b>\n```"
+
+
+@pytest.mark.parametrize("before", [[], ["look"], [add(7), "look", add(3)]])
+@pytest.mark.parametrize(("a", "words"), [(1, "the server ended"), (2, "a is out of range")])
+def test_a_call_on_which_the_server_fails_is_a_wrong_one(
+    a: int, words: str, before: list[str]
+) -> None:
+    """It dies of it, or answers with an error; of other calls it does not."""
+    with opened(command("picky"), reward=solved) as env:
+        env.reset(seed=0)
+        for action in before:
+            assert not env.step(action)[2]
+        _, reward, terminated, _, info = env.step(add(a))
+        assert (reward, terminated, info["success"]) == (0.0, True, False)
+        assert info["stop_reason"] == "action_error" and words in info["details"]["reason"]
+        assert env.reset(seed=0)[0] == "Add 2 and 3."
+        assert env.step("look")[0] == "[image]\na desk"
+
+
+def test_a_call_that_the_server_finds_invalid_is_a_turn() -> None:
+    with opened(command("picky"), reward=solved) as env:
+        env.reset(seed=0)
+        observation, _, terminated, _, info = env.step(add(3))
+        assert "a is out of range" in observation and not terminated and not info["action_valid"]
+        assert env.step("```math_add\n<a>4</a>\n<b>1</b>\n```")[4]["success"]
+
+
+def number_of(goal: str, calls: Sequence[Called]) -> float | None:
+    """Pay for a five; raises where an answer is no list."""
+    return 1.0 if json.loads(calls[-1].answer)[0] == 5 else None
+
+
+def test_a_call_on_which_the_reward_raises_is_a_wrong_one() -> None:
+    with opened(command(), reward=number_of) as env:
+        env.reset(seed=0)
+        assert env.step("look")[4]["stop_reason"] == "action_error"
+
+
 @pytest.mark.parametrize(
     ("reference", "given", "error", "words"),
     [

@@ -113,8 +113,8 @@ class Fake:
         told["metadata"] = {"legal_moves": ["yes", "no"]}
         if action.get("text") == "yes":
             told |= {"reward": 1.0, "done": True}
-        match self.fault:
-            case "dies":
+        match self.fault if self.fault != "picky" else action.get("text"):
+            case "dies" | "breaks it":
                 return await socket.close(1011)
             case "hangs":
                 await asyncio.sleep(600)
@@ -122,10 +122,10 @@ class Fake:
                 return await socket.send_text("<html>busy</html>")
             case "large":
                 return await socket.send_text(json.dumps("x" * (1 << 23)))
-            case "refuses":
+            case "refuses" | "is refused":
                 told = {"message": "the shop is closed", "code": "EXECUTION_ERROR"}
                 return await socket.send_json({"type": "error", "data": told})
-            case "nan":
+            case "nan" | "is not scored":
                 told["reward"] = float("nan")
             case "words":
                 told["reward"] = "much"
@@ -234,6 +234,19 @@ FAULTS = {
     "unpaid": "expected a reward by the end",
     "list": "expected an observation with text",
 }
+
+
+@pytest.mark.parametrize("before", [[], ["yes and no"], ["no", "no"]])
+@pytest.mark.parametrize("action", ["breaks it", "is refused", "is not scored"])
+def test_an_action_on_which_the_server_fails_is_a_wrong_one(action: str, before: list[str]) -> None:
+    with opened(Fake("picky")) as env:
+        env.reset(seed=0)
+        for each in before:
+            assert not env.step(each)[2]
+        _, reward, terminated, _, info = env.step(action)
+        assert (reward, terminated, info["success"]) == (0.0, True, False)
+        assert info["stop_reason"] == "action_error" and info["details"]["reason"]
+        assert env.reset(seed=0)[0].startswith("place")
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -265,3 +266,46 @@ def test_faults_of_ours_break_the_episode() -> None:
     ):  # fmt: skip
         with pytest.raises(ConfigurationError, match="expected"):
             begun(**options)
+
+
+def strict(episode: ToolEpisode) -> float:
+    """A reward that reads numerals alone."""
+    return float(int(episode.answer or "") == sum(episode.task["numbers"]))
+
+
+def by_last_call(episode: ToolEpisode) -> float | None:
+    """A reward that reads what a tool answered."""
+    return 1.0 if episode.calls and float(episode.calls[-1].answer) == 4 else None
+
+
+@pytest.mark.parametrize("answer", ["four", "2 + 2", "", "nan"])
+def test_an_answer_on_which_the_reward_raises_is_a_wrong_one(answer: str) -> None:
+    with closing(ToolEnv(Calculator, ROWS, strict)) as env:
+        env.reset(seed=0)
+        _, reward, terminated, _, info = env.step(f"answer[{answer}]" if answer else "answer[ ]")
+    assert (reward, terminated, info["success"], info["score"]) == (0.0, True, False, 0.0)
+    assert info["stop_reason"] == "action_error" and "ValueError" in info["details"]["reason"]
+
+
+def test_a_call_on_which_the_reward_raises_ends_the_episode() -> None:
+    def word() -> str:
+        """Say a word."""
+        return "four"
+
+    with closing(ToolEnv([word], ROWS, by_last_call, answer=False)) as env:
+        env.reset(seed=0)
+        assert env.step("word")[4]["stop_reason"] == "action_error"
+
+
+def test_a_reward_that_raises_on_every_answer_breaks_the_episode() -> None:
+    def down(episode: ToolEpisode) -> float:
+        raise LookupError("no licence")
+
+    def said(episode: ToolEpisode) -> float:
+        raise EnvFailure("the judge is down" if episode.answer == "four" else "")
+
+    for raising, words in ((down, "no licence"), (said, "the judge is down")):
+        with closing(ToolEnv(Calculator, ROWS, raising)) as env:
+            env.reset(seed=0)
+            with pytest.raises(EnvFailure, match=words):
+                env.step("answer[four]")

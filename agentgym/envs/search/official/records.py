@@ -46,10 +46,16 @@ LISTS = ("golden_answers", "answers", "possible_answers")
 """Fields of answers, each a list of spellings, which may be written as JSON."""
 LABELS = ("answer", "answers", "golden_answers", "label", "answerkey", "answer_idx")
 """Fields that say which option is right."""
+ANSWERABLE: Mapping[str, bool] = {
+    "answerable": True, "is_answerable": True, "is_impossible": False, "unanswerable": False,
+}  # fmt: skip
+"""Fields that say whether a question has an answer, and their value if it has (MuSiQue-Full, SQuAD
+2). The answer of one that has none is that of its twin with the evidence."""
 FIELDS = (
     "question", "golden_answers", "answers", "answer", "answer_aliases", "possible_answers",
     "reward_model", "prompt", "data_source", "type", "extra_info", "split", "gold", "hops",
-    "label", "answerkey", "answer_idx", *SHOWN_BEFORE, *OPTIONS, *UNSEEN,
+    "label", "answerkey", "answer_idx", "metadata", *SHOWN_BEFORE, *OPTIONS, *UNSEEN,
+    *ANSWERABLE,
 )  # fmt: skip
 """Fields of records that mean something."""
 
@@ -71,11 +77,12 @@ def read_record(record: Any) -> QuestionEntry:
     """Read one record.
 
     Raises:
-        Unusable: It holds no question or no answers.
+        Unusable: It holds no question or no answers, or says that there is none.
     """
     if not isinstance(record, Mapping):
         raise Unusable(f"expected an object, got {record!r:.80}")
     record = {str(name).lower(): value for name, value in record.items()}
+    _check_answerable(record)
     text = " ".join(well_formed(_question(record)).split())
     if not text:
         raise Unusable(f"expected a question, got the fields {', '.join(map(str, record))!r:.200}")
@@ -101,6 +108,18 @@ def read_record(record: Any) -> QuestionEntry:
 def content_of(question: Question) -> str:
     """Return what makes a question the one that it is: its words, however they are written."""
     return normalise(question.text)
+
+
+def _check_answerable(record: Mapping[str, Any]) -> None:
+    """Refuse a question that its own record calls unanswerable."""
+    places = (record, record.get("metadata"), record.get("extra_info"))
+    for place in (each for each in places if isinstance(each, Mapping)):
+        for name, usual in ANSWERABLE.items():
+            if str(place.get(name)).lower() in (("false", "0") if usual else ("true", "1")):
+                raise Unusable(
+                    f"expected a question that can be answered, got {name}={place[name]!r}, whose "
+                    "right answer would be that there is none"
+                )
 
 
 def _question(record: Mapping[str, Any]) -> str:
