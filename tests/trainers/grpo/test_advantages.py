@@ -41,6 +41,13 @@ def test_harness_endings_train_nothing_but_stay_in_the_baseline():
     assert credit.metrics["credit/trained_fraction"] == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize("filters", [(), (HarnessEndings(),)])
+def test_an_action_on_which_an_environment_raises_is_trained_on(filters):
+    group = [episode(1.0), episode(0.0, "action_error")]
+    credit = assign_credit(group, replace(RLOO, filters=filters))
+    assert credit.train.all() and credit.advantage.tolist() == [1.0] * 3 + [-1.0] * 3
+
+
 def test_zero_variance_groups_are_dropped():
     episodes = [episode(1.0), episode(1.0), episode(1.0, group=1), episode(0.0, group=1)]
     credit = assign_credit(episodes, get_preset("dapo").within(99))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Any
 
+import pytest
+
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.oracle import DemonstratorPolicy
 from agentgym.core.tasks import Task
 from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
+from tests.imports.worlds import make
 from tests.raising import METHODS, RaisingEnv, faulty_method
 from trainers.rollouts.expert_demonstrations import watch
 
@@ -39,6 +42,19 @@ def test_rollouts_whose_facts_are_recorded_end_with_an_error() -> None:
                 [(observation, _, _, _, info)] = envs.step_slots([0], [action])
             failed = faulty_method(task) not in (*ASIDE, "_oracle_action", "_demonstrator_action")
             assert info["stop_reason"] == ("error" if failed else "success")
+
+
+@pytest.mark.parametrize(
+    ("actions", "reason"), [(["raise"], "action_error"), (["jam", "next"], "error")]
+)
+def test_rollouts_tell_failures_of_imported_worlds_from_those_of_the_policy(
+    actions: list[str], reason: str
+) -> None:
+    with closing(TextVectorEnv([lambda: make("x")], backend="sync")) as envs:
+        envs.reset_slots([0], [0], [{"split": "train", "index": 0}])
+        for action in actions:
+            [(_, reward, _, _, info)] = envs.step_slots([0], [action])
+    assert (reward, info["stop_reason"]) == (0.0, reason)
 
 
 def _press(observation: str) -> str:
