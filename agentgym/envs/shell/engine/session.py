@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentgym.core.outcome import bounded
+from agentgym.envs.shell.engine.patterns import matches
 from agentgym.errors import EnvFailure
 from agentgym.sandbox import (
     Sandbox,
@@ -47,7 +48,7 @@ class Problem:
     answer: str = ""
     """The answer; empty for a change."""
     pattern: bool = False
-    """Whether the answer is a regular expression to search for."""
+    """Whether the answer is a regular expression, which has to match the whole answer."""
     expected: Mapping[str, str] | None = None
     """All files expected after a change (possibly none); None for a question."""
     example: str = ""
@@ -196,7 +197,7 @@ def same_answer(given: str, expected: str, pattern: bool = False) -> bool:
     """
     mine, wanted = _relative(given.strip().strip("'\"`")), _relative(expected.strip())
     if pattern:
-        return re.search(expected, given.strip()) is not None
+        return matches(expected, given.strip())
     if re.fullmatch(r"[0-9]{1,18}", mine) and re.fullmatch(r"[0-9]{1,18}", wanted):
         return int(mine) == int(wanted)
     return mine == wanted

@@ -17,13 +17,13 @@ A row may also have a ``split``.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agentgym.core.row_splits import Row, by_split, file_split, named_split
 from agentgym.core.tasks import canonical_json
+from agentgym.envs.shell.engine.patterns import check_patterns, is_anchored
 from agentgym.envs.shell.engine.session import Problem
 from agentgym.errors import DataError
 from agentgym.support.datafiles import read_records
@@ -49,12 +49,13 @@ def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
     """
     problems: list[Problem] = []
     rows: list[Row] = []
+    patterns: dict[str, str] = {}
     left_out = 0
     for place, row in read_records(file, "search"):
         try:
             problem = _problem(row, image)
             split = named_split(row.get("split")) or file_split(file)
-        except (KeyError, TypeError, ValueError, AttributeError, re.error) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(
                 f"expected a row of os_interaction in {file}, {place}, got {row!r:.200} "
                 f"({type(error).__name__}: {error})"
@@ -62,6 +63,8 @@ def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
         if problem is None:
             left_out += 1
             continue
+        if problem.pattern:
+            patterns[f"{file}, {place}"] = problem.answer
         problems.append(problem)
         rows.append(Row(canonical_json([problem.text, problem.setup]), split))
     if not problems:
@@ -69,9 +72,22 @@ def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
             f"expected a row in {file} that is judged by its match and starts no background "
             f"process, got {left_out} others"
         )
+    check_patterns([*patterns.values()], [*patterns])
+    _warn_of_unanchored(patterns)
     if left_out:
         logger.warning("skipped %d rows of %s: they need a script or a process", left_out, file)
     return by_split(problems, rows)
+
+
+def _warn_of_unanchored(patterns: Mapping[str, str]) -> None:
+    """Say which patterns AgentBench finds anywhere in an answer, by their places."""
+    loose = [place for place, pattern in patterns.items() if not is_anchored(pattern)]
+    if loose:
+        logger.warning(
+            "%d patterns without ^ and $, such as that of %s: AgentBench pays an answer that "
+            "contains a match, here the whole answer has to match",
+            len(loose), loose[0],
+        )  # fmt: skip
 
 
 def _problem(row: Mapping[str, Any], image: str) -> Problem | None:
@@ -89,8 +105,8 @@ def _problem(row: Mapping[str, Any], image: str) -> Problem | None:
     match = evaluation["match"]
     pattern = isinstance(match, Mapping) and "regex" in match
     answer = match["regex" if pattern else "answer"] if isinstance(match, Mapping) else match
-    if pattern:
-        re.compile(answer)
+    if pattern and not isinstance(answer, str):
+        raise TypeError(f"expected a text as regex, got {answer!r:.80}")
     return Problem(text, str(labels[0]), {}, str(answer), pattern, setup=setup, image=image)
 
 
