@@ -5,11 +5,13 @@ with ``--set`` alone, by
 
 * the blind policies of ``agentgym eval`` (``agentgym.policies.BLIND``): places in the list of
   admissible actions, their length, their alphabet, one constant text, a ranking of verbs;
+* the transcribers of ``agentgym validate`` (``agentgym.policies.TRANSCRIBERS``), which only
+  rearrange the words of the task;
 * policies that look for leaks: they choose by hashes, by tokens of the task id or of ``details``,
   by ``state_key``, or type such tokens themselves;
 * the random policy and the expert, to compare with.
 
-The floor of a family is honest if none of the first two kinds comes near a policy that reads.
+The floor of a family is honest if none of the first three kinds comes near a policy that reads.
 
 Usage:
     python benchmarks/blind_policies.py [--families alfworld textworld webshop] [--n 500]
@@ -46,6 +48,7 @@ from agentgym.policies.blind import (
     fit_blind,
     rank_verbs,
 )
+from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
 from agentgym.registration import FAMILIES, family
 from agentgym.support.statistics import wilson_ci95
 from trainers.config.family_defaults import defaults_for
@@ -82,7 +85,7 @@ def blindly(policy: Policy) -> Chooser:
 
     def choose(memory: Memory, info: Info) -> str:
         if not memory.typed:
-            begin(policy, "", public_info(info))
+            begin(policy, "", public_info(info))  # a transcriber reads the goal
         return policy.act("", public_info(info))
 
     return choose
@@ -215,7 +218,8 @@ def expert(env: TextEnv) -> Chooser:
 def choosers(env: TextEnv, episodes: Sequence[Sequence[Turn]]) -> dict[str, Chooser]:
     """Return every policy by its name."""
     blind = {name: blind_chooser(name, episodes) for name in (*UNFITTED, *FITTED)}
-    return {**blind, **LEAKS, **COMPARED, "expert": expert(env)}
+    copying = {name: blindly(Transcriber(name, env)) for name in TRANSCRIBERS}
+    return {**blind, **copying, **LEAKS, **COMPARED, "expert": expert(env)}
 
 
 def measure_one(name: str, kwargs: Mapping[str, Any], n: int, split: str) -> dict[str, Any]:

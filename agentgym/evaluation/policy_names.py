@@ -29,6 +29,7 @@ from agentgym.policies.base import Policy
 from agentgym.policies.basic import RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
 from agentgym.policies.identity import source_sha256
+from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
 from agentgym.trust import argument_claims, check_trusted
 from agentgym.trust.typed_here import TypedHere
 
@@ -36,7 +37,7 @@ EXPERT_POLICIES: Mapping[str, type[OraclePolicy]] = {
     "oracle": OraclePolicy, "demonstrator": DemonstratorPolicy,
 }  # fmt: skip
 """Policies that play the actions of the environment's experts."""
-BUILTIN = ("random", *EXPERT_POLICIES)
+BUILTIN = ("random", *EXPERT_POLICIES, *BLIND, *TRANSCRIBERS)
 """Names of the policies that every environment has."""
 
 
@@ -47,9 +48,9 @@ def load_policy(
 
     Args:
         name: ``random``, ``oracle`` (the solver that knows the answers), ``demonstrator`` (chosen
-            by the argument ``expert`` of the environment), the name of a blind policy
-            (`agentgym.policies.BLIND`, or one of the environment's own `blind_policies` and
-            `reading_policies`);
+            by the argument ``expert`` of the environment), the name of a blind policy or of a
+            transcriber (`agentgym.policies.BLIND`, `agentgym.policies.TRANSCRIBERS`, or one of the
+            environment's own `blind_policies` and `reading_policies`);
             ``MODULE:ATTRIBUTE`` of your own: a policy, its class, a function without arguments that
             makes one, a function of (observation, info), or an agent, a function of one
             `agentgym.Session` (each may be async, a class by its ``act``); ``KIND:PATH`` with one
@@ -85,7 +86,7 @@ def _loader(
     name: str, env: gymnasium.Env[str, str], options: Mapping[str, Any]
 ) -> Callable[[int], PolicyMaker]:
     """Return what loads the policy of a name with a seed."""
-    if name in (*BUILTIN, *BLIND, *_of_family(env)):
+    if name in (*BUILTIN, *_of_family(env)):
         check_options(name, options, ())
         return lambda seed: PolicyMaker(
             name, _builtin(name, env, seed), env, {"kind": name, "seed": seed}
@@ -190,7 +191,7 @@ def _kind_of(name: str) -> tuple[str, PolicyKind | None]:
 
     A built-in name is no path, even where a folder has it.
     """
-    if name in (*BUILTIN, *BLIND):
+    if name in BUILTIN:
         return name, None
     kinds = policy_kinds()
     prefix, colon, path = name.partition(":")
@@ -230,6 +231,8 @@ def _builtin(
         return EXPERT_POLICIES[name]
     if name in UNFITTED:
         return lambda env: blind_policy(name, seed)
+    if name in TRANSCRIBERS:
+        return lambda env: Transcriber(name, env.unwrapped)  # type: ignore[arg-type]  # of text
     own = _of_family(env)
     if name in own:
         return lambda env: own[name](env.unwrapped)
@@ -305,5 +308,5 @@ def _choices(kinds: Mapping[str, metadata.EntryPoint], env: gymnasium.Env[str, s
             added.append(f"{prefix}:... ({_kind(entry).summary})")
         except (ConfigurationError, DependencyNotInstalled) as error:
             added.append(f"{prefix}:... (not usable: {error})")
-    builtin = [*BUILTIN, *BLIND, *_of_family(env), f"{OWN} of your own"]
+    builtin = [*BUILTIN, *_of_family(env), f"{OWN} of your own"]
     return ", ".join([*builtin, *added, "or a path that one of them takes"])

@@ -1,4 +1,4 @@
-"""Check that tasks can be solved, but not by an idle or a blind policy."""
+"""Check that tasks can be solved, but not by an idle or a blind policy, nor by a transcriber."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from agentgym.evaluation.runner import evaluate
 from agentgym.making import make_named
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
+from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
 from agentgym.support.repeated_tracebacks import tracebacks_once
 from agentgym.support.statistics import Estimate, wilson_ci95
 from agentgym.support.terminal import cell
@@ -40,7 +41,7 @@ IDLE_TURNS = 3
 """Number of turns of the idle policy, if no action ends an episode."""
 HEADER = (
     "split", "tasks", "solved by the expert", "solved by doing nothing", "best blind policy",
-    "turns",
+    "best transcriber", "turns",
 )  # fmt: skip
 """Columns of the table of a validation."""
 
@@ -61,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class BlindResult:
-    """Result of the best blind policy on a split."""
+    """Result of the best blind policy, or of the best transcriber, on a split."""
 
     policy: str
     """Name of the policy."""
@@ -90,6 +91,8 @@ class SplitValidation:
     """Number of tasks that are solved by doing nothing."""
     blind: BlindResult | None
     """The best blind policy; None if blind policies were left out."""
+    transcriber: BlindResult | None
+    """The best of the policies that only rearrange the words of a task; None likewise."""
     turns: tuple[int, int]
     """Minimum and maximum number of turns of the expert."""
     failing: tuple[Finding, ...]
@@ -162,19 +165,21 @@ class Validation:
             expert, turns = "no expert", ""
             if each.solved is not None:
                 expert, turns = f"{each.solved:,}", "{} to {}".format(*each.turns)
-            blind = str(each.blind or "not played")
-            yield each.split, f"{each.n:,}", expert, f"{each.idle:,}", blind, turns
+            floors = (str(each.blind or "not played"), str(each.transcriber or "not played"))
+            yield each.split, f"{each.n:,}", expert, f"{each.idle:,}", *floors, turns
 
     def _of_split(self, each: SplitValidation) -> Iterator[Finding]:
         """Yield what is wrong with a split as a whole."""
-        blind = each.blind
-        if blind is not None and blind.share.low > self.blind_limit:  # and not by chance
-            yield Finding(
-                f"split {each.split}",
-                f"{blind.policy}, which reads no word, solves {blind.share.value:.3f} of {blind.n} "
-                f"tasks, more than `blind_limit` {self.blind_limit:g}; the list of admissible "
-                "actions gives these tasks away",
-            )
+        for floor, how, why in (
+            (each.blind, "reads no word", "the list of admissible actions gives these tasks away"),
+            (each.transcriber, "only copies words of the task", "copying them is paid"),
+        ):
+            if floor is not None and floor.share.low > self.blind_limit:  # and not by chance
+                yield Finding(
+                    f"split {each.split}",
+                    f"{floor.policy}, which {how}, solves {floor.share.value:.3f} of {floor.n} "
+                    f"tasks, more than `blind_limit` {self.blind_limit:g}; {why}",
+                )
         if each.solved is None:
             yield Finding(
                 f"split {each.split}",
@@ -196,7 +201,7 @@ def validate(
     on_episode: Callable[[EpisodeResult], None] | None = None,
     on_plan: Callable[[int], None] = lambda episodes: None,
 ) -> Validation:
-    """Check tasks: the expert solves all, an idle policy none, and a blind policy few.
+    """Check tasks: the expert solves all, an idle policy none, a blind policy or transcriber few.
 
     Args:
         env: A text environment, or its short name, id or ``MODULE:ID``, from which it is made.
@@ -205,9 +210,10 @@ def validate(
         seed: Seed of the choice.
         env_kwargs: Keyword arguments for an environment given by name.
         blind_tasks: Maximum number of tasks of each split for each blind policy
-            (`agentgym.policies.BLIND`); 0 leaves them out.
-        blind_limit: Maximum share of a split that a blind policy may solve. The check fails if the
-            share and its 95 % interval are above this.
+            (`agentgym.policies.BLIND`) and each transcriber (`agentgym.policies.TRANSCRIBERS`),
+            which only rearranges the words of a task; 0 leaves them out.
+        blind_limit: Maximum share of a split that a blind policy or a transcriber may solve. The
+            check fails if the share and its 95 % interval are above this.
         concurrency: Episodes played at the same time, above 1 each in a thread.
         on_episode: Called after each episode, for progress display.
         on_plan: Called before the first episode with the total number of episodes.
@@ -261,7 +267,7 @@ def _validated(panels: _Panels, split: str, players: Players) -> SplitValidation
         len(expert),
         None if _no_expert(expert) else solved,
         idle,
-        panels.best_blind(split, players),
+        *panels.best_blind(split, players),
         (min(turns), max(turns)),
         tuple(_failures(expert, nothing)),
     )
@@ -321,20 +327,28 @@ class _Panels:
             name: partial(blind_policy, name, self.seed) for name in UNFITTED
         }
         made: Any = self.env.unwrapped
+        players |= {name: partial(Transcriber, name, made) for name in TRANSCRIBERS}
         players |= {name: partial(make, made) for name, make in made.blind_policies.items()}
         with suppress(NotSupported):
             shown = demonstrate(self.env, self._most_blind, self.seed)
             players |= {name: partial(fit_blind, name, shown) for name in FITTED}
         return players
 
-    def best_blind(self, split: str, players: Players) -> BlindResult | None:
-        """Return what the blind policy that solves most solves, or None where there are none."""
-        found = []
+    def best_blind(
+        self, split: str, players: Players
+    ) -> tuple[BlindResult | None, BlindResult | None]:
+        """Return the best blind policy and the best transcriber, or None where there are none."""
+        blind: list[BlindResult] = []
+        transcribers: list[BlindResult] = []
         for name, make in players.items():
             rows = self._play(make, split, self._most_blind)
             share = wilson_ci95(sum(row.success for row in rows), len(rows))
-            found.append(BlindResult(name, share, len(rows)))
-        return max(found, key=lambda result: result.share.value, default=None)
+            results = transcribers if name in TRANSCRIBERS else blind
+            results.append(BlindResult(name, share, len(rows)))
+        best = [
+            max(some, key=lambda r: r.share.value, default=None) for some in (blind, transcribers)
+        ]
+        return best[0], best[1]
 
     @property
     def _most_blind(self) -> int:
@@ -352,6 +366,10 @@ class _Panels:
             where = {"backend": "thread", "concurrency": self.concurrency}
         how: dict[str, Any] = {"horizon": horizon, "on_episode": self.on_episode, **where}
         return evaluate(policy, self.env, split, num_tasks, self.seed, **how).rows
+
+
+def _best(results: Sequence[BlindResult]) -> BlindResult | None:
+    return max(results, key=lambda result: result.share.value, default=None)
 
 
 def idle_action(env: TextEnv) -> str:

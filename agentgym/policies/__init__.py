@@ -30,10 +30,12 @@ from agentgym.policies.blind import (
     is_yardstick,
 )
 from agentgym.policies.chat import ChatConfig, ChatPolicy
+from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
 
 __all__ = [
     "BLIND",
     "PUBLIC_INFO",
+    "TRANSCRIBERS",
     "BlindPolicy",
     "CallablePolicy",
     "ChatConfig",
@@ -50,6 +52,7 @@ __all__ = [
     "PolicyWithReset",
     "PolicyWithSeed",
     "RandomPolicy",
+    "Transcriber",
     "begin",
     "blind_policy",
     "fit_blind",

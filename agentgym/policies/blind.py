@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from agentgym.errors import ConfigurationError
+from agentgym.policies.transcriber import TRANSCRIBERS
 
 Choose = Callable[[Sequence[str], np.random.Generator], str]
 """Chooses one of at least one actions, possibly at random."""
@@ -110,8 +111,8 @@ class ConstantPolicy:
 
 
 def is_yardstick(name: object) -> bool:
-    """Return whether a name is a reference policy: random, a blind policy or an expert."""
-    return name in ("random", "oracle", "demonstrator") or (
+    """Return whether a name is a reference policy: random, blind, a transcriber or an expert."""
+    return name in ("random", "oracle", "demonstrator", *TRANSCRIBERS) or (
         isinstance(name, str) and _BLIND_NAME.fullmatch(name) is not None
     )
 

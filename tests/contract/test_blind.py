@@ -16,6 +16,7 @@ import pytest
 from agentgym.core.env import TextEnv
 from agentgym.evaluation import demonstrate
 from agentgym.policies.blind import BLIND
+from agentgym.policies.transcriber import TRANSCRIBERS
 from agentgym.registration import FAMILIES, family
 from tests.contract.choices import BOXED, CONFIGURATIONS, over
 from tests.contract.solutions import solutions
@@ -84,7 +85,7 @@ def played(request: pytest.FixtureRequest) -> Iterator[Played]:
     env.close()
 
 
-@pytest.mark.parametrize("policy", (*BLIND, *blind.LEAKS))
+@pytest.mark.parametrize("policy", (*BLIND, *TRANSCRIBERS, *blind.LEAKS))
 def test_no_blind_policy_comes_near_one_that_reads(policy: str, played: Played) -> None:
     choose, size, solved = played.choosers[policy], played.env.tasks.len(blind.SPLIT), 0
     for number in range(played.count):
