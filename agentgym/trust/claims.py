@@ -13,7 +13,7 @@ import gymnasium
 
 from agentgym.imports.table import split
 from agentgym.making import parse_pairs
-from agentgym.registration import find_family
+from agentgym.registration import FAMILIES, find_family
 from agentgym.support.nested import flat
 from agentgym.support.redaction import for_others, hide_secrets
 from agentgym.trust.table import (
@@ -85,8 +85,27 @@ def env_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
 
 def argument_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
     """Return the claims of the arguments of an environment whose name the user typed."""
-    rows = argument_rows(env)
-    return [claim(name, value, rows.get(name, UNKNOWN)) for name, value in arguments.items()]
+    rows, registered = argument_rows(env), _registered_arguments(env)
+    return [
+        # What the id stands for is no news of the file.
+        claim(name, value, PLAIN if _is_same(registered, name, value) else rows.get(name, UNKNOWN))
+        for name, value in arguments.items()
+    ]
+
+
+def _registered_arguments(env: str) -> Mapping[str, Any]:
+    """Return the arguments that an id or the name of an import stands for."""
+    if (parts := split(env)) is not None:
+        return {"reference": parts[1]}
+    spec = gymnasium.registry.get(env)
+    return spec.kwargs if spec is not None else {}
+
+
+def _is_same(arguments: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Return whether a value, as a file holds it, is that of an argument."""
+    if name not in arguments:
+        return False
+    return json.dumps(arguments[name], default=str) == json.dumps(value, default=str)
 
 
 def _name_claim(env: str) -> Claim:
@@ -102,7 +121,7 @@ def _name_claim(env: str) -> Claim:
 def argument_rows(env: str) -> Mapping[str, Entry]:
     """Return the rows of an environment's arguments, by its name or id."""
     parts, family = split(env), find_family(env.partition(":")[0])
-    word = parts[0] if parts else family.name if family else ""
+    word = parts[0] if parts else family.name if family else _family_of_id(env)
     if word in ENVIRONMENTS:
         return {**BASE, **ENVIRONMENTS[word].arguments}
     module, cls = _registered(env)
@@ -111,9 +130,16 @@ def argument_rows(env: str) -> Mapping[str, Entry]:
     return {**BASE, **dict.fromkeys(getattr(cls, "plain_arguments", ()), PLAIN)}
 
 
+def _family_of_id(env: str) -> str:
+    """Return the family whose environment an id of somebody else makes; empty if there is none."""
+    spec = gymnasium.registry.get(env)
+    point = spec.entry_point if spec is not None else None
+    return next((entry.name for entry in FAMILIES if entry.entry_point == point), "")
+
+
 def _is_imported(env: str) -> bool:
     """Return whether a registered environment's code has been imported, as no record decides it."""
-    return _registered(env)[0] in sys.modules
+    return _registered(env)[0] in sys.modules or bool(_family_of_id(env))
 
 
 def _registered(env: str) -> tuple[str, Any]:

@@ -219,7 +219,11 @@ def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
         "--no-scale",
     )
     assert code == 0, errors
-    assert run(capsys, "replay", str(out))[0] == 0
+    code, _, errors = run(capsys, "replay", str(out))
+    assert code == 2 and "--trust 'env=mcp:" in errors and f"--trust {hook}" in errors
+    trusted = ("--trust", f"env={name}", "--trust", hook)
+    assert run(capsys, "replay", str(out), *trusted)[0] == 0
+    assert run(capsys, "replay", str(out), "--env", name, *trusted[2:])[0] == 0
     assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
     code, shown, _ = run(
         capsys,

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+import gymnasium
 import pytest
 from gymnasium.envs.registration import load_env_creator
 
@@ -106,7 +107,6 @@ def test_a_hook_and_a_setting_without_a_row_are_code() -> None:
 def test_what_an_imported_class_says_of_its_own_arguments_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    import gymnasium
 
     from tests.toy import ToyEnv
 
@@ -118,3 +118,22 @@ def test_what_an_imported_class_says_of_its_own_arguments_counts(
         assert argument_claims("trust/Own-v0", {"other": 3})[0].nature == "code"
     finally:
         gymnasium.registry.pop("trust/Own-v0")
+
+
+def test_what_an_id_stands_for_is_no_news_and_another_reference_is() -> None:
+    same = env_claims("synth/warehouse-v0", {"reference": "warehouse"})
+    assert all(claim.plain for claim in same)
+    other = env_claims("synth/warehouse-v0", {"reference": "mine.yaml"})
+    assert [claim.name for claim in other if not claim.plain] == ["reference"]
+
+
+def test_an_id_of_ones_own_for_a_family_has_the_rows_of_the_family() -> None:
+    point = next(family.entry_point for family in FAMILIES if family.name == "swe")
+    gymnasium.register("trust/SWE-v0", entry_point=point, kwargs={"sandbox": "mine:Box"})
+    try:
+        kwargs = {"sandbox": "mine:Box", "difficulty": "easy"}
+        assert all(claim.plain for claim in env_claims("trust/SWE-v0", kwargs))
+        for hostile in ({"sandbox": "other:Box"}, {"allow_unsafe": True}):
+            assert not argument_claims("trust/SWE-v0", hostile)[0].plain
+    finally:
+        gymnasium.registry.pop("trust/SWE-v0")
