@@ -56,8 +56,10 @@ TRAININGS = {
     "search chains": Training("search_chains_training_gain.json", "search", defaults=False),
     **{
         family: Training("worlds_training_gain.json", family)
-        for family in ("database", "mathpython", "shell", "babyai")
+        for family in ("database", "shell", "babyai")
     },
+    "mathpython": Training("mathpython_training_gain.json", "mathpython"),
+    "mathpython formulas": Training("worlds_training_gain.json", "mathpython", defaults=False),
     "textcraft": Training("textcraft_training_gain.json", "textcraft"),
 }
 
@@ -81,6 +83,7 @@ TRIED = {
     "search chains": ("Search, chains of one to five hops", "reader"),
     "database": ("Database, one table", "guessing"),
     "mathpython": ("MathPython, sums", "lazy"),
+    "mathpython formulas": ("MathPython, sums, a formula of the question paid, too", "lazy"),
     "shell": ("Shell, two folders", "guessing"),
     "babyai": ("BabyAI, one or two rooms", "bot"),
     "textcraft": ("TextCraft, one craft", "guessing"),
