@@ -20,8 +20,9 @@ from agentgym.actions.specs import (
 from agentgym.actions.templates import Match, compile_specs, find_native
 from agentgym.actions.thinking import strip_think
 from agentgym.actions.values import Fault, build_call
+from agentgym.support.text_lines import unix_line_ends
 
-_ACTION = re.compile(
+ACTION_LINE = re.compile(
     r"^[ \t]{0,32}action[ \t]{0,8}\d{0,4}[ \t]{0,8}:", re.IGNORECASE | re.MULTILINE
 )
 _TAG = re.compile(r"<action>", re.IGNORECASE)
@@ -63,7 +64,7 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
 def _parse(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> Parsed:
     check_grammar(grammar)
     compile_specs(specs)
-    text = strip_think(text, specs, grammar)[:MAX_TEXT_CHARS]
+    text = unix_line_ends(strip_think(text, specs, grammar)[:MAX_TEXT_CHARS])
     if not text.strip():
         return Parsed(None, error="the text holds no action (thinking does not count)")
     if grammar == "native":
@@ -195,7 +196,7 @@ def _unwrap(value: str) -> str:
 
 
 def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, str]:
-    marker = _ACTION.search(text)
+    marker = ACTION_LINE.search(text)
     if marker is None:
         raise Fault("no action found: write a line that starts with 'Action:'")
     rest = text[marker.end() :]

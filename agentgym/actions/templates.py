@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from agentgym.errors import ConfigurationError
 _BRACKETS = re.compile(r"[\[\]]")
 _MARKED = re.compile(r"[\n\[\](){}<>`\"|]|[^\w\s]\s*$")
 _SPACE = re.compile(r"\s*")
+_MARKER = re.compile(r"(?:^|(?<=\n))([`<=>])\1{2,}")
 _LINES = re.compile(r"[^\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -86,6 +87,9 @@ class Template:
 
     There are three kinds: `delimited` (``search[{query}]``, a fenced block) may occur anywhere;
     `tail` (ends in a verbatim parameter) takes the rest of the text; any other must fill a line.
+
+    A template that begins with a marker, such as a fence, may be written with more signs than it
+    has, as many more in each of its markers, so that values may hold lines like its markers.
     """
 
     def __init__(self, spec: ActionSpec, source: str) -> None:
@@ -105,7 +109,10 @@ class Template:
         words = head.lower().split()
         whole = len(words) > 1 or head[-1:].isspace() or not self.names
         self._word = words[0] if words and whole else ""
-        self._head = re.compile(_head_pattern(head), re.IGNORECASE)
+        found = _MARKER.match(head)
+        self._fence = len(found[0]) if found and self.delimited else 0
+        fence = f"({head[0]}{{{self._fence},}}){re.escape(head[self._fence :])}" if found else ""
+        self._head = re.compile(fence if self._fence else _head_pattern(head), re.IGNORECASE)
 
     def takes(self, names: Set[str]) -> bool:
         """Return whether a call with these arguments can be written."""
@@ -113,19 +120,25 @@ class Template:
 
     def fill(self, arguments: Mapping[str, str]) -> str:
         """Write a call whose arguments it takes."""
-        parts = [self.literals[0]]
-        for name, literal in zip(self.names, self.literals[1:], strict=True):
+        literals = self.widened(self.needed(arguments.values()))
+        parts = [literals[0]]
+        for name, literal in zip(self.names, literals[1:], strict=True):
             parts += [arguments[name], literal]
         return "".join(parts)
 
     def find(self, page: Page) -> Match | None:
         """Return the first complete match of the template, or None."""
         if self.delimited or self.tail:
+            unclosed = len(page.text)
             for head in self._head.finditer(page.text):
-                values, end, hopeless = self._rest(page, head.end())
+                more = len(head[1]) - self._fence if self._fence else 0
+                if more >= unclosed:  # what closes no marker of fewer signs closes none of more
+                    continue
+                values, end, hopeless = self._rest(page, head.end(), self.widened(more))
                 if values is not None:
                     return Match(head.start(), end, self.spec, values)
-                if hopeless:
+                unclosed = more if hopeless else unclosed
+                if not unclosed:
                     return None
             return None
         for line in page.lines(self._word):
@@ -134,15 +147,37 @@ class Template:
                 return Match(line.start, line.end, self.spec, values)
         return None
 
-    def _rest(self, page: Page, at: int) -> tuple[dict[str, str] | None, int, bool]:
+    def widened(self, more: int) -> tuple[str, ...]:
+        """Return the literal parts with so many more signs in each marker."""
+        if not more:
+            return self.literals
+        return tuple(
+            _MARKER.sub(lambda found: found[0] + found[1] * more, literal)
+            for literal in self.literals
+        )
+
+    def needed(self, values: Iterable[str]) -> int:
+        """Return how many more signs no line of the values begins with as markers do."""
+        if not self._fence:
+            return 0
+        longest: dict[str, int] = {}
+        for value in values:
+            for found in _MARKER.finditer(value):
+                longest[found[1]] = max(len(found[0]), longest.get(found[1], 0))
+        markers = [found for literal in self.literals for found in _MARKER.finditer(literal)]
+        return max(0, *(longest.get(one[1], 0) - len(one[0]) + 1 for one in markers))
+
+    def _rest(
+        self, page: Page, at: int, literals: tuple[str, ...]
+    ) -> tuple[dict[str, str] | None, int, bool]:
         """Match everything after the head; the flag says that no later head can succeed."""
         values: dict[str, str] = {}
         for index, name in enumerate(self.names):
-            literal = self.literals[index + 1]
+            literal = literals[index + 1]
             if not literal:
                 values[name] = page.text[at:]
                 return values, len(page.text), False
-            bracket = literal[0] == "]" and self.literals[index].endswith("[")
+            bracket = literal[0] == "]" and literals[index].endswith("[")
             verbatim = name in self._verbatim
             if bracket:
                 end = page.closing(at - 1)

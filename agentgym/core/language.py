@@ -20,6 +20,7 @@ from agentgym.actions.templates import find_native
 from agentgym.actions.thinking import may_hold_thinking
 from agentgym.core.outcome import bounded, well_formed
 from agentgym.errors import ConfigurationError
+from agentgym.support.text_lines import unix_line_ends
 
 ACTION_LENGTH = 4096
 """Default maximum number of characters of an action, thinking removed."""
@@ -81,6 +82,8 @@ class Language:
             )
         if not action.isascii():
             action = well_formed(action)
+        if "\r" in action:
+            action = unix_line_ends(action)
         if self.native:
             if len(action) > self.length or may_hold_thinking(action):
                 action = self._bounded(strip_think(action, self.specs))

@@ -187,17 +187,18 @@ class ShellSession:
 def same_answer(given: str, expected: str, pattern: bool = False) -> bool:
     """Return whether an answer is the expected one.
 
-    Surrounding blanks are ignored, and so is ``./`` or `WORKDIR` before a path; integers are
-    compared by value.
+    All white space is the same, and around an answer none counts; nor does ``./`` or `WORKDIR`
+    before a path. Integers are compared by value.
 
     Args:
         given: The policy's answer.
         expected: The right answer.
         pattern: Whether ``expected`` is a regular expression; it comes from the task.
     """
-    mine, wanted = _relative(given.strip().strip("'\"`")), _relative(expected.strip())
     if pattern:
         return matches(expected, given.strip())
+    mine = _relative(" ".join(given.strip().strip("'\"`").split()))
+    wanted = _relative(" ".join(expected.split()))
     if re.fullmatch(r"[0-9]{1,18}", mine) and re.fullmatch(r"[0-9]{1,18}", wanted):
         return int(mine) == int(wanted)
     return mine == wanted

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
-from agentgym.actions import MAX_ACTION_CHARS, MAX_TEXT_CHARS, ActionSpec, Param, strip_think
-from agentgym.actions.parser import too_long
+from agentgym.actions import (
+    MAX_ACTION_CHARS,
+    MAX_TEXT_CHARS,
+    ActionCall,
+    ActionSpec,
+    Param,
+    parse,
+    render,
+    strip_think,
+)
+from agentgym.actions.parser import ACTION_LINE, too_long
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
+from agentgym.errors import ConfigurationError
+from agentgym.support.text_lines import unix_line_ends
 
 BASH, VIEW, EDIT, SUBMIT = "bash", "view", "edit", "submit"
 LONGEST_TIMEOUT = 600
@@ -24,18 +37,13 @@ SPECS = (
             Param("timeout", "integer", "Seconds after which it is killed.", required=False),
         ),
         examples=("```bash\npython -m pytest -q\n```",),
-        native=(
-            "```bash\n{command}\n```",
-            "````bash\n{command}\n````",
-            "```bash timeout={timeout}\n{command}\n```",
-            "````bash timeout={timeout}\n{command}\n````",
-        ),
+        native=("```bash\n{command}\n```", "```bash timeout={timeout}\n{command}\n```"),
     ),
     ActionSpec(
         VIEW,
         "Show a file with line numbers, or list a folder.",
         (
-            Param("path", description="Path in the repository."),
+            Param("path", description="Path in the repository.", verbatim=True),
             Param("start", "integer", "First line.", required=False),
             Param("end", "integer", "Last line.", required=False),
         ),
@@ -51,7 +59,7 @@ SPECS = (
         EDIT,
         "Replace a piece of a file that occurs exactly once; an empty old piece makes a new file.",
         (
-            Param("path", description="Path in the repository."),
+            Param("path", description="Path in the repository.", verbatim=True),
             Param("old", description="The piece as it is.", verbatim=True),
             Param("new", description="What replaces it.", verbatim=True),
         ),
@@ -74,7 +82,18 @@ SPECS = (
 _FENCE = re.compile(r"^(`{3,})[ \t]*([A-Za-z_]*)([^`\n]*)$", re.MULTILINE)
 _OPTION = re.compile(r"(timeout|start|end)=(-?\d{1,9})")
 _OPTIONS = {BASH: {"timeout"}, VIEW: {"start", "end"}, EDIT: set[str](), SUBMIT: set[str]()}
-_SEARCH, _MIDDLE, _REPLACE = "<<<<<<< SEARCH\n", "\n=======\n", "\n>>>>>>> REPLACE\n"
+_SEARCH = re.compile(r"(<{7,}) SEARCH\n")
+_MARKER = re.compile(r"^(?:(<{7,}) SEARCH|(={7,})|(>{7,}) REPLACE)$", re.MULTILINE)
+_SEVEN = 7
+"""Signs of a marker of an edit; with more in each marker the pieces may hold such lines."""
+MOST_READINGS = 64
+"""Ways in which an edit may be read; one with more is refused."""
+MARKERS = "======= or >>>>>>> REPLACE"
+WIDER = (
+    "write every marker with one more sign (<<<<<<<< SEARCH, ========, >>>>>>>> REPLACE), and "
+    "these lines are text"
+)
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"\\]?)([A-Za-z_]\w*)")
 _ONE = "write exactly one ```bash or ```submit block"
 
 
@@ -90,6 +109,11 @@ class Command:
     """``edit``: the piece as it is."""
     new: str = ""
     """``edit``: what replaces it."""
+    inner: str = ""
+    """``edit``: what stands between the first and the last marker, where that can be read in
+    several ways; empty where ``old`` and ``new`` say it."""
+    fence: int = 3
+    """``edit``: signs of its fence, where ``inner`` is given."""
     timeout: int | None = None
     """``bash``: seconds that it asks for."""
     start: int | None = None
@@ -97,18 +121,70 @@ class Command:
     end: int | None = None
     """``view``: the last line."""
 
+    @classmethod
+    def of(cls, call: ActionCall) -> Command:
+        """Return the command of a call."""
+        given = dict(call.arguments)
+        numbers = {
+            name: int(given.pop(name)) for name in ("timeout", "start", "end") if name in given
+        }
+        text = given.pop("command", "") or given.pop("path", "")
+        return cls(call.name, text, **numbers, **given)  # type: ignore[arg-type]
+
+    @property
+    def readings(self) -> tuple[tuple[str, str], ...]:
+        """Pieces and replacements that an edit can mean, one unless it is ambiguous."""
+        if not self.inner:
+            return ((self.old, self.new),)
+        return _readings(self.inner, _SEVEN, self.fence)
+
+    @property
+    def call(self) -> ActionCall:
+        """The command as a call."""
+        names = {BASH: "command", VIEW: "path", EDIT: "path"}
+        numbers = {name: getattr(self, name) for name in ("timeout", "start", "end")}
+        return ActionCall(
+            self.name,
+            {
+                **({names[self.name]: self.text} if self.name in names else {}),
+                **({"old": self.old, "new": self.new} if self.name == EDIT else {}),
+                **{name: str(value) for name, value in numbers.items() if value is not None},
+            },
+        )
+
     def write(self) -> str:
-        """Write the command as a fenced block, in its canonical form."""
+        """Write the command as a fenced block, in its canonical form.
+
+        Fence and markers are so long that no line of the command is taken for one.
+        """
         options = "".join(
             f" {name}={value}"
             for name in ("timeout", "start", "end")
             if (value := getattr(self, name)) is not None
         )
-        body = f"{self.text}\n" if self.name != SUBMIT else ""
-        if self.name == EDIT:
-            body += f"{_SEARCH}{self.old}{_MIDDLE}{self.new}{_REPLACE}"
-        fence = "````" if self.name == BASH and re.search(r"(?m)^```", self.text) else "```"
+        more, body = 0, f"{self.text}\n" if self.name != SUBMIT else ""
+        if self.name == BASH:
+            fences = [len(found[0]) for found in re.finditer(r"^`{3,}", self.text, re.MULTILINE)]
+            more = max(fences, default=2) - 2
+        elif self.name == EDIT and self.inner:
+            more = self.fence - 3
+            body += f"{'<' * _SEVEN} SEARCH\n{self.inner}\n{'>' * _SEVEN} REPLACE\n"
+        elif self.name == EDIT:
+            more = _more_signs(self.old, self.new)
+            less, equal, greater = (sign * (_SEVEN + more) for sign in "<=>")
+            body += f"{less} SEARCH\n{self.old}\n{equal}\n{self.new}\n{greater} REPLACE\n"
+        fence = "`" * (3 + more)
         return f"{fence}{self.name}{options}\n{body}{fence}"
+
+
+def _more_signs(*pieces: str) -> int:
+    """Return how many signs more than seven no line of the pieces has that looks like a marker."""
+    taken = {
+        len(next(filter(None, found.groups()))) - _SEVEN
+        for piece in pieces
+        for found in _MARKER.finditer(piece)
+    }
+    return next(more for more in itertools.count() if more not in taken)
 
 
 class Fault(Exception):
@@ -127,23 +203,47 @@ class SWELanguage(Language):
         super().__init__(specs, grammar, length=MAX_ACTION_CHARS)
 
     def understand(self, action: str) -> tuple[str, str, str]:
-        """Understand model text; in the native grammar it becomes the canonical block."""
-        if not self.native or not isinstance(action, str):
+        """Understand model text; it becomes the canonical block."""
+        if not isinstance(action, str):
             return super().understand(action)
-        text = strip_think(well_formed(action), self.specs)
-        if len(text) > MAX_TEXT_CHARS:
+        text = unix_line_ends(strip_think(well_formed(action), self.specs, self.grammar))
+        if self.native and len(text) > MAX_TEXT_CHARS:
             # A command that was cut may do anything, so none of it is carried out.
             return "", "", f"invalid: at most {MAX_TEXT_CHARS:,} characters are read"
         try:
-            command, trailing = only_command(text)
+            command, trailing = self._command_of(text)
         except Fault as fault:
             return "", "", f"invalid: {fault}"
+        if command is None:
+            return super().understand(action)
         if all(command.name != spec.name for spec in self.specs):
             return "", "", f"invalid: there is no action {command.name} here"
         native = command.write()
         if len(native) > MAX_ACTION_CHARS:
             return "", "", f"invalid: {too_long(len(native))}"
         return native, trailing, ""
+
+    def write(self, native: str) -> str:
+        """Write a block in this grammar; as it is where the grammar cannot express it."""
+        return native if self.native else _written(self.grammar, self.specs, native)
+
+    def _command_of(self, text: str) -> tuple[Command | None, str]:
+        """Return the command of a text and what follows it; None leaves it to the grammar.
+
+        Raises:
+            Fault: The text of a block cannot be understood.
+        """
+        if self.native:
+            return only_command(text)
+        parsed = parse(text, self.specs, self.grammar)
+        if self.grammar == "react":
+            line = None if parsed.error else ACTION_LINE.search(text)
+            if line is None:
+                return None, ""
+            return only_command(text[line.end() :].lstrip(), first=True)
+        if parsed.call is None or self.literal:
+            return None, ""
+        return Command.of(parsed.call), parsed.trailing
 
     def command(self, native: str) -> Command:
         """Return the command that :meth:`read` has understood.
@@ -154,10 +254,14 @@ class SWELanguage(Language):
         return only_command(native)[0]
 
 
-def only_command(text: str) -> tuple[Command, str]:
+def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
     """Find the one command of a text of bounded length, and the text after it.
 
     Blocks of other languages, such as ``python``, are words like any others.
+
+    Args:
+        text: The text.
+        first: Take the first command where there are more.
 
     Raises:
         Fault: There is no command, more than one, or one that is not complete.
@@ -168,6 +272,10 @@ def only_command(text: str) -> tuple[Command, str]:
         fence = _FENCE.search(text, at)
         if fence is None:
             break
+        if fence[0].endswith("\r"):  # whoever ends this line so ends the following ones so
+            text = text[: fence.start()] + text[fence.start() :].replace("\r\n", "\n")
+            at = fence.start()
+            continue
         name = fence[2].lower()
         if name not in _OPTIONS:
             # What closes no fence of so many signs closes none that comes later, so nobody searches
@@ -179,6 +287,8 @@ def only_command(text: str) -> tuple[Command, str]:
             continue
         command, at = _block(text, fence, name)
         found.append((command, at))
+        if first:
+            break
     if not found:
         raise Fault(f"no action found: {_ONE}")
     if len(found) > 1:
@@ -209,7 +319,9 @@ def _block(text: str, fence: re.Match[str], name: str) -> tuple[Command, int]:
     if not body.strip():
         raise Fault(f"the ```{name} block is empty")
     if name == VIEW:
-        body = " ".join(body.split())
+        body = body.strip()
+    if name == BASH:
+        _check_heredocs(body, text[end[1] :])
     if "timeout" in options and not 1 <= options["timeout"] <= LONGEST_TIMEOUT:
         raise Fault(f"a timeout is a number of seconds from 1 to {LONGEST_TIMEOUT}")
     timeout, start, last = (options.get(option) for option in ("timeout", "start", "end"))
@@ -220,20 +332,95 @@ def _takes(name: str) -> str:
     return " and ".join(f"{option}=N" for option in sorted(_OPTIONS[name])) or "no options"
 
 
+def _check_heredocs(body: str, rest: str) -> None:
+    """Refuse a command of which a fence inside of a here-document has cut off the end.
+
+    Raises:
+        Fault: The line that ends a here-document stands behind the block.
+    """
+    if "<<" not in body:
+        return
+    words = {found[2] for found in _HEREDOC.finditer(body)}
+    lines, behind = ({line.lstrip("\t") for line in part.split("\n")} for part in (body, rest))
+    cut = sorted(words & behind - lines)
+    if cut:
+        raise Fault(
+            f"the ```bash block ends inside of its here-document {cut[0]}: write a block whose "
+            "text has lines ``` with four signs, ````bash and ````"
+        )
+
+
 def _edit(text: str, fence: re.Match[str]) -> tuple[Command, int]:
-    """Read an edit: a path, the piece as it is, and what replaces it."""
-    form = f"write the path, {_SEARCH.strip()}, the piece, =======, its replacement, and then "
-    form += _REPLACE.strip()
-    body = text[fence.end() + 1 :]
-    path, _, rest = body.partition("\n")
-    end = re.search(rf"{_REPLACE}`{{{len(fence[1])},}}[ \t\r]*(?=\n|\Z)", rest)
-    if not path.strip() or not rest.startswith(_SEARCH) or end is None:
-        raise Fault(f"the ```edit block is not complete: {form}")
-    inner = "\n" + rest[len(_SEARCH) : end.start()] + "\n"
-    old, middle, new = inner.partition(_MIDDLE)
-    if not middle:
-        raise Fault(f"the ```edit block is not complete: {form}")
-    closed = fence.end() + 1 + len(path) + 1 + end.end()
-    return Command(
-        EDIT, " ".join(path.split()), old.removeprefix("\n"), new.removesuffix("\n")
-    ), closed
+    """Read an edit: a path, the piece as it is, and what replaces it.
+
+    Raises:
+        Fault: It is not complete.
+    """
+    incomplete = Fault(
+        "the ```edit block is not complete: write the path, <<<<<<< SEARCH, the piece, =======, "
+        "its replacement, and then >>>>>>> REPLACE"
+    )
+    path, _, rest = text[fence.end() + 1 :].partition("\n")
+    begin = _SEARCH.match(rest)
+    if not path.strip() or begin is None:
+        raise incomplete
+    width = len(begin[1])
+    closing = re.compile(rf"\n>{{{width}}} REPLACE\n`{{{len(fence[1])},}}[ \t\r]*(?=\n|\Z)")
+    # Another action ends the search: what stands behind it is not part of this one.
+    inner, end = "", 0
+    for found in closing.finditer(rest):
+        fences = _FENCE.finditer(rest[end : found.start()]) if end else ()
+        if any(other[2].lower() in _OPTIONS for other in fences):
+            break
+        inner, end = rest[begin.end() : found.start()], found.end()
+    readings = _readings(inner, width, len(fence[1])) if end else ()
+    if not readings:
+        raise incomplete
+    place, closed = path.strip(), fence.end() + 1 + len(path) + 1 + end
+    if len(readings) == 1:
+        return Command(EDIT, place, *readings[0]), closed
+    if width > _SEVEN:
+        raise Fault(f"the ```edit block can be read in {len(readings)} ways; {WIDER}")
+    return Command(EDIT, place, inner=inner, fence=len(fence[1])), closed
+
+
+def _readings(inner: str, width: int, fence: int) -> tuple[tuple[str, str], ...]:
+    """Return the ways to read what stands between the markers of an edit.
+
+    Any line of the marker in the middle may be that marker, and any of the last one the end.
+
+    Raises:
+        Fault: There are too many.
+    """
+    framed = f"\n{inner}\n"
+    closing = re.compile(rf"(?=\n>{{{width}}} REPLACE\n`{{{fence},}}[ \t\r]*\n)")
+    ends = [*(found.start() for found in closing.finditer(framed)), len(framed) - 1]
+    middles = [found.start() for found in re.finditer(rf"(?=\n={{{width}}}\n)", framed)]
+    if len(ends) * len(middles) > MOST_READINGS:
+        raise Fault(f"the ```edit block has too many lines {MARKERS}; {WIDER}")
+    readings = (
+        (framed[:middle], framed[middle + width + 1 : end])
+        for end in ends
+        for middle in middles
+        if middle + width + 1 <= end
+    )
+    return tuple(
+        dict.fromkeys((old.removeprefix("\n"), new.removeprefix("\n")) for old, new in readings)
+    )
+
+
+@lru_cache(maxsize=8192)
+def _written(grammar: str, specs: tuple[ActionSpec, ...], native: str) -> str:
+    """Write a block in a grammar; lists of admissible actions repeat themselves."""
+    try:
+        command = only_command(native)[0]
+        if grammar in ("react", "action_tag"):
+            text = f"Action: {native}" if grammar == "react" else f"<action>{native}</action>"
+        else:
+            text = render(command.call, specs, grammar)
+    except (Fault, ConfigurationError):
+        return native
+    # Offer nothing that would be read as another action.
+    language = SWELanguage(grammar, specs)
+    reading = language.read(text)
+    return text if not reading.problem and language.command(reading.native) == command else native

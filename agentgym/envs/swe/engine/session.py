@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from agentgym.envs.swe.engine.commands import BASH, EDIT, SUBMIT, VIEW, Command
+from agentgym.envs.swe.engine.commands import (
+    BASH,
+    EDIT,
+    MARKERS,
+    SUBMIT,
+    VIEW,
+    WIDER,
+    Command,
+)
+from agentgym.envs.swe.engine.file_text import FileText, read_file_text
 from agentgym.envs.swe.engine.observation import LAST_TURN, clip, show
 from agentgym.envs.swe.grading import FULL, Grade, Grader
 from agentgym.envs.swe.grading.protection import Edits
@@ -271,40 +280,40 @@ class SWESession:
         """Show a file with line numbers, or what a folder holds."""
         path = command.text
         try:
-            lines = self._read(path).decode("utf-8", "replace").split("\n")
+            file = read_file_text(self._read(path))
         except FileNotFoundError:
             listed = self.box.exec(f"ls -1Ap -- {shlex.quote(path)}", timeout=10)
             if listed.exit_code:
                 raise Refusal(f"there is no file or folder {path}") from None
             return Turn(clip(listed.text.rstrip(), self._rules.max_observation_chars))
-        if lines[-1] == "":
-            lines.pop()
+        lines = file.lines()
         first = max(1, command.start or 1)
         last = len(lines) if command.end is None else command.end
         shown = [f"{n:6}\t{line}" for n, line in enumerate(lines, 1) if first <= n <= last]
-        head = f"{path}, lines {first} to {min(last, len(lines))} of {len(lines)}"
+        head = f"{path}, lines {first} to {min(last, len(lines))} of {len(lines)}{_notes(file)}"
         if not shown:
             raise Refusal(f"{path} has {len(lines)} lines, none of them from {first} to {last}")
         return Turn(f"{head}\n{clip(chr(10).join(shown), self._rules.max_observation_chars)}")
 
     def _edit(self, command: Command) -> Turn:
         """Replace the one occurrence of a piece of a file, or make a file."""
-        path, old, new = command.text, command.old.encode(), command.new.encode()
+        path = command.text
         try:
-            before = self._read(path)
+            content = self._read(path)
         except FileNotFoundError:
-            before = None
-        if before is None and old:
-            raise Refusal(f"there is no file {path}")
-        if before and not old:
-            raise Refusal(f"{path} exists: say which piece of it is to be replaced")
-        count = 1 if not old else (before or b"").count(old)
-        if count != 1:
-            found = "is not in" if not count else f"occurs {count} times in"
-            raise Refusal(f"the piece {found} {path}; it has to occur exactly once")
-        content = (before or b"").replace(old, new) if old else new
+            content = None
+        file = read_file_text(content or b"")
+        old, new = _chosen(command, path, file, content is not None)
+        text = file.replace(file.places(old)[0], old, new) if old else new
         try:
-            self.box.write(path, content)
+            changed = text.encode(file.encoding)
+        except UnicodeEncodeError as error:
+            raise Refusal(
+                f"{path} is encoded in {file.encoding}, which has no {text[error.start]!r}: "
+                "write it in another way"
+            ) from error
+        try:
+            self.box.write(path, changed)
         except SandboxDied:
             raise
         except OSError as error:
@@ -312,8 +321,8 @@ class SWESession:
         self._look()
         if not old:
             return Turn(f"[made {path}]")
-        line = (before or b"")[: (before or b"").find(old)].count(b"\n") + 1
-        return Turn(f"[edited {path} at line {line}]")
+        before = file.text[: file.places(old)[0][0]]
+        return Turn(f"[edited {path} at line {before.count(file.end[-1]) + 1}]")
 
     def _submit(self, command: Command) -> Turn:
         """Grade what was done."""
@@ -375,6 +384,40 @@ _DOERS = {
     EDIT: SWESession._edit,
     SUBMIT: SWESession._submit,
 }
+
+
+def _chosen(command: Command, path: str, file: FileText, exists: bool) -> tuple[str, str]:
+    """Return the piece and its replacement: what the command says, or all that it can mean here.
+
+    Raises:
+        Refusal: The piece does not occur exactly once, or nothing or several things can be meant.
+    """
+    if exists and file.text and len(command.readings) == 1 and not command.old:
+        raise Refusal(f"{path} exists: say which piece of it is to be replaced")
+    if not exists and all(old for old, _ in command.readings):
+        raise Refusal(f"there is no file {path}")
+    counts = [(len(file.places(old)) if old else int(not file.text)) for old, _ in command.readings]
+    fitting = [one for one, count in zip(command.readings, counts, strict=True) if count == 1]
+    if len(fitting) == 1:
+        return fitting[0]
+    if len(command.readings) > 1:
+        found = f"{len(fitting)} of them" if fitting else "none of them"
+        raise Refusal(
+            f"the block has several lines {MARKERS}, so that it can be read in "
+            f"{len(command.readings)} ways, and the piece of {found} occurs exactly once in "
+            f"{path}; {WIDER}"
+        )
+    if not counts[0]:
+        raise Refusal(f"the piece is not in {path}; it has to occur exactly once")
+    count = file.text.count(command.old)
+    found = f"{count} times" if count > 1 else "more than once"
+    raise Refusal(f"the piece occurs {found} in {path}; it has to occur exactly once")
+
+
+def _notes(file: FileText) -> str:
+    """Say what a file is like where that is not usual."""
+    ends = {"\n": "", "\r\n": r", lines end with \r\n", "\r": r", lines end with \r"}[file.end]
+    return ends + ("" if file.encoding == "utf-8" else f", encoded in {file.encoding}")
 
 
 def _ignored(grade: Grade, edits: Edits) -> Grade:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,3 +127,119 @@ def test_fences_that_nothing_closes_are_searched_for_once(monkeypatch: pytest.Mo
         only_command(text)
     assert len(searched) <= 3
     assert only_command("````x\n```y\nz\n```\n```bash\nls\n```\n")[0] == Command("bash", "ls")
+
+
+LINES = st.lists(
+    st.sampled_from([
+        "", "x", "```", "````", "``````", "```bash", "=======", "========", "<<<<<<< SEARCH",
+        ">>>>>>> REPLACE", ">>>>>>>> REPLACE", "```edit", "==========", " =======", "é\x0c",
+    ]),
+    max_size=7,
+)  # fmt: skip
+PIECES = st.builds("\n".join, LINES)
+
+
+@settings(max_examples=400, deadline=None)
+@given(PIECES, PIECES)
+def test_a_command_is_written_so_that_it_is_read_whatever_it_holds(old: str, new: str) -> None:
+    edit = Command("edit", "a b.py", old, new)
+    assert only_command(edit.write()) == (edit, "")
+    bash = Command("bash", old, timeout=3)
+    if old.strip():
+        assert only_command(bash.write()) == (bash, "")
+
+
+@settings(max_examples=300, deadline=None)
+@given(PIECES, PIECES, st.sampled_from(["edit", "bash"]))
+def test_a_call_is_carried_out_whatever_its_arguments_hold(old: str, new: str, name: str) -> None:
+    language = SWELanguage("tool_call")
+    command = Command("edit", "a.rst", old, new) if name == "edit" else Command("bash", f"{old}x")
+    text = (
+        f"<tool_call>{json.dumps({'name': name, 'arguments': command.call.arguments})}</tool_call>"
+    )
+    reading = language.read(text)
+    assert not reading.problem
+    assert language.command(reading.native) == command
+    assert language.command(language.read(language.write(command.write())).native) == command
+
+
+@pytest.mark.parametrize("grammar", GRAMMARS)
+def test_wide_fences_and_markers_in_every_grammar(grammar: str) -> None:
+    language = SWELanguage(grammar)
+    for command in (
+        Command("bash", "cat > a.md <<'E'\n````\n```\nE"),
+        Command("bash", "```\nls\n```", timeout=7),
+        Command("edit", "a.rst", "Title\n=======\ntext", "=======\nother"),
+        Command("edit", "a.py", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n", ""),
+    ):
+        written = language.write(command.write())
+        assert grammar == "native" or written != command.write()
+        assert language.command(language.read(written).native) == command
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_a_block_may_have_the_line_ends_of_another_system(end: str) -> None:
+    block = "So:\n\n```bash\ncd a\nls b\n```\n".replace("\n", end)
+    assert only_command(block)[0] == Command("bash", "cd a\nls b")
+    assert only_command(f"I look.\n{block}")[0] == Command("bash", "cd a\nls b")
+    edit = EDIT.format(old="x\ny", new="z\n").replace("\n", end)
+    assert only_command(edit)[0] == Command("edit", "a.py", "x\ny", "z\n")
+    for grammar, text in (
+        ("xml", "<bash><command>\ncd a\nls b\n</command></bash>"),
+        ("react", "Action: ```bash\ncd a\nls b\n```"),
+        ("action_tag", "<action>```bash\ncd a\nls b\n```</action>"),
+    ):
+        language = SWELanguage(grammar)
+        reading = language.read(text.replace("\n", end))
+        assert language.command(reading.native) == Command("bash", "cd a\nls b"), grammar
+
+
+def test_carriage_returns_of_a_file_stay_in_a_block_of_plain_lines() -> None:
+    patch = "git apply - <<'E'\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\r\n+b\r\nE"
+    assert only_command(f"```bash\n{patch}\n```")[0] == Command("bash", patch)
+
+
+def test_paths_keep_their_blanks() -> None:
+    assert only_command("```view\n my  file.py \n```")[0].text == "my  file.py"
+    assert (
+        only_command(EDIT.replace("a.py", "a  b.py").format(old="x", new=""))[0].text == "a  b.py"
+    )
+    call = '<tool_call>{"name": "view", "arguments": {"path": "a  b\\tc.py"}}</tool_call>'
+    language = SWELanguage("tool_call")
+    assert language.command(language.read(call).native) == Command("view", "a  b\tc.py")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```bash\ncat > R.md <<EOF\nUse\n```\nx\n```\nEOF\n```",
+        "```bash\ncat > R.md <<-'END'\n\tUse\n```sh\nx\n```\n\tEND\nls\n```",
+    ],
+)
+def test_a_here_document_that_a_fence_cuts_is_not_run(text: str) -> None:
+    reading = SWELanguage("native").read(text)
+    assert not reading.native and "here-document" in reading.problem
+    wide = text.replace("```bash", "````bash").removesuffix("```") + "````"
+    assert SWELanguage("native").read(wide).native
+
+
+def test_here_documents_that_are_whole_or_none() -> None:
+    for body in ("cat <<E\nx\nE", "echo $((1<<E))", "cat <<E\nx"):
+        assert only_command(f"```bash\n{body}\n```\nSo\nF\n")[0] == Command("bash", body)
+
+
+def test_an_edit_that_can_be_read_in_several_ways_says_so() -> None:
+    command = only_command(EDIT.format(old="a\n=======\nb", new="c"))[0]
+    assert command.readings == (("a", "b\n=======\nc"), ("a\n=======\nb", "c"))
+    assert only_command(command.write()) == (command, "")
+    nested = EDIT.format(old="a", new="b\n>>>>>>> REPLACE\n```\nc")
+    command, trailing = only_command(nested)
+    assert command.readings == (("a", "b"), ("a", "b\n>>>>>>> REPLACE\n```\nc"))
+    assert not trailing
+    assert only_command(nested.replace("```edit", "````edit") + "`")[0].readings == (
+        ("a", "b\n>>>>>>> REPLACE\n```\nc"),
+    )
+    with pytest.raises(Fault, match="2 actions"):
+        only_command(EDIT.format(old="a", new="b") + "\n" + EDIT.format(old="c", new="d"))
+    with pytest.raises(Fault, match="one more sign"):
+        only_command(EDIT.format(old="\n=======" * 100, new="x"))

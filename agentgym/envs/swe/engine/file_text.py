@@ -1,0 +1,136 @@
+"""Text of a file as a policy sees it: decoded, and with line feeds at the ends of lines."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_left
+from typing import NamedTuple
+
+from agentgym.support.text_lines import split_lines
+
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+_BARE = re.compile(r"(?<!\r)\n")
+_END = re.compile(r"\r?\n")
+_CODECS = re.compile(r"(?:ascii|iso8859|iso2022|cp\d|koi8|mac|shift_jis|euc_|gb|big5|johab)[\w-]*")
+"""Encodings that a file may name: others take long to read, or are none of text."""
+
+
+class FileText(NamedTuple):
+    """The text of a file with its line ends as they are."""
+
+    text: str
+    """The text."""
+    encoding: str
+    """How it is encoded: UTF-8, or what else gives the same bytes again."""
+
+    @property
+    def end(self) -> str:
+        r"""What ends lines besides ``\n``: ``\r\n``, or ``\r`` where nothing else does."""
+        if "\r" not in self.text:
+            return "\n"
+        return "\r\n" if "\n" in self.text else "\r"
+
+    def lines(self) -> list[str]:
+        """Return the lines without their ends."""
+        return split_lines(self.text.replace(self.end, "\n"))
+
+    def places(self, piece: str) -> list[tuple[int, int]]:
+        r"""Return where a piece stands; line ends of any kind are equal.
+
+        A piece that holds ``\r`` itself is first sought as it is.
+        """
+        if "\r" in piece:
+            places = _places(self.text, piece)
+            if places:
+                return places
+            piece = piece.replace("\r\n", "\n")
+        if self.end == "\n":
+            return _places(self.text, piece)
+        found = _places(self.text.replace(self.end, "\n"), piece)
+        if self.end == "\r":
+            return found
+        # Each line feed before a place stands for two characters if it is one of these.
+        ends = [match.start() - n for n, match in enumerate(re.finditer("\r\n", self.text))]
+        return [
+            (start + bisect_left(ends, start), stop + bisect_left(ends, stop))
+            for start, stop in found
+        ]
+
+    def replace(self, place: tuple[int, int], piece: str, new: str) -> str:
+        """Return the text with another piece at a place, in the line ends that it has there.
+
+        Lines that both pieces have at their beginning and end stay as they are.
+
+        Args:
+            place: One of :meth:`places`.
+            piece: What was sought.
+            new: What replaces it.
+        """
+        start, stop = place
+        if self.text[start:stop] == piece and ("\r" in piece or self.end == "\n"):
+            return self.text[:start] + new + self.text[stop:]
+        old, new = piece.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+        head = _shared(old, new)
+        tail = _shared(old[head:][::-1], new[head:][::-1])
+        start = self._behind(start, old[:head])
+        kept = self._behind(start, old[head : len(old) - tail])
+        written = _BARE.sub(self._end_at(start), new[head : len(new) - tail])
+        return self.text[:start] + written + self.text[kept:]
+
+    def _behind(self, at: int, piece: str) -> int:
+        """Return the index behind a piece that stands at an index."""
+        for line in split_lines(piece, keep_ends=True):
+            at += len(line)
+            if line.endswith("\n") and self.text.startswith("\r\n", at - 1):
+                at += 1
+        return at
+
+    def _end_at(self, at: int) -> str:
+        """Return the line end at an index: that of its line, or the last one before it."""
+        following = _END.search(self.text, at)
+        if following and self.end != "\r":
+            return following[0]
+        before = self.text.rfind("\n", 0, at)
+        if before < 0 or self.end == "\r":
+            return self.end
+        return "\r\n" if self.text[before - 1 : before] == "\r" else "\n"
+
+
+def read_file_text(content: bytes) -> FileText:
+    """Decode a file: UTF-8, else as its first lines or its byte order mark say, else Latin-1."""
+    for encoding in _encodings(content):
+        try:
+            text = content.decode(encoding)
+            if text.encode(encoding) == content:
+                return FileText(text, encoding)
+        except (UnicodeError, LookupError):
+            continue
+    return FileText(content.decode("latin-1"), "latin-1")
+
+
+def _encodings(content: bytes) -> list[str]:
+    found = ["utf-8"]
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        found.append("utf-16")
+    cookie = _COOKIE.search(b"\n".join(content[:1000].split(b"\n")[:2]))
+    try:
+        name = codecs.lookup(cookie[1].decode("ascii")).name if cookie else ""
+    except (LookupError, UnicodeError):
+        name = ""
+    return [*found, name] if _CODECS.fullmatch(name) else found
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many characters two texts begin with that are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _places(text: str, piece: str) -> list[tuple[int, int]]:
+    """Return where a piece stands, up to two places that do not overlap."""
+    first = text.find(piece)
+    if first < 0:
+        return []
+    second = text.find(piece, first + len(piece))
+    return [(at, at + len(piece)) for at in (first, second) if at >= 0]
