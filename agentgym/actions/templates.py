@@ -111,8 +111,8 @@ class Template:
         self._word = words[0] if words and whole else ""
         found = _MARKER.match(head)
         self._fence = len(found[0]) if found and self.delimited else 0
-        fence = f"({head[0]}{{{self._fence},}}){re.escape(head[self._fence :])}" if found else ""
-        self._head = re.compile(fence if self._fence else _head_pattern(head), re.IGNORECASE)
+        pattern = _fence_pattern(head) if self._fence else _head_pattern(head)
+        self._head = re.compile(pattern, re.IGNORECASE)
 
     def takes(self, names: Set[str]) -> bool:
         """Return whether a call with these arguments can be written."""
@@ -132,9 +132,11 @@ class Template:
             unclosed = len(page.text)
             for head in self._head.finditer(page.text):
                 more = len(head[1]) - self._fence if self._fence else 0
-                if more >= unclosed:  # what closes no marker of fewer signs closes none of more
+                literals = self.widened(more)
+                # What closes no marker of fewer signs closes none of more.
+                if more >= unclosed or (more and len(head[0]) != len(literals[0])):
                     continue
-                values, end, hopeless = self._rest(page, head.end(), self.widened(more))
+                values, end, hopeless = self._rest(page, head.end(), literals)
                 if values is not None:
                     return Match(head.start(), end, self.spec, values)
                 unclosed = more if hopeless else unclosed
@@ -296,6 +298,20 @@ class RowsTemplate(Template):
 def _end_of_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
+
+
+def _fence_pattern(head: str) -> str:
+    """Build the regular expression that finds a fence of any length, and the text behind it."""
+    parts, at = [], 0
+    for marker in _MARKER.finditer(head):
+        sign, least = marker[1], len(marker[0])
+        # With both looks around it a row of signs is tried once.
+        parts += [
+            re.escape(head[at : marker.start()]),
+            f"(?<!{sign})({sign}{{{least},}})(?!{sign})",
+        ]
+        at = marker.end()
+    return "".join((*parts, re.escape(head[at:])))
 
 
 def _head_pattern(head: str) -> str:
