@@ -20,7 +20,6 @@ from agentgym.actions.specs import (
 from agentgym.actions.templates import Match, compile_specs, find_native
 from agentgym.actions.thinking import strip_think
 from agentgym.actions.values import Fault, build_call
-from agentgym.support.text_lines import unix_line_ends
 
 ACTION_LINE = re.compile(
     r"^[ \t]{0,32}action[ \t]{0,8}\d{0,4}[ \t]{0,8}:", re.IGNORECASE | re.MULTILINE
@@ -114,6 +113,12 @@ def _parse_tagged(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
     if found.call is None or "".join(body.split(found.native, 1)).strip():
         return Parsed(None, body.strip(), trailing)
     return found._replace(trailing=trailing)
+
+
+def unix_line_ends(text: str) -> str:
+    r"""Return text whose lines all end with ``\r\n`` with ``\n``; other text as it is."""
+    ends = text.count("\r\n")
+    return text.replace("\r\n", "\n") if ends and ends == text.count("\n") else text
 
 
 def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:

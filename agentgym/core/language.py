@@ -16,11 +16,11 @@ from agentgym.actions import (
     strip_think,
     translate,
 )
+from agentgym.actions.parser import unix_line_ends
 from agentgym.actions.templates import find_native
 from agentgym.actions.thinking import may_hold_thinking
 from agentgym.core.outcome import bounded, well_formed
 from agentgym.errors import ConfigurationError
-from agentgym.support.text_lines import unix_line_ends
 
 ACTION_LENGTH = 4096
 """Default maximum number of characters of an action, thinking removed."""

@@ -27,12 +27,6 @@ def split_lines(text: str, *, keep_ends: bool = False) -> list[str]:
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
 
 
-def unix_line_ends(text: str) -> str:
-    r"""Return text whose lines all end with ``\r\n`` with ``\n``; other text as it is."""
-    ends = text.count("\r\n")
-    return text.replace("\r\n", "\n") if ends and ends == text.count("\n") else text
-
-
 def first_line(text: str) -> str:
     """Return the first line that is not blank, without white space around it; "" if all are."""
     return text.strip().partition("\n")[0].rstrip()

@@ -17,11 +17,10 @@ from agentgym.actions import (
     render,
     strip_think,
 )
-from agentgym.actions.parser import ACTION_LINE, too_long
+from agentgym.actions.parser import ACTION_LINE, too_long, unix_line_ends
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
 from agentgym.errors import ConfigurationError
-from agentgym.support.text_lines import unix_line_ends
 
 BASH, VIEW, EDIT, SUBMIT = "bash", "view", "edit", "submit"
 LONGEST_TIMEOUT = 600
