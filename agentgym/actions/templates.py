@@ -277,7 +277,7 @@ class RowsTemplate(Template):
             behind = (self._last, *(self._rows[one][0] for one in left if one != name))
             end = -1 if name in unclosed else self._closing(text, at, name, behind)
             if end < 0:
-                if text.find(after, at) < 0:
+                if name not in unclosed and text.find(after, at) < 0:
                     unclosed.add(name)  # behind no later head either
                 return -1
             values[name] = text[at:end]

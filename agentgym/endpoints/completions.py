@@ -7,11 +7,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentgym.endpoints.extra_fields import (
+    CALL_FIELDS,
+    FUNCTION_FIELDS,
+    MESSAGE_FIELDS,
+    extra_fields,
+    merge,
+)
 from agentgym.endpoints.faults import Cause, EndpointFault, status_fault
 from agentgym.support.strict_json import parse_json
 
-REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-"""Fields in which endpoints return thinking apart from the answer."""
+REASONING_FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+"""Fields in which endpoints return thinking apart from the answer, in plain words."""
 LARGEST = 1 << 22
 """Most characters of a streamed answer, each piece counted as one more, and most bytes of any
 answer: none is endless."""
@@ -52,7 +59,7 @@ def whole(body: bytes) -> ChatCompletion | EndpointFault:
             return EndpointFault(Cause.STREAMED, f"a stream of events: {text}")
         kind = "an HTML page" if text.startswith("<") else "a body that is no whole JSON"
         return EndpointFault(Cause.BROKEN, f"{kind}: {text}" if text else "an empty body")
-    answer = as_mapping(parsed)
+    answer = as_mapping(parsed[0] if isinstance(parsed, list) and parsed else parsed)
     error = answer.get("error")
     choices = answer.get("choices")
     if error and not choices:
@@ -93,7 +100,9 @@ class _Gathered:
         self.finish_reason = ""
         self._usage: Mapping[str, Any] = {}
         self._texts: dict[str, list[str]] = {}
+        self._thinking: list[str] = []
         self._calls: list[dict[str, Any]] = []
+        self._extra: dict[str, Any] = {}
 
     @property
     def beginning(self) -> str:
@@ -110,6 +119,10 @@ class _Gathered:
             if text := content_text(delta.get(field)):
                 self._texts.setdefault(field, []).append(text)
                 self.size += len(text)
+        if thinking := thinking_text(delta.get("content")):
+            self._thinking.append(thinking)
+            self.size += len(thinking)
+        self.size += merge(self._extra, extra_fields(delta, MESSAGE_FIELDS))
         calls = delta.get("tool_calls")
         for piece in as_mappings(calls):
             self._add_call(piece)
@@ -122,6 +135,8 @@ class _Gathered:
         call["name"] = call["name"] or as_text(function.get("name"))
         call["arguments"].append(arguments)
         self.size += 1 + len(arguments)
+        self.size += merge(call["extra"], extra_fields(piece, CALL_FIELDS))
+        self.size += merge(call["function"], extra_fields(function, FUNCTION_FIELDS))
 
     def _call(self, piece: Mapping[str, Any]) -> dict[str, Any]:
         """Return the call that a piece belongs to.
@@ -133,15 +148,26 @@ class _Gathered:
         if same and (not id_ or same[-1]["id"] in ("", id_)):
             same[-1]["id"] = same[-1]["id"] or id_
             return same[-1]
-        self._calls.append({"index": index, "id": id_, "name": "", "arguments": []})
+        call: dict[str, Any] = {"index": index, "id": id_, "name": "", "arguments": []}
+        self._calls.append({**call, "extra": {}, "function": {}})
         return self._calls[-1]
 
     def completion(self) -> ChatCompletion:
-        message: dict[str, Any] = {field: "".join(texts) for field, texts in self._texts.items()}
+        texts = {field: "".join(texts) for field, texts in self._texts.items()}
+        message: dict[str, Any] = {**self._extra, **texts}
+        if self._thinking:
+            words = [{"type": "text", "text": "".join(self._thinking)}]
+            answer = {"type": "text", "text": texts.get("content", "")}
+            message["content"] = [{"type": "thinking", "thinking": words}, answer]
         message["tool_calls"] = [
             {
+                **call["extra"],
                 "id": call["id"],
-                "function": {"name": call["name"], "arguments": "".join(call["arguments"])},
+                "function": {
+                    **call["function"],
+                    "name": call["name"],
+                    "arguments": "".join(call["arguments"]),
+                },
             }
             for call in self._calls
         ]
@@ -161,7 +187,12 @@ def _answered(completion: ChatCompletion) -> ChatCompletion | EndpointFault:
             Cause.FILTERED, f"finish_reason content_filter after {said!r}", status=200
         )
     others = (content_text(message.get(name)) for name in ("refusal", *REASONING_FIELDS))
-    if said or any(others) or as_mappings(message.get("tool_calls")):
+    if (
+        said
+        or any(others)
+        or thinking_text(message.get("content"))
+        or as_mappings(message.get("tool_calls"))
+    ):
         return completion
     told = f"a completion without text and without a call, finish_reason {reason or 'unknown'}"
     return EndpointFault(Cause.UNREADABLE, told)
@@ -173,6 +204,14 @@ def content_text(content: object) -> str:
         parts = [part for part in as_mappings(content) if part.get("type") == "text"]
         return "".join(as_text(part.get("text")) for part in parts)
     return as_text(content)
+
+
+def thinking_text(content: object) -> str:
+    """Return the thinking in a message's content, as Mistral's endpoint returns it in parts."""
+    if not isinstance(content, list):
+        return ""
+    parts = [part for part in as_mappings(content) if part.get("type") == "thinking"]
+    return "".join(content_text(part.get("thinking")) for part in parts)
 
 
 def arguments_text(arguments: object) -> str:

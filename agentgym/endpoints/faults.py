@@ -42,6 +42,17 @@ _UNREADABLE = re.compile(
     r"|(fail\w*|error\w*|unable)\b.{0,20}\bpars\w+ .{0,20}tool[_ ]call",
     re.IGNORECASE,
 )
+_WANTS_REASONING = re.compile(
+    r"(reasoning(_content|_text|_details)?|thinking)\b.{0,160}\b"
+    r"(missing|required?|must|expected|pass(ed)? back|provided?)\b"
+    r"|\b(missing|requires?|must|expected|pass|provide)\b.{0,160}\breasoning(_content|_text)?\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAKES_NO_TOOLS = re.compile(
+    r"enable-auto-tool-choice|tool-call-parser|does(n't| not) support|no support|disabled",
+    re.IGNORECASE,
+)
+_ABOUT_A_CALL = re.compile(r"tool_(use|results?|calls?|call_id|use_id)\b")
 _UNKNOWN = re.compile(
     r"unsupported|not supported|unknown|unrecognized|unexpected|extra_forbidden|extra inputs"
     r"|not permitted|not allowed|deprecated|instead",
@@ -142,6 +153,18 @@ class EndpointFault:
         about = _ABOUT.get(field, re.compile(rf"(?<!\w){re.escape(field)}(?!\w)"))
         return self.param == field or bool(about.search(self.text))
 
+    def refuses_tools(self) -> bool:
+        """Return whether the endpoint takes no tools; many messages are about a call of one."""
+        said = f"{self.code} {self.text}"
+        about = bool(_UNKNOWN.search(said) or _TAKES_NO_TOOLS.search(said))
+        about = about and self.names("tools") and not _ABOUT_A_CALL.search(said)
+        return self.param == "tools" or about
+
+    @property
+    def wants_reasoning(self) -> bool:
+        """Whether the endpoint misses the thinking of earlier answers."""
+        return self.status in REFUSING and bool(_WANTS_REASONING.search(self.text))
+
     def disowns(self, field: str) -> bool:
         """Return whether the endpoint does not know a field, whatever its value."""
         said = f"{self.code} {self.text}"
@@ -159,10 +182,13 @@ def status_fault(
         headers: Headers of the answer.
         said: What to show if the body says nothing.
     """
-    error = body if isinstance(body, Mapping) else {}
+    error = _error_of(body)
     message = error.get("message")
     if isinstance(message, str) and message:
-        said = message
+        raw = error.get("metadata")
+        raw = raw.get("raw") if isinstance(raw, Mapping) else None
+        # A router's own words say little; those of the endpoint behind it stand there.
+        said = f"{message}: {raw}" if isinstance(raw, str) and raw else message
     elif error:
         said = json.dumps(error, default=str)
     elif isinstance(body, str) and body:
@@ -178,6 +204,15 @@ def status_fault(
         str(error.get("param") or ""),
         seconds_to_wait(headers),
     )
+
+
+def _error_of(body: object) -> Mapping[str, Any]:
+    """Return the error in a body: alone, under ``error`` or, as Gemini sends it, in a list."""
+    if isinstance(body, list) and body:
+        body = body[0]
+    if isinstance(body, Mapping) and isinstance(inner := body.get("error"), Mapping):
+        body = inner
+    return body if isinstance(body, Mapping) else {}
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
@@ -217,10 +252,19 @@ def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: EndpointConfig
         return "the model wrote nothing that can be read: raise max_tokens, or check its template"
     if fault.cause is Cause.STREAMED or (not config.stream and fault.names("stream")):
         return "the endpoint only streams: set `stream=True`"
+    if fault.wants_reasoning and not getattr(config, "send_reasoning", True):
+        return "the endpoint wants the thinking of earlier answers back: set `send_reasoning=True`"
     # Streaming last: the word stands in messages about other fields, too.
     names = {*sent, *sent["extra_body"]} - _NEEDED
     fields = sorted(names, key=lambda name: ("stream" in name, name))
-    refused = next((name for name in fields if fault.names(name)), None)
+    refused = next(
+        (
+            name
+            for name in fields
+            if (fault.refuses_tools() if name == "tools" else fault.names(name))
+        ),
+        None,
+    )
     return _by_status(fault, config) if refused is None else _without(refused, config)
 
 

@@ -236,7 +236,7 @@ def _assistant(turn: Turn, number: int, language: Language, text: Text) -> Messa
     message: Message = {"role": "assistant", "content": said}
     call = _call(turn, language) if language.grammar == "tool_call" else None
     if call is not None:
-        message["content"] = _before_call(said) if text == "raw" else ""
+        message["content"] = _before_call(said, turn.action) if text == "raw" else ""
         function = {"id": f"call_{number}", "type": "function", "function": call}
         message["tool_calls"] = [function]
     if text == "raw" and turn.reasoning:
@@ -265,8 +265,10 @@ def _call(turn: Turn, language: Language) -> dict[str, Any] | None:
     return call
 
 
-def _before_call(text: str) -> str:
+def _before_call(text: str, action: str) -> str:
     """Return what a model wrote before its call, thinking included."""
+    if len(action) < len(text) and text.endswith(action):
+        return text.removesuffix(action).rstrip()  # the call came apart from the text
     tag = _TAG if _TAG.search(strip_think(text)) else _BRACE
     for found in islice(tag.finditer(text), _PLACES):
         at = found.start()

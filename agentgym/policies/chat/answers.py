@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from agentgym.actions import strip_think
 from agentgym.endpoints.completions import (
     REASONING_FIELDS,
     ChatCompletion,
@@ -15,7 +17,15 @@ from agentgym.endpoints.completions import (
     as_mappings,
     as_text,
     content_text,
+    thinking_text,
     tokens,
+)
+from agentgym.endpoints.extra_fields import (
+    CALL_FIELDS,
+    FUNCTION_FIELDS,
+    MESSAGE_FIELDS,
+    bounded_fields,
+    extra_fields,
 )
 from agentgym.policies.base import ModelOutput
 from agentgym.support.strict_json import parse_json
@@ -39,6 +49,10 @@ class ToolCall(NamedTuple):
     """The action."""
     arguments: str
     """Arguments, as the model wrote them."""
+    extra: Mapping[str, Any] = {}
+    """What the endpoint added to the call."""
+    function_extra: Mapping[str, Any] = {}
+    """What the endpoint added to the called function."""
 
     def text(self) -> str:
         """Return the call as text for an environment."""
@@ -49,8 +63,9 @@ class ToolCall(NamedTuple):
         """Return the call in the format of endpoints."""
         # Names are held against a pattern, also those that a model made up.
         name = _ODD.sub("_", self.name)[:LONGEST_NAME] or "_"
-        function = {"name": name, "arguments": _sound_arguments(self.arguments)}
-        return {"id": self.id, "type": "function", "function": function}
+        sound = {"name": name, "arguments": _sound_arguments(self.arguments)}
+        function = {**self.function_extra, **sound}
+        return {**self.extra, "id": self.id, "type": "function", "function": function}
 
 
 @dataclass(frozen=True)
@@ -65,11 +80,25 @@ class ChatAnswer:
     """Thinking that was returned separately."""
     reasoning_field: str = REASONING_FIELDS[0]
     """Field of the response that held it."""
+    parts: tuple[Mapping[str, Any], ...] = ()
+    """The content as it came, if it came in parts with thinking among them."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What the endpoint added to the message."""
 
     @property
     def text(self) -> str:
-        """The action: the text, including the first call."""
+        """All that the model wrote, thinking in the text included, and its first call."""
         return self.content + "".join(call.text() for call in self.calls[:1])
+
+    def action(self, native: bool) -> str:
+        """Return the action: a call that came apart never passes through the text before it.
+
+        Args:
+            native: Whether calls of tools are the actions; else the text may hold one before them.
+        """
+        if not self.calls:
+            return self.content
+        return ("" if native else strip_think(self.content)) + self.calls[0].text()
 
     def message(self, native: bool, reasoning: bool) -> dict[str, Any]:
         """Return the response as a message in the format of endpoints.
@@ -78,11 +107,13 @@ class ChatAnswer:
             native: Whether calls are sent back as ``tool_calls`` instead of text.
             reasoning: Whether separately returned thinking is sent back.
         """
-        said: dict[str, Any] = {"role": "assistant", "content": self.text}
+        said: dict[str, Any] = {**self.extra, "role": "assistant", "content": self.text}
         if native and self.calls:
             said["content"] = self.content or None
             said["tool_calls"] = [call.message() for call in self.calls]
-        if self.reasoning and reasoning:
+        if self.parts and reasoning:
+            said["content"] = [dict(part) for part in self.parts]
+        elif self.reasoning and reasoning:
             said[self.reasoning_field] = self.reasoning
         return said
 
@@ -95,20 +126,35 @@ def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
         turn: Number of the turn, used to generate missing call ids.
     """
     message = completion.message
-    field = next((name for name in REASONING_FIELDS if as_text(message.get(name))), "")
+    name = next((name for name in REASONING_FIELDS if as_text(message.get(name))), "")
+    content, thinking = message.get("content"), thinking_text(message.get("content"))
     calls: list[ToolCall] = []
     for number, call in enumerate(as_mappings(message.get("tool_calls"))[:MOST_CALLS]):
-        function, id_ = as_mapping(call.get("function")), call.get("id")
+        id_ = call.get("id")
         known = isinstance(id_, str) and 0 < len(id_) <= LONGEST_ID
         if not known or any(id_ == other.id for other in calls):
             id_ = f"call{turn:03d}{number:02d}"  # nine letters and digits, which all accept
-        arguments = arguments_text(function.get("arguments"))
-        calls.append(ToolCall(as_text(id_), as_text(function.get("name")), arguments))
+        calls.append(_read_call(call, as_text(id_)))
+    # Words of thinking go back or not as the user says; what else a field of this name holds goes.
+    plain = {name for name in REASONING_FIELDS if isinstance(message.get(name), str)}
     return ChatAnswer(
-        content_text(message.get("content")) or as_text(message.get("refusal")),
+        content_text(content) or as_text(message.get("refusal")),
         tuple(calls),
-        as_text(message.get(field)),
-        field or REASONING_FIELDS[0],
+        as_text(message.get(name)) or thinking,
+        name or REASONING_FIELDS[0],
+        tuple(as_mappings(content)) if thinking else (),
+        bounded_fields(extra_fields(message, MESSAGE_FIELDS | plain)),
+    )
+
+
+def _read_call(call: Mapping[str, Any], id_: str) -> ToolCall:
+    function = as_mapping(call.get("function"))
+    return ToolCall(
+        id_,
+        as_text(function.get("name")),
+        arguments_text(function.get("arguments")),
+        bounded_fields(extra_fields(call, CALL_FIELDS)),
+        bounded_fields(extra_fields(function, FUNCTION_FIELDS)),
     )
 
 

@@ -114,7 +114,9 @@ class ChatPolicy:
         self._conversation = self._begun(info)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Return the model's complete text; the environment strips thinking and parses it.
+        """Return the model's text, or its first call alone, which the environment parses.
+
+        The text still holds its thinking: the environment strips it.
 
         Raises:
             PolicyStopped: The context is full, a content filter stopped the model, or the response
@@ -134,7 +136,7 @@ class ChatPolicy:
         self.last_output = output = model_output(completion, answer)
         self.prompt_tokens += output.prompt_tokens
         self.completion_tokens += output.completion_tokens
-        return output.text
+        return answer.action(self._native)
 
     def messages(
         self, observation: str, info: Mapping[str, Any] = MappingProxyType({})

@@ -181,7 +181,8 @@ def test_only_the_first_call_counts_and_the_others_are_told_so(serve):
     policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
     policy.reset("", {"tools": TOOLS})
     action = policy.act("next is red", {})
-    assert action.startswith("Both!<tool_call>") and "red" in action and "blue" not in action
+    assert action.startswith("<tool_call>") and "red" in action and "blue" not in action
+    assert policy.last_output.text == f"Both!{action}"
     policy.act("click", {})
     said, first, second = server.requests[1]["messages"][2:]
     assert said["content"] == "Both!" and [one["id"] for one in said["tool_calls"]] == ["a", "b"]
