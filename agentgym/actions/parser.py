@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from agentgym.actions.call_forms import find_json, named_call, plain_name
 from agentgym.actions.json_values import DECODER
 from agentgym.actions.specs import (
     MAX_ACTION_CHARS,
@@ -216,12 +217,17 @@ def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, 
 
 
 def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, str]:
-    tag = _TOOL.search(text)
-    if tag is None and not text.lstrip().startswith("{"):
-        raise Fault('no action found: write <tool_call>{"name": ..., "arguments": ...}</tool_call>')
+    tag, name = _TOOL.search(text), ""
     start = tag.end() if tag else 0
+    if tag is None and not text.lstrip().startswith("{"):
+        foreign = find_json(text)
+        if foreign is None:
+            form = '<tool_call>{"name": ..., "arguments": ...}</tool_call>'
+            raise Fault(f"no action found: write {form}")
+        name, start = foreign
     start += len(text[start:]) - len(text[start:].lstrip())
     payload, end = _decode(text, start)
+    payload = {"name": name, "arguments": payload} if name else named_call(payload)
     if tag:
         close = _TOOL_END.match(text, end)
         if close is None and text[end:].strip():
@@ -229,7 +235,7 @@ def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCa
         end = close.end() if close else len(text)
     if not isinstance(payload, dict) or not isinstance(payload.get("name"), str):
         raise Fault('the JSON must be an object {"name": ..., "arguments": {...}}')
-    spec = check_specs(specs).get(payload["name"].lower())
+    spec = check_specs(specs).get(plain_name(payload["name"]).lower())
     if spec is None:
         names = ", ".join(spec.name for spec in specs)
         raise Fault(f"there is no action {payload['name'][:40]!r}: use one of {names}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from agentgym.actions.call_forms import find_json
 from agentgym.actions.json_values import DECODER
 from agentgym.actions.specs import ActionSpec
 from agentgym.actions.templates import compile_specs
@@ -42,7 +43,7 @@ class Quotes:
     """
 
     def __init__(self, text: str, specs: tuple[ActionSpec, ...], grammar: str) -> None:
-        self._text = text
+        self._text, self._grammar = text, grammar
         lowered = text.lower()
         self._lowered = lowered if len(lowered) == len(text) else text
         self._delimiters = _delimiters(specs, grammar) if specs else ()
@@ -83,6 +84,9 @@ class Quotes:
         opening = self._lowered.rfind(_TOOL, self._start, at)
         tagged = opening >= 0
         begin = opening + len(_TOOL) if tagged else self._start
+        if not tagged and self._grammar == "tool_call":
+            foreign = find_json(text[begin:at])
+            begin += foreign[1] if foreign else 0
         begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
         if not text.startswith(("{", "["), begin):
             return -1

@@ -110,6 +110,18 @@ def strip_think(text: str, specs: tuple[ActionSpec, ...] = (), grammar: str = "n
     return text if first is None else _Cutter(text, specs, grammar).cut(chain((first,), marks))
 
 
+def first_mark(text: str) -> tuple[str, str]:
+    """Return the first mark of thinking in a text and the family that writes it; empty for none.
+
+    The families with tags are too many to be named.
+    """
+    mark = next(_marks(text), None)
+    if mark is None:
+        return "", ""
+    number = (mark.lastgroup or "")[1:]
+    return mark[0].strip(), FAMILIES[int(number)].family if number.isdigit() else ""
+
+
 class _Cutter:
     """What is kept of a text, and where the next piece of it begins."""
 

@@ -8,6 +8,7 @@ from dataclasses import astuple, dataclass, field, replace
 from operator import add
 from typing import Any, TypedDict
 
+from agentgym.actions import strip_think
 from agentgym.core.hooks import Cost, Verdict
 from agentgym.core.outcome import OUTSIDE, SUCCESS_UNKNOWN, StopReason, total, well_formed
 from agentgym.episodes import Episode
@@ -255,7 +256,8 @@ class Tally:
 
 
 def _begun(action: str) -> str:
-    return well_formed(action[:BEGUN])
+    """Return how an answer begins behind its thinking, or with it if there is nothing else."""
+    return well_formed((strip_think(action) or action)[:BEGUN])
 
 
 def summed_costs(turns: Iterable[Mapping[str, Cost]]) -> dict[str, Cost]:

@@ -6,10 +6,13 @@ the command shows its flags in their place.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from agentgym.actions import GRAMMARS, ActionSpec
+from agentgym.actions.call_forms import form_of
+from agentgym.actions.thinking import first_mark
 from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
 from agentgym.registration import families
@@ -26,6 +29,10 @@ FORGIVING = ("react", "tool_call")
 """Grammars in which models may say more than the action."""
 TRAINED = ("run", "hf")
 """Kinds of policies that know the one grammar they were trained in."""
+_UNKNOWN_MARK = re.compile(
+    r"\s{0,64}(<\|[^<>\s]{1,40}>|<[A-Za-z][\w:|-]{0,40}>|\[[A-Z][A-Z_]{2,20}\]|◁[^▷\s]{1,20}▷)"
+)
+"""What looks like a mark of a model's template, at the beginning of an answer."""
 SHOWN = 120
 """Most characters of an answer that are shown."""
 
@@ -83,7 +90,34 @@ def _invalid(report: ReportData) -> str:
             "--enable-auto-tool-choice, --tool-call-parser), or try"
         )
     others = " or ".join(f'`grammar="{each}"`' for each in FORGIVING if each != grammar)
-    return f"{invalid_actions} {wanted} {others}"
+    return f"{invalid_actions} {wanted} {others}{_server(answer, report.env_id)}"
+
+
+def _server(answer: str, env_id: str) -> str:
+    """Say which parser the server needs, if an answer holds what one would have taken apart."""
+    form = form_of(answer)
+    if form is not None:
+        return (
+            f"; the call is written as {form.models} writes it: start the server with "
+            f"--tool-call-parser {form.parser}"
+        )
+    mark, family = first_mark(answer)
+    if mark:
+        name = re.search(r"\((\w+)", family)
+        parser = name[1] if name else "NAME (qwen3, deepseek_r1, ...)"
+        return f"; {mark} marks thinking: start the server with --reasoning-parser {parser}"
+    unknown = _UNKNOWN_MARK.match(answer)
+    if unknown is None or unknown[1].strip("<>").lower() in _own_tags(env_id):
+        return ""
+    return (
+        f"; it begins with {_quoted(unknown[1])}: if this marks thinking or a call, the server has "
+        "a parser for it (--reasoning-parser, --tool-call-parser)"
+    )
+
+
+def _own_tags(env_id: str) -> set[str]:
+    """Return names that actions in tags begin with."""
+    return {spec.name.lower() for spec in _specs(env_id)} | {"action", "tool_call"}
 
 
 def _broken(report: ReportData) -> str:

@@ -176,3 +176,22 @@ def test_the_policy_is_told_in_words_in_one_order(serve: Serve, tmp_path: Path) 
         f"| policy | chat, model m, endpoint {server.url}, max_tokens 4,096, "
         f"prompt default {DEFAULT.sha256}, temperature 0.0, top_k 5 |"
     ) in told
+
+
+PARSERS = {
+    "<tool_call>\n<function=press>\n</function>\n</tool_call>": "--tool-call-parser qwen3_coder",
+    '[press(colour="red")]': "--tool-call-parser pythonic",
+    "[THINK]I wonder": "--reasoning-parser mistral",
+    "<think>I wonder": "--reasoning-parser NAME",
+    "<|begin_weighing|>I wonder": "begins with '<|begin_weighing|>'",
+    "[PONDER]I wonder": "begins with '[PONDER]'",
+}
+
+
+@pytest.mark.parametrize("answer", PARSERS)
+def test_the_parser_that_the_server_needs_is_named(answer: str) -> None:
+    [told] = diagnoses(report_of(row(invalid=2, invalid_answer=answer)))
+    assert PARSERS[answer] in told
+    for plain in ("I wonder", "<press>red</press>" if answer else ""):
+        [told] = diagnoses(report_of(row(invalid=2, invalid_answer=plain), env_id="agentgym/x"))
+        assert "-parser NAME" not in told
