@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentgym.cli.arguments import View
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.suites.suite_folder import evaluation_folders, holds_several
+from agentgym.support.folder_links import is_inside
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ def _output(command: View, runs: Sequence[Run]) -> Path:
             )
         return command.out
     output = _place(command.paths)
+    if output.is_symlink() and not is_inside(output, output.parent):
+        raise ConfigurationError(
+            f"expected a file of its own at {output}, got a link to {output.resolve()}; name the "
+            "page with --out"
+        )
     if output.exists() and not (output.is_file() and is_page(output)):
         raise ConfigurationError(
             f"expected no file, or an older page, at {output}, but it holds something else; name "

@@ -28,6 +28,7 @@ from agentgym.evaluation.protocols.schema import ProtocolUse
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_reader import report_from_dict
 from agentgym.support.caching import write_atomically
+from agentgym.support.folder_links import check_no_link_leads_out
 from agentgym.support.folder_lock import holds_other_files, lock_folder
 from agentgym.support.strict_json import parse_json
 from agentgym.support.typed_json import read_json
@@ -85,7 +86,8 @@ class EvaluationFolder:
         settings: JSON-safe description of what is evaluated.
 
     Raises:
-        ConfigurationError: The folder holds another evaluation, or other files.
+        ConfigurationError: The folder holds another evaluation, other files, or a link that leads
+            out of it.
         DataError: It cannot be written, or was changed.
     """
 
@@ -97,6 +99,7 @@ class EvaluationFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise _unwritable(self.path, error) from error
+        check_no_link_leads_out(self.path)
         head = self._head()
         if head is None and holds_other_files(self.path):
             raise ConfigurationError(

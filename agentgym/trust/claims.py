@@ -21,6 +21,7 @@ from agentgym.trust.table import (
     DEEDS,
     ENVIRONMENTS,
     HOOKS,
+    MAKE,
     PATH,
     PLAIN,
     POLICIES,
@@ -123,11 +124,11 @@ def argument_rows(env: str) -> Mapping[str, Entry]:
     parts, family = split(env), find_family(env.partition(":")[0])
     word = parts[0] if parts else family.name if family else _family_of_id(env)
     if word in ENVIRONMENTS:
-        return {**BASE, **ENVIRONMENTS[word].arguments}
+        return {**MAKE, **BASE, **ENVIRONMENTS[word].arguments}
     module, cls = _registered(env)
     if module == TOOL_ENVIRONMENTS:
-        return {**BASE, **TOOLS}
-    return {**BASE, **dict.fromkeys(getattr(cls, "plain_arguments", ()), PLAIN)}
+        return {**MAKE, **BASE, **TOOLS}
+    return {**MAKE, **BASE, **dict.fromkeys(getattr(cls, "plain_arguments", ()), PLAIN)}
 
 
 def _family_of_id(env: str) -> str:
@@ -220,7 +221,7 @@ def _setting(name: str, value: Any, row: Entry | Group, envs: Sequence[str]) -> 
     if row is Group.POLICY_ARGUMENTS:
         return [claim(k, v, POLICY_ARGUMENTS.get(k, UNKNOWN)) for k, v in _pairs(value, name)]
     if row is Group.ENV_ARGUMENTS:
-        rows = [argument_rows(env) for env in envs] or [BASE]
+        rows = [argument_rows(env) for env in envs] or [{**MAKE, **BASE}]
         return [_of_any(key, each, rows) for key, each in _pairs(value, name)]
     assert isinstance(row, Entry)
     return [claim(name, each, row) for each in _listed(value)]

@@ -142,6 +142,8 @@ BASE: Mapping[str, Entry] = {
     "tasks": CODE,
 }
 """Arguments that every environment has."""
+MAKE: Mapping[str, Entry] = _plain("max_episode_steps")
+"""Arguments of ``gymnasium.make`` that records keep."""
 _GENERATED = _plain("difficulty generator_seed reward expert")
 _IMPORTED = _plain("solved_at states_success") | dict.fromkeys(
     ("world", "specs", "limits", "has_expert"), CODE

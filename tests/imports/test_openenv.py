@@ -322,7 +322,9 @@ def test_every_door_knows_the_name(
         given = ("--env-kwargs", "horizon=3", "--no-scale", "--split", "test", "--num-tasks", "3")
         code, shown, errors = run(capsys, "eval", name, *given, "--out", str(out))
         assert code == 0, errors
-        assert run(capsys, "replay", str(out))[0] == 0
+        code, _, errors = run(capsys, "replay", str(out))
+        assert code == 2 and f"--trust env={name}" in errors
+        assert run(capsys, "replay", str(out), "--trust", f"env={name}")[0] == 0
         assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
         shown = run(
             capsys, "validate", name, "--split", "test", "--num-tasks", "2", "--blind-tasks", "2"

@@ -23,6 +23,7 @@ from agentgym.evaluation.suites.named_evaluation import (
 )
 from agentgym.evaluation.suites.suite_file import Suite, read_suite
 from agentgym.evaluation.suites.suite_folder import reports_before, write_leaderboard
+from agentgym.support.folder_links import check_no_link_leads_out
 
 RUNS = Path("runs")
 """Where the command keeps evaluations that were given no folder."""
@@ -164,6 +165,8 @@ class _Playing:
         self._scales: dict[tuple[Any, ...], Scale] = {}
         self._reports: dict[str, Report] = {}
         self._failures: dict[str, AgentGymError] = {}
+        if self._out and self._out.exists():
+            check_no_link_leads_out(self._out)
         self._before = reports_before(self._out) if self._out else {}
 
     def result(self) -> SuiteResult:

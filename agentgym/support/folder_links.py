@@ -1,0 +1,32 @@
+"""Folders that may be somebody else's: what is written there stays there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from agentgym.errors import ConfigurationError
+
+
+def check_no_link_leads_out(folder: Path) -> None:
+    """Refuse a folder with a link, at any depth, to a place outside of it.
+
+    Raises:
+        ConfigurationError: There is one; the message names it.
+    """
+    real = os.path.realpath(folder)
+    for place, folders, files in os.walk(real):
+        for name in (*folders, *files):
+            path = os.path.join(place, name)
+            if os.path.islink(path) and not is_inside(path, real):
+                raise ConfigurationError(
+                    f"expected {folder} to hold its own files, because what is written there must "
+                    f"not reach another place, got {path}, a link to {os.path.realpath(path)}: "
+                    "remove the link, or put what it leads to in its place"
+                )
+
+
+def is_inside(path: str | Path, folder: str | Path) -> bool:
+    """Return whether a path, with all links followed, lies in a folder."""
+    real = os.path.realpath(folder)
+    return os.path.realpath(path).startswith(real.rstrip(os.sep) + os.sep)
