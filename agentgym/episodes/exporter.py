@@ -25,6 +25,7 @@ from agentgym.episodes.records import Episode
 from agentgym.episodes.table_rows import schema, to_row
 from agentgym.errors import ConfigurationError, DataError, require
 from agentgym.support.caching import SCRATCH, publish
+from agentgym.support.spreadsheets import as_text_cell
 
 Form = Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records"]
 Row = dict[str, Any]
@@ -34,9 +35,6 @@ SPREADSHEET = (
     "reward", "num_turns",
 )  # fmt: skip
 """Columns of a CSV file, for spreadsheets."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Prefixes of texts that spreadsheets evaluate."""
-
 ROWS = 256
 """Maximum number of rows in a row group of a parquet file."""
 CHARACTERS = 1 << 24
@@ -239,13 +237,12 @@ def _csv(path: Path) -> Iterator[Write]:
         table = csv.writer(file)
         table.writerow(SPREADSHEET)
         yield lambda rows: table.writerows(
-            [_inert(row[name]) for name in SPREADSHEET] for row in rows
+            [
+                as_text_cell(value) if isinstance(value := row[name], str) else value
+                for name in SPREADSHEET
+            ]
+            for row in rows
         )
-
-
-def _inert(value: Any) -> Any:
-    """Return a value that a spreadsheet shows and does not compute: texts may begin a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 @contextmanager

@@ -69,11 +69,31 @@ def unpack_tree(data: bytes, folder: Path) -> None:
                     links.append((path, member.linkname))
                 else:
                     _write(archive, member, path)
+            check_end(archive, len(data))
             for path, target in links:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 os.symlink(target, path)
     except (tarfile.TarError, OSError, EOFError) as error:
         raise DataError(f"expected an archive of a folder, got one with {error}") from error
+
+
+def check_end(archive: tarfile.TarFile, size: int) -> None:
+    """Check that an archive whose members have all been read does not end within a header.
+
+    ``tarfile`` takes half a header for the end, and so a part of the files for all.
+
+    Args:
+        archive: The archive.
+        size: Its bytes.
+
+    Raises:
+        DataError: It does.
+    """
+    if 0 < size - archive.offset < tarfile.BLOCKSIZE:
+        raise DataError(
+            f"expected a whole archive, got one that is cut in a header, after {size:,} bytes; get "
+            "it again"
+        )
 
 
 def _inside(member: tarfile.TarInfo) -> str:

@@ -37,7 +37,7 @@ _SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "
 _SILENT = frozenset({"ARG", "CMD", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL"})
 """Instructions that mean nothing to commands that are run one by one."""
 _ALONE = frozenset({"", "0", "root"})
-_PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s\\])*)""")
+_PAIR = re.compile(r"""(?<!\w)(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s\\])*)""")
 
 
 @dataclass(frozen=True)

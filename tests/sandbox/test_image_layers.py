@@ -156,6 +156,30 @@ def test_bytes_that_are_not_those_of_the_digest_are_refused(tmp_path: Path, spoi
     assert list((tmp_path / "store" / "layers").iterdir()) == []
 
 
+@pytest.mark.parametrize("kept", [1, 100, 511])
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_layer_that_is_cut_in_a_header_is_refused(
+    tmp_path: Path, kept: int, packed: bool
+) -> None:
+    """Its digests are those of what is left, as whoever made the image wrote them."""
+    data = layer(lambda archive: [entry(archive, name, b"x" * 600) for name in "abc"])
+    cut = data[: 2 * 1536 + kept]
+    image = write_layout(tmp_path / "layout", [cut], packed=gzip_of if packed else bytes)
+    with pytest.raises(DataError, match="cut in a header"):
+        ImageStore(tmp_path / "store").load(image, "a/b:1")
+    assert list((tmp_path / "store" / "layers").iterdir()) == []
+
+
+@pytest.mark.parametrize("more", [b"", b"\0" * 100, b"junk"])
+def test_a_layer_may_have_no_end_or_something_behind_it(tmp_path: Path, more: bytes) -> None:
+    data = layer(lambda archive: [entry(archive, name, b"x" * 600) for name in "ab"])
+    whole = data[: 2 * 1536] + (b"\0" * 1024 + more if more else b"")
+    image = write_layout(tmp_path / "layout", [whole])
+    ImageStore(tmp_path / "store").load(image, "a/b:1")
+    (unpacked,) = (tmp_path / "store" / "layers").iterdir()
+    assert sorted(path.name for path in (unpacked / "fs").iterdir()) == ["a", "b"]
+
+
 def gzip_of(data: bytes) -> bytes:
     """Pack bytes as a layer is."""
     import gzip

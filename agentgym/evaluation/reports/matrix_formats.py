@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agentgym.evaluation.reports.matrix_data import MatrixData, MatrixRow
 from agentgym.evaluation.reports.report_tables import html, inline
+from agentgym.support.spreadsheets import as_text_cell
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 MISSING = "—"
 """What stands in a cell without a number."""
-FORMULA = ("=", "+", "-", "@")
-"""Beginnings of a text that a spreadsheet takes for a formula."""
 _LATEX = {
     **{character: f"\\{character}" for character in "#$%&_{}"},
     **{character: f"{{{character}}}" for character in "[]*"},  # no option of the line before
@@ -177,8 +176,7 @@ def _behind(cell: Cell) -> str:
 
 
 def _harmless(text: str) -> str:
-    shown = printable(text)
-    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown
+    return as_text_cell(printable(text))
 
 
 def _cells(matrix: MatrixData, row: MatrixRow) -> list[Cell]:

@@ -306,7 +306,7 @@ class _Registry:
         own = _credentials(self._server)
         if kind.lower() == "basic":
             return f"Basic {own}"
-        asked = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+        asked = dict(re.findall(r'(?<!\w)(\w+)="([^"]*)"', rest))
         realm = urllib.parse.urlsplit(asked.get("realm", ""))
         if realm.scheme != "https" and not _is_loopback(realm.netloc):
             raise SandboxUnavailable(

@@ -26,6 +26,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from agentgym.errors import DataError
+from agentgym.sandbox.archives import check_end
 from agentgym.sandbox.images.layers import Layers
 from agentgym.sandbox.images.names import canonical
 from agentgym.sandbox.images.reading import PackedImage, PackedLayer, opened_image
@@ -351,6 +352,7 @@ def _write(
             if writer.counts.files % 64 == 0:
                 told(packed.taken)
     found = plain.digest()
+    check_end(archive, plain.taken)
     told(packed.taken)
     if found != layer.diff_id:
         raise DataError(
