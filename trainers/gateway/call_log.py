@@ -192,13 +192,11 @@ class CallLog:
                 closed = chat.closed(out.ids, out.stopped)
                 return [*before.prompt, *closed, *suffix], "", messages, len(suffix)
         _, text = self._rendered(messages, request.tools, told=True)
-        row = before.text + chat.as_prompted(out.ids, out.stopped)
-        if before.text and text.startswith(row) and row.endswith(chat.end_text):
-            closing = [] if out.stopped else [chat.end_of_turn]
-            suffix = [*closing, *chat.encode_after_end(text[len(row) :])]
-            return [*before.prompt, *out.ids, *suffix], text, messages, len(suffix)
+        prompt, known = chat.follow(before.text, before.prompt, out.ids, out.stopped, text)
+        if known:
+            return prompt, text, messages, len(prompt) - known
         added = sum(len(chat.encode(chat.neutral(each["content"]))) for each in new)
-        return chat.encode(text), text, messages, added
+        return prompt, text, messages, added
 
     def _rendered(
         self, messages: list[Message], tools: Sequence[Mapping[str, Any]], told: bool = False

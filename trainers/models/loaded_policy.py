@@ -86,12 +86,22 @@ def _weights(run: ResolvedRun) -> dict[str, Any]:
 
 
 def check_model(
-    name: str, template_args: Mapping[str, Any] | None = None, history: History = "auto"
+    name: str,
+    template_args: Mapping[str, Any] | None = None,
+    history: History = "auto",
+    imitates: bool = False,
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
+    Args:
+        name: A folder or hub id, or ``tiny``.
+        template_args: Arguments of the chat template.
+        history: What becomes of earlier turns that the template rewrites.
+        imitates: Whether it is to imitate written actions.
+
     Raises:
-        ConfigurationError: There is no such model, or it has no chat template.
+        ConfigurationError: There is no such model, it has no chat template, or a written action has
+            no tokens of its own behind the template's prompt.
     """
     if name == TINY:
         return
@@ -100,7 +110,15 @@ def check_model(
     read_model_config(name)
     with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
-    TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
+    chat = TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
+    if imitates and chat.joined is not None:
+        raise ConfigurationError(
+            "expected --model with a tokenizer that encodes an action behind the generation prompt "
+            f"without changing the tokens of the prompt, but that of {name} joins its end with "
+            f"{chat.joined!r}, so that there are no tokens of the action alone to imitate: use a "
+            "chat template whose generation prompt does not end in white space, or train without "
+            "demonstrations (--sft.max-steps 0)"
+        )
 
 
 def read_model_config(name: str) -> PretrainedConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -19,6 +20,8 @@ from trainers.rollouts.expert_demonstrations import Demonstration, Shown
 
 __all__ = ["recorded_demonstrations"]
 
+_END_MARKS = re.compile(r"(?:\s*(?:<\|[^<>|\s]+\|>|</s>|<\w*(?:end|eos|eot)\w*>))+\s*")
+"""Tokens by which models end a turn, as text."""
 _GRAMMAR = "native"
 """Grammar of an environment that names none."""
 
@@ -104,8 +107,14 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
 def _said(turn: Turn, language: Language, alike: bool) -> str:
     """Return what is to be learnt of a turn, in the grammar of the run."""
     if alike or not turn.action_valid:
-        return turn.action if turn.raw_text is None else turn.raw_text
+        return turn.action if turn.raw_text is None else _without_end(turn.raw_text, turn.action)
     return language.write(turn.executed)
+
+
+def _without_end(raw_text: str, action: str) -> str:
+    """Return what a model wrote without the token that ended it, which is not the reader's."""
+    end = raw_text.rfind(action) + len(action)
+    return raw_text[:end] if _END_MARKS.fullmatch(raw_text, end) else raw_text
 
 
 def _played_again(episode: Episode, recorded: Demonstration, env: TextEnv) -> Demonstration:

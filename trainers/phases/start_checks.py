@@ -56,7 +56,8 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     if folder:
         processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
     _check_packages(run)
-    check_model(config.model, run.template_args, run.config.rollout.history)
+    imitates = run.imitates or bool(run.imitating_baselines)
+    check_model(config.model, run.template_args, run.config.rollout.history, imitates)
     check_export(run)
     check_hub(run)
     processes.on_main(lambda: _check_openings(run))

@@ -8,7 +8,7 @@ knows, or from how it renders a message with thinking.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -55,10 +55,17 @@ class AnswerFormat:
     """What the template puts before the content of an answer without thinking."""
     thought: tuple[str, str] = ("", "")
     """What the template puts before and after the thinking of an answer."""
+    space: str = ""
+    """White space that the template puts behind the content of an answer."""
 
     @classmethod
     def of(cls, template: ChatTemplate) -> AnswerFormat:
         """Learn the format from a template."""
+        return replace(cls._of(template), space=template.space_after_answer())
+
+    @classmethod
+    def _of(cls, template: ChatTemplate) -> AnswerFormat:
+        """Learn what stands before the content of an answer."""
         prompted, plain = template.around_answer()
         field, before, after = _thinking_field(template)
         tags = next((pair for pair in TAGS if pair[1] in template.source), None)
@@ -77,7 +84,7 @@ class AnswerFormat:
     @property
     def verbatim(self) -> bool:
         """Whether all that the model writes is the answer."""
-        return not self.closing and not self.plain.isspace()
+        return not self.closing and not self.plain.isspace() and not self.space
 
     @property
     def begun(self) -> bool:
@@ -98,6 +105,8 @@ class AnswerFormat:
 
     def split(self, said: str) -> Answer:
         """Take the text of a turn apart; one that was cut while it thought has no content."""
+        if self.space:
+            said = said.removesuffix(self.space)
         if not self.closing:
             return Answer("", said.removeprefix(self.plain) if self.plain.isspace() else said)
         text = f"{self.opening}{said}" if self.begun else said

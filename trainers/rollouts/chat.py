@@ -46,6 +46,8 @@ class TurnTokenizer:
         thinks: Whether the model may think before it answers.
         follows: Whether each prompt is rendered anew from the conversation, because the template
             does not keep all that a turn may hold (thinking, channels, white space at its ends).
+        joined: An answer that the tokenizer joins with the end of the generation prompt; None if
+            it keeps answers apart. Then the template gives a written action no tokens of its own.
         history: The policy in force: ``"auto"`` gives the model what a chat server would, which
             starts a new training row wherever earlier text changes; ``"keep"`` feeds every sampled
             token back verbatim (one row per episode, also where the template would drop thinking
@@ -91,6 +93,8 @@ class TurnTokenizer:
         pad = tokenizer.pad_token_id
         self.pad_id: int = self.end_of_turn if pad is None else pad
         self.thinks = self._format.thinks
+        self.joined = self._template.joined_answer()
+        self._trims = self._template.trims_answer()
         self._lead = self._find_lead()
         self.append_only = self._check_prefix()
         # A template may strip an answer, which a policy may begin or end with white space.
@@ -174,11 +178,42 @@ class TurnTokenizer:
                 self._texts.put(key, text)
         return text
 
-    def as_prompted(self, ids: Sequence[int], stopped: bool) -> str:
-        """Text of a sampled turn within its conversation; one that was cut is closed."""
+    def follow(
+        self, before: str, prompt: Sequence[int], ids: Sequence[int], stopped: bool, text: str
+    ) -> tuple[list[int], int]:
+        """Find the next prompt behind a sampled turn, where the template renders all anew.
+
+        The row goes on where the new rendering begins with it: by its ids, or by its text where the
+        tokenizer would have written that text otherwise than it was sampled.
+
+        Args:
+            before: The text of the prompt of the turn.
+            prompt: Its ids.
+            ids: The sampled tokens.
+            stopped: Whether a stop token ended them.
+            text: The new rendering.
+
+        Returns:
+            The ids of the new prompt, and where in them the part begins that the row does not hold;
+            0: a new row.
+        """
+        row = [*prompt, *ids]
+        for said in self._as_prompted(ids, stopped):
+            written = f"{before}{said}"
+            # Behind that token alone what follows can be encoded by itself, as if all were at once.
+            if before and text.startswith(written) and written.endswith(self.end_text):
+                closing = [] if stopped else [self.end_of_turn]
+                suffix = self.encode_after_end(text[len(written) :])
+                return [*row, *closing, *suffix], len(row)
+        anew = self.encode(text)
+        return anew, len(row) if anew[: len(row)] == row else 0
+
+    def _as_prompted(self, ids: Sequence[int], stopped: bool) -> list[str]:
+        """Texts of a sampled turn, alone and within a conversation; one that was cut is closed."""
         said = ids[:-1] if stopped else ids
-        end = ids[-1] if stopped else self.end_of_turn
-        return f"{self.raw_text(said)}{self.tokenizer.convert_ids_to_tokens(end)}"
+        end = self.tokenizer.convert_ids_to_tokens(ids[-1] if stopped else self.end_of_turn)
+        texts = self.raw_text(said), self._template.decode_behind_end(said)
+        return [f"{text}{end}" for text in dict.fromkeys(texts)]
 
     def raw_text(self, ids: Sequence[int]) -> str:
         """Text of a sampled turn as the model wrote it, special tokens and all."""
@@ -194,10 +229,21 @@ class TurnTokenizer:
         return [*ids[:-1], self.end_of_turn]
 
     def encode_action(self, text: str, thinking: str = "") -> list[int]:
-        """Ids of an action that was written, not sampled (a demonstration), with its stop token."""
+        """Ids of an action that was written, not sampled (a demonstration), with its stop token.
+
+        They are those that the template gives the action behind its prompt.
+        """
         before, after = self._format.thought
         lead = f"{before}{self.neutral(thinking)}{after}" if thinking else self._lead
-        return [*self._template.encode(lead + self.neutral(text)), self.stop_ids[0]]
+        action = self._trimmed(self.neutral(text))
+        ids = self._template.encode_answer(f"{lead}{action}{self._format.space}")
+        return [*ids, self.stop_ids[0]]
+
+    def _trimmed(self, action: str) -> str:
+        """Return an action without the white space that the template drops."""
+        before, behind = self._trims
+        action = action.lstrip() if before else action
+        return action.rstrip() if behind else action
 
     def neutral(self, text: str) -> str:
         """Put a space into special tokens inside a text, so that it cannot forge chat markup."""
@@ -228,7 +274,7 @@ class TurnTokenizer:
         Raises:
             ConfigurationError: They do not, and ``history`` is ``"error"``.
         """
-        plain = self._rewrite(self._lead)
+        plain = self._rewrite(self._lead) or self._misplacement()
         before, after = self._format.thought
         if not self._format.closing:  # Whatever the template does with what it does not know.
             before, after = f"{self._lead}<think>\n", "\n</think>\n\n"
@@ -264,8 +310,36 @@ class TurnTokenizer:
             said = f"{lead}go {turn}{tail}"
             answer = self._format.message(self._format.split(said))
             messages += [answer, {"role": "user", "content": f"step {turn}"}]
-            after, want = self._template.text(messages), f"{before}{said}{stop}"
+            after = self._template.text(messages)
+            want = f"{before}{said}{self._format.space}{stop}"
             if not after.startswith(want):
                 return f"turn {turn} renders {after[: len(want)]!r} instead of {want!r}"
             before = after
+        return None
+
+    def _misplacement(self) -> str | None:
+        """Check over three turns that the ids of written actions stand in the next rendering.
+
+        Returns:
+            What stands there instead, or None.
+        """
+        if self.joined is not None:
+            return (
+                f"the tokenizer joins the generation prompt {self._format.prompted!r} with the "
+                f"answer {self.joined!r}, so that a written answer has no tokens of its own"
+            )
+        messages: list[Message] = [{"role": "user", "content": "north room"}]
+        prompt = self.rerender(messages)
+        for turn in range(1, 4):
+            ids = self.encode_action(f"go {turn}")
+            answer = self._format.message(Answer("", f"go {turn}"))
+            messages += [answer, {"role": "user", "content": f"step {turn}"}]
+            anew, row = self.rerender(messages), [*prompt, *ids]
+            if anew[: len(row)] != row:
+                found, wanted = (
+                    self.tokenizer.convert_ids_to_tokens(part[len(prompt) : len(row)])
+                    for part in (anew, row)
+                )
+                return f"turn {turn} has the tokens {found} instead of {wanted}"
+            prompt = anew
         return None

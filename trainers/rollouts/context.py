@@ -121,13 +121,8 @@ class TokenContext:
 
     def _follow(self, ids: list[int], stopped: bool) -> None:
         """Render all messages anew; go on with the row only where that extends it."""
-        chat = self._chat
-        row = self._text + chat.as_prompted(ids, stopped)
-        self._text = chat.text(self._messages())
+        before, self._text = self._text, self._chat.text(self._messages())
         self._spend(ids, self._conversation.text(self._seen))
-        # Behind that token alone what follows can be encoded by itself, as if all were at once.
-        if self._text.startswith(row) and row.endswith(chat.end_text):
-            closing = [] if stopped else [chat.end_of_turn]
-            self._append(ids, [*closing, *chat.encode_after_end(self._text[len(row) :])])
-        else:
-            self.prompt, self.new_from = chat.encode(self._text), 0
+        self.prompt, self.new_from = self._chat.follow(
+            before, self.prompt, ids, stopped, self._text
+        )

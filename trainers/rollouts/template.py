@@ -32,6 +32,8 @@ _SYSTEM, _USER, _ACTION = "house rules", "north room", "look around"
 _PROBES = ("a door", "two\nlines of text", "1. item $45", "  spaced  ", "", "ends in newline\n")
 _MARKUP = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 """What role markers look like, whether or not the tokenizer calls them special."""
+_JOINED = 64
+"""Words that are tried behind the generation prompt."""
 _THINK_TAG = re.compile(r"</?think>")
 
 
@@ -88,6 +90,8 @@ class ChatTemplate:
         last = self._special_after_action(self._dummy("x")[:2])
         self.last_id = self.end_of_turn if last is None or end_of_turn is not None else last
         self.end_text = str(tokenizer.convert_ids_to_tokens(self.end_of_turn))
+        self._opening = self.text([{"role": "user", "content": _USER}])
+        self._opening_ids = self.encode(self._opening)
         self._base = self._dummy_base()
         self._wrap = self._find_wrapper()
 
@@ -110,6 +114,43 @@ class ChatTemplate:
     def encode_after_end(self, text: str) -> list[int]:
         """Ids of a text that stands behind the end-of-turn token, which may swallow white space."""
         return self.encode(self.end_text + text)[1:]  # A special token is one id.
+
+    def encode_answer(self, text: str) -> list[int]:
+        """Ids of a text behind the generation prompt, up to the token that closes it.
+
+        Prompt and text are encoded together, because a tokenizer may write the beginning of a text
+        otherwise than its continuation.
+
+        Where the tokenizer joins the end of the prompt with the text, the text alone is encoded, as
+        the policy has to write it behind the prompt.
+        """
+        ids = self._behind_prompt(text)
+        return self.encode_after_end(text) if ids is None else ids
+
+    def _behind_prompt(self, text: str) -> list[int] | None:
+        """Ids of a text behind the generation prompt; None if they do not begin there."""
+        ids = self.encode(f"{self._opening}{text}{self.end_text}")
+        begin = len(self._opening_ids)
+        if ids[:begin] != self._opening_ids or ids[-1:] != [self.end_of_turn]:
+            return None
+        return ids[begin:-1]
+
+    def joined_answer(self) -> str | None:
+        """Return an answer that the tokenizer joins with the end of the prompt, if it has any.
+
+        Words are tried that the last token of the prompt begins, such as a space.
+        """
+        last = self.tokenizer.convert_ids_to_tokens(self._opening_ids[-1])
+        words = (t.removeprefix(last) for t in self.tokenizer.get_vocab() if t.startswith(last))
+        probes = sorted(word for word in words if word.isalnum())
+        return next((word for word in probes[:_JOINED] if self._behind_prompt(word) is None), None)
+
+    def decode_behind_end(self, ids: Sequence[int]) -> str:
+        """Text of ids that stand behind a token, special tokens and all.
+
+        Alone, a decoder may drop white space from the beginning of the text.
+        """
+        return self.decode([self.end_of_turn, *ids], special=True).removeprefix(self.end_text)
 
     def decode(self, ids: Sequence[int], special: bool = False) -> str:
         """Text of ids, with or without special tokens."""
@@ -159,6 +200,19 @@ class ChatTemplate:
         prompt, whole = self.text([user]), self.text([user, answer], prompt=False)
         added = whole[len(_shared(prompt, whole)) :]
         return prompt[prompt.rindex(_USER) + len(_USER) :], added[: added.rindex(_ACTION)]
+
+    def space_after_answer(self) -> str:
+        """Return the white space that the template puts before the token that closes an answer."""
+        text = self.text(self._dummy("x"))
+        tail = text[text.index(_ACTION) + len(_ACTION) :]
+        space = tail[: max(0, tail.find(self.end_text))]
+        return space if space.isspace() else ""
+
+    def trims_answer(self) -> tuple[bool, bool]:
+        """Return whether the template drops white space before an answer, and behind it."""
+        spaced: Message = {"role": "assistant", "content": f" \n{_ACTION}\n "}
+        text = self.text([self._dummy("x")[0], spaced, self._dummy("x")[2]])
+        return f" \n{_ACTION}" not in text, f"{_ACTION}\n " not in text
 
     def suffix(self, observation: str) -> list[int]:
         """Ids from the end of an assistant message to the next one, around an observation.
