@@ -43,8 +43,9 @@ ValueTargets = Literal["gae", "monte-carlo"]
 """What a critic learns: value plus advantage (gae), or the returns whatever lambda the advantages
 have, so that the critic does not learn from its own errors (arXiv 2503.01491)."""
 
-_MAX_LOG_RATIO = 20.0
-"""Nats at which a log-ratio is cut: 5e8 as a ratio, above every cap and far from an overflow."""
+MAX_LOG_RATIO = 20.0
+"""Nats at which a log-ratio is cut: 5e8 as a ratio, above every cap and far from an overflow. A
+token beyond it has no gradient, so that it alone cannot decide an update."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ def behaviour_weights(
 
 def safe_exp(x: FloatArray) -> FloatArray:
     """Exponential that cannot overflow."""
-    result: FloatArray = np.exp(np.clip(x, -_MAX_LOG_RATIO, _MAX_LOG_RATIO))
+    result: FloatArray = np.exp(np.clip(x, -MAX_LOG_RATIO, MAX_LOG_RATIO))
     return result
 
 

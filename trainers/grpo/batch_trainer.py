@@ -6,6 +6,7 @@ that one with the algorithm.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -42,13 +43,20 @@ from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
 from trainers.grpo.turn_critic import TurnCritic
+from trainers.models.torch_setup import changes_weights
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
-__all__ = ["TOKENS", "BatchTrainer"]
+__all__ = ["DROPPED", "IDLE", "LOST_TOKENS", "TOKENS", "BatchTrainer"]
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+DROPPED, IDLE = "updates/dropped_updates", "updates/idle_updates"
+"""Names of the counts of updates of a step that change no weight."""
+LOST_TOKENS = "updates/lost_tokens"
+"""Name of the share of trained tokens that are left out, as their loss is not finite."""
 TOKENS = "tokens"
 """Name of the token count among summed metrics."""
 RESEED = 7_919
@@ -65,7 +73,10 @@ class BatchTrainer(GRPOTrainer):
             TRL.
         times: Seconds by part of the current step.
         finite: Whether loss and gradients of the current step were finite; a non-finite update is
-            skipped, so that the weights do not change.
+            dropped, so that the weights do not change.
+        dropped_updates: Updates of the current step that were dropped.
+        idle_updates: Updates of the current step whose gradient was exactly 0, as where no token
+            trains: they change no weight either.
         critic: The critic of tokens, if the preset has one.
         turn_critic: The critic of turns, if the preset has one.
         reward_model: The reward model, if the preset has one.
@@ -96,6 +107,7 @@ class BatchTrainer(GRPOTrainer):
         """
         check_arguments(args)
         self.times, self.finite = StepTimes(), True
+        self.dropped_updates = self.idle_updates = 0
         # TRL's loader wants as many prompts as there are groups; the task source has the tasks.
         prompts = max(1, args.generation_batch_size // args.num_generations)
         super().__init__(
@@ -126,7 +138,7 @@ class BatchTrainer(GRPOTrainer):
         """Return what the present update trains: TRL's own division depends on the processes."""
         parts = self.args.steps_per_generation
         if self._step % self.updates == 0 or self._buffered_inputs is None:
-            self.finite = True
+            self.finite, self.dropped_updates, self.idle_updates = True, 0, 0
             with self.times.part("rest"):  # A batch belongs to no pass over it.
                 batch = self._generate_and_score_completions(generation_batch)
                 self._buffered_inputs = divided(batch, parts)
@@ -143,14 +155,24 @@ class BatchTrainer(GRPOTrainer):
         return loss
 
     def _clip_grad_norm(self, model: nn.Module) -> Tensor | None:
-        """Clip, and drop gradients that are not finite: they would leave no weight as it is.
+        """Clip, and drop a gradient that may not change weights, see ``changes_weights``.
 
         All are dropped while a critic warms up.
         """
         with self.times.part("optimizer"):
             norm = super()._clip_grad_norm(model)
-            self.finite &= norm is None or math.isfinite(float(norm))
-            if not self.finite or self.batches < self._critic_steps:
+            size = 1.0 if norm is None else float(norm)
+            self.finite &= math.isfinite(size)
+            waits = self.batches < self._critic_steps
+            if not self.finite:
+                self.dropped_updates += 1
+                logger.warning(
+                    "step %d: an update is dropped, because its loss or gradient is not finite",
+                    self.batches + 1,
+                )
+            elif size == 0.0 and not waits:
+                self.idle_updates += 1
+            if waits or not (self.finite and changes_weights(size)):
                 # None, not 0: AdamW would decay the weights and move on along its moments.
                 model.zero_grad(set_to_none=True)
         return norm

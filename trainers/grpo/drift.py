@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from trainers.algorithms.loss import MAX_LOG_RATIO
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
 __all__ = ["KL_BEHAVIOUR", "kl_behaviour"]
@@ -44,8 +45,8 @@ def _k3(sampled: Sequence[float], now: Sequence[float]) -> float:
     Unbiased and never negative (J. Schulman, Approximating KL Divergence, 2020).
     """
     gaps = [p - q for p, q in zip(now, sampled, strict=True)]
-    # Beyond 709 nats exp raises: a policy that far off is to be seen, not to end the run.
-    return sum(math.exp(min(gap, 700.0)) - 1.0 - gap for gap in gaps)
+    # Bounded: a policy that far off is to be seen, not to end the run with an overflow.
+    return sum(math.exp(min(gap, MAX_LOG_RATIO)) - 1.0 - gap for gap in gaps)
 
 
 def _spread(trajectories: Sequence[Trajectory], count: int) -> list[Row]:

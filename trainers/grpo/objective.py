@@ -18,11 +18,12 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from trainers.algorithms.loss import Loss
+from trainers.algorithms.loss import MAX_LOG_RATIO, Loss
 from trainers.grpo.forward import Scores
 
 __all__ = [
     "averaged",
+    "bounded",
     "kl_divergence",
     "ratios",
     "token_figures",
@@ -117,6 +118,8 @@ def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
     is s, and its gradient is the token's, so that tokens of one segment may have different
     advantages.
 
+    Log-ratios are bounded, see :func:`bounded`.
+
     Args:
         logps: (B, T) log-probabilities of the policy.
         batch: ``old_per_token_logps``, without which the policy is still the old one; for a mean
@@ -128,7 +131,16 @@ def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
     own, mean = log_ratio.detach(), batch.get("mean_log_ratios")
     if "ratio_segments" in batch:
         mean = averaged(own, batch["ratio_segments"], mask)
-    return (log_ratio if mean is None else mean + (log_ratio - own)).exp()
+    return bounded(log_ratio if mean is None else mean + (log_ratio - own)).exp()
+
+
+def bounded(log_ratio: Tensor) -> Tensor:
+    """Cut log-ratios where their exponential would overflow, as ``safe_exp`` does in numpy.
+
+    One without a value (a token that both policies exclude) counts as 0. Neither has a gradient.
+    """
+    known = log_ratio.nan_to_num(nan=0.0, posinf=MAX_LOG_RATIO, neginf=-MAX_LOG_RATIO)
+    return known.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
 
 
 def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
@@ -136,7 +148,7 @@ def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
 
     ``segments`` holds ids >= 0; the result is 0 where the mask is false.
     """
-    ids, held = segments[mask], values[mask]  # (n,) each
+    ids, held = segments[mask], bounded(values[mask])  # (n,) each
     total = values.new_zeros(int(ids.max()) + 1 if ids.numel() else 1)  # (S,)
     count = torch.zeros_like(total).index_add_(0, ids, torch.ones_like(held))
     mean = total.index_add_(0, ids, held) / count.clamp(min=1.0)
@@ -147,7 +159,7 @@ def kl_divergence(logps: Tensor, reference: Tensor, estimator: str) -> Tensor:
     """Estimate the KL divergence (B, T) to a reference policy in nats, token by token.
 
     "k1" is ``log pi - log ref``; "k3" is ``q - log q - 1`` with ``q = ref / pi`` (GRPO, arXiv
-    2402.03300).
+    2402.03300). The log-ratio is bounded, see :func:`bounded`.
     """
-    gap = reference - logps
+    gap = bounded(reference - logps)
     return -gap if estimator == "k1" else gap.exp() - gap - 1.0

@@ -6,13 +6,14 @@ are averaged over processes by hand.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import torch
 from accelerate import Accelerator
 from torch import nn
+
+from trainers.models.torch_setup import changes_weights
 
 __all__ = ["OwnWeights"]
 
@@ -48,7 +49,7 @@ class OwnWeights:
             if weight.grad is not None:
                 weight.grad = self._accelerator.reduce(weight.grad, reduction="mean")
         norm = nn.utils.clip_grad_norm_(self._trained.values(), self._max_grad_norm)
-        if math.isfinite(float(norm)):  # Else it would leave no weight as it is.
+        if changes_weights(float(norm)):
             self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
 

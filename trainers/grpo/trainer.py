@@ -62,7 +62,7 @@ from trainers.grpo.advantages import (
     loss_columns,
     trained_once,
 )
-from trainers.grpo.batch_trainer import TOKENS, BatchTrainer
+from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS, TOKENS, BatchTrainer
 from trainers.grpo.critic import CriticSettings, make_critic
 from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.engine_weights import EngineWeights
@@ -496,11 +496,17 @@ class MultiTurnTrainer(BatchTrainer):
         for number, part in enumerate(parts, 1):
             last = number == len(parts)
             with nullcontext() if last else accumulating(self.accelerator, model):
-                loss, figures = self._part_loss(model, trimmed(inputs, part.rows), part.share)
+                loss, part_sums = self._part_loss(model, trimmed(inputs, part.rows), part.share)
                 losses.append(loss if last else self._backward(loss))
-            sums.append(figures)
-        for name, value in self._means(sums).items():
+            sums.append(part_sums)
+        figures = self._means(sums)
+        for name, value in figures.items():
             self._metrics["train"][name].append(value)
+        if lost := figures.get(LOST_TOKENS):
+            logger.warning(
+                "step %d: %.3g of the tokens of an update are left out, because their loss is not "
+                "finite", self.batches + 1, lost,
+            )  # fmt: skip
         # All but the last are detached, their gradients are there: TRL's backward adds the last.
         return torch.stack(losses).sum()
 
@@ -536,9 +542,12 @@ class MultiTurnTrainer(BatchTrainer):
         # K' / U, and of that the share of a process, over which gradients are averaged.
         tokens = inputs["num_items_in_batch"] / self.accelerator.num_processes
         tokens = tokens / self.args.steps_per_generation
-        # Selected, not multiplied by 0: a padded position may hold a value that is not finite.
-        loss = torch.where(mask, terms, 0.0).sum() / tokens
+        # Selected, not multiplied by 0: a padded position may hold a value that is not finite, and
+        # so may one token, such as one that the policy excludes; it is not to cost the others.
+        known = mask & terms.isfinite()
+        loss = torch.where(known, terms, 0.0).sum() / tokens
         figures = token_figures(self.preset.loss, scores, inputs, mask)
+        figures[LOST_TOKENS] = (mask & ~known).float()
         if scores.router_loss is not None:
             # A mean over tokens, of which the micro-batch has a share; rows that fill up have none.
             weight = self.router_aux_loss_coef * share * bool(mask.any())
@@ -605,6 +614,7 @@ class MultiTurnTrainer(BatchTrainer):
                 drift = kl_behaviour(self.trajectories, self._row_logps, self._gather)
             logs[KL_BEHAVIOUR] = drift
             logs["finite"] = float(self.finite and math.isfinite(drift))
+            logs[DROPPED], logs[IDLE] = float(self.dropped_updates), float(self.idle_updates)
             logs |= {f"time/{name}": value for name, value in self.times.take().items()}
         super().log(logs, start_time)
 

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from agentgym.errors import ConfigurationError
+from trainers.models.torch_setup import changes_weights
 from trainers.rollouts.trajectory import Row
 
 if TYPE_CHECKING:
@@ -66,6 +67,15 @@ class SftSettings:
     """Steps between two calls of the progress function."""
     seed: int = 0
     """Seed of the order of the rows."""
+
+    def learning_rate(self, step: int) -> float:
+        """Learning rate of a step (from 0): linear warm-up, then cosine down to the floor.
+
+        That of the first step is above 0, as its rows would otherwise be lost.
+        """
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, step / self.steps)))
+        rise = min(1.0, (step + 1) / max(1, self.warmup))
+        return self.lr * rise * (self.floor + (1 - self.floor) * cosine)
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,8 @@ class Sft:
             if self.step % settings.log_every == 0 or last:
                 count = (self.step - 1) % settings.log_every + 1
                 loss, other = (since[:2] / count).tolist()
-                figures = {"loss": loss, "observation_loss": other, "lr": self._lr(self.step - 1)}
+                lr = settings.learning_rate(self.step - 1)
+                figures = {"loss": loss, "observation_loss": other, "lr": lr}
                 if progress is not None:
                     tokens = float(since[2])
                     speed = {"tokens_per_second": tokens / clock, "seconds": clock}
@@ -174,12 +185,6 @@ class Sft:
         self.step = int(state["sft"]["step"])
         self._optimizer.load_state_dict(state["sft"]["optimizer"])
 
-    def _lr(self, step: int) -> float:
-        """Learning rate of a step (from 0): linear warm-up, then cosine down to the floor."""
-        s = self.settings
-        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, step / s.steps)))
-        return s.lr * min(1.0, (step + 1) / max(1, s.warmup)) * (s.floor + (1 - s.floor) * cosine)
-
     def _batches(self, start: int) -> Iterator[Sequence[int]]:
         """Row indices of each step from ``start`` on: a pure function of seed and step."""
         size = min(self.settings.batch_size, len(self._ids))
@@ -201,7 +206,7 @@ class Sft:
         """Take one optimiser step; (3,) action loss and observation loss in nats, and tokens."""
         settings = self.settings
         for group in self._optimizer.param_groups:
-            group["lr"] = self._lr(self.step)
+            group["lr"] = settings.learning_rate(self.step)
         # Targets of the whole step, by which the micro-batches' sums add up to its means. Nothing
         # comes before the first token of a row, so it is no target.
         actions = max(1, sum(int(self._masks[i][1:].sum()) for i in rows))
@@ -215,8 +220,9 @@ class Sft:
             other_loss = (nll * other).sum() / others
             (loss + settings.observation_weight * other_loss).backward()
             figures += [loss.item(), other_loss.item(), float((action + other).sum())]
-        torch.nn.utils.clip_grad_norm_(self._weights, settings.max_grad_norm)
-        self._optimizer.step()
+        norm = torch.nn.utils.clip_grad_norm_(self._weights, settings.max_grad_norm)
+        if changes_weights(float(norm)):
+            self._optimizer.step()
         return figures
 
     def _nll(self, ids: Tensor) -> Tensor:

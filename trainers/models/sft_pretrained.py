@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 from peft import PeftConfig, PeftModel
 from torch import nn
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -35,6 +37,7 @@ from trainers.models.sft import (
     SftSettings,
     check_demonstrations,
 )
+from trainers.models.torch_setup import changes_weights
 from trainers.rollouts.trajectory import Row
 
 __all__ = ["PretrainedSft"]
@@ -48,8 +51,9 @@ IGNORED = -100
 class _Trainer(SFTTrainer):
     """TRL's trainer, which tells the loss of every step."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, schedule: SftSettings, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.schedule = schedule
         self.losses: list[torch.Tensor] = []
         self.tokens = 0
 
@@ -62,6 +66,29 @@ class _Trainer(SFTTrainer):
         loss = super().compute_loss(model, inputs, *args, **kwargs)
         self.losses.append(loss.detach())
         return loss
+
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
+    ) -> LRScheduler:
+        """Return the learning rate of every warm start, ``SftSettings.learning_rate``."""
+        if self.lr_scheduler is None:
+            peak, rate = self.schedule.lr, self.schedule.learning_rate
+            self.lr_scheduler: Any = LambdaLR(
+                optimizer or self.optimizer, lambda step: rate(step) / peak
+            )
+            self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+    def _clip_grad_norm(self, model: nn.Module) -> torch.Tensor | None:
+        """Clip, and drop a gradient that may not change weights."""
+        norm = super()._clip_grad_norm(model)
+        if norm is not None and not changes_weights(float(norm)):
+            logger.warning(
+                "step %d of the warm start changed no weight: its gradient has the norm %g",
+                self.state.global_step + 1, norm,
+            )  # fmt: skip
+            model.zero_grad(set_to_none=True)
+        return norm
 
     def create_model_card(self, *args: object, **kwargs: object) -> None:
         """Write no card: a checkpoint of the warm start is for this run alone."""
@@ -105,7 +132,9 @@ class PretrainedSft:
         check_demonstrations(rows)
         if settings.observation_weight:
             logger.info("a pretrained model imitates actions alone: no loss on observation tokens")
-        self.settings = settings
+        # A short warm start is not all warm-up.
+        warmup = min(settings.warmup, settings.steps // 10)
+        self.settings = settings = replace(settings, warmup=warmup)
         self.step = 0
         self._resume_from: str | None = None
         self._trainer = _Trainer(
@@ -122,6 +151,7 @@ class PretrainedSft:
             ),
             processing_class=tokenizer,
             peft_config=adapters,
+            schedule=self.settings,
         )
         self._trainer.remove_callback(PrinterCallback)
         self.model = self._trainer.model
@@ -200,7 +230,7 @@ class _Watch(TrainerCallback):
         tokens = float(accelerator.reduce(trainer.tokens, "sum"))
         figures = {
             "loss": self.loss,
-            "lr": trainer.lr_scheduler.get_last_lr()[0],
+            "lr": self._sft.settings.learning_rate(step - 1),
             "tokens": tokens,
             "tokens_per_second": tokens / self._since,
             "seconds": self._since,
@@ -233,9 +263,6 @@ def _arguments(
         gradient_accumulation_steps=parts,
         max_steps=settings.steps,
         learning_rate=settings.lr,
-        lr_scheduler_type="cosine_with_min_lr",
-        lr_scheduler_kwargs={"min_lr_rate": settings.floor},
-        warmup_steps=min(settings.warmup, settings.steps // 10),
         weight_decay=settings.weight_decay,
         adam_beta2=settings.beta2,
         max_grad_norm=settings.max_grad_norm,

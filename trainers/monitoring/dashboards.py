@@ -55,7 +55,14 @@ logger = logging.getLogger(__name__)
 
 
 class Reporter(Protocol):
-    """What a dashboard is told: transformers' events, and a table."""
+    """What a dashboard is told: transformers' events, and a table.
+
+    Attributes:
+        purges: Whether it can take back steps that training repeats; the others are not told those
+            that they know.
+    """
+
+    purges: bool
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -84,6 +91,8 @@ class Reporter(Protocol):
 
 class WandbReporter(WandbCallback):
     """Weights & Biases; a run that is resumed goes on in the same chart."""
+
+    purges = False
 
     def __init__(self, folder: RunFolder) -> None:
         super().__init__()
@@ -125,6 +134,8 @@ class WandbReporter(WandbCallback):
 class TrackioReporter(TrackioCallback):
     """trackio, in its local database or wherever its variables say."""
 
+    purges = False
+
     def table(self, rows: Rows, step: int) -> None:
         """Log a table."""
         pandas = require("pandas", "train")
@@ -136,10 +147,23 @@ class TrackioReporter(TrackioCallback):
 class TensorBoardReporter(TensorBoardCallback):
     """TensorBoard, in the folder of the run."""
 
+    purges = True
+
     def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = str(path)
+        self.tb_writer: Any = None
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Open a file of events, which hides those of older files after the present step."""
         from torch.utils.tensorboard import SummaryWriter
 
-        super().__init__(SummaryWriter(str(path)))
+        if self.tb_writer is not None:
+            self.tb_writer.close()
+        self.tb_writer = SummaryWriter(self._path, purge_step=state.global_step + 1)
+        super().on_train_begin(args, state, control, **kwargs)
 
     def table(self, rows: Rows, step: int) -> None:
         """Log a table, as text that TensorBoard sets as one."""
@@ -168,9 +192,12 @@ class Dashboards:
 
     Args:
         makers: What makes the reporter of each dashboard, by name.
+        reported: Updates that a resumed run reported before it was interrupted. It repeats those
+            after its checkpoint with the same figures.
     """
 
-    def __init__(self, makers: Mapping[str, Callable[[], Reporter]]) -> None:
+    def __init__(self, makers: Mapping[str, Callable[[], Reporter]], reported: int = 0) -> None:
+        self._reported = reported
         self._channels = [_Channel(name, make) for name, make in makers.items()]
         self._rows: list[list[object]] = []
         self._last: Moment | None = None
@@ -184,6 +211,8 @@ class Dashboards:
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Connect, once; what goes on after a rollback is told to the same dashboards."""
+        if self._last is not None:  # After a rollback, steps have other figures.
+            self._reported = state.global_step
         # Copies: a dashboard's thread reads them when training has gone on.
         self._last = (args, copy.copy(state), copy.copy(control))
         self._tell(lambda r, *event: r.on_train_begin(*event, model=kwargs.get("model")))
@@ -202,13 +231,26 @@ class Dashboards:
         self._last = (args, copy.copy(state), copy.copy(control))
         figures, rows, step = dict(logs or {}), self._rows, state.global_step
         model, self._rows = kwargs.get("model"), []
-        self._tell(lambda r, *event: r.on_log(*event, logs=figures, model=model))
-        if rows:
+        known = step <= self._reported
+        self._tell(lambda r, *event: r.on_log(*event, logs=figures, model=model), known)
+        if rows and not known:  # Nobody takes a table back.
             self._tell(lambda r, *_: r.table(rows, step))
 
-    def figures(self, **values: float) -> None:
-        """Pass on figures that no step logs, such as those of a validation."""
-        self._tell(lambda r, *event: r.on_log(*event, logs=values))
+    def figures(self, updates: int, **values: float) -> None:
+        """Pass on figures that no step logs, such as those of a validation.
+
+        Args:
+            updates: Updates of the policy that they are about.
+            **values: The figures, by name.
+        """
+        if self._last is None:
+            return
+        args, state, control = self._last
+        state = copy.copy(state)
+        state.global_step = updates
+        self._last = (args, state, control)
+        known = updates <= self._reported
+        self._tell(lambda r, *event: r.on_log(*event, logs=values), known)
 
     def close(self) -> None:
         """Say goodbye, and wait for the dashboards to take in what they were told, but not long."""
@@ -216,12 +258,21 @@ class Dashboards:
         for channel in self._channels:
             channel.close()
 
-    def _tell(self, message: Callable[..., object]) -> None:
-        """Send a message about the present moment through every channel."""
+    def _tell(self, message: Callable[..., object], known: bool = False) -> None:
+        """Send a message about the present moment through every channel.
+
+        One that is ``known`` goes only to dashboards that have taken it back.
+        """
         event = self._last
-        if event is not None:
-            for channel in self._channels:
-                channel.send(lambda reporter: message(reporter, *event))
+        if event is None:
+            return
+
+        def tell(reporter: Reporter) -> None:
+            if reporter.purges or not known:
+                message(reporter, *event)
+
+        for channel in self._channels:
+            channel.send(tell)
 
 
 class _Channel:

@@ -9,6 +9,7 @@ from typing import Any
 
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import ResolvedRun
+from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS
 from trainers.grpo.drift import KL_BEHAVIOUR
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.step_times import PARTS
@@ -25,7 +26,7 @@ __all__ = ["RunLogger"]
 
 STEP_FIGURES = (
     "loss", "grad_norm", "entropy", "learning_rate", "kl", "critic/value_loss", KL_BEHAVIOUR,
-    FINITE,
+    FINITE, DROPPED, IDLE, LOST_TOKENS,
 )  # fmt: skip
 """Figures of the trainer's that a step's record holds."""
 CLIPPED = "clip_ratio/region_mean"

@@ -37,6 +37,7 @@ class PeriodicValidation:
     ) -> None:
         self._folder, self._play, self._log = folder, play, log
         self._dashboards, self._every = dashboards, run.config.eval.every
+        self._updates = run.config.rl.updates
         envs = run.envs if self._every else ()
         panels = {env.name: env.panel(VALID, run.config.eval.valid_tasks) for env in envs}
         self._tasks, self._several = panel_tasks(panels, run), run.several
@@ -60,6 +61,7 @@ class PeriodicValidation:
             **({"families": families} if families else {}),
         )  # fmt: skip
         self._dashboards.figures(
+            step * self._updates,
             **{f"eval_{name}": value for name, value in result.items()},
             **{f"eval_{f}_{name}": v for f, of in families.items() for name, v in of.items()},
         )

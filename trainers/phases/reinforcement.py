@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 CHECKPOINTS = "rl"
 """Folder of TRL's checkpoints."""
 TRL_STATE = "trainer_state.json"
+REPORTED = "reported"
+"""Name of the note on the last step that dashboards have been told before a kill."""
 
 
 class Reinforcement:
@@ -76,13 +78,16 @@ class Reinforcement:
         self._output = output = folder.checkpoints / CHECKPOINTS
         self._checkpoint = processes.on_main(lambda: latest(output))
         self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
+        reported = processes.on_main(lambda: _reported(folder))
         _rewind(folder, self._step)
         schedule, tasks = _schedule_and_tasks(run)
         # Held-out episodes are worth what the environment pays: no judge is asked about them.
         self._plain = {"reward_hooks": False} if any(env.judges for env in run.envs) else {}
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
-        self._dashboards = dashboards = Dashboards(reporter_makers(run, folder))
+        self._dashboards = dashboards = Dashboards(
+            reporter_makers(run, folder), reported * run.config.rl.updates
+        )
         self._plans = plans_of(run)
         self._trainer = trainer = MultiTurnTrainer(
             policy.model,
@@ -175,6 +180,7 @@ class Reinforcement:
         _remove([path for number, path in kept.items() if number > step])
         _rewind(self._folder, step)
         self._best.forget_after(step)
+        self._folder.note(**{REPORTED: step})
         self._log.reload()
         rate = self._run.config.rl.learning_rate * self._run.config.health.learning_rate_factor ** (
             self._health.rollbacks + 1
@@ -347,6 +353,15 @@ def _turns(folder: RunFolder) -> int:
     """Return the turns of all training episodes that are recorded."""
     steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
     return int(steps[-1]["turns_total"]) if steps else 0
+
+
+def _reported(folder: RunFolder) -> int:
+    """Return the last step that dashboards have been told, and note it: its record may go."""
+    steps = [r["step"] for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
+    reported = max([folder.state().get(REPORTED, 0), *steps])
+    if reported:
+        folder.note(**{REPORTED: reported})
+    return reported
 
 
 def _rewind(folder: RunFolder, step: int) -> None:

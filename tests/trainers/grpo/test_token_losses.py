@@ -14,7 +14,7 @@ from tests.trainers.algorithms.loss_reference import pg_coef
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.forward import Scores
-from trainers.grpo.objective import ratios, token_figures, token_losses
+from trainers.grpo.objective import kl_divergence, ratios, token_figures, token_losses
 
 RATIOS = [0.5, 1.0, 2.0, 4.0]
 """Of the first row with advantages 1, of the second with -1."""
@@ -148,11 +148,60 @@ def test_what_is_clipped_is_counted_on_the_side_where_it_binds():
 def test_a_token_that_does_not_train_may_be_anything():
     """Its addend is not in the sum, and no gradient of it is no number."""
     said, old, mask = scores(), OLD.clone(), MASK.clone()
-    old[1, 0], mask[1, 0] = -500.0, False
-    terms = token_losses(Loss(), said, batch(old_per_token_logps=old), mask)
+    weights = torch.ones(2, 4)
+    old[1, 0], weights[1, 0], mask[1, 0] = -500.0, torch.inf, False
+    terms = token_losses(Loss(), said, batch(old_per_token_logps=old, token_weights=weights), mask)
     assert not terms[1, 0].isfinite()
     torch.where(mask, terms, 0.0).sum().backward()
     assert said.logps.grad[mask].isfinite().all()
+
+
+FAR = (-torch.inf, -1e30, -700.0, -95.0, 95.0, 700.0, 1e30, torch.inf, torch.nan)
+"""Log-ratios of one token, as of weights or an engine gone astray."""
+
+
+def slopes_beside(loss: Loss, gap: float | None, **changes: Any) -> torch.Tensor:
+    """Derivatives of all tokens but one, whose log-ratio is far off; None: it does not train."""
+    said, old, mask, at = scores(), OLD.clone(), MASK.clone(), (1, 2)
+    old[at] = -1.0 if gap is None else said.logps.detach()[at] - gap
+    mask[at] = gap is not None
+    terms = token_losses(loss, said, batch(old_per_token_logps=old, **changes), mask)
+    torch.where(mask & terms.isfinite(), terms, 0.0).sum().backward()
+    assert said.logps.grad is not None
+    assert gap is None or said.logps.grad[at].isfinite()
+    said.logps.grad[at] = 0.0
+    return said.logps.grad
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("gap", FAR)
+@pytest.mark.parametrize("name", ["ppo", "dual", "cispo", "none"])
+def test_a_token_far_off_costs_the_others_nothing(name, gap, sign):
+    loss, signs = CLIPS[name][0], sign * batch()["advantages"]
+    wanted = slopes_beside(loss, None, advantages=signs)
+    assert torch.equal(slopes_beside(loss, gap, advantages=signs), wanted)
+    assert wanted.abs().sum() > 1.0
+
+
+@pytest.mark.parametrize("estimator", ["k1", "k3"])
+@pytest.mark.parametrize("gap", FAR)
+def test_a_divergence_far_off_is_a_number_and_has_no_gradient(estimator, gap):
+    logps = torch.tensor([-1.0, -1.0], requires_grad=True)
+    parts = kl_divergence(logps, torch.tensor([-1.0 + gap, -2.0]), estimator)
+    parts.sum().backward()
+    assert parts.isfinite().all() and abs(parts[0]) < 5e8
+    assert logps.grad.tolist()[0] == 0.0 and logps.grad[1] > 0.5
+
+
+def test_a_mean_ratio_is_a_number_whatever_one_of_its_tokens_is():
+    segments = torch.zeros(2, 4, dtype=torch.long)
+    for gap in FAR:
+        said, old = scores(), OLD.clone()
+        old[0, 0] = said.logps.detach()[0, 0] - gap
+        ratio = ratios(said.logps, batch(old_per_token_logps=old, ratio_segments=segments), MASK)
+        ratio.sum().backward()
+        assert ratio.isfinite().all() and said.logps.grad.isfinite().all()
+        assert 0.05 < ratio[1, 1] < 25.0  # (5e8 or 2e-9) ** (1 / 8), times the others' mean
 
 
 @pytest.mark.parametrize("name", ["cispo", "dapo", "istar", "archer", "gspo", "matpo"])

@@ -95,8 +95,8 @@ def test_gate_progress_and_schedule():
         "loss", "observation_loss", "lr", "tokens", "tokens_per_second", "seconds",
     }  # fmt: skip
     assert (result.steps, result.gated) == (8, True)
-    assert sft._lr(0) == pytest.approx(2.5e-3)
-    assert sft._lr(9) == pytest.approx(5e-4)
+    assert sft.settings.learning_rate(0) == pytest.approx(2.5e-3)
+    assert sft.settings.learning_rate(9) == pytest.approx(5e-4)
     done = Sft(tiny_policy.model(), rows(), 0, settings(steps=3, eval_every=2))
     assert not done.run(gate=lambda step: asked.append(step) or False).gated
     assert asked[2:] == [2, 3]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from peft import LoraConfig
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import weights
-from trainers.models.sft import SftSettings
+from trainers.models.sft import Sft, SftSettings
 from trainers.models.sft_pretrained import PretrainedSft
 from trainers.rollouts.trajectory import Row, to_rows
 
@@ -68,6 +70,51 @@ def test_adapters_alone_are_trained_and_end_up_in_the_weights(tmp_path: Path) ->
     assert not merged
     assert changed
     assert all("_proj" in name for name in changed)
+
+
+@pytest.mark.parametrize("steps", [1, 6, 10, 40])
+def test_both_kinds_of_warm_start_have_one_schedule_whose_first_step_moves(tmp_path, steps):
+    """No step is lost, however short the warm start is; what is told is the rate of the step."""
+    rates: list[list[float]] = []
+    for adapters in (True, None):
+        told: list[float] = []
+        if adapters is None:
+            settings = SftSettings(
+                steps=steps, batch_size=8, lr=1e-2, warmup=steps // 10, log_every=1
+            )
+            sft: Any = Sft(tiny_policy.model(), rows()[:16], 0, settings)
+        else:
+            sft = make(tmp_path, adapters, steps=steps, warmup=30, log_every=1)
+        after = [weights(sft.model)]
+
+        def progress(
+            step: int, figures: Any, sft: Any = sft, after: Any = after, told: Any = told
+        ) -> None:
+            told.append(figures["lr"])
+            after.append(weights(sft.model))
+
+        sft.run(progress=progress)
+        for before, now in pairwise(after):
+            assert any(not torch.equal(a, b) for a, b in zip(before, now, strict=True))
+        rates.append(told)
+    assert rates[0] == pytest.approx(rates[1]) and len(rates[0]) == steps
+    assert max(rates[0]) > 0.9e-2 and min(rates[0]) >= 0.9e-3
+
+
+def test_a_step_without_anything_to_learn_changes_no_weight(tmp_path, caplog):
+    sft = make(tmp_path, adapters=False, steps=4, lr=1e-2, batch_size=4, weight_decay=0.5)
+    loss = sft._trainer.compute_loss
+    sft._trainer.compute_loss = lambda *a, **k: loss(*a, **k) * (0.0 if sft.step == 2 else 1.0)
+    after = [weights(sft.model)]
+    sft.settings = replace(sft.settings, log_every=1)
+    with caplog.at_level("WARNING"):
+        sft.run(progress=lambda *_: after.append(weights(sft.model)))
+    still = [
+        all(torch.equal(a, b) for a, b in zip(before, now, strict=True))
+        for before, now in pairwise(after)
+    ]
+    assert still == [False, False, True, False]
+    assert any("step 3 of the warm start changed no weight" in text for text in caplog.messages)
 
 
 def test_without_adapters_all_weights_are_trained(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import importlib
 import json
 import logging
 import os
+import shutil
 import sqlite3
 import sys
 import threading
@@ -93,6 +94,46 @@ def test_trackio_holds_figures_and_episodes(shown):
     assert '"train/episodes"' in text
 
 
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was killed twice between its checkpoints, which are at steps 2, 4 and 6."""
+    folder = tmp_path_factory.mktemp("resumed")
+    flags = ["--report-to", "tensorboard", "wandb", "trackio"]
+    command = toy_runs.arguments(folder / "run", *flags, **{**QUICK, "steps": 6})
+    variables = {**os.environ, "WANDB_MODE": "offline", "TRACKIO_DIR": str(folder / "trackio")}
+    # In the second life it does not come as far as in the first.
+    toy_runs.run_command(command, die_at="valid:6", environment=variables)
+    shutil.rmtree(folder / "run" / "checkpoints" / "rl" / "checkpoint-4")
+    toy_runs.run_command([*command, "--resume"], die_at="rl:3", environment=variables)
+    ended = toy_runs.run_command([*command, "--resume"], environment=variables)
+    assert ended.returncode == 0, ended.stderr
+    return folder
+
+
+def test_tensorboard_draws_each_step_of_a_resumed_run_once(resumed):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    path = resumed / "run" / "tensorboard"
+    assert len(list(path.iterdir())) > 1
+    read = EventAccumulator(str(path))
+    read.Reload()
+    for name in ("train/loss", "eval/success"):
+        assert [event.step for event in read.Scalars(name)] == [1, 2, 3, 4, 5, 6], name
+    tables = [event.step for event in read.Tensors("train/episodes/text_summary")]
+    assert tables == [1, 2, 3, 4, 5, 6]
+
+
+def test_trackio_is_told_each_step_of_a_resumed_run_once(resumed):
+    (path,) = (resumed / "trackio").glob("*.db")
+    with sqlite3.connect(path) as connection:
+        rows = [row[0] for row in connection.execute("SELECT metrics FROM metrics")]
+    told = [json.loads(row) for row in rows]
+    steps = [row["train/global_step"] for row in told if "train/loss" in row]
+    # What was still on its way when the process was killed is lost.
+    assert len(steps) == len(set(steps)) and set(steps) <= {1, 2, 3, 4, 5, 6}
+    assert 6 in steps
+
+
 # -- which are asked for ---------------------------------------------------------------------------
 
 
@@ -153,6 +194,8 @@ def test_what_a_dashboard_imports_in_its_thread_disturbs_no_picture(tmp_path, mo
 
 class Listener:
     """A dashboard that notes what it is told, and fails or falls silent at a message."""
+
+    purges = False
 
     def __init__(self, fails_at: int = 99, silent_at: int = 99) -> None:
         self.heard: list[str] = []
@@ -313,6 +356,65 @@ def test_a_run_whose_wandb_server_is_lost_on_the_way_ends_well_and_soon(tmp_path
     assert warnings.count("wandb gets no more metrics, and training continues") == 1
     assert "Timed out" in warnings  # wandb itself gave up; it was not left waiting.
     assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1, 2]
+
+
+class Steps:
+    """A dashboard that notes the steps it is told, and those of validations."""
+
+    def __init__(self, purges: bool) -> None:
+        self.purges = purges
+        self.steps: list[int] = []
+        self.validated: list[int] = []
+        self.tables: list[int] = []
+
+    def on_train_begin(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+        """Forget what comes again, if it can."""
+        if self.purges:
+            self.steps = [step for step in self.steps if step <= state.global_step]
+
+    def on_log(self, args: Any, state: Any, *_: Any, logs: Any, **__: Any) -> None:
+        (self.validated if "eval_score" in logs else self.steps).append(state.global_step)
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def table(self, rows: Any, step: int) -> None:
+        self.tables.append(step)
+
+
+def life(told: Dashboards, *steps: int) -> None:
+    """What is told from one start of a training to its next, with a validation of each step."""
+    state: Any = SimpleNamespace(is_world_process_zero=True, global_step=steps[0] - 1)
+    event: tuple[Any, ...] = (None, state, None)
+    told.on_train_begin(*event)
+    for step in steps:
+        told.figures(step, eval_score=0.5)
+        state.global_step = step
+        told.on_rollout(RolloutEvent(step, 3, [trajectory(0.0), trajectory(1.0)], {}))
+        told.on_log(*event, logs={"loss": 0.1})
+
+
+@pytest.mark.parametrize("purges", [True, False])
+def test_a_resumed_run_tells_each_step_once(purges):
+    seen = Steps(purges)
+    for told, steps in (
+        (Dashboards({"seen": lambda: seen}), (1, 2, 3, 4)),
+        (Dashboards({"seen": lambda: seen}, reported=4), (3, 4, 5, 6)),
+    ):
+        life(told, *steps)
+        told.close()
+    assert seen.steps == [1, 2, 3, 4, 5, 6]
+    if not purges:
+        assert seen.steps == seen.tables == seen.validated
+
+
+def test_after_a_rollback_steps_are_told_again_as_they_have_other_figures():
+    seen = Steps(False)
+    told = Dashboards({"seen": lambda: seen}, reported=4)
+    life(told, 3, 4, 5)
+    life(told, 3, 4)
+    told.close()
+    assert seen.steps == [5, 3, 4]
 
 
 # -- sample episodes -------------------------------------------------------------------------------
