@@ -10,6 +10,7 @@ the error of a critic that shares layers with the policy, if there is one. The l
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -206,6 +207,15 @@ def behaviour_weights(
     raise ConfigurationError(
         f"expected a behaviour mode of {get_args(BehaviourMode)}, got {mode!r}"
     )
+
+
+def changes_weights(norm: float) -> bool:
+    """Return whether a gradient of this norm may change weights.
+
+    Not where it is exactly 0: nothing was to be learnt, and AdamW would still decay the weights and
+    move them along its moments. Nor where it is not finite, which would leave no weight as it is.
+    """
+    return norm != 0.0 and math.isfinite(norm)
 
 
 def safe_exp(x: FloatArray) -> FloatArray:

@@ -33,6 +33,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 from trl import GRPOConfig, GRPOTrainer
 
 from agentgym.errors import NotSupported
+from trainers.algorithms.loss import changes_weights
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
 from trainers.grpo.critic import Critic
 from trainers.grpo.minibatches import divided
@@ -43,7 +44,6 @@ from trainers.grpo.step_end import StepEnd
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
 from trainers.grpo.turn_critic import TurnCritic
-from trainers.models.torch_setup import changes_weights
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 

@@ -13,7 +13,7 @@ import torch
 from accelerate import Accelerator
 from torch import nn
 
-from trainers.models.torch_setup import changes_weights
+from trainers.algorithms.loss import changes_weights
 
 __all__ = ["OwnWeights"]
 

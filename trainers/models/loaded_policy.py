@@ -16,6 +16,12 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
+from trainers.models.model_parts import (
+    check_history,
+    check_ids,
+    check_no_adapters,
+    generation_config,
+)
 from trainers.models.torch_setup import device
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import History, TurnTokenizer
@@ -90,6 +96,7 @@ def check_model(
     template_args: Mapping[str, Any] | None = None,
     history: History = "auto",
     imitates: bool = False,
+    in_process: bool = False,
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
@@ -98,19 +105,24 @@ def check_model(
         template_args: Arguments of the chat template.
         history: What becomes of earlier turns that the template rewrites.
         imitates: Whether it is to imitate written actions.
+        in_process: Whether the engine of transformers generates with it.
 
     Raises:
-        ConfigurationError: There is no such model, it has no chat template, or a written action has
-            no tokens of its own behind the template's prompt.
+        ConfigurationError: There is no such model, it has no chat template, its parts do not fit
+            one another, or a written action has no tokens of its own behind the template's prompt.
     """
     if name == TINY:
         return
     from transformers import AutoTokenizer
 
-    read_model_config(name)
+    check_no_adapters(name)
+    config = read_model_config(name)
     with loading(name):
         tokenizer = AutoTokenizer.from_pretrained(name)
     chat = TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
+    check_ids(name, config, chat, generation_config(name, config))
+    if in_process:
+        check_history(name, config)
     if imitates and chat.joined is not None:
         raise ConfigurationError(
             "expected --model with a tokenizer that encodes an action behind the generation prompt "

@@ -98,8 +98,8 @@ class ModelShape:
             if isinstance(module, torch.nn.Linear) and module is not head
         ]
         text = config.get_text_config()
-        heads = text.num_attention_heads
-        width = getattr(text, "head_dim", None) or text.hidden_size // heads
+        heads = getattr(text, "num_attention_heads", 0)  # A state-space model has none.
+        width = getattr(text, "head_dim", None) or text.hidden_size // max(1, heads)
         experts = getattr(text, "num_experts_per_tok", None)
         inner = getattr(text, "moe_intermediate_size", None) if experts else None
         inner = inner or getattr(text, "intermediate_size", None) or 4 * text.hidden_size

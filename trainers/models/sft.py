@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from agentgym.errors import ConfigurationError
-from trainers.models.torch_setup import changes_weights
+from trainers.algorithms.loss import changes_weights
 from trainers.rollouts.trajectory import Row
 
 if TYPE_CHECKING:

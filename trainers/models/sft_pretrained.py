@@ -30,6 +30,7 @@ from transformers import (
 from trl import SFTConfig, SFTTrainer
 
 from trainers import processes
+from trainers.algorithms.loss import changes_weights
 from trainers.models.sft import (
     GateFn,
     ProgressFn,
@@ -37,7 +38,6 @@ from trainers.models.sft import (
     SftSettings,
     check_demonstrations,
 )
-from trainers.models.torch_setup import changes_weights
 from trainers.rollouts.trajectory import Row
 
 __all__ = ["PretrainedSft"]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 
-__all__ = ["changes_weights", "device", "one_thread", "quiet_kernels", "seed_everything"]
+__all__ = ["device", "one_thread", "quiet_kernels", "seed_everything"]
 
 
 def quiet_kernels() -> None:
@@ -27,15 +26,6 @@ def one_thread() -> None:
 
     if not torch.cuda.is_available():
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-
-
-def changes_weights(norm: float) -> bool:
-    """Return whether a gradient of this norm may change weights.
-
-    Not where it is exactly 0: nothing was to be learnt, and AdamW would still decay the weights and
-    move them along its moments. Nor where it is not finite, which would leave no weight as it is.
-    """
-    return norm != 0.0 and math.isfinite(norm)
 
 
 def device() -> str:

@@ -19,11 +19,12 @@ from trainers.output.page_templates import render
 from trainers.output.roles import TRAINED
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import Summary, WarmStart
+from trainers.rollouts.engines.adapter_folder import has_adapters
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
 
-__all__ = ["chosen_folder", "has_adapters", "usage_code", "write_card"]
+__all__ = ["chosen_folder", "usage_code", "write_card"]
 
 TAGS = ("agentgym", "reinforcement-learning", "multi-turn", "text-agent", "trl")
 SERVED = 8192
@@ -101,11 +102,6 @@ def _own_fields(layout: Layout) -> dict[str, Any]:
     bare = BARE.to_dict()
     needed = ("kind", "first", "later")
     return {k: v for k, v in layout.to_dict().items() if k in needed or v != bare[k]}
-
-
-def has_adapters(path: Path) -> bool:
-    """Return whether a folder holds LoRA adapters, not a whole model."""
-    return (path / "adapter_config.json").exists()
 
 
 def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) -> ModelCardData:

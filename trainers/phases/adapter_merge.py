@@ -10,8 +10,8 @@ from agentgym.support.caching import publish
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.models.loaded_policy import loading
-from trainers.output.card import has_adapters
 from trainers.output.run_folder import COMPLETE
+from trainers.rollouts.engines.adapter_folder import base_of
 
 __all__ = ["check_export", "merge_adapters"]
 
@@ -56,20 +56,6 @@ def merge_adapters(checkpoint: Path, target: Path) -> None:
     AutoTokenizer.from_pretrained(str(checkpoint)).save_pretrained(half)
     (half / COMPLETE).touch()
     publish(half, target)
-
-
-def base_of(checkpoint: Path) -> str:
-    """Return the path or hub id of the base model of adapters.
-
-    Adapters store the path of the warm start that they were trained on. If the run's folder was
-    moved, it is found beside them.
-    """
-    from peft import PeftConfig
-
-    base = str(PeftConfig.from_pretrained(str(checkpoint)).base_model_name_or_path)
-    beside = checkpoint.parent / Path(base).name
-    moved = Path(base).is_absolute() and not Path(base).exists() and beside.is_dir()
-    return str(beside) if moved and not has_adapters(beside) else base
 
 
 def _check_precision(base: str) -> None:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from agentgym.support.text_lines import first_line
 from trainers.config.resolve import ResolvedRun
-from trainers.output.card import chosen_folder, has_adapters, write_card
+from trainers.output.card import chosen_folder, write_card
 from trainers.output.display import Display
 from trainers.output.hub import push
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import Summary
 from trainers.phases.adapter_merge import merge_adapters
 from trainers.program_name import program_name
+from trainers.rollouts.engines.adapter_folder import has_adapters
 
 __all__ = ["publish"]
 

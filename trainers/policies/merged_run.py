@@ -25,12 +25,11 @@ from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
 from trainers.config.schema import TINY
 from trainers.models.loaded_policy import loading
 from trainers.models.merging import Merge, MergeMethod
-from trainers.output.card import has_adapters
 from trainers.output.run_folder import COMPLETE, MERGED
-from trainers.phases.adapter_merge import base_of
 from trainers.phases.warm_start import FINISHED
 from trainers.policies.runs import checkpoint_of, environments_of
 from trainers.policies.weights import weights_sha256
+from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,7 +45,8 @@ class MergeSettings:
     """Merge policies that began with the same weights into one, which plays like a run's."""
 
     runs: Positional[tuple[Path, ...]]
-    """Folders of runs, or of checkpoints in them: two or more."""
+    """Folders of runs, or of checkpoints in them: two or more, or one whose adapters are added to
+    their base."""
     method: MergeMethod
     """linear: weighted mean. ties: the largest changes of each run, with conflicts resolved by the
     sign of the sum. ram: changes of a single run in full, shared changes as their mean; ram+ also
@@ -96,8 +96,10 @@ def merge_runs(settings: MergeSettings) -> Path:
 def _checked(settings: MergeSettings) -> Merge:
     """Return how to merge, if that can be done and written."""
     count = len(settings.runs)
-    if count < 2:
-        raise ConfigurationError(f"expected two runs or more to merge, got {count}")
+    if count < 2 and not (count and has_adapters(checkpoint_of(settings.runs[0]))):
+        raise ConfigurationError(
+            f"expected two runs or more to merge, or one with adapters, got {count}"
+        )
     weights = settings.weights or (1.0 / count if settings.method == "linear" else 1.0,) * count
     if settings.weights and settings.method.startswith("ram"):
         raise ConfigurationError("expected --weights with linear or ties, got them with ram")

@@ -80,6 +80,7 @@ def load_player(
     from transformers import AutoTokenizer
 
     from trainers.models.loaded_policy import budget_within, loading, stop_ids
+    from trainers.models.model_parts import check_ids
     from trainers.models.torch_setup import device, one_thread
     from trainers.output.summary import versions
     from trainers.policies.weights import weights_sha256
@@ -98,6 +99,8 @@ def load_player(
         template_kwargs=settings.template_args,
         stop_ids=stop_ids(model),
     )
+    vocabulary = model.get_input_embeddings().weight.shape[0]
+    check_ids(folder, model.config, chat, getattr(model, "generation_config", None), vocabulary)
     turn, episode = _tokens(settings, model.config, chat.thinks)
     budget = budget_within(model.config, turn, episode)
     drawn = chosen_sampling(settings.sampling or _own_sampling(model), temperature, top_p)
@@ -167,8 +170,7 @@ def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
 
     from trainers.grpo.precision import quantization_config, weights_dtype
     from trainers.models.torch_setup import device
-    from trainers.output.card import has_adapters
-    from trainers.phases.adapter_merge import base_of
+    from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
 
     adapted, precision = has_adapters(folder), settings.precision
     options: dict[str, Any] = {

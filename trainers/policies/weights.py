@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from trainers.output.card import has_adapters
+from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
 
 __all__ = ["weights_sha256"]
 
@@ -70,6 +70,4 @@ def _template(folder: Path) -> str:
 
 
 def _base(folder: Path) -> Path:
-    from trainers.phases.adapter_merge import base_of
-
     return Path(base_of(folder))

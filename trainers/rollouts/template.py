@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
+from trainers.rollouts.bounded_jinja import is_plain, render
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -34,6 +35,8 @@ _MARKUP = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 """What role markers look like, whether or not the tokenizer calls them special."""
 _JOINED = 64
 """Words that are tried behind the generation prompt."""
+_END_MARK = re.compile(r"\s*(<\|[^<>|\s]+\|>|</s>|<\w*(?:end|eos|eot)\w*>)")
+"""What tokens that end a turn look like."""
 _THINK_TAG = re.compile(r"</?think>")
 
 
@@ -75,12 +78,20 @@ class ChatTemplate:
         if "strftime_now" in self.source:
             self._kwargs.setdefault("strftime_now", TODAY.strftime)
         self._backend = getattr(tokenizer, "backend_tokenizer", None)
+        # A tokenizer with a rendering of its own (Mistral's) has no template that could loop.
+        self._bounded = is_plain(tokenizer)
         # Each probe renders with what those before it have found.
         self._typed = self._folds = False
         self._typed = not self._shows([("user", _USER)])
         self._check_places()
         self._folds = not self._shows([("system", _SYSTEM), ("user", _USER)])
         found = self._special_after_action(self._dummy("x"))
+        if end_of_turn is None and (foreign := self._foreign_end()):
+            raise ConfigurationError(
+                f"expected a chat template of this tokenizer, but it closes an answer with "
+                f"{foreign!r}, which is no token of the tokenizer: it is the template of another "
+                "model; use the model's own, or add the token to the tokenizer and resize the model"
+            )
         if end_of_turn is None and found is None:
             raise ConfigurationError(
                 "expected the chat template to close an assistant message with a special token, "
@@ -168,12 +179,25 @@ class ChatTemplate:
         if self._typed:
             for message in given:
                 message["content"] = [{"type": "text", "text": message["content"]}]
-        shown = {"tools": list(tools)} if tools else {}
-        return str(
-            self.tokenizer.apply_chat_template(
-                given, tokenize=False, add_generation_prompt=prompt, **shown, **self._kwargs
+        if not self._bounded:
+            shown = {"tools": list(tools)} if tools else {}
+            return str(
+                self.tokenizer.apply_chat_template(
+                    given, tokenize=False, add_generation_prompt=prompt, **shown, **self._kwargs
+                )
             )
-        )
+        variables = {
+            **self.tokenizer.special_tokens_map, **self._kwargs, "messages": given,
+            "tools": list(tools) or None, "documents": None, "add_generation_prompt": prompt,
+        }  # fmt: skip
+        return render(self._named(bool(tools)), variables)
+
+    def _named(self, tools: bool) -> str:
+        """Return the template in use: a tokenizer may have one for tools besides."""
+        named = self.tokenizer.chat_template
+        if not isinstance(named, Mapping):
+            return str(named)
+        return str(self.tokenizer.get_chat_template(tools=[{}] if tools else None))
 
     def render(self, messages: Sequence[Message]) -> list[int]:
         """Render messages to ids with the generation prompt."""
@@ -297,6 +321,12 @@ class ChatTemplate:
         tail = text[text.rindex(_ACTION) + len(_ACTION) :]
         special = set(self.tokenizer.all_special_ids) | set(self.tokenizer.added_tokens_decoder)
         return next((token for token in self.encode(tail) if token in special), None)
+
+    def _foreign_end(self) -> str | None:
+        """Return what closes an answer, if it looks like a token of another tokenizer."""
+        text = self.text(self._dummy("x"))
+        mark = _END_MARK.match(text, text.index(_ACTION) + len(_ACTION))
+        return mark[1] if mark and len(self.encode(mark[1])) != 1 else None
 
     def _dummy_base(self) -> list[int]:
         """Ids of the dummy conversation up to the end-of-turn token of its action.

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from agentgym.errors import NotSupported
+from agentgym.errors import ConfigurationError, NotSupported
 from trainers.rollouts.engines.kv_rows import KVRows
 from trainers.rollouts.engines.policy_weights import base_model, check_whole
 from trainers.rollouts.engines.row_attention import ROW_ATTENTION, Fed, RowLayout
@@ -25,11 +26,22 @@ from trainers.rollouts.engines.row_attention import ROW_ATTENTION, Fed, RowLayou
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-__all__ = ["Forward", "PackedForward", "PaddedForward", "Segment", "forward_of"]
+__all__ = [
+    "Forward",
+    "PackedForward",
+    "PaddedForward",
+    "Segment",
+    "check_cache_argument",
+    "forward_of",
+]
 
 
 CLOSE = 0.05
 """Share of the largest logit by which two forwards may differ, in bfloat16, too."""
+EXACT = 1e-3
+"""The same in float32, where a lost history shows even in a model of random weights."""
+
+logger = logging.getLogger(__name__)
 
 
 class Segment(NamedTuple):
@@ -83,6 +95,9 @@ def forward_of(
         pad: Any valid token id.
         dtype: Type of keys and values; None: that of the model's keys.
         most: Sequences, and tokens of one, beyond which no memory is put by; 0: nobody knows.
+
+    Raises:
+        ConfigurationError: With either of them the model loses what it has read.
     """
     base = base_model(model)
     layers = DynamicCache(config=base.config).layers
@@ -91,7 +106,9 @@ def forward_of(
         packed = PackedForward(model, len(layers), dtype, most)
         if _attends_to_rows(model, packed):
             return packed
-    return PaddedForward(model, pad)
+    padded = PaddedForward(model, pad)
+    _check_history(model, padded)
+    return padded
 
 
 @torch.no_grad()
@@ -102,7 +119,8 @@ def _attends_to_rows(model: torch.nn.Module, packed: PackedForward) -> bool:
     try:
         check_whole(model)
         found = packed.feed([Segment(key, 0, text) for key, text in enumerate(texts)])
-    except (NotSupported, TypeError):
+    except Exception:  # whatever a model says to a cache or an attention that is not its own
+        logger.debug("no packed forwards of %s", type(base_model(model)).__name__, exc_info=True)
         return False
     else:
         device = found.device
@@ -111,6 +129,73 @@ def _attends_to_rows(model: torch.nn.Module, packed: PackedForward) -> bool:
     finally:
         model.train(training)
         packed.close()
+
+
+@torch.no_grad()
+def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
+    """Check that a model says the same with what is kept of a text as with all of it.
+
+    A model with a state instead of keys and values may take the cache, and ignore it.
+
+    Raises:
+        ConfigurationError: It does not.
+    """
+    training, texts, later = model.training, [[0, 1, 2, 1], [2, 0, 1]], [1, 2, 0]
+    model.eval()
+    try:
+        check_whole(model)
+        check_cache_argument(type(base_model(model)))
+        whole, found = [list(text) for text in texts], padded.feed(_segments(texts))
+        for token in later:
+            found = padded.feed(_segments([[*text, token] for text in whole], new=1))
+            whole = [[*text, token] for text in whole]
+        wanted = torch.stack(
+            [
+                model(input_ids=torch.tensor([text], device=found.device)).logits[0, -1]
+                for text in whole
+            ]
+        )
+        close = EXACT if found.dtype == torch.float32 else CLOSE
+        if bool((found - wanted).abs().max() > close * wanted.abs().max()):
+            raise _lost(type(base_model(model)), "it has other logits than for the whole text")
+    except NotSupported:
+        return  # Of shards nothing is told, and nothing generates with them.
+    except ConfigurationError:
+        raise
+    except Exception as error:  # whatever a model says to a cache that is not its own
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise _lost(type(base_model(model)), f"transformers says: {reason}") from error
+    finally:
+        model.train(training)
+        padded.close()
+
+
+def check_cache_argument(model_class: type) -> None:
+    """Check that the forward of a class of models takes a cache of keys and values.
+
+    Raises:
+        ConfigurationError: It does not: its history is kept otherwise, or not at all.
+    """
+    forward: Any = model_class.forward  # type: ignore[attr-defined]
+    if "past_key_values" not in inspect.signature(forward).parameters:
+        raise _lost(model_class, "its forward takes no past_key_values")
+
+
+def _lost(model_class: type, reason: str) -> ConfigurationError:
+    """Return the refusal of a model whose history is lost."""
+    return ConfigurationError(
+        "expected a model that goes on from a cache of transformers exactly as from the whole "
+        f"text, got {model_class.__name__}, which keeps its history otherwise ({reason}): use a "
+        "model with attention, or --engine vllm if vLLM serves this one"
+    )
+
+
+def _segments(texts: Sequence[Sequence[int]], new: int = 0) -> list[Segment]:
+    """Return texts as segments, of which the last tokens are new; 0: all."""
+    return [
+        Segment(key, len(text) - new if new else 0, text[-new:] if new else text)
+        for key, text in enumerate(texts)
+    ]
 
 
 class PackedForward:
