@@ -100,6 +100,9 @@ class SandboxConfig:
     empty, or have the image's content."""
     limits: SandboxLimits = field(default_factory=SandboxLimits)
     """Resource limits."""
+    background: bool = False
+    """Whether processes that a command leaves running live until the sandbox is reset or closed, as
+    services do in containers; else they end with the command."""
     trusted: bool = False
     """Whether the commands are the user's own: only then may they run without isolation."""
 
@@ -147,6 +150,8 @@ class ExecResult:
     exhausted: bool = False
     """Whether it, or a process that it started, was killed for using more memory than
     ``SandboxLimits.memory``, as far as the back end can tell."""
+    running: int = 0
+    """Number of processes, of all commands so far, that go on in the background."""
 
     @property
     def text(self) -> str:
@@ -171,9 +176,10 @@ def check_timeout(timeout: float) -> float:
 class Sandbox(ABC):
     """A sandbox runs commands isolated from the host; it has one user at a time.
 
-    Processes that a command leaves running are killed, so nothing runs between two commands. Hence
-    files are its only state, and :meth:`snapshot` contains all of it. Closing a sandbox, or the end
-    of the process that made it, for any reason, ends everything inside.
+    Processes that a command leaves running are killed, so nothing runs between two commands, unless
+    ``config.background`` says otherwise. Hence files are its only state, and :meth:`snapshot`
+    contains all of it. Closing a sandbox, or the end of the process that made it, for any reason,
+    ends everything inside.
 
     Args:
         config: Initial content and permissions.
@@ -228,7 +234,8 @@ class Sandbox(ABC):
 
         Args:
             command: The command line.
-            timeout: Seconds after which it is killed with all processes that it started.
+            timeout: Seconds after which it is killed with all processes that it started; those
+                that earlier commands left running go on.
             cwd: Working folder; ``workdir`` if left out.
             env: Variables in addition to the configuration's.
 
@@ -276,7 +283,7 @@ class Sandbox(ABC):
         """Return all changes, for :meth:`restore` in an equal sandbox.
 
         Raises:
-            NotSupported: The back end does not support it.
+            NotSupported: The back end does not support it, or processes run in the background.
             SandboxDied: The sandbox ended.
         """
 

@@ -32,12 +32,15 @@ if TYPE_CHECKING:
 
     Message = dict[str, Any]
     Mark = tuple[Any, ...]
+    Running = set[tuple[int, int]]
 
 CHUNK = 1 << 16
 LOOK = 0.1
 """Seconds between two looks at the memory of a command that no cgroup bounds."""
 NICE = 5
 """How much later than this process commands get their turn on a processor."""
+MOST_PIPES = 64
+"""Most pipes of background processes that are read; what writes to older ones is told so."""
 DEPTH = 64
 """Folders below each other that are looked into; what lies deeper is left out."""
 REPOSITORY = ".git"
@@ -161,7 +164,10 @@ class Server:
         # of a child, the interpreter would not write to the descriptor. Of SIGINT it would end.
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
-        for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT):
+        os.set_blocking(self._wake, False)
+        for number in (
+            signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD, signal.SIGINT, signal.SIGUSR1,
+        ):  # fmt: skip
             signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
         for name in os.listdir("/dev/fd"):  # the connection has whatever number was free
@@ -169,6 +175,9 @@ class Server:
                 if int(name) > 2:
                     os.set_inheritable(int(name), False)
         self._child = 0
+        self._pipes: list[int] = []  # that background processes may still write to
+        self._left = 0  # how many processes the last command left running
+        self._looked = 0.0  # when their memory was looked at between commands
         if os.getpid() != 1:
             _prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans of a command come here, as to process 1
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -187,13 +196,34 @@ class Server:
             os._exit(0)
 
     def _wait(self) -> None:
-        """Wait for a request, or for the end of the owner."""
-        poller = select.poll()
-        poller.register(self.wire.source, select.POLLIN)
-        if self.owner is not None:
-            poller.register(self.owner, select.POLLIN)
-        if any(descriptor == self.owner for descriptor, _ in poller.poll()):
-            raise Gone
+        """Wait for a request, or for the end of the owner; watch what runs in the background."""
+        while True:
+            poller = select.poll()
+            for descriptor in (self.wire.source, self.owner, *self._pipes):
+                if descriptor is not None:
+                    poller.register(descriptor, select.POLLIN)
+            memory = self.config["memory"] if self._left else 0
+            ready = [descriptor for descriptor, _ in poller.poll(1000 * LOOK if memory else None)]
+            if self.owner in ready:
+                raise Gone
+            if memory and time.monotonic() - self._looked >= LOOK:
+                if _memory(memory) > memory and _memory(memory) > memory:
+                    self._kill()
+                    self._left = 0
+                self._looked = time.monotonic()
+            if self.wire.source in ready:
+                return
+            for pipe in ready:
+                self._discard(pipe)
+
+    def _discard(self, pipe: int) -> bool:
+        """Read what a background process prints, which nobody sees; return whether it goes on."""
+        with suppress(BlockingIOError):
+            if not os.read(pipe, CHUNK):
+                self._pipes.remove(pipe)
+                os.close(pipe)
+                return False
+        return True
 
     def _answer(self, request: "Message") -> None:
         """Do what a request asks; an operation that fails is an answer too."""
@@ -225,19 +255,34 @@ class Server:
         """Run ``command`` for at most ``timeout`` seconds, in ``cwd``, with ``env``."""
         begin = time.monotonic()
         output = Output(self.config["kept_output"])
+        background = self.config.get("background")
+        before = _running() if background else set()
         status: int | None
         reader, writer = os.pipe()
+        left_open = False
+        with suppress(BlockingIOError):  # an interrupt that came too late for the last command
+            os.read(self._wake, 4096)
         try:
             self._child = self._start(request, writer)
             os.close(writer)
             status, reason = 126 << 8, ""
             if self._child:
                 status, reason = self._watch(reader, output, begin + request["timeout"])
-            killed, status = self._kill(status)
+            if background and status is not None:
+                killed = 0
+            elif background:
+                killed, status = self._kill_since(before)
+            else:
+                killed, status = self._kill(status)
             os.set_blocking(reader, False)
-            _drain(reader, output, self.config["output"])
+            ended = _drain(reader, output, self.config["output"])
+            left_open = bool(background) and not ended
         finally:
-            os.close(reader)
+            if left_open:
+                self._keep_pipe(reader)
+            else:
+                os.close(reader)
+        self._left = len(_running()) if background else 0
         return {
             "exit_code": _exit_code(status),
             "output": _packed(output.joined()),
@@ -247,7 +292,14 @@ class Server:
             "exhausted": reason == "memory",
             "killed": killed,
             "seconds": time.monotonic() - begin,
+            "running": self._left,
         }
+
+    def _keep_pipe(self, reader: int) -> None:
+        """Go on reading what the background processes of a command print."""
+        self._pipes.append(reader)
+        if len(self._pipes) > MOST_PIPES:
+            os.close(self._pipes.pop(0))
 
     def _start(self, request: "Message", writer: int) -> int:
         """Start the command; return its number, or 0 after printing why it cannot be started."""
@@ -271,7 +323,7 @@ class Server:
     def _watch(self, reader: int, output: Output, deadline: float) -> "tuple[int | None, str]":
         """Collect output until the command ends; return its status, or why it has to."""
         poller = select.poll()
-        for descriptor in (reader, self._wake, self.wire.source, self.owner):
+        for descriptor in (reader, self._wake, self.wire.source, self.owner, *self._pipes):
             if descriptor is not None:
                 poller.register(descriptor, select.POLLIN)
         memory = self.config["memory"]
@@ -289,10 +341,15 @@ class Server:
                 look = time.monotonic() + LOOK
             for descriptor, _ in poller.poll((min(deadline, look) - now) * 1000 + 1):
                 if descriptor == self._wake:
-                    os.read(self._wake, 4096)
+                    signals = os.read(self._wake, 4096)
                     status = _reap(self._child)
                     if status is not None:
                         return status, ""
+                    if signal.SIGUSR1 in signals:
+                        return None, "interrupt"
+                elif descriptor in self._pipes:
+                    if not self._discard(descriptor):
+                        poller.unregister(descriptor)
                 elif descriptor == reader:
                     data = os.read(reader, CHUNK)
                     output.add(data)
@@ -316,6 +373,31 @@ class Server:
                 return len(others), status or 0
             if found == self._child:
                 status = state
+
+    def _kill_since(self, before: "Running") -> "tuple[int, int]":
+        """Kill and reap the command and what it started; return as :meth:`_kill` does.
+
+        What ran before, and what that has started, goes on. A command that starts processes faster
+        than they are killed takes all with it.
+        """
+        status: int | None = None
+        killed: Running = set()
+        for _ in range(200):
+            fresh = _started_since(before)
+            killed |= fresh
+            for pid, _start in fresh:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            found = _reap(self._child)
+            status = status if found is None else found
+            if not fresh:
+                break
+            time.sleep(0.005)
+        memory = self.config["memory"]
+        if status is None or _started_since(before) or (memory and _memory(memory) > memory):
+            more, status = self._kill(status)
+            return len(killed) + more, status
+        return max(len(killed) - 1, 0), status  # without the command itself
 
     def _path(self, path: str) -> bytes:
         """Return a path; a relative one starts where commands run."""
@@ -638,6 +720,42 @@ def _others() -> "set[int]":
     return {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1}
 
 
+def _running() -> "Running":
+    """Return number and start of the processes that run and that this one answers for."""
+    found = set()
+    for pid in _others():
+        with suppress(OSError, ValueError, IndexError):
+            state, _parent, start = _stat(pid)
+            if state not in "ZX":
+                found.add((pid, start))
+    return found
+
+
+def _started_since(before: "Running") -> "Running":
+    """Return what runs and neither ran before nor was started by what did."""
+    now = {pid: start for pid, start in _running()}
+    spared = {pid for pid, start in now.items() if (pid, start) in before}
+    parents = {}
+    for pid in now:
+        with suppress(OSError, ValueError, IndexError):
+            parents[pid] = _stat(pid)[1]
+    found = set()
+    for pid, start in now.items():
+        above, steps = pid, 0
+        while above in parents and above not in spared and steps < len(now):
+            above, steps = parents[above], steps + 1
+        if above not in spared:
+            found.add((pid, start))
+    return found
+
+
+def _stat(pid: int) -> "tuple[str, int, int]":
+    """Return the state of a process, its parent, and when it was started."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        words = file.read().rpartition(b")")[2].split()
+    return words[0].decode("ascii"), int(words[1]), int(words[19])
+
+
 def _descendants(pid: int) -> "list[int]":
     """Return the processes below one, parents first, from ``/proc``; empty where there is none."""
     children: dict[int, list[int]] = {}
@@ -654,14 +772,15 @@ def _descendants(pid: int) -> "list[int]":
     return found[1:]
 
 
-def _drain(reader: int, output: Output, limit: int) -> None:
-    """Take what is left in the pipe of a command that has ended."""
+def _drain(reader: int, output: Output, limit: int) -> bool:
+    """Take what is left in the pipe of a command; return whether nothing can write to it."""
     with suppress(BlockingIOError):
         while output.total <= limit:
             data = os.read(reader, CHUNK)
             if not data:
-                break
+                return True
             output.add(data)
+    return False
 
 
 def _exit_code(status: int) -> int:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakSet
 
+from agentgym.errors import NotSupported
 from agentgym.sandbox.base import (
     ENVIRONMENT,
     ExecResult,
@@ -136,6 +137,7 @@ class ServedSandbox(Sandbox):
             "environment": environment,
             "rlimits": self._rlimits(),
             "memory": 0 if self._holds_memory() else self.config.limits.memory,
+            "background": self.config.background,
             "output": self.config.limits.output,
             "kept_output": self.config.limits.kept_output,
         }
@@ -214,6 +216,12 @@ class ServedSandbox(Sandbox):
         Who takes a snapshot will return to it: so a fresh box is started on the side, and
         :meth:`restore` need not wait for one.
         """
+        running = self.exec("true").running if self.config.background else 0
+        if running:
+            raise NotSupported(
+                f"expected nothing in the background when a snapshot is taken, got {running} "
+                "processes, which no snapshot holds; end them, or replay the episode"
+            )
         state = self._ask("snapshot", lambda answer: bytes(answer["body"]), seconds=2 * PATIENCE)
         self._start_spare()
         return state
@@ -335,6 +343,7 @@ def _exec_result(answer: dict[str, Any]) -> ExecResult:
         killed=int(answer["killed"]),
         seconds=float(answer["seconds"]),
         exhausted=bool(answer["exhausted"]),
+        running=int(answer["running"]),
     )
 
 

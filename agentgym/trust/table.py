@@ -225,7 +225,7 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
     "harbor": EnvKind(
         PATH,
         _IMPORTED
-        | _plain("command_timeout deal")
+        | _plain("background command_timeout deal")
         | {"sandbox": SANDBOX, "build": Entry("right", lambda value: value is False)},
     ),
     "inspect": EnvKind(CODE, _IMPORTED | _plain("limit deal")),

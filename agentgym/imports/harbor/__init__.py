@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.core.options import flag, integer, text
+from agentgym.envs.swe.instance_boxes import PULLING
 from agentgym.imports.harbor.env import HORIZON, HarborEnv
 from agentgym.imports.harbor.folder import open_folder
+from agentgym.imports.harbor.resources import this_machine
 from agentgym.imports.harbor.world import LONGEST_COMMAND, HarborWorld
 from agentgym.imports.imported_env import share
 from agentgym.sandbox.registry import check_name
@@ -26,6 +28,7 @@ def make(
     command_timeout: int = 120,
     deal: bool = False,
     build: bool = False,
+    background: bool = True,
     **options: Any,
 ) -> HarborEnv:
     """Make an environment of a folder of tasks.
@@ -38,6 +41,8 @@ def make(
             their names; else all of them are ``test``.
         build: Whether images that tasks need and that are not there are built from their
             Dockerfiles, by a container engine, which runs what those say.
+        background: Whether processes that a command leaves running live until the tests have run,
+            as in Harbor's containers, where the tests of a task with one box share it with them.
         **options: Arguments of :class:`~agentgym.imports.imported_env.ImportedEnv`.
 
     Raises:
@@ -45,9 +50,19 @@ def make(
     """
     ours, unknown = share(options)
     seconds = integer(command_timeout, "command_timeout", 1, LONGEST_COMMAND)
-    folder = open_folder(Path(reference).expanduser(), deal=flag(deal, "deal"))
+    name = check_name(text(sandbox, "sandbox"))
+    folder = open_folder(
+        Path(reference).expanduser(),
+        deal=flag(deal, "deal"),
+        machine=this_machine() if name in ("auto", *PULLING) else None,
+        sandbox=name,
+    )
     world = HarborWorld(
-        folder.tasks, check_name(text(sandbox, "sandbox")), seconds, flag(build, "build")
+        folder.tasks,
+        name,
+        seconds,
+        flag(build, "build"),
+        flag(background, "background"),
     )
     return HarborEnv(
         world, folder.task_set(), **{"horizon": HORIZON, **ours, **unknown}, notes=folder.notes()

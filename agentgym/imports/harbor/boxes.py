@@ -29,6 +29,8 @@ def box_config(
     limits: SandboxLimits,
     environment: Mapping[str, str] | None = None,
     image: str = "",
+    *,
+    background: bool = True,
 ) -> SandboxConfig:
     """Describe the box of a task.
 
@@ -38,13 +40,18 @@ def box_config(
         environment: Further variables.
         image: The image that it runs in; empty: with the programs of this machine, this Python and
             its pytest.
+        background: Whether services live between commands, as in Harbor's containers.
 
     Raises:
         ConfigurationError: It needs an image, and none is given.
     """
     if image:
         return SandboxConfig(
-            workdir=recipe.workdir, image=image, environment=environment or {}, limits=limits
+            workdir=recipe.workdir,
+            image=image,
+            environment=environment or {},
+            limits=limits,
+            background=background,
         )
     if recipe.obstacles:
         raise ConfigurationError(
@@ -65,6 +72,7 @@ def box_config(
         environment={**known, "PYTHONPATH": ":".join(filter(None, roots))},
         writable=tuple(sorted(further)),
         limits=limits,
+        background=background,
     )
 
 

@@ -5,14 +5,26 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agentgym.core.tasks import SPLITS, Task, TaskList
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
+from agentgym.imports.harbor.resources import (
+    ALLOWLIST,
+    NO_NETWORK,
+    PUBLIC,
+    Machine,
+    Network,
+    Resources,
+    check_number,
+    read_network,
+    read_resources,
+)
 from agentgym.sandbox.dockerfile import MOST_BYTES, MOST_FILES, Recipe, read_recipe
+from agentgym.sandbox.registry import probe
 from agentgym.support.structured_files import parse_toml
 from agentgym.support.text_lines import first_line
 
@@ -25,9 +37,14 @@ ARTIFACTS = "/logs/artifacts"
 """The folder that every separate verifier gets."""
 TEST_SECONDS = 600.0
 """Seconds that tests may take where a task says nothing."""
-MEMORY, DISK = 2048, 1024
-"""Megabytes of memory and of files where a task says nothing."""
-MOST_MEGABYTES = 1 << 16
+COMPOSE = "docker-compose.yaml"
+SHELLS = ("sh", "bash", "tini", "dumb-init")
+"""Entry points that only start what they are given."""
+FETCHING = re.compile(
+    r"\b(?:curl|wget|git clone|apt-get|apt|apk|pip3?|uv|uvx|npm|npx|conda|cargo) "
+    r"(?:install|add|update|-\S+ )*[^\n]{0,60}"
+)
+"""What in a script looks as if it fetched something from the network."""
 _VARIABLE = re.compile(r"\$\{\w+(?::-([^}]*))?\}")
 
 
@@ -56,16 +73,20 @@ class HarborTask:
     """Variables of all commands."""
     test_environment: Mapping[str, str]
     """Further variables of the tests."""
-    memory: int
-    """Bytes of memory."""
-    disk: int
-    """Bytes that can be written."""
+    solution_environment: Mapping[str, str]
+    """Further variables of the solution."""
+    resources: Resources
+    """What its box may use."""
     split: str
     """The split that it names; empty if it names none."""
     digest: str
     """Hash of all of its files."""
-    public_network: bool
-    """Whether it may use the network, which boxes do not have."""
+    network: Network
+    """What it may reach if there were a network, which boxes do not have."""
+    fetching: str
+    """What its tests seem to fetch from the network; empty: nothing."""
+    users: bool
+    """Whether it names a user, where boxes have one."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """What it says of its kind."""
 
@@ -102,18 +123,42 @@ class HarborFolder:
                 f"{len(self.left_out)} of {len(self.left_out) + len(self.tasks)} tasks are left "
                 f"out, such as {name}: {reason}"
             )
-        public = sum(task.public_network for task in self.tasks.values())
-        if public:
-            notes.append(f"{public} tasks may use the network, and boxes have none")
+        notes += _network_notes(list(self.tasks.values()))
+        users = sum(task.users for task in self.tasks.values())
+        if users:
+            notes.append(f"{users} tasks name users, and boxes have one, who owns all files")
         return tuple(notes)
 
 
-def open_folder(folder: Path, *, deal: bool = False) -> HarborFolder:
+def _network_notes(tasks: Sequence[HarborTask]) -> list[str]:
+    """Return what tasks miss without a network, in sentences."""
+    notes = []
+    public = sum(task.network.agent == PUBLIC for task in tasks)
+    if public:
+        notes.append(f"{public} tasks may use the network, and boxes have none")
+    some = sum(task.network.agent == ALLOWLIST for task in tasks)
+    if some:
+        notes.append(f"{some} tasks may reach the hosts that they list, and boxes have no network")
+    fetching = [task for task in tasks if task.fetching and task.network.tests != NO_NETWORK]
+    if fetching:
+        notes.append(
+            f"the tests of {len(fetching)} tasks seem to fetch something, such as those of "
+            f"{fetching[0].name}: {fetching[0].fetching!r}; as boxes have no network, see that the "
+            "oracle solves them"
+        )
+    return notes
+
+
+def open_folder(
+    folder: Path, *, deal: bool = False, machine: Machine | None = None, sandbox: str = "auto"
+) -> HarborFolder:
     """Read the tasks of a folder.
 
     Args:
         folder: A task, or what holds tasks.
         deal: Whether tasks that name no split are dealt to three.
+        machine: What the machine has that boxes run on; None: nobody knows.
+        sandbox: The back end of the boxes.
 
     Raises:
         ConfigurationError: There is no task in it that can be played.
@@ -127,7 +172,9 @@ def open_folder(folder: Path, *, deal: bool = False) -> HarborFolder:
     for place in _places(folder):
         name = place.relative_to(folder).as_posix() if place != folder else folder.name
         try:
-            tasks[f"harbor/{name}"] = read_task(place, name)
+            task = read_task(place, name)
+            _refuse_large(task, machine, sandbox)
+            tasks[f"harbor/{name}"] = task
         except (AgentGymError, OSError, ValueError) as error:
             left_out[name] = first_line(str(error))[:300] or repr(error)
     if not tasks:
@@ -150,12 +197,16 @@ def read_task(folder: Path, name: str) -> HarborTask:
     except ValueError as error:
         raise DataError(f"expected TOML in task.toml, got: {error}") from error
     environment, verifier = _table(told, "environment"), _table(told, "verifier")
-    _refuse_unknown(told, environment)
+    agent, solution = _table(told, "agent"), _table(told, "solution")
+    _refuse_unknown(told, environment, verifier)
+    if (folder / "environment" / COMPOSE).exists():
+        raise DataError(f"it asks for services of {COMPOSE}, and there is one box here")
     if not (folder / "tests" / "test.sh").is_file():
         raise DataError("expected tests/test.sh, which decides, and it is missing")
     digest = _digest(folder)
     image, workdir = str(environment.get("docker_image") or ""), environment.get("workdir") or ""
     recipe = read_recipe(folder / "environment", image, str(workdir))
+    _refuse_entry_point(recipe)
     tag = f"agentgym-harbor/{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}:{digest[:12]}"
     own = _table(verifier, "environment")
     separate = verifier.get("environment_mode") == "separate" or (
@@ -172,14 +223,18 @@ def read_task(folder: Path, name: str) -> HarborTask:
         image=(image or tag) if recipe.obstacles else "",
         judge=recipe if separate else None,
         artifacts=_artifacts(told),
-        test_seconds=_number(verifier, "timeout_sec", TEST_SECONDS),
+        test_seconds=_seconds(verifier, "timeout_sec", TEST_SECONDS),
         environment=_variables(environment),
         test_environment=_variables(verifier),
-        memory=int(_number(environment, "memory_mb", MEMORY, MOST_MEGABYTES)) << 20,
-        disk=int(_number(environment, "storage_mb", DISK, MOST_MEGABYTES)) << 20,
+        solution_environment=_variables(solution),
+        resources=read_resources(environment),
         split=metadata["split"] if metadata.get("split") in SPLITS else "",
         digest=digest,
-        public_network=environment.get("network_mode", "public") != "no-network",
+        network=read_network(told),
+        fetching=_fetching(folder / "tests" / "test.sh"),
+        users=any(
+            str(table.get("user") or "root") not in ("root", "0") for table in (agent, verifier)
+        ),
         labels={
             key: str(metadata[key])[:80]
             for key in ("difficulty", "category", "kind")
@@ -202,7 +257,9 @@ def _places(folder: Path) -> Iterator[Path]:
             yield Path(place)
 
 
-def _refuse_unknown(told: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
+def _refuse_unknown(
+    told: Mapping[str, Any], environment: Mapping[str, Any], verifier: Mapping[str, Any]
+) -> None:
     """Refuse what no box can do.
 
     Raises:
@@ -211,13 +268,49 @@ def _refuse_unknown(told: Mapping[str, Any], environment: Mapping[str, Any]) -> 
     asked = {
         "several steps": told.get("steps"),
         "an image of Windows": str(environment.get("os", "linux")).lower() != "linux",
-        "GPUs": environment.get("gpus"),
+        "GPUs": environment.get("gpus") or environment.get("gpu_types"),
         "a TPU": environment.get("tpu"),
         "servers of MCP": environment.get("mcp_servers"),
+        "a health check": environment.get("healthcheck"),
+        "commands before its tests": verifier.get("collect"),
     }
     wanted = [name for name, value in asked.items() if value]
     if wanted:
         raise DataError(f"it asks for {', '.join(wanted)}, which there is not here")
+
+
+def _refuse_entry_point(recipe: Recipe) -> None:
+    """Refuse an image that starts something by itself: boxes run commands alone.
+
+    Raises:
+        DataError: It does.
+    """
+    for line in recipe.obstacles:
+        word, _, rest = line.partition(" ")
+        first = re.split(r"[\s,\]\"']+", rest.strip("[ \"'"))[0]
+        if word.upper() == "ENTRYPOINT" and first.rpartition("/")[2] not in SHELLS:
+            raise DataError(f"its image starts a program by itself, which boxes do not: {line:.80}")
+
+
+def _refuse_large(task: HarborTask, machine: Machine | None, sandbox: str) -> None:
+    """Refuse a task that asks for more than the machine has.
+
+    Raises:
+        DataError: It does.
+    """
+    reason = "" if machine is None else machine.lacks(task.resources, sandbox == "namespace")
+    if machine is not None and not reason and sandbox == "auto":
+        reason = machine.lacks(task.resources, files_in_memory=True)
+        reason = reason if reason and probe("docker") else ""
+    if reason:
+        raise DataError(reason)
+
+
+def _fetching(script: Path) -> str:
+    """Return what a script seems to fetch from the network; "" if that is nothing."""
+    lines = (line.strip() for line in _text(script).split("\n"))
+    found = (FETCHING.search(line) for line in lines if not line.startswith("#"))
+    return next((match[0].strip() for match in found if match), "")
 
 
 def _artifacts(told: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -253,11 +346,8 @@ def _table(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found
 
 
-def _number(table: Mapping[str, Any], name: str, usual: float, most: float = 86_400) -> float:
-    value = usual if table.get(name) is None else table[name]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        raise DataError(f"expected {name} above 0 and up to {most:g}, got {value!r:.60}")
-    return value
+def _seconds(table: Mapping[str, Any], name: str, usual: float) -> float:
+    return usual if table.get(name) is None else check_number(name, table[name], 86_400)
 
 
 def _text(path: Path) -> str:

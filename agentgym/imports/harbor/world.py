@@ -6,6 +6,7 @@ import base64
 import gzip
 import io
 import json
+import logging
 import math
 import shlex
 import tarfile
@@ -21,6 +22,7 @@ from agentgym.envs.swe.engine.observation import show
 from agentgym.envs.swe.instance_boxes import PULLING
 from agentgym.imports.harbor.boxes import FOLDERS, LOGS, box_config, carry, run, send_folder
 from agentgym.imports.harbor.folder import HarborTask, files_of
+from agentgym.imports.harbor.shortages import describe_shortages, shortages
 from agentgym.imports.world import Turn, World
 from agentgym.sandbox import (
     Sandbox,
@@ -44,8 +46,10 @@ CHUNK = 24_000
 LARGEST_REWARD = 1 << 16
 """Bytes of a file with a reward."""
 DIED = "[the box died of this command]"
+_log = logging.getLogger(__name__)
 _REWARDS = ("/logs/verifier/reward.json", "/logs/verifier/reward.txt")
 _PACKED = "/tmp/.solution"
+_TRY_DISK = "head -c 65536 /dev/zero > /tmp/.agentgym-probe; rm -f /tmp/.agentgym-probe"
 
 
 class State(NamedTuple):
@@ -58,7 +62,22 @@ class State(NamedTuple):
     over: bool
     """Whether it was submitted, or the box died."""
     files: bytes | None
-    """Files of the box; None before the first command."""
+    """Files of the box; None before the first command, and where commands have to be repeated."""
+    repeated: bool = False
+    """Whether the commands have to be carried out again, as files hold no services."""
+    short: tuple[str, ...] = ()
+    """What commands ran out of."""
+
+
+class Verdict(NamedTuple):
+    """What tests say of an episode."""
+
+    reward: float | None
+    """What they pay; None if that cannot be read."""
+    reason: str = ""
+    """Why it cannot."""
+    short: frozenset[str] = frozenset()
+    """What they ran out of."""
 
 
 class HarborWorld(World):
@@ -69,14 +88,21 @@ class HarborWorld(World):
         sandbox: The back end.
         seconds: What a command may take.
         build: Whether images that are not there are built, by a container engine.
+        background: Whether services live between commands.
     """
 
     attributes_failures: ClassVar[bool] = True
 
     def __init__(
-        self, tasks: Mapping[str, HarborTask], sandbox: str, seconds: float, build: bool = False
+        self,
+        tasks: Mapping[str, HarborTask],
+        sandbox: str,
+        seconds: float,
+        build: bool = False,
+        background: bool = True,
     ) -> None:
         self._tasks, self._sandbox, self._seconds, self._build = tasks, sandbox, seconds, build
+        self._background, self._services = background, 0
         self._task: HarborTask | None = None
         self._now = State("", (), True, None)
         self._box: Sandbox | None = None
@@ -99,19 +125,24 @@ class HarborWorld(World):
         if command.name not in (BASH, SUBMIT):
             told = f"there is no action {command.name} here"
             return Turn(f"invalid: {told}", valid=False, reason=told)
-        self._now = self._now._replace(commands=(*self._now.commands, command.write()))
         if command.name == SUBMIT:
+            self._record(command)
             self._now = self._now._replace(over=True)
             return self._graded()
-        seconds = min(self._seconds, command.timeout or self._seconds)
+        seconds = self._seconds_of(command)
         try:
-            result = self._opened().exec(command.text, timeout=seconds)
+            box = self._opened()
+            self._record(command)
+            result = box.exec(command.text, timeout=seconds)
         except SandboxLost:
             raise
         except SandboxDied:
             self._now = self._now._replace(over=True)
             self._close_box()
             return Turn(DIED, done=True, success=False, reason=DIED, stop_reason=StopReason.SANDBOX)
+        self._services = result.running
+        short = {*self._now.short, *shortages(result)}
+        self._now = self._now._replace(short=tuple(sorted(short)))
         return Turn(
             show(result, seconds, SHOWN_CHARACTERS),
             details={"exit_code": result.exit_code, "timed_out": result.timed_out},
@@ -136,10 +167,15 @@ class HarborWorld(World):
         return json.dumps([self._now.commands, self._now.over])
 
     def snapshot(self) -> State:
-        """Return the state, with the files of the box."""
+        """Return the state, with the files of the box.
+
+        No snapshot holds services: where some run, the commands will be carried out again.
+        """
         if self._box is None:
             return self._now
-        return self._now._replace(files=self._box.snapshot())
+        if self._services and self._box.exec("true", cwd="/").running:
+            return self._now._replace(files=None, repeated=True)
+        return self._now._replace(files=self._box.snapshot(), repeated=False)
 
     def restore(self, state: State) -> None:
         """Return to a state; the files come back when the next command needs them."""
@@ -152,8 +188,16 @@ class HarborWorld(World):
 
     # -- parts ----------------------------------------------------------------------------------
 
+    def _record(self, command: Command) -> None:
+        """Remember a command that is carried out."""
+        self._now = self._now._replace(commands=(*self._now.commands, command.write()))
+
+    def _seconds_of(self, command: Command) -> float:
+        """Return how long a command may take."""
+        return min(self._seconds, command.timeout or self._seconds)
+
     def _close_box(self) -> None:
-        box, self._box = self._box, None
+        box, self._box, self._services = self._box, None, 0
         if box is not None:
             box.close()
 
@@ -162,10 +206,13 @@ class HarborWorld(World):
         check_backend(self._config(task), self._sandbox)
 
     def _config(self, task: HarborTask) -> SandboxConfig:
+        memory, disk, *_ = task.resources
         limits = SandboxLimits(
-            memory=task.memory, disk=task.disk, file_size=task.disk, files=200_000, processes=512
+            memory=memory, disk=disk, file_size=disk, files=200_000, processes=512
         )
-        return box_config(task.recipe, limits, task.environment, task.image)
+        return box_config(
+            task.recipe, limits, task.environment, task.image, background=self._background
+        )
 
     def _open(self, task: HarborTask) -> Sandbox:
         """Start a fresh box of a task's environment."""
@@ -208,18 +255,29 @@ class HarborWorld(World):
             if self._now.files is not None:
                 box.restore(self._now.files)
             self._box = box
+            for text in self._now.commands if self._now.repeated else ():
+                command, _ = only_command(text)
+                if command.name == BASH:
+                    self._services = box.exec(
+                        command.text, timeout=self._seconds_of(command)
+                    ).running
         return self._box
 
     def _graded(self) -> Turn:
-        """Run the tests on what was done, and end the episode."""
+        """Run the tests on what was done, and end the episode and its services."""
         task = self._task
         assert task is not None
         try:
-            reward, reason = self._reward(task)
+            verdict = self._judged(task)
         except SandboxLost:
             raise
         except SandboxDied:
-            reward, reason = None, "the box died of the tests"
+            verdict = Verdict(None, "the box died of the tests")
+        finally:
+            self._close_box()
+        reward, reason = verdict.reward, verdict.reason
+        if reward is not None and reward >= 1:
+            return Turn("[submitted]", reward, done=True, success=True, score=1.0)
         if reward is None:
             untouched = Trials([lambda: self._test_untouched(task)], known_good=True)
             failure = ActionFailed(
@@ -227,24 +285,24 @@ class HarborWorld(World):
                 f"untouched environment either: {reason}"
             )
             attribute_failure(failure, lambda: untouched)
-            return Turn(
-                f"[submitted: {reason}]",
-                done=True,
-                success=False,
-                score=0,
-                reason=reason,
-                stop_reason=StopReason.ACTION_ERROR,
-            )
+        short = sorted({*self._now.short, *verdict.short})
+        note = describe_shortages(short, task.resources, self._seconds)
+        if note:
+            _log.warning("%s is unsolved, and %s", task.name, note)
+        told = "; ".join(filter(None, (reason, note)))
         return Turn(
-            "[submitted]",
-            reward,
+            f"[submitted: {told}]" if told else "[submitted]",
+            reward or 0.0,
             done=True,
-            success=reward >= 1,
-            score=min(1.0, max(0.0, reward)),
+            success=False,
+            score=min(1.0, max(0.0, reward or 0.0)),
+            reason=told,
+            details={"short": short},
+            stop_reason=StopReason.ACTION_ERROR if reward is None else StopReason.NONE,
         )
 
-    def _reward(self, task: HarborTask) -> tuple[float | None, str]:
-        """Return what the tests pay, or None and why that cannot be read."""
+    def _judged(self, task: HarborTask) -> Verdict:
+        """Return what the tests say."""
         worked = self._opened()
         if task.judge is None:
             return _tested(worked, task)
@@ -253,7 +311,8 @@ class HarborWorld(World):
                 for path, left in task.artifacts:
                     carry(worked, judge, path, left)
             except OSError as error:
-                return None, f"what was done cannot be brought to the tests: {error}"[:300]
+                problem = f"what was done cannot be brought to the tests: {error}"[:300]
+                return Verdict(None, problem)
             return _tested(judge, task)
 
     def _test_untouched(self, task: HarborTask) -> None:
@@ -263,9 +322,9 @@ class HarborWorld(World):
             ActionFailed: They write no reward there either.
         """
         with self._open(task) as box:
-            reward, reason = _tested(box, task)
-        if reward is None:
-            raise ActionFailed(reason)
+            verdict = _tested(box, task)
+        if verdict.reward is None:
+            raise ActionFailed(verdict.reason)
 
     def _plan(self, task: HarborTask) -> Sequence[str]:
         """Return the commands of the expert; none where the task has no solution."""
@@ -282,9 +341,11 @@ def _plan(task: HarborTask) -> list[str]:
     parts = [text[at : at + CHUNK] for at in range(0, len(text), CHUNK)]
     commands = [f"echo {part} >> {_PACKED}.{n}" for n, part in enumerate(parts)]
     files = " ".join(f"{_PACKED}.{n}" for n in range(len(parts)))
+    variables = [f"{name}={value}" for name, value in task.solution_environment.items()]
+    start = shlex.join(["env", *variables, "/solution/solve.sh"][0 if variables else 1 :])
     last = (
         f"cat {files} | base64 -d | tar -xz -C /solution && rm -f {files} && cd "
-        f"{shlex.quote(task.recipe.workdir)} && chmod +x /solution/solve.sh && /solution/solve.sh"
+        f"{shlex.quote(task.recipe.workdir)} && chmod +x /solution/solve.sh && {start}"
     )
     return [*(Command(BASH, one).write() for one in (*commands, last)), Command(SUBMIT).write()]
 
@@ -301,8 +362,8 @@ def _packed(folder: Path) -> bytes:
     return gzip.compress(found.getvalue(), mtime=0)
 
 
-def _tested(box: Sandbox, task: HarborTask) -> tuple[float | None, str]:
-    """Run the tests in a box; return what they pay, or None and why that cannot be read."""
+def _tested(box: Sandbox, task: HarborTask) -> Verdict:
+    """Run the tests in a box."""
     try:
         run(box, "rm -rf /tests/* /tests/.[!.]* /logs/verifier && mkdir -p /tests /logs/verifier")
         send_folder(box, task.folder / "tests", "/tests")
@@ -310,23 +371,27 @@ def _tested(box: Sandbox, task: HarborTask) -> tuple[float | None, str]:
     except SandboxDied:
         raise
     except OSError as error:
-        return None, f"the tests cannot be brought into the box: {error}"[:300]
+        return Verdict(None, f"the tests cannot be brought into the box: {error}"[:300])
     log = "/logs/verifier/test-stdout.txt"
     done = box.exec(
         f"(/tests/test.sh) > {log} 2>&1", timeout=task.test_seconds, env=task.test_environment
     )
     if done.timed_out:
-        return None, f"the tests took longer than {task.test_seconds:g} s"
+        return Verdict(None, f"the tests took longer than {task.test_seconds:g} s")
     for path in _REWARDS:
         try:
             content = box.read(path, LARGEST_REWARD)
         except FileNotFoundError:
             continue
         reward = read_reward(content, path.endswith(".json"))
-        if reward is not None:
-            return reward, ""
-        return None, f"{path} holds no finite number"
-    return None, "the tests wrote no reward"
+        if reward is None:
+            return Verdict(None, f"{path} holds no finite number")
+        if reward >= 1:
+            return Verdict(reward)
+        # A log on a full disk does not say so.
+        printed = box.exec(f"tail -c {LARGEST_REWARD} {log}; {_TRY_DISK}", cwd="/")
+        return Verdict(reward, short=shortages(done) | shortages(printed))
+    return Verdict(None, "the tests wrote no reward", shortages(done))
 
 
 def read_reward(content: bytes, as_json: bool) -> float | None:

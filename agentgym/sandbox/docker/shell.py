@@ -38,6 +38,10 @@ container with it.
 """
 AROUND = 'exec 3>&1 2>/dev/null; "$0" -c "$1" >&3 2>&3 3>&-; status=$?; kill -9 -1; exit $status'
 """Runs a command, and kills leftover processes, which could keep its output open."""
+KEEPING = 'exec 3>&1 2>/dev/null; exec "$0" -c "$1" >&3 2>&3 3>&-'
+"""Runs a command, and lets leftover processes live."""
+LOOK = 0.2
+"""Seconds between two looks at whether a command has ended, where its processes may outlive it."""
 GONE = 2
 """Kind of a change: the image has a file or folder that the container lacks."""
 KILLED = -9
@@ -98,19 +102,24 @@ class ShellChannel(Channel):
         """Run a command."""
         begin = time.monotonic()
         api, settings = self._engine.api, self._settings
+        background = settings.get("background", False)
         made = api.exec_create(
             self._container,
-            ["/bin/sh", "-c", AROUND, self._shell, command],
+            ["/bin/sh", "-c", KEEPING if background else AROUND, self._shell, command],
             environment={**settings["environment"], **env},
             workdir=posixpath.join(settings["workdir"], cwd),
         )
         stream = AttachedStream(api.exec_start(made["Id"], socket=True), together=True)
         output = Output(settings["kept_output"])
         try:
-            reason = self._collect(stream, output, begin + timeout)
+            running = made["Id"] if background else ""
+            reason = self._collect(stream, output, begin + timeout, running)
+            if background and reason:  # nothing tells what others left from what this has started
+                self._sweep()
         finally:
             # What the command left behind may hold the other end of the stream.
-            self._sweep()
+            if not background:
+                self._sweep()
             stream.close()
         status = KILLED if reason else api.exec_inspect(made["Id"])["ExitCode"]
         return {
@@ -122,18 +131,32 @@ class ShellChannel(Channel):
             "exhausted": False,
             "killed": 0,
             "seconds": time.monotonic() - begin,
+            "running": 0,
         }
 
-    def _collect(self, stream: AttachedStream, output: Output, deadline: float) -> str:
-        """Take in what a command prints until it ends; return why it has to end, or ""."""
+    def _collect(
+        self, stream: AttachedStream, output: Output, deadline: float, running: str
+    ) -> str:
+        """Take in what a command prints until it ends; return why it has to end, or "".
+
+        Args:
+            stream: What it prints.
+            output: Where that goes.
+            deadline: When it has to end.
+            running: Its number at the engine, if the stream may outlive it.
+        """
         while (left := deadline - time.monotonic()) > 0:
             if output.total > self._settings["output"]:
                 return "output"
-            stream.settimeout(left)
+            stream.settimeout(min(left, LOOK) if running else left)
             try:
                 data = stream.recv(CHUNK)
             except TimeoutError:
-                break
+                if not running:
+                    break
+                if not self._engine.api.exec_inspect(running)["Running"]:
+                    return ""
+                continue
             if not data:
                 return ""
             output.add(data)

@@ -131,7 +131,10 @@ class NamespaceSandbox(ServedSandbox):
         return result
 
     def interrupt(self) -> None:
-        """Kill the command that runs, from another thread; its ``exec`` returns, files stay."""
+        """Kill the command that runs, from another thread; its ``exec`` returns.
+
+        Files stay, and so do processes that earlier commands left in the background.
+        """
         process = self._process
         if process is not None:
             process.interrupt()

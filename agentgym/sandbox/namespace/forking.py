@@ -57,18 +57,11 @@ class BoxProcess:
                 os.kill(self.pid, signal.SIGKILL)
 
     def interrupt(self) -> None:
-        """Kill the commands that process 1, the child of the keeper, has started."""
-        parents = _parents()
-        keepers = {one for one, parent in parents.items() if parent == self.pid}
-        found = {one for one, parent in parents.items() if parent in keepers}
-        while True:
-            below = {one for one, parent in parents.items() if parent in found} - found
-            if not below:
-                break
-            found |= below
-        for one in found:
-            with suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
+        """Ask process 1, the child of the keeper, to kill the command that runs."""
+        for pid, parent in _parents().items():
+            if parent == self.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGUSR1)
 
     def close(self) -> None:
         """Let go of it."""

@@ -94,6 +94,7 @@ def write_config(config: SandboxConfig, tree: str) -> dict[str, Any]:
         "writable": list(config.writable),
         "environment": dict(config.environment),
         "limits": asdict(config.limits),
+        "background": config.background,
     }
 
 
@@ -120,6 +121,7 @@ def read_config(value: Any, tree: Path | None) -> SandboxConfig:
             writable=tuple(_text(place) for place in value["writable"]),
             environment=environment,
             limits=SandboxLimits(**limits),
+            background=bool(value["background"]),
         )
     except ConfigurationError:
         raise
