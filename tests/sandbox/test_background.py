@@ -14,8 +14,20 @@ from agentgym.sandbox.base import Sandbox
 from agentgym.sandbox.namespace import NamespaceSandbox, cgroup
 from tests.sandbox.conftest import OpenBox, usable
 
-TICK = "while :; do date +%s%N > ticks; sleep 0.02; done"
-"""A service that needs nothing but a shell."""
+TICK = """python3 -c "
+import time
+while True:
+    open('ticks', 'w').write(str(time.time_ns()))
+    time.sleep(0.02)
+" """
+"""A service that starts no processes."""
+PRINT = """python3 -u -c "
+import time
+for n in range(1, 7):
+    time.sleep(0.1)
+    print(n)
+    open('last', 'w').write(str(n))
+" &"""
 
 
 @pytest.fixture
@@ -56,9 +68,9 @@ def test_a_command_that_takes_too_long_is_killed_alone(box: Sandbox) -> None:
 def test_what_services_print_is_nobodys_output_and_stops_nobody(box: Sandbox) -> None:
     box.exec("(while :; do printf '%1000s' x; done) &")
     assert [box.exec("sleep 0.1; echo on").text for _ in range(3)] == ["on\n"] * 3
-    box.exec("(for n in 1 2 3 4 5 6; do sleep 0.1; echo $n; echo $n > last; done) &")
+    box.exec(PRINT)
     for _ in range(100):
-        if box.exec("sleep 0.1; cat last").text == "6\n":  # no broken pipe ended it
+        if box.exec("sleep 0.1; cat last").text == "6":  # no broken pipe ended it
             return
     pytest.fail("the service died of what it printed")
 
