@@ -133,6 +133,10 @@ class Fake:
                 told["done"] = "no"
             case "fields":
                 told["observation"] = {"other": 1}
+            case "metadata":
+                told["metadata"] = {"success": True, "score": 120.0, "action_valid": False}
+            case "ours":
+                told["metadata"] = {"action_valid": False, "stop_reason": "", "score": 0.25}
             case "unpaid":
                 told |= {"reward": None, "done": True}
             case "list":
@@ -207,6 +211,52 @@ def test_whether_seeds_count_is_told(fault: str, words: str) -> None:
         told = [limit for limit in env.limits if "seed" in limit]
         assert len(told) == bool(words) and words in "".join(told)
         assert ("seed_counts" in env.task.content) == (fault == "seeds differ")
+
+
+NESTED = {
+    "action": {
+        "$defs": {
+            "Point": {
+                "properties": {"x": {"type": "number"}, "y": {"type": "number"}},
+                "required": ["x", "y"],
+                "type": "object",
+            },
+            "Pen": {"enum": ["up", "down"], "type": "string"},
+        },
+        "properties": {
+            "to": {"anyOf": [{"$ref": "#/$defs/Point"}, {"$ref": "#/$defs/Pen"}]},
+            "path": {"items": {"$ref": "#/$defs/Point"}, "type": "array"},
+            "kind": {"const": "draw"},
+            "metadata": {"type": "object"},
+            **{f"o{n}": {"anyOf": [{"type": "integer"}, {"type": "null"}]} for n in range(6)},
+        },
+        "required": ["to", "kind"],
+    },
+    "observation": MOVE["observation"],
+}
+
+
+def test_actions_may_be_nested_and_have_many_fields() -> None:
+    fields = {"to": {"x": 1, "y": 2.5}, "kind": "draw", "path": [{"x": 0, "y": 0}]}
+    fields |= {f"o{n}": n for n in range(6)}
+    with opened(Fake(schema=NESTED), grammar="tool_call") as env:
+        env.reset(seed=0)
+        for action in (fields, {**fields, "to": "up"}):
+            call = json.dumps({"name": "act", "arguments": action})
+            observation, *_, info = env.step(f"<tool_call>{call}</tool_call>")
+            assert info["action_valid"] and json.loads(json.loads(observation)["text"]) == action
+        assert '{"x": number, "y": number} or "up" or "down"' in env.action_prompt()
+
+
+@pytest.mark.parametrize(
+    ("fault", "valid", "score"), [("", True, 0.5), ("metadata", True, 0.5), ("ours", False, 0.25)]
+)
+def test_metadata_of_others_is_not_ours(fault: str, valid: bool, score: float) -> None:
+    with opened(Fake(fault)) as env:
+        env.reset(seed=0)
+        *_, ended, _, info = env.step("no")
+        assert (ended, info["success"]) == (False, False)
+        assert (info["action_valid"], info["score"]) == (valid, score)
 
 
 def test_actions_of_several_fields_are_called() -> None:
