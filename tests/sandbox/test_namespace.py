@@ -194,11 +194,23 @@ def test_memory_is_bounded_without_a_cgroup_too(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_command_that_a_cgroup_kills_says_so() -> None:
-    with NamespaceSandbox(SandboxConfig(limits=SandboxLimits(memory=128 << 20))) as box:
+    limits = SandboxLimits(memory=128 << 20, disk=64 << 20)
+    with NamespaceSandbox(SandboxConfig(limits=limits)) as box:
         if box._group is None:
             pytest.skip("no cgroup can be had")
         assert box.exec("python3 -c 'bytearray(300 << 20)'").exhausted
         assert not box.exec("true").exhausted
+
+
+@pytest.mark.slow
+def test_files_may_be_larger_than_memory_and_processes_not() -> None:
+    limits = SandboxLimits(memory=128 << 20, disk=600 << 20, file_size=600 << 20)
+    with NamespaceSandbox(SandboxConfig(limits=limits)) as box:
+        written = box.exec("head -c 500000000 /dev/zero > big && wc -c < big", timeout=300)
+        assert (written.text, written.exhausted) == ("500000000\n", False)
+        hoard = "import time; kept = b'x' * (300 << 20); time.sleep(600)"
+        assert box.exec(f'python3 -c "{hoard}"', timeout=300).exhausted
+        assert box.exec("wc -c < big").text == "500000000\n"
 
 
 def test_probe_promises_only_what_can_be_built(monkeypatch: pytest.MonkeyPatch) -> None:

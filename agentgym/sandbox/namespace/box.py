@@ -111,8 +111,17 @@ class NamespaceSandbox(ServedSandbox):
         return type(self)(self.config, **self._options)
 
     def _holds_memory(self) -> bool:
-        """Return whether there is a cgroup, which is known once it is started."""
-        return self._group is not None
+        """Return whether a cgroup bounds memory alone, which is known once it is started."""
+        return self._group is not None and self._group_size() == self.config.limits.memory
+
+    def _group_size(self) -> int:
+        """Return the bytes of the cgroup, in which files count, as they lie in memory.
+
+        More disk than memory could not be used otherwise; the server inside then looks at the
+        memory of processes.
+        """
+        limits = self.config.limits
+        return limits.memory + (limits.disk if limits.disk > limits.memory else 0)
 
     def exec(
         self,
@@ -145,7 +154,7 @@ class NamespaceSandbox(ServedSandbox):
         if reason:
             raise SandboxUnavailable(reason)
         settings = self._stage_settings()
-        self._group = MemoryGroup.make(self.config.limits.memory)
+        self._group = MemoryGroup.make(self._group_size())
         try:
             near, far = socket.socketpair()
             with far:
