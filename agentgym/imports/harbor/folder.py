@@ -37,6 +37,8 @@ ARTIFACTS = "/logs/artifacts"
 """The folder that every separate verifier gets."""
 TEST_SECONDS = 600.0
 """Seconds that tests may take where a task says nothing."""
+MOST_REASONS = 10
+"""Most reasons that are listed for which tasks are left out."""
 COMPOSE = "docker-compose.yaml"
 SHELLS = ("sh", "bash", "tini", "dumb-init")
 """Entry points that only start what they are given."""
@@ -117,12 +119,16 @@ class HarborFolder:
     def notes(self) -> tuple[str, ...]:
         """Return what differs from Harbor, in sentences."""
         notes = []
-        if self.left_out:
-            name, reason = next(iter(self.left_out.items()))
+        count, reasons = len(self.left_out) + len(self.tasks), dict[str, list[str]]()
+        for name, reason in self.left_out.items():
+            reasons.setdefault(reason, []).append(name)
+        for reason, names in list(reasons.items())[:MOST_REASONS]:
             notes.append(
-                f"{len(self.left_out)} of {len(self.left_out) + len(self.tasks)} tasks are left "
-                f"out, such as {name}: {reason}"
+                f"{len(names)} of {count} tasks are left out, such as {names[0]}: {reason}"
             )
+        rest = [name for names in list(reasons.values())[MOST_REASONS:] for name in names]
+        if rest:
+            notes.append(f"{len(rest)} of {count} tasks are left out for other reasons")
         notes += _network_notes(list(self.tasks.values()))
         users = sum(task.users for task in self.tasks.values())
         if users:

@@ -134,6 +134,19 @@ def test_what_the_machine_cannot_give_is_left_out(
     assert list(found.tasks) == ["harbor/good"] and reason in found.left_out["bad"]
 
 
+def test_every_reason_is_listed_with_its_tasks(tmp_path: Path) -> None:
+    write_task(tmp_path / "good")
+    for name in "ab":
+        write_task(tmp_path / name, toml="[environment]\ngpus = 1\n")
+    write_task(tmp_path / "c", toml='[environment]\nmemory = "1P"\n')
+    for number in range(12):
+        write_task(tmp_path / f"d{number}", toml=f"[environment]\nmemory_mb = -{number}\n")
+    notes = open_folder(tmp_path).notes()
+    assert notes[0].startswith("2 of 16 tasks are left out, such as a: it asks for GPUs")
+    assert notes[1].startswith("1 of 16 tasks are left out, such as c: expected memory such as")
+    assert notes[10] == "4 of 16 tasks are left out for other reasons"
+
+
 def test_files_on_disk_need_no_memory_and_other_machines_are_not_known(tmp_path: Path) -> None:
     write_task(tmp_path / "large", toml='[environment]\nstorage = "100G"\n')
     assert open_folder(tmp_path, machine=SMALL, sandbox="docker").tasks
