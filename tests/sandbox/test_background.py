@@ -80,6 +80,7 @@ def test_a_snapshot_that_would_lose_services_is_refused(box: Sandbox) -> None:
     with pytest.raises(NotSupported, match="in the background"):
         box.snapshot()
     box.exec("pkill sleep || kill $(grep -l sleep /proc/[0-9]*/comm | cut -d/ -f3)")
+    assert eventually(lambda: box.exec("true").running == 0)
     state = box.snapshot()
     box.exec("rm file")
     box.restore(state)
