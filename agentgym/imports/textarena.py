@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from agentgym.core.hooks import finite
 from agentgym.core.tasks import Task
 from agentgym.errors import require
 from agentgym.imports.asked import Asked
@@ -93,11 +94,14 @@ class TextArenaWorld(World):
             if not done:
                 return Turn(observation)
             rewards, info = self._game.close()
-        reason = str(info[PLAYER].get("reason") or "")
+        reward, reason = rewards[PLAYER], str(info[PLAYER].get("reason") or "")
+        if info[PLAYER].get("invalid_move") and not finite(reward):
+            # Some games say why a move is invalid in the place of its reward: it loses, still.
+            reward, reason = 0.0, str(reward)
         if reason and reason not in observation:
             observation = f"{observation}\n{reason}".strip()
-        limited = self._limited and rewards[PLAYER] != SOLVED
-        return Turn(observation, rewards[PLAYER], not limited, limited, reason=reason)
+        limited = self._limited and reward != SOLVED
+        return Turn(observation, reward, not limited, limited, reason=reason)
 
     def _watch_limit(self, state: Any) -> None:
         """Note whether the game finds that its turns are used up, which it tells only in words."""

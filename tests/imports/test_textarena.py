@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.errors import ConfigurationError, EnvFailure
+from agentgym.errors import ConfigurationError
 from tests.imports.guessing import (
     assert_a_player_wins_and_the_random_floor_does_not,
     assert_the_seed_counts,
@@ -32,12 +32,16 @@ def test_an_observation_is_what_is_new() -> None:
     assert "You are playing Guess The Number" in first and second.startswith("The target number")
 
 
-def test_a_game_that_pays_words_breaks_its_episode() -> None:
-    env = made("textarena:Cryptarithm-v0-raw")
+@pytest.mark.parametrize("name", ["Cryptarithm-v0-raw", "Slitherlink-v0"])
+def test_an_invalid_move_that_is_paid_in_words_is_lost(name: str) -> None:
+    env = made(f"textarena:{name}")
     env.reset(options={"split": "test", "index": 3})
-    with pytest.raises(EnvFailure, match="expected a finite number as the reward"):
-        while True:
-            env.step("hello")
+    for _ in range(3):
+        _, reward, terminated, _, info = env.step("hello")
+        if terminated:
+            break
+    assert (reward, terminated, info["success"], info["stop_reason"]) == (0, True, False, "failure")
+    assert "Bad action format" in info["details"]["reason"]
 
 
 @pytest.mark.parametrize(
