@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import NamedTuple
 
 from agentgym.core.guard import raise_if_meant_for_us, words
+from agentgym.core.outcome import Outcome, StopReason
 from agentgym.errors import EnvFailure
 
 logger = logging.getLogger(__name__)
@@ -81,6 +83,45 @@ def attribute_failure(
     if len(symptoms) > 1 and not trials.known_good:
         return words(failure)
     raise _env_failure(failure)
+
+
+def end_after_failure(
+    failure: BaseException,
+    action: str,
+    step: Callable[[str], object],
+    restart: Callable[[], Sequence[str]],
+) -> Outcome:
+    """Return the end of an episode after a failure that is the policy's doing; raise if it is not.
+
+    Args:
+        failure: What the engine raised on the policy's action.
+        action: The action.
+        step: Executes an action.
+        restart: Brings the engine back to the state before the action; returns admissible actions.
+
+    Raises:
+        EnvFailure: The engine failed.
+    """
+
+    def trials() -> Trials:
+        return Trials([partial(step, each) for each in restart()], known_good=True)
+
+    def repeat() -> None:
+        restart()
+        step(action)
+
+    return action_error(attribute_failure(failure, trials, repeat))
+
+
+def action_error(reason: str, **details: object) -> Outcome:
+    """Return the end of an episode by an action on which the environment failed."""
+    return Outcome(
+        FAILED_ACTION,
+        terminated=True,
+        valid=False,
+        stop_reason=StopReason.ACTION_ERROR,
+        details={**details, "reason": reason},
+    )
 
 
 def _error_of(action: Callable[[], object]) -> BaseException | None:

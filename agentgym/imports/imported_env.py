@@ -11,17 +11,17 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core.attribution import (
-    FAILED_ACTION,
     NEUTRAL_TEXTS,
     ActionFailed,
     Trials,
+    action_error,
     attribute_failure,
 )
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import as_env_failure
 from agentgym.core.hooks import finite
 from agentgym.core.options import arguments, integer
-from agentgym.core.outcome import SUCCESS_UNKNOWN, Outcome, StopReason
+from agentgym.core.outcome import SUCCESS_UNKNOWN, Outcome
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 from agentgym.imports.seeded_tasks import UNSEEDED
@@ -215,13 +215,7 @@ class ImportedEnv(TextEnv[World]):
             with as_env_failure():
                 raise failure
         reason = attribute_failure(failure, self._trials, partial(self._repeat, action))
-        return Outcome(
-            FAILED_ACTION,
-            terminated=True,
-            valid=False,
-            stop_reason=StopReason.ACTION_ERROR,
-            details={"reason": reason},
-        )
+        return action_error(reason)
 
     def _repeat(self, action: str) -> None:
         """Return to the state of the last action that worked, and execute another."""

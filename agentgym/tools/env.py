@@ -17,16 +17,16 @@ from agentgym.actions.specs import MAX_ACTION_CHARS, ActionCall
 from agentgym.actions.templates import find_native
 from agentgym.actions.values import Fault, build_call
 from agentgym.core.attribution import (
-    FAILED_ACTION,
     NEUTRAL_TEXTS,
     ActionFailed,
     Trials,
+    action_error,
     attribute_failure,
 )
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import as_env_failure
 from agentgym.core.hooks import finite
-from agentgym.core.outcome import Outcome, StopReason
+from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskSet, canonical_json
 from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
 from agentgym.imports.tool_actions import BadArgument, Called, make_tool
@@ -211,14 +211,7 @@ class ToolEnv(TextEnv[ToolSet]):
             if isinstance(failure, EnvFailure) and not isinstance(failure, ActionFailed):
                 raise  # the reward says itself whose doing it is
             reason = attribute_failure(failure, lambda: self._other_episodes(answer))
-            return Outcome(
-                FAILED_ACTION,
-                terminated=True,
-                valid=False,
-                score=0.0,
-                stop_reason=StopReason.ACTION_ERROR,
-                details={"reason": reason, "failed": False},
-            )
+            return action_error(reason, failed=False)
         return None if worth is None else self._ended(worth, text)
 
     def _other_episodes(self, answer: str | None) -> Trials:

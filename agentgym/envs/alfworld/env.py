@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
+from agentgym.core.attribution import end_after_failure
 from agentgym.core.env import TextEnv
 from agentgym.core.hooks import finite
 from agentgym.core.options import choice, flag
@@ -173,7 +175,16 @@ class ALFWorldEnv(TextEnv[GameSession]):
     def _act(self, action: str) -> Outcome:
         session = self.session
         before = session.progress
-        text, valid, won = session.step(action)
+        # Only the original engine can fail on a command, so only its state is kept.
+        state = None if self.engine == "native" else session.snapshot()
+        try:
+            text, valid, won = session.step(action)
+        except Exception as failure:
+            if state is None:
+                raise
+            return end_after_failure(
+                failure, action, session.step, partial(self._admissible_again, state)
+            )
         progress = session.progress
         gain = progress - before if self.reward == "dense" else float(won)
         return Outcome(
@@ -185,6 +196,11 @@ class ALFWorldEnv(TextEnv[GameSession]):
             score=max(0.0, progress),
             details=None if valid else {"reason": session.refusal(action)},
         )
+
+    def _admissible_again(self, state: Any) -> Sequence[str]:
+        """Return to a state; list what is admissible there."""
+        self._restore(state)
+        return self.session.admissible()
 
     def _admissible(self) -> Sequence[str]:
         return self.session.admissible()

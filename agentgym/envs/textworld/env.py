@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
+from agentgym.core.attribution import end_after_failure
 from agentgym.core.options import arguments, choice, flag, with_guesses
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
@@ -198,7 +200,16 @@ class TextWorldEnv(SessionEnv[GameSession]):
             text = self._observation_of(command.refusal)
             return Outcome(text, valid=False, details=details)
         session = self.session
-        turn = session.act(command.text)
+        # Only others' engines can fail on a command, so only their state is kept.
+        state = None if self.engine == "native" else session.snapshot()
+        try:
+            turn = session.act(command.text)
+        except Exception as failure:
+            if state is None:
+                raise
+            return end_after_failure(
+                failure, command.text, session.act, partial(self._admissible_again, state)
+            )
         self._follow(command.text, turn.valid)
         self._typed += (command.text,)
         self._cook = self._cook[1:] if self._cook and self._cook[0] == command.text else None
@@ -220,6 +231,11 @@ class TextWorldEnv(SessionEnv[GameSession]):
             score=progress(status),
             details=details,
         )
+
+    def _admissible_again(self, state: Any) -> Sequence[str]:
+        """Return to a state; list what is admissible there."""
+        self.session.restore(state)
+        return self.session.offered()
 
     def _admissible(self) -> Sequence[str]:
         return self.session.offered()

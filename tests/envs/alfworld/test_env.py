@@ -17,8 +17,9 @@ from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.env import ALFWorldEnv
 from agentgym.envs.alfworld.generator import GeneratorConfig, generate, trial_folder
 from agentgym.envs.alfworld.official.packs import Pack
+from agentgym.envs.alfworld.original.session import OriginalSession
 from agentgym.envs.alfworld.session import GameSession
-from agentgym.errors import ConfigurationError, DataError, TaskNotFound
+from agentgym.errors import ConfigurationError, DataError, EnvFailure, TaskNotFound
 from agentgym.rewards import Potential
 from tests.envs.alfworld.data import games, pack_item, write_pack, write_trial
 from tests.envs.alfworld.tiny import needs_alfworld
@@ -295,6 +296,32 @@ class TestTheOriginalEngine:
         finally:
             original.close()
             original.close()
+
+    @pytest.mark.parametrize("fatal", [("help",), ("help", "look", "inventory")])
+    def test_a_command_on_which_it_fails_is_a_wrong_one_unless_it_fails_on_all(
+        self, fatal: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        step = OriginalSession.step
+
+        def failing(self: OriginalSession, command: str) -> tuple[str, float, bool]:
+            if command in fatal or (len(fatal) > 1 and self._commands):
+                raise EnvFailure(f"the engine died of {command}")
+            return step(self, command)
+
+        env = make(difficulty="easy", engine="alfworld")
+        try:
+            env.reset(options={"split": "test", "index": 0})
+            assert not env.step(env.demonstrator_action() or "")[2]
+            monkeypatch.setattr(OriginalSession, "step", failing)
+            if len(fatal) > 1:
+                with pytest.raises(EnvFailure, match="died of help"):
+                    env.step("help")
+                return
+            _, reward, terminated, _, info = env.step("help")
+            assert (reward, terminated, info["success"]) == (0.0, True, False)
+            assert info["stop_reason"] == "action_error"
+        finally:
+            env.close()
 
     def test_it_refuses_a_fork_of_the_native_engine(self) -> None:
         options = {"split": "test", "index": 0}

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -168,6 +169,28 @@ def kill(env: TextWorldEnv) -> None:
     assert env._process is not None and env._process._child is not None
     env._process._child.kill()
     env._process._child.wait()
+
+
+@pytest.mark.slow
+def test_a_command_of_which_the_process_dies_is_a_wrong_one(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act = IsolatedSession.act
+
+    def dying(self: IsolatedSession, command: str) -> Any:
+        if command == "examine me":
+            kill(env)
+        return act(self, command)
+
+    env = TextWorldEnv(engine="inform7", data={"test": [story("w2-o3-q4")]})
+    env.reset(seed=0)
+    assert not env.step("look")[2]
+    monkeypatch.setattr(IsolatedSession, "act", dying)
+    _, reward, terminated, _, info = env.step("examine me")
+    assert (reward, terminated, info["success"]) == (0.0, True, False)
+    assert info["stop_reason"] == "action_error"
+    assert env.reset(seed=0)[0]
+    env.close()
 
 
 @pytest.mark.slow
