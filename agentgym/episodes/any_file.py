@@ -61,12 +61,23 @@ def read_any(
     elif path.suffix == ".parquet":
         yield from map(from_row, _table(path))
     elif _is_export(path):
-        with path.open(encoding="utf-8") as file:
-            yield from (from_row(json.loads(line)) for line in file if line.strip())
+        yield from _exported_rows(path)
     elif on_skipped is not None:
         yield from read_episodes(path, strict=False, on_skipped=on_skipped)
     else:
         yield from read_episodes(path, on_torn=on_torn)
+
+
+def _exported_rows(path: Path) -> Iterator[Episode]:
+    """Yield the episodes of a JSON-lines file of ``agentgym export``."""
+    number = 0
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):  # noqa: B007  (for the message)
+                if line.strip():
+                    yield from_row(parse_json(line))
+    except (OSError, ValueError, DataError) as error:
+        raise DataError(f"{path}, line {number}: {error}") from error
 
 
 def _document(path: Path) -> Iterator[Episode]:

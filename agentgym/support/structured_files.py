@@ -121,7 +121,9 @@ def parse_yaml(text: str, *, references: bool = True) -> Any:
             raise ValueError(f"more than {DEEPEST} lists and mappings in one another") from None
         except yaml.YAMLError as error:
             if base is loaders[-1]:
-                raise ValueError(str(error)) from error
+                mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
+                place = f"line {mark.line + 1}: " if mark and problem else ""
+                raise ValueError(place + (problem or str(error))) from error
         finally:
             loader.dispose()
     raise AssertionError("unreachable")

@@ -56,6 +56,17 @@ def path(tmp_path: Path, episodes: list[Episode]) -> Path:
     return tmp_path / "e.jsonl"
 
 
+@pytest.mark.parametrize("line", ["{", "[1]", '{"seed": NaN}', '{"a": ' + "[" * 5000, "\udcff"])
+def test_a_damaged_line_of_an_export_is_named(tmp_path: Path, line: str) -> None:
+    episode = recorded(gymnasium.make(TOY_ID), 3)
+    append_episode(tmp_path / "e.jsonl", episode)
+    export(tmp_path / "e.jsonl", tmp_path / "rows.jsonl", "jsonl")
+    with (tmp_path / "rows.jsonl").open("ab") as file:
+        file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+    with pytest.raises(DataError, match=r"rows\.jsonl, line [12]: "):
+        list(read_any(tmp_path / "rows.jsonl"))
+
+
 def load(kind: str, cache: Path, **given: Any) -> Any:
     datasets = pytest.importorskip("datasets")
     return datasets.load_dataset(kind, cache_dir=str(cache / "cache"), **given)
