@@ -49,10 +49,11 @@ _SYMPY_LINE = re.compile(r"(test_\S*) .*?\b(ok|[FEfXs])(?: *\[(?:OK|FAIL)\])?")
 _SYMPY_HEADER = re.compile(r"_+ (\S+\.py):(\S+) _+")
 _OPTION = re.compile(r"([^\[]*)\[(.*)\]")
 _TIMINGS = re.compile(
-    r"\s*\[\s*\d+(?:\.\d+)?\s*m?s\s*\]$|\s+in\s+\d+(?:\.\d+)?\s+m?sec\b"
-    r"|\s*\(\s*\d+(?:\.\d+)?\s*m?s\s*\)$",
+    r"(?<!\s)(?:\s*\[\s*\d+(?:\.\d+)?\s*m?s\s*\]$|\s+in\s+\d+(?:\.\d+)?\s+m?sec\b"
+    r"|\s*\(\s*\d+(?:\.\d+)?\s*m?s\s*\)$)",
     re.IGNORECASE,
 )
+"""A time in a name; it is looked for where blanks begin only, of which a log may hold thousands."""
 
 
 def read_pytest(log: str) -> dict[str, str]:

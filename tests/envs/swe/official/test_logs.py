@@ -255,3 +255,9 @@ def test_very_long_lines_take_no_time_to_speak_of() -> None:
     log = "PASSED " + "a[" * 1_000_000 + "\n" + "x " * 1_000_000 + "PASSED\n" + "test_" * 500_000
     for read in LOG_FORMATS.values():
         read(log)
+
+
+def test_names_full_of_blanks_take_no_time_to_speak_of() -> None:
+    """A solution can print them: each of these took a seventh of a second."""
+    found = {f"t{number}{' ' * 3900}b": "PASSED" for number in range(3000)}
+    assert statuses_of(["t7 b"], found) == {"t7 b": "PASSED"}
