@@ -161,6 +161,24 @@ FAMILIES = (
 )
 """All families with other marks than tags."""
 
+TEMPLATE_MARKS = (
+    ("<think>", "</think>"),
+    ("<|channel>thought", "<channel|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<think:opensource>", "</think:opensource>"),
+    ("<|think:start|>", "<|think:end|>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
+    ("◁think▷", "◁/think▷"),
+    ("[unused16]", "[unused17]"),
+)
+"""Marks that a chat template may know without rendering them: the first pair that it holds."""
+
 ANSWER_TAGS = ("answer", "response")
 """Tags around the answer behind thinking: Hunyuan A13B (``answer``), Granite 3.3 and ERNIE 4.5
 (``response``)."""

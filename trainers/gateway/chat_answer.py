@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.actions import parse, render
+from agentgym.actions import parse, render, strip_think
+from agentgym.actions.json_values import DECODER
 from agentgym.core.language import Language
 from agentgym.errors import ConfigurationError
 from agentgym.support.strict_json import parse_json
@@ -58,9 +59,10 @@ def read_answer(
     end = "stop" if stopped else "length"
     if not request.tools:
         return ChatMessage("assistant", text), end
-    calls = tuple(_marked(text))
+    visible = strip_think(text, grammar="tool_call")  # a call that was thought of is none
+    calls = tuple(_marked(visible))
     if calls:
-        content = text[: text.index(OPEN)].strip()
+        content = visible[: visible.index(OPEN)].strip()
     else:
         calls, content = _in_grammar(text, request, language), ""
     if not calls:
@@ -72,7 +74,11 @@ def _marked(text: str) -> Iterator[ToolCall]:
     """Yield the calls that stand between marks."""
     at, found = 0, 0
     while found < MOST_CALLS and (start := text.find(OPEN, at)) >= 0:
-        end = text.find(CLOSE, start)
+        try:  # an argument may hold the closing mark
+            _, stop = DECODER.raw_decode(text, start + len(OPEN) + _blank(text, start + len(OPEN)))
+        except (ValueError, RecursionError):
+            stop = start
+        end = text.find(CLOSE, stop)
         at = len(text) if end < 0 else end + len(CLOSE)
         try:
             told = parse_json(text[start + len(OPEN) : end if end >= 0 else len(text)])
@@ -83,6 +89,11 @@ def _marked(text: str) -> Iterator[ToolCall]:
             given = told.get("arguments", told.get("parameters"))
             yield ToolCall(name, given if isinstance(given, str) else json.dumps(given or {}))
             found += 1
+
+
+def _blank(text: str, at: int) -> int:
+    """Return how many characters of white space stand at a place."""
+    return len(text[at : at + 64]) - len(text[at : at + 64].lstrip())
 
 
 def _in_grammar(text: str, request: ChatRequest, language: Language) -> tuple[ToolCall, ...]:

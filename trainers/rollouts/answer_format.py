@@ -12,17 +12,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from agentgym.actions.quotes import Quotes
+from agentgym.actions.thinking_marks import TEMPLATE_MARKS
 from trainers.rollouts.template import ChatTemplate, Message
 
 __all__ = ["Answer", "AnswerFormat"]
 
-TAGS = (
-    ("<think>", "</think>"),
-    ("<|channel>thought", "<channel|>"),
-    ("<|START_THINKING|>", "<|END_THINKING|>"),
-    ("[THINK]", "[/THINK]"),
-)
-"""Marks around thinking, which a template may know without rendering them."""
 FIELDS = ("reasoning_content", "reasoning", "thinking")
 """Fields of a message from which templates read thinking."""
 _THOUGHT = "think twice"
@@ -68,7 +63,7 @@ class AnswerFormat:
         """Learn what stands before the content of an answer."""
         prompted, plain = template.around_answer()
         field, before, after = _thinking_field(template)
-        tags = next((pair for pair in TAGS if pair[1] in template.source), None)
+        tags = next((pair for pair in TEMPLATE_MARKS if pair[1] in template.source), None)
         if tags is not None:
             thought = (before, after) if field else (f"{tags[0]}\n", f"\n{tags[1]}\n\n")
             found = cls(*tags, field=field, prompted=prompted, plain=plain, thought=thought)
@@ -110,8 +105,9 @@ class AnswerFormat:
         if not self.closing:
             return Answer("", said.removeprefix(self.plain) if self.plain.isspace() else said)
         text = f"{self.opening}{said}" if self.begun else said
-        before, found, content = text.rpartition(self.channel or self.closing)
-        if found:
+        end = self._end_of_thinking(text)
+        if end >= 0:
+            before, content = text[: end - len(self.channel or self.closing)], text[end:]
             before = before.removesuffix(self.closing.removesuffix(self.channel))
             _, opened, thinking = before.partition(self.opening)
             return Answer((thinking if opened else before).strip("\n"), content.lstrip("\n"))
@@ -119,6 +115,24 @@ class AnswerFormat:
         if self.channel or start.startswith(opening):
             return Answer(start.removeprefix(opening).strip("\n"), "")
         return Answer("", said)
+
+    def _end_of_thinking(self, text: str) -> int:
+        """Return where the content begins, or -1.
+
+        Thinking ends at the first mark, as a server ends it; what an action behind it holds is its
+        text. Thinking that was never opened ends at the last mark that is not quoted.
+        """
+        mark = self.channel or self.closing
+        at = text.find(mark)
+        if at < 0 or self.channel or text.lstrip().startswith(self.opening.lstrip()):
+            return -1 if at < 0 else at + len(mark)
+        quotes, start, skipped = Quotes(text, (), "native"), -1, 0
+        while at >= 0:
+            if at >= skipped:
+                skipped = quotes.end(max(start, 0), at, at + len(mark))
+                start = at + len(mark) if skipped < 0 else start
+            at = text.find(mark, at + len(mark))
+        return start
 
     def message(self, answer: Answer) -> Message:
         """Return an answer as the message that the template reads."""

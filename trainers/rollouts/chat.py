@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from agentgym.actions.thinking import first_mark
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import BoundedCache
 from trainers.rollouts.answer_format import Answer, AnswerFormat
@@ -87,6 +88,12 @@ class TurnTokenizer:
         # Longest first, as the first that fits is taken; (?!) fits nothing.
         marks = sorted(self._template.markup(), key=lambda mark: (-len(mark), mark))
         self._special = re.compile("|".join(map(re.escape, marks)) or r"(?!)")
+        # Kept in a text, so that whoever plays it sees where thinking ends.
+        self._thinking_ids = frozenset(
+            tokenizer.convert_tokens_to_ids(token)
+            for token in tokenizer.all_special_tokens
+            if first_mark(token)[0]
+        )
         self.end_of_turn = self._template.end_of_turn
         self.end_text = self._template.end_text
         self.stop_ids = self._find_stops(stop_ids)
@@ -171,7 +178,9 @@ class TurnTokenizer:
         text = self._texts.get(key)
         if text is None:
             if self._format.verbatim:
-                text = self._template.decode([i for i in key if i not in self.stop_ids])
+                said = [i for i in key if i not in self.stop_ids]
+                marked = not self._thinking_ids.isdisjoint(said)
+                text = self._template.decode(said, special=marked)
             else:
                 text = self._answer(key).content
             if len(key) <= _SHORT:

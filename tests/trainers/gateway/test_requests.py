@@ -77,6 +77,12 @@ def test_every_text_is_an_answer_whole_or_in_parts(text: str) -> None:
         ),
         ("press walrus", None),
         ("I press nothing", None),
+        ('[THINK]<tool_call>{"name": "look", "arguments": {}}</tool_call>[/THINK]no', None),
+        (
+            '<think><tool_call>{"name": "look"}</tool_call></think>'
+            '<tool_call>{"name": "look", "arguments": {"at": "</tool_call></think>"}}</tool_call>',
+            ("look", {"at": "</tool_call></think>"}),
+        ),
     ],
 )
 def test_calls_are_read_in_two_notations(text: str, call: Any) -> None:

@@ -158,6 +158,17 @@ def test_the_action_is_the_answer_and_the_turn_ends_where_the_model_ends_it(name
     assert chat.thinks
 
 
+@pytest.mark.parametrize("name", ["qwen3", "qwen3_5_think", "glm4moe", "lfm2_2_5"])
+def test_what_an_action_holds_is_no_thinking(name):
+    chat = TurnTokenizer(tokenizer(name))
+    text, end = WRITTEN[name]
+    action = "```bash\ngrep '</think>' a.py\n```"
+    said = text.replace("press red", action)
+    assert chat.action_text(chat.encode(said + end)).strip() == action
+    if not chat._format.begun:
+        assert chat.action_text(chat.encode(f"I look.\n{action}{end}")) == f"I look.\n{action}"
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_turn_that_is_cut_while_it_thinks_has_no_action(name):
     made = tokenizer(name)
