@@ -84,6 +84,8 @@ class TaskSet(ABC):
     aliases: Mapping[str, str] = {}
     """Other names of splits: ``train``, ``valid`` and ``test`` also work if a family's literature
     uses different names."""
+    left_out: tuple[str, ...] = ()
+    """Rows of a data set that cannot be used and are no tasks, each with its place and why."""
 
     @abstractmethod
     def len(self, split: str) -> int:

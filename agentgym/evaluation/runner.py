@@ -180,6 +180,7 @@ def evaluate(
             report = _report({**about, "limits": limits, "protocol": used}, session)
         report = replace(
             report,
+            left_out_rows=made.unwrapped.tasks.left_out,
             prices=prices or (done.prices if done else None),
             scale=done.scale if done else None,
             failed=failed,

@@ -185,7 +185,9 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
     ),
     "swe": EnvKind(
         arguments=_GENERATED
-        | _plain("hidden_tests command_timeout max_observation_chars grading_timeout")
+        | _plain(
+            "hidden_tests command_timeout max_observation_chars grading_timeout skip_broken_rows"
+        )
         | {
             "data": Entry("path", _among("bundled", "bundled-tokens")),
             "sandbox": SANDBOX,

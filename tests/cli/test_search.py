@@ -57,15 +57,17 @@ def test_index_counts_what_it_leaves_out(capsys, corpus, tmp_path):
     argv = ("index", str(corpus), "--out", str(tmp_path / "i"))
     code, out, err = run(capsys, *argv)
     assert (
-        code == 2 and "more.jsonl, line 1, got the fields ['id']" in err and "--skip-broken" in err
+        code == 2
+        and "more.jsonl, line 1, got the fields ['id']" in err
+        and "--skip-broken-rows" in err
     )
     assert not (tmp_path / "i").exists()
-    code, out, err = run(capsys, *argv, "--skip-broken")
+    code, out, err = run(capsys, *argv, "--skip-broken-rows")
     assert code == 0 and "3 passages of 2 file(s)" in out
     assert "2 left out; the first: expected the text of a passage" in out
     code, out, err = run(capsys, *argv)
     assert code == 2 and "--overwrite" in err
-    assert run(capsys, *argv, "--skip-broken", "--overwrite")[0] == 0
+    assert run(capsys, *argv, "--skip-broken-rows", "--overwrite")[0] == 0
 
 
 def test_index_after_a_kill_starts_over_and_says_so(capsys, corpus, tmp_path, caplog):

@@ -69,7 +69,7 @@ def test_what_cannot_be_answered(capsys, tmp_path):
     broken = rows(tmp_path, swe_gym(), swe_gym(instance_id="b", patch=None))
     code, _, err = run(capsys, "swe", "image", "x", "--data", broken)
     assert code == 2 and "expected text in patch, got None; in " in err and "line 2" in err
-    argv = ("swe", "image", "Quiet__ledger-7", "--data", broken, "--skip-broken")
+    argv = ("swe", "image", "Quiet__ledger-7", "--data", broken, "--skip-broken-rows")
     code, _, err = run(capsys, *argv)
     assert code == 0 and "1 row(s) left out; the first: expected text in patch" in err
 

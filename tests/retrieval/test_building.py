@@ -78,7 +78,7 @@ def test_two_passages_of_one_id(tmp_path: Path) -> None:
     path.write_text("".join(record % pair for pair in [("a", "x"), ("b", "y"), ("a", "z")]))
     with pytest.raises(DataError, match=r"c\.jsonl, line 3, got 'a' for the second time"):
         build_index(path, tmp_path / "i")
-    corpus = Corpus(path, skip_broken=True)
+    corpus = Corpus(path, skip_broken_rows=True)
     assert build_index(corpus, tmp_path / "i") == 2 and corpus.broken == 1
     assert "for the second time" in corpus.first_problem
     assert names(tmp_path) == ["c.jsonl", "i"]
@@ -89,7 +89,7 @@ def test_a_corpus_without_passages(tmp_path: Path) -> None:
         build_index([], tmp_path / "i")
     (tmp_path / "a.jsonl").write_text("\n\n{\n")
     with pytest.raises(DataError, match=r"expected passages in .*got none; first of 1: .*line 3"):
-        build_index(Corpus(tmp_path / "a.jsonl", skip_broken=True), tmp_path / "i")
+        build_index(Corpus(tmp_path / "a.jsonl", skip_broken_rows=True), tmp_path / "i")
     (tmp_path / "a.jsonl").write_text("")
     with pytest.raises(DataError, match="got none"):
         build_index(tmp_path / "a.jsonl", tmp_path / "i")

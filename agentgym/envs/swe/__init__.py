@@ -4,8 +4,9 @@ Files:
 
 - ``env.py``: the Gymnasium environment
 - ``tasks.py``, ``instance.py``: instances as tasks, and their sources; the instance class
-- ``engine/session.py``, ``commands.py``, ``observation.py``, ``admissible.py``: one episode; from a
-  text to a command; observations; the admissible actions
+- ``engine/session.py``, ``commands.py``, ``file_text.py``, ``observation.py``,
+  ``admissible.py``: one episode; from a text to a command; text of files; observations; the
+  admissible actions
 - ``grading/``: ``grader.py``, ``protection.py`` (what counts), ``twins.py``, ``copying.py`` and
   ``suite_names.py`` (canaries), ``test_run.py``, ``runner.py`` and ``junit.py`` (a run of tests),
   ``verdict.py``, ``suspicion.py``; published sets: ``image.py`` (the row's own command),
@@ -17,8 +18,8 @@ Files:
   ``bank.py`` (what is stored), ``building.py`` and ``variants.py`` (make it)
 - ``instance_boxes.py``, ``runtime.py``, ``trees.py``: boxes with a repository; what they see of the
   host; from a source to a pristine folder
-- ``diffs.py``, ``edits.py``, ``parsed_source.py``: unified diffs, applied in memory; edits by
-  bytes; a parsed file and its bytes
+- ``diffs.py``, ``git_names.py``, ``edits.py``, ``parsed_source.py``: unified diffs, applied in
+  memory; names in them; edits by bytes; a parsed file and its bytes
 - ``experts/``: ``oracle.py`` knows the solution, ``developer.py`` looks first
 - ``baselines/``: policies: ``blind_mutation.py``, ``issue_search.py``; what they run in the box:
   ``token_search.py``, ``issue_run.py``, ``issue_examples.py``, ``issue_repairs.py``

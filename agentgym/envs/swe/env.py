@@ -68,6 +68,8 @@ class SWEEnv(SessionEnv[SWESession]):
             and reads files.
         image_mirror: Registry and namespace to pull images from.
         pull: When to pull images: ``missing``, ``always`` or ``never``.
+        skip_broken_rows: Play a published set without the rows that cannot be used, such as those
+            without an issue. The report and ``info["details"]["rows_left_out"]`` say how many.
         **kwargs: See :class:`~agentgym.core.TextEnv`.
 
     Raises:
@@ -110,6 +112,7 @@ class SWEEnv(SessionEnv[SWESession]):
         expert: str = "oracle",
         image_mirror: str | None = None,
         pull: str = "missing",
+        skip_broken_rows: bool = False,
         **kwargs: Any,
     ) -> None:
         if sandbox == "subprocess" and not flag(allow_unsafe, "allow_unsafe"):
@@ -123,6 +126,7 @@ class SWEEnv(SessionEnv[SWESession]):
             text(image_mirror or "", "image_mirror"),
             None if hidden_tests is None else flag(hidden_tests, "hidden_tests"),
             None if difficulty is None else choice(difficulty, "difficulty", DIFFICULTIES),
+            flag(skip_broken_rows, "skip_broken_rows"),
         )
         kind = self._source.kind
         self._boxes = Boxes(
@@ -149,7 +153,7 @@ class SWEEnv(SessionEnv[SWESession]):
 
     def reported_details(self) -> Collection[str]:
         """Return the keys of the details."""
-        return DETAILS
+        return {*DETAILS, "rows_left_out"}
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         if self._session is None:  # else the first command of every episode would fail
@@ -255,7 +259,7 @@ class SWEEnv(SessionEnv[SWESession]):
             success=success,
             score=score if over or self.rules.progress else None,
             stop_reason=StopReason.SANDBOX if session.state.died else reason,
-            details=session.details(turn),
+            details={**session.details(turn), "rows_left_out": len(self.tasks.left_out)},
         )
 
     def __getstate__(self) -> dict[str, Any]:

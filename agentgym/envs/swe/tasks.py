@@ -72,6 +72,7 @@ class InstanceTasks(NumberedTasks[Instance]):
         super().__init__(f"swe/{name}", plan_length=plan_length, kept=KEPT_TASKS)
         self.instances = instances
         self.kind = kind
+        self.left_out = tuple(getattr(instances, "left_out", ()))
         self.splits = tuple(split for split in instances.splits if instances.len(split))
         if not self.splits:
             raise ConfigurationError(f"expected instances in {name}, which has none")
@@ -151,6 +152,8 @@ class Source:
     """Whether the tests that decide come at grading alone; None: as the set does it."""
     difficulty: str | None = None
     """Level of the tasks; None: all of them."""
+    skip_broken_rows: bool = False
+    """Whether rows of a published set that cannot be used are left out."""
 
     def __post_init__(self) -> None:
         """Validate."""
@@ -162,6 +165,11 @@ class Source:
                 f"with splits, len, instance and find; got {self.data!r:.80}"
             )
         made = isinstance(self.data, str) and self.kind != "official"
+        if self.skip_broken_rows and (made or not isinstance(self.data, str)):
+            raise ConfigurationError(
+                f"expected skip_broken_rows=True only with rows of a published set, got data="
+                f"{self.data!r:.80}"
+            )
         if not made and (self.hidden_tests is False or self.difficulty is not None):
             raise ConfigurationError(
                 "expected hidden_tests=False and difficulty only with bundled tasks and those of "
@@ -212,4 +220,8 @@ def open_instances(source: Source) -> InstanceSet:
         return StoredInstances(source.path, hidden_tests=hidden, difficulty=source.difficulty)
     from agentgym.envs.swe.official.instances import OfficialInstances
 
-    return OfficialInstances(str(source.data), image_mirror=source.image_mirror)
+    return OfficialInstances(
+        str(source.data),
+        image_mirror=source.image_mirror,
+        skip_broken_rows=source.skip_broken_rows,
+    )

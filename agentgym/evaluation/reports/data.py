@@ -92,6 +92,8 @@ class ReportData:
     """The protocol of the evaluation, and the departures from it."""
     unfinished: str = ""
     """Why some episodes were not played; empty if all were, or if the reason is unknown."""
+    left_out_rows: tuple[str, ...] = ()
+    """Rows of the data set that cannot be used and are no tasks, each with its place and why."""
     failed: str = "leave-out"
     """Treatment of broken episodes, one of `FAILED`."""
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)

@@ -33,6 +33,8 @@ _UNKNOWN_MARK = re.compile(
     r"\s{0,64}(<\|[^<>\s]{1,40}>|<[A-Za-z][\w:|-]{0,40}>|\[[A-Z][A-Z_]{2,20}\]|◁[^▷\s]{1,20}▷)"
 )
 """What looks like a mark of a model's template, at the beginning of an answer."""
+NAMED = 3
+"""Most rows of a data set that are named where they are left out."""
 SHOWN = 120
 """Most characters of an answer that are shown."""
 
@@ -44,7 +46,18 @@ def diagnoses(report: ReportData) -> list[str]:
         report: The report.
     """
     cause = _cut(report) or _overflow(report) or _invalid(report)
-    return [each for each in (report.unfinished, cause, _broken(report)) if each]
+    found = (report.unfinished, _left_out_rows(report), cause, _broken(report))
+    return [each for each in found if each]
+
+
+def _left_out_rows(report: ReportData) -> str:
+    """Say which rows of the data set are no tasks."""
+    rows = report.left_out_rows
+    if not rows:
+        return ""
+    rest = f"; and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
+    are = "row is" if len(rows) == 1 else "rows are"
+    return f"{len(rows):,} {are} left out of the data set: {'; '.join(rows[:NAMED])}{rest}"
 
 
 def _cut(report: ReportData) -> str:

@@ -24,6 +24,7 @@ def report_from_dict(data: Any) -> Report:
         raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
     data = {
         "protocol": None, "limits": None, "unfinished": "", "failed": FAILED[0],
+        "left_out_rows": (),
         **data,
     }  # fmt: skip  # may be missing
     if missing := [entry.name for entry in fields(Report) if entry.name not in data]:

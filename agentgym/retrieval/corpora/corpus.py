@@ -53,7 +53,7 @@ class Corpus:
     Args:
         path: A file, or a folder with files of the endings :data:`KINDS`, also in folders within;
             others, and those whose names begin with a dot, are left out.
-        skip_broken: Leave out, and count, what cannot be used, instead of raising an error.
+        skip_broken_rows: Leave out, and count, what cannot be used, instead of raising an error.
         passage_chars: Most characters of a passage that is cut from a text or Markdown file.
 
     Raises:
@@ -62,10 +62,10 @@ class Corpus:
     """
 
     def __init__(
-        self, path: str | Path, *, skip_broken: bool = False, passage_chars: int = 600
+        self, path: str | Path, *, skip_broken_rows: bool = False, passage_chars: int = 600
     ) -> None:
         self.path = Path(path)
-        self.skip_broken = options.flag(skip_broken, "skip_broken")
+        self.skip_broken_rows = options.flag(skip_broken_rows, "skip_broken_rows")
         self.passage_chars = options.integer(passage_chars, "passage_chars", 50, 1_000_000)
         self.files = _find(self.path)
         self._sizes = [file.stat().st_size for file in self.files]
@@ -112,13 +112,13 @@ class Corpus:
             got: What came instead.
 
         Raises:
-            DataError: ``skip_broken`` is False.
+            DataError: ``skip_broken_rows`` is False.
         """
         problem = f"expected {expected} in {self._file}, line {self._line}, got {got:.200}"
-        if not self.skip_broken:
+        if not self.skip_broken_rows:
             raise DataError(
-                f"{problem}; correct it, or leave out what is broken with skip_broken=True "
-                "(agentgym index --skip-broken)"
+                f"{problem}; correct it, or leave out what is broken with skip_broken_rows=True "
+                "(agentgym index --skip-broken-rows)"
             )
         self.broken += 1
         self.first_problem = self.first_problem or problem

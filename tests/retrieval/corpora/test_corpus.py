@@ -91,10 +91,10 @@ def test_a_folder_is_read_in_the_order_of_its_paths(tmp_path: Path) -> None:
 )
 def test_a_broken_line_is_named_or_left_out(tmp_path: Path, line: Any, words: str) -> None:
     path = lines(tmp_path / "c.jsonl", [EVAN, line, {"id": "9", "text": "after"}])
-    with pytest.raises(DataError, match=f"{words}.*--skip-broken") as caught:
+    with pytest.raises(DataError, match=f"{words}.*--skip-broken-rows") as caught:
         list(Corpus(path))
     assert f"{path}, line 2, got" in str(caught.value) and len(str(caught.value)) < 700
-    kept = Corpus(path, skip_broken=True)
+    kept = Corpus(path, skip_broken_rows=True)
     assert [passage.id for passage in kept] == ["0", "9"]
     assert kept.broken == 1 and f"{path}, line 2" in kept.first_problem
     list(kept)
@@ -108,7 +108,7 @@ def test_a_line_without_end_is_not_held(tmp_path: Path, monkeypatch: pytest.Monk
     path = lines(tmp_path / "c.jsonl", [EVAN, long, {"id": "2", "text": "after"}])
     with pytest.raises(DataError, match="line 2, got a longer line"):
         list(Corpus(path))
-    assert [passage.id for passage in Corpus(path, skip_broken=True)] == ["0", "2"]
+    assert [passage.id for passage in Corpus(path, skip_broken_rows=True)] == ["0", "2"]
     (tmp_path / "t.txt").write_text("\u00e9" * 500)  # blocks end within characters
     assert "".join(p.text for p in Corpus(tmp_path / "t.txt")) == "\u00e9" * 500
 
@@ -136,7 +136,7 @@ def test_a_file_that_is_no_text_is_named_or_left_out(
     with pytest.raises(DataError, match=words) as caught:
         list(Corpus(tmp_path))
     assert f"{tmp_path / name}, line " in str(caught.value)
-    kept = Corpus(tmp_path, skip_broken=True)
+    kept = Corpus(tmp_path, skip_broken_rows=True)
     assert {"a.txt#1", "c.txt#1"} <= {passage.id for passage in kept}
     assert kept.broken == 1
 
@@ -149,7 +149,7 @@ def test_a_damaged_gzip_file_is_an_error_even_when_skipping(tmp_path: Path, dama
     path = lines(tmp_path / "c.jsonl.gz", [{"id": i, "text": random.random()} for i in range(99)])
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(DataError, match=r"a whole gzip file, but reading stopped after line \d+"):
-        list(Corpus(path, skip_broken=True))
+        list(Corpus(path, skip_broken_rows=True))
 
 
 def test_paths_that_hold_no_corpus(tmp_path: Path) -> None:
@@ -195,6 +195,6 @@ def test_no_content_ends_in_another_error(
     path = tmp_path_factory.mktemp("any") / name
     path.write_bytes(data)
     try:
-        list(Corpus(path, skip_broken=skip))
+        list(Corpus(path, skip_broken_rows=skip))
     except AgentGymError:
         assert not skip or name.endswith(".gz")

@@ -17,8 +17,10 @@ from agentgym.envs.swe.official.hub import asked_once
 from agentgym.envs.swe.official.rows import read_row
 from agentgym.envs.swe.official.sets import DataSet, data_set, known_set, recognise
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
-from agentgym.support.datafiles import ENDINGS, read_records, stem
+from agentgym.support.datafiles import ENDINGS, JSON, read_records, stem
 
+SAVED = ("dataset_dict.json", "state.json")
+"""Files by which a folder of ``save_to_disk`` is known: of several splits, and of one."""
 _log = logging.getLogger(__name__)
 
 
@@ -26,14 +28,15 @@ class OfficialInstances:
     """The instances of a published set, in its own splits.
 
     Args:
-        source: A file of rows (``.jsonl``, ``.jsonl.gz``, ``.parquet``), a folder that holds files
-            of such endings, as a copy from the hub does (``data/train-00000-of-00002.parquet``),
-            the name of a set (``swe-gym``), or its id on the hub (``SWE-Gym/SWE-Gym``), which is
-            downloaded through the package ``datasets``.
+        source: A file of rows (``.jsonl``, ``.jsonl.gz``, ``.json``, ``.parquet``), a folder that
+            holds files of such endings but JSON, as a copy from the hub does
+            (``data/train-00000-of-00002.parquet``), a folder that ``save_to_disk`` of the package
+            ``datasets`` has written, the name of a set (``swe-gym``), or its id on the hub
+            (``SWE-Gym/SWE-Gym``), which is downloaded through that package.
         data_set: The set, by name or id; recognised by the fields of its rows if left out.
         image_mirror: Registry and namespace from which its images come instead of their own, such
             as ``registry.example:5000/mine``.
-        skip_broken: Leave out, and count, rows that cannot be used, instead of raising an error.
+        skip_broken_rows: Leave out rows that cannot be used, instead of raising an error.
 
     Raises:
         ConfigurationError: An argument is none of these.
@@ -48,27 +51,30 @@ class OfficialInstances:
         *,
         data_set: str | None = None,
         image_mirror: str = "",
-        skip_broken: bool = False,
+        skip_broken_rows: bool = False,
     ) -> None:
         self.data_set, self.recognised = _told(source, data_set)
         self.source = str(source)
         self.name = _name(self.source)
         """Short name, which begins the ids of tasks."""
         self.image_mirror = image_mirror
-        self.skip_broken = skip_broken
-        self.broken = 0
-        """How many rows were left out."""
-        self.first_problem = ""
-        """What was wrong with the first of them."""
+        self.skip_broken_rows = skip_broken_rows
+        self.left_out: list[str] = []
+        """What is wrong with each row that was left out, and where it stands."""
         self._places: dict[str, tuple[str, int]] = {}
         self._splits: dict[str, list[Instance]] = {}
         names: dict[str, str] = {}  # rows of a repository share most names of tests
         for split, place, row in _rows(self.source):
-            instance = self._read(place, row)
-            if instance is not None:
-                self._add(split or self._own_split(), place, _shared(instance, names))
+            self._take(split, place, row, names)
         if not self._places:
-            raise DataError(f"expected rows of a data set in {source}, but there is none")
+            some = bool(self.left_out)
+            first = f"; of {len(self.left_out):,} broken ones: {self.left_out[0]}" if some else ""
+            raise DataError(f"expected rows of a data set in {source}, but there is none{first}")
+        if self.left_out:
+            _log.warning(
+                "%d rows of %s are left out; the first: %s",
+                len(self.left_out), source, self.left_out[0],
+            )  # fmt: skip
         self.splits = tuple(split for split in SPLITS if split in self._splits)
         """Its splits; none is empty."""
 
@@ -106,32 +112,30 @@ class OfficialInstances:
         assert self.data_set is not None  # a row has been read
         return self.data_set.split
 
-    def _read(self, place: str, row: Any) -> Instance | None:
-        """Read a row; None if it is to be left out."""
+    def _take(self, split: str, place: str, row: Any, names: dict[str, str]) -> None:
+        """Read a row, and leave it out if it cannot be used and the user wants that."""
         try:
             if self.data_set is None:
                 self.data_set = _recognised(place, row)
-            return read_row(row, self.data_set, self.image_mirror)
+            instance = _shared(read_row(row, self.data_set, self.image_mirror), names)
+            if instance.id in self._places:
+                raise DataError(f"expected every instance_id once, got {instance.id!r} again")
         except DataError as problem:
-            message = f"{problem}; in {place}"
-            if not self.skip_broken:
-                raise DataError(f"{message}; correct the row, or leave it out") from None
-            self.broken += 1
-            self.first_problem = self.first_problem or message
-            return None
-
-    def _add(self, split: str, place: str, instance: Instance) -> None:
-        if instance.id in self._places:
-            raise DataError(
-                f"expected every instance_id once, got {instance.id!r} again in {place}"
-            )
+            if not self.skip_broken_rows:
+                raise DataError(
+                    f"{problem}; in {place}; correct the row, or leave such rows out with "
+                    "skip_broken_rows=True"
+                ) from None
+            self.left_out.append(f"{problem}; in {place}")
+            return
+        split = split or self._own_split()
         instances = self._splits.setdefault(split, [])
         self._places[instance.id] = split, len(instances)
         instances.append(instance)
 
 
 def open_official(
-    source: str, *, image_mirror: str = "", skip_broken: bool = False
+    source: str, *, image_mirror: str = "", skip_broken_rows: bool = False
 ) -> OfficialInstances:
     """Return the instances of a source.
 
@@ -139,7 +143,7 @@ def open_official(
         source: As for :class:`OfficialInstances`; ``NAME:PATH`` says which set's rows a file or
             folder holds, as in ``swe-bench-lite:rows.jsonl``.
         image_mirror: Registry and namespace from which the images come.
-        skip_broken: Leave out rows that cannot be used.
+        skip_broken_rows: Leave out rows that cannot be used.
 
     Raises:
         ConfigurationError: An argument is none of these.
@@ -152,7 +156,7 @@ def open_official(
         path if told else source,
         data_set=name if told else None,
         image_mirror=image_mirror,
-        skip_broken=skip_broken,
+        skip_broken_rows=skip_broken_rows,
     )
 
 
@@ -196,6 +200,9 @@ def _shared(instance: Instance, names: dict[str, str]) -> Instance:
 def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
     """Yield the rows of a source: the split that is told, or "", the place, and the row."""
     root = Path(os.path.expanduser(source))
+    if any((root / name).is_file() for name in SAVED):
+        yield from _saved_rows(root)
+        return
     if root.exists():
         for file in _files(root):
             for place, row in read_records(file, "swe"):
@@ -203,11 +210,11 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
         return
     known = known_set(source)
     hub = known.hub[0] if known and source.lower() == known.name else source
-    if known is None and (hub.count("/") != 1 or hub.endswith(ENDINGS)):
+    if known is None and (hub.count("/") != 1 or hub.endswith((*ENDINGS, JSON))):
         raise DataError(
-            f"expected a file that ends with {', '.join(ENDINGS)}, a folder with such files, the "
-            f"name of a data set, or its id on the hub, got {source}, which does not exist; rows "
-            "on disk are named by their path"
+            f"expected a file that ends with {', '.join((*ENDINGS, JSON))}, a folder with such "
+            f"files, the name of a data set, or its id on the hub, got {source}, which does not "
+            "exist; rows on disk are named by their path"
         )
     yield from _hub_rows(hub)
 
@@ -215,8 +222,9 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
 def _files(root: Path) -> list[Path]:
     """Return the files of a source, in an order that is always the same."""
     if root.is_file():
-        if not root.name.endswith(ENDINGS):
-            raise DataError(f"expected a file that ends with {', '.join(ENDINGS)}, got {root}")
+        endings = (*ENDINGS, JSON)
+        if not root.name.endswith(endings):
+            raise DataError(f"expected a file that ends with {', '.join(endings)}, got {root}")
         return [root]
     found = [
         file
@@ -228,6 +236,22 @@ def _files(root: Path) -> list[Path]:
     if not found:
         raise DataError(f"expected files that end with {', '.join(ENDINGS)} in {root}, got none")
     return found
+
+
+def _saved_rows(root: Path) -> Iterator[tuple[str, str, Any]]:
+    """Yield the rows of a folder that ``save_to_disk`` has written."""
+    datasets = require("datasets", "swe")
+    try:
+        held = datasets.load_from_disk(str(root))
+    except Exception as error:  # of many kinds, as files are damaged
+        raise DataError(
+            f"expected a folder that save_to_disk has written, got {root}, which cannot be read "
+            f"({type(error).__name__}: {error}); write it again with to_parquet or to_json"
+        ) from error
+    splits = held if isinstance(held, dict) else {str(held.split or ""): held}
+    for name, rows in splits.items():
+        for number, row in enumerate(rows):
+            yield _split_of(name), f"{root}, split {name or root.name}, row {number}", row
 
 
 def _split_of(name: str) -> str:

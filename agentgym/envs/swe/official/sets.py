@@ -128,6 +128,15 @@ DATA_SETS: Mapping[str, DataSet] = {
 """Every set by its name."""
 
 
+NOT_PLAYED: Mapping[str, tuple[str, ...]] = {
+    # [SWE-bench_Pro-os: swe_bench_pro_eval.py, run_scripts: a script and a parser per instance].
+    "SWE-bench Pro": ("before_repo_set_cmd", "selected_test_files_to_run"),
+    "Multi-SWE-bench": ("org", "number", "fix_patch"),
+    "SWE-PolyBench": ("F2P", "P2P"),
+}
+"""Sets that are known by fields of their rows, and cannot be played."""
+
+
 def data_set(name: Any) -> DataSet:
     """Return the set of a name, or of an id on the hub.
 
@@ -158,6 +167,12 @@ def recognise(fields: Collection[str]) -> DataSet:
     Raises:
         DataError: No set's rows look like this.
     """
+    for name, needed in NOT_PLAYED.items():
+        if all(field_ in fields for field_ in needed):
+            raise DataError(
+                f"expected rows of a set among {', '.join(DATA_SETS)}, got rows of {name}: how its "
+                "tests are run and read does not stand in them, so they cannot be played here"
+            )
     for one in DATA_SETS.values():
         if all(name in fields for name in one.fields) and not any(
             name in fields for name in one.without

@@ -44,7 +44,7 @@ class PrepareGold:
     """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
-    skip_broken: bool = False
+    skip_broken_rows: bool = False
     """Leave out and count rows that cannot be used, instead of stopping at the first."""
 
 

@@ -43,7 +43,7 @@ class RowsOptions(Protocol):
         ...
 
     @property
-    def skip_broken(self) -> bool:
+    def skip_broken_rows(self) -> bool:
         """Whether rows that cannot be used are left out."""
         ...
 
@@ -61,7 +61,7 @@ class ShowImage:
     the rule of the set names the image."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
-    skip_broken: bool = False
+    skip_broken_rows: bool = False
     """Leave out and count rows that cannot be used, instead of stopping at the first."""
 
 
@@ -84,7 +84,7 @@ class Prefetch:
     """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
     image_mirror: str = ""
     """Registry and namespace from which the images come instead of their own."""
-    skip_broken: bool = False
+    skip_broken_rows: bool = False
     """Leave out and count rows that cannot be used, instead of stopping at the first."""
 
 
@@ -181,15 +181,15 @@ def open_rows(command: RowsOptions) -> OfficialInstances:
         str(command.data),
         data_set=command.data_set,
         image_mirror=command.image_mirror,
-        skip_broken=command.skip_broken,
+        skip_broken_rows=command.skip_broken_rows,
     )
     if instances.recognised and instances.data_set is not None:
         name = instances.data_set.name
         sys.stderr.write(f"rows of {name}, by their fields (--data-set says otherwise)\n")
-    if instances.broken:
+    if instances.left_out:
         sys.stderr.write(
-            f"{instances.broken:,} row(s) left out; the first: "
-            f"{printable(str(instances.first_problem))}\n"
+            f"{len(instances.left_out):,} row(s) left out; the first: "
+            f"{printable(instances.left_out[0])}\n"
         )
     return instances
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,9 +17,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.official.instances import OfficialInstances
 from agentgym.errors import ConfigurationError, DataError, DependencyNotInstalled, TaskNotFound
-from tests.envs.swe.official.sample_rows import ROWS, swe_bench, swe_gym
+from tests.envs.swe.official.sample_rows import ROWS, swe_bench, swe_gym, swe_smith
 
 
 def write(path: Path, *rows: Any) -> Path:
@@ -90,15 +92,91 @@ def test_a_broken_row_is_named_by_file_line_and_field(tmp_path: Path) -> None:
 def test_broken_rows_are_left_out_and_counted_only_when_asked(tmp_path: Path) -> None:
     rows = [swe_gym(repo=None), swe_gym(), swe_gym(instance_id="c", patch="")]
     instances = OfficialInstances(
-        write(tmp_path / "rows.jsonl", *rows), data_set="swe-gym", skip_broken=True
+        write(tmp_path / "rows.jsonl", *rows), data_set="swe-gym", skip_broken_rows=True
     )
-    assert (instances.len("train"), instances.broken) == (1, 2)
-    assert "text in repo, got None; in " in instances.first_problem
+    assert (instances.len("train"), len(instances.left_out)) == (1, 2)
+    assert re.match("expected text in repo, got None; in .*line 1$", instances.left_out[0])
 
 
 def test_an_id_that_stands_twice(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="every instance_id once, got 'Quiet__ledger-7' again"):
         OfficialInstances(write(tmp_path / "rows.jsonl", swe_gym(), swe_gym()))
+
+
+def test_rows_that_stand_twice_can_be_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", swe_gym(), swe_gym(), swe_gym(instance_id="c"))
+    instances = OfficialInstances(path, skip_broken_rows=True)
+    assert instances.len("train") == 2
+    [left_out] = instances.left_out
+    assert re.match("expected every instance_id once, .*line 2$", left_out)
+
+
+def test_nothing_but_broken_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", swe_gym(patch=""), swe_gym(problem_statement=None))
+    with pytest.raises(DataError, match=r"none; of 2 broken ones: expected text in patch.*line 1"):
+        OfficialInstances(path, skip_broken_rows=True)
+
+
+def test_an_environment_plays_a_set_without_its_broken_rows(tmp_path: Path) -> None:
+    rows = [
+        swe_smith(),
+        swe_smith(instance_id="a", problem_statement=""),
+        swe_smith(instance_id="b"),
+    ]
+    path = write(tmp_path / "train.jsonl", *rows)
+    with pytest.raises(DataError, match=r"problem_statement, got ''; in .*skip_broken_rows=True"):
+        SWEEnv(data=path)
+    env = SWEEnv(data=path, skip_broken_rows=True)
+    assert env.tasks.len("train") == 2
+    [left_out] = env.tasks.left_out
+    assert re.match("expected text in problem_statement, got ''; in .*line 2$", left_out)
+    with pytest.raises(ConfigurationError, match="only with rows of a published set"):
+        SWEEnv(skip_broken_rows=True)
+
+
+def test_a_json_file_as_swe_bench_writes_it(tmp_path: Path) -> None:
+    path = tmp_path / "swe-bench.json"
+    path.write_text(json.dumps([swe_bench(), swe_bench(instance_id="a__b-1")]))
+    assert OfficialInstances(path).len("test") == 2
+
+
+def test_folders_of_save_to_disk(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_list([swe_bench(), swe_bench(instance_id="a__b-1")])
+    rows.save_to_disk(str(tmp_path / "one"))
+    datasets.DatasetDict({"dev": rows}).save_to_disk(str(tmp_path / "several"))
+    one, several = OfficialInstances(tmp_path / "one"), OfficialInstances(tmp_path / "several")
+    assert (one.splits, one.len("test")) == (("test",), 2)
+    assert (several.splits, several.len("valid")) == (("valid",), 2)
+    assert one.instance("test", 0) == several.instance("valid", 0)
+
+
+def test_a_folder_of_save_to_disk_that_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state.json").write_text("{")
+    pytest.importorskip("datasets")
+    with pytest.raises(DataError, match=r"which cannot be read .*to_parquet or to_json"):
+        OfficialInstances(tmp_path)
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(DependencyNotInstalled, match="'datasets'"):
+        OfficialInstances(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"before_repo_set_cmd": "x", "selected_test_files_to_run": "[]"}, "SWE-bench Pro"),
+        ({"F2P": "[]", "P2P": "[]"}, "SWE-PolyBench"),
+    ],
+)
+def test_sets_that_cannot_be_played_are_named(
+    tmp_path: Path, fields: dict[str, str], name: str
+) -> None:
+    row = swe_bench(fail_to_pass="['a']", pass_to_pass="[]", **fields)
+    del row["FAIL_TO_PASS"], row["PASS_TO_PASS"]
+    with pytest.raises(DataError, match=f"got rows of {name}: how its tests are run"):
+        OfficialInstances(write(tmp_path / "rows.jsonl", row))
 
 
 def test_no_json(tmp_path: Path) -> None:
