@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.errors import AgentGymError, ConfigurationError
+from agentgym.support.text_lines import first_line
 from trainers.program_name import program_name
 from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
 
@@ -134,5 +135,5 @@ def check_history(name: str, config: PretrainedConfig) -> None:
     except Exception as error:  # sizes that do not fit one another fail in many ways
         raise ConfigurationError(
             f"expected --model with a configuration from which transformers can make a model, got "
-            f"{name}, of which it says: {str(error).strip().splitlines()[0] or repr(error)}"
+            f"{name}, of which it says: {first_line(str(error)) or repr(error)}"
         ) from error

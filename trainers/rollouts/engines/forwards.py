@@ -19,6 +19,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 from agentgym.errors import ConfigurationError, NotSupported
+from agentgym.support.text_lines import first_line
 from trainers.rollouts.engines.kv_rows import KVRows
 from trainers.rollouts.engines.policy_weights import base_model, check_whole
 from trainers.rollouts.engines.row_attention import ROW_ATTENTION, Fed, RowLayout
@@ -163,7 +164,7 @@ def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
     except ConfigurationError:
         raise
     except Exception as error:  # whatever a model says to a cache that is not its own
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = first_line(str(error)) or type(error).__name__
         raise _lost(type(base_model(model)), f"transformers says: {reason}") from error
     finally:
         model.train(training)
