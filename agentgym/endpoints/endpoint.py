@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from agentgym.endpoints.completions import LARGEST, ChatCompletion, streamed, whole
+from agentgym.endpoints.completions import (
+    LARGEST,
+    REASONING_FIELDS,
+    ChatCompletion,
+    streamed,
+    whole,
+)
 from agentgym.endpoints.config import EndpointConfig
 from agentgym.endpoints.faults import Cause, EndpointFault, remedy, status_fault
 from agentgym.endpoints.limiter import RateLimiter
@@ -19,6 +25,10 @@ from agentgym.support.redaction import Redactor, public_url, url_secrets
 
 FIRST_WAIT = 0.5
 """Seconds before the first retry; each further one waits twice as long."""
+MESSAGES_HOLD = frozenset(
+    {"role", "content", "refusal", "name", "tool_calls", "tool_call_id", *REASONING_FIELDS}
+)
+"""Fields of messages that are never left out: those of all endpoints, and the user's choice."""
 LONGEST_BACK_OFF = 8.0
 """Most seconds before a retry, unless the endpoint asks for more."""
 
@@ -77,6 +87,7 @@ class Endpoint:
         self._limiter = RateLimiter(config.requests_per_minute)
         self._refuses_max_tokens = config.max_tokens_parameter == "max_completion_tokens"
         self._refuses_stream_options = False
+        self._refused_fields: frozenset[str] = frozenset()
 
     def complete(self, request: Mapping[str, Any], jitter: Stream, waits: Waits) -> ChatCompletion:
         """Send a request, with retries, and return the response.
@@ -116,6 +127,11 @@ class Endpoint:
             sent["extra_body"]["max_completion_tokens"] = sent.pop("max_tokens")
         if self._refuses_stream_options:
             sent.pop("stream_options", None)
+        if self._refused_fields:
+            sent["messages"] = [
+                {name: entry for name, entry in each.items() if name not in self._refused_fields}
+                for each in sent["messages"]
+            ]
         return sent
 
     def _learn(self, sent: Mapping[str, Any], fault: EndpointFault) -> bool:
@@ -128,7 +144,11 @@ class Endpoint:
         if automatic and "max_tokens" in sent and fault.disowns("max_tokens"):
             self._refuses_max_tokens = True
             return True
-        return False
+        # Some endpoints do not take back what they add to their own answers.
+        added = {name for each in sent["messages"] for name in each} - MESSAGES_HOLD
+        refused = {name for name in added if fault.disowns(name)}
+        self._refused_fields |= refused
+        return bool(refused)
 
     def _ask(self, sent: Mapping[str, Any]) -> ChatCompletion | EndpointFault:
         """Send one request and read its answer."""

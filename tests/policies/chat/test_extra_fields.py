@@ -147,6 +147,20 @@ def test_what_a_call_holds_is_the_action(command):
     assert found.native == f"```bash\n{command}\n```"
 
 
+def test_a_field_that_the_endpoint_does_not_take_back_is_left_out(serve):
+    def answer(body: dict[str, Any], number: int) -> Any:
+        if any("x_trace" in message for message in body["messages"]):
+            return refusal("property 'x_trace' is unsupported")
+        return completion("press red", x_trace={"id": 7}, x_kept=1)
+
+    server = serve(answer)
+    policy = asked(server)
+    policy.act("next is blue", {})
+    policy.act("next is gold", {})
+    assert len(server.requests) == 4, "it is learnt once"
+    assert [message.get("x_kept") for message in server.requests[3]["messages"][2::2]] == [1, 1]
+
+
 GEMINI = [{"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "thought_signature?"}}]
 FAULTS = {
     "list": (Canned(GEMINI, 400), "HTTP 400: thought_signature?"),
