@@ -19,6 +19,7 @@ from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from tests.trainers.hub_standin import TOKEN, Hub, running
 from trainers.cli import main
+from trainers.config.config_file import read_settings
 from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import merge_adapters
 from trainers.rollouts.engines.adapter_folder import base_of
@@ -47,8 +48,9 @@ def fresh(hub: Hub) -> None:
 
 
 def again(run: Path, *flags: str) -> int:
-    """Resume a finished run through the command."""
-    return main(["--resume", "--out", str(run), *flags])
+    """Resume a finished run through the command, also a copy, whose model has to be trusted."""
+    model = read_settings(run / "config.yaml").get("model")
+    return main(["--resume", "--out", str(run), "--trust", f"model={model}", *flags])
 
 
 def online(patch: pytest.MonkeyPatch, url: str) -> None:
