@@ -30,6 +30,8 @@ _WRAPPERS = (
 """What may stand around a whole answer without meaning anything."""
 _BRACKETED = re.compile(r"([-+\d.,/ ]*\d)\s*\(\s*([A-Za-z]{3}[A-Za-z .'-]*)\)")
 """A number with its unit in brackets, as ASDiv writes it: ``9 (apples)``."""
+_BARE = re.compile(r"[A-Za-z0-9 \n\t.,+/^=%<>-]*")
+"""A text without anything to take off, as most answers are."""
 _DELIMITER = re.compile(r"(?<!\\)\\[\[\]()]")
 _SETTING = re.compile(
     r"\\(?:left|right|displaystyle|textstyle|scriptstyle|limits|bigl?|bigr?|Bigl?|Bigr?|biggl?|"
@@ -93,6 +95,8 @@ def simplified(text: str) -> str:
 
     Words stand between `TEXT` and `END`.
     """
+    if _BARE.fullmatch(text):
+        return _without_stop(_TIMES_TEN.sub("*", _thousands(text)).strip())
     text = _spelled(text)
     text = _TEXT.sub(_words, _DELIMITER.sub(" ", text.replace(r"\$", " ")))
     text = _thousands(text)
@@ -105,13 +109,19 @@ def compared(text: str) -> str:
 
     Blanks count between digits alone, and neither fonts, spacing nor case do.
     """
-    text = _SETTING.sub(" ", _DELIMITER.sub(" ", _spelled(text)))
+    if not _BARE.fullmatch(text):
+        text = _without_commands(_spelled(text))
+    text = " ".join(text.split())
+    return re.sub(r"(?<!\d) | (?!\d)", "", text).rstrip(".").lower()
+
+
+def _without_commands(text: str) -> str:
+    """Leave out what LaTeX only sets, and write what has two names with one."""
+    text = _SETTING.sub(" ", _DELIMITER.sub(" ", text))
     text = _FRACTION.sub(r"\\frac", _SPACE.sub(" ", _ESCAPE.sub(" ", text).replace("$", " ")))
     text = _FONT_OR_TEXT.sub(" ", _TEXT.sub(r" \1 ", text))
     text = _COMMAND.sub(lambda match: _SYNONYMS.get(match[1], match[0]), text)
-    text = _ONE.sub(r"\1", _HALF.sub(r"\\frac{\1}{\2}", text))
-    text = " ".join(text.split())
-    return re.sub(r"(?<!\d) | (?!\d)", "", text).rstrip(".").lower()
+    return _ONE.sub(r"\1", _HALF.sub(r"\\frac{\1}{\2}", text))
 
 
 def _spelled(text: str) -> str:
