@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LONGEST = 4000
 """Most characters of a task that are read."""
+LONGEST_LINE = 200
+"""Most characters of a line that is typed whole."""
 MOST_ACTIONS = 200
 """Most actions that are planned for an episode."""
 _STOP_WORDS = frozenset((
@@ -33,7 +35,7 @@ _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_./'-]*[A-Za-z0-9]|[A-Za-z0-9]")
 _NAME = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<=[a-z,] )([A-Z]\w*(?: [A-Z]\w*)*)")
 _CLAUSE = re.compile(r"[\n;.!?]+\s*|,\s+|\s+(?:and|then)\s+")
 _LEADING = re.compile(r"^(?:(?:and|then|next|first|finally|please|you|should|to|the)\s+)+", re.I)
-_ARTICLE = re.compile(r"\b(?:the|a|an|some)\s+", re.I)
+_ARTICLE = re.compile(r"\b(?:to the|the|a|an|some)\s+", re.I)
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:\s?\^\s?\d+)?")
 _SIGNS = (
     (re.compile(r"divid|boxes of|groups of|shared|split|each hold|\bper\b|/", re.I), "/"),
@@ -120,10 +122,17 @@ class Transcriber:
         self._left = list(dict.fromkeys(actions))[:MOST_ACTIONS]
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Return the next action of the plan; the final one in the last turn or after the plan."""
+        """Return the next action of the plan; the final one in the last turn or after the plan.
+
+        Of those planned, one with a verb that is admissible comes first.
+        """
         turns_left = int(info["horizon"]) - int(info["turn"])
         if self._left and (turns_left > 1 or not self._last):
-            return self._write(self._left.pop(0))
+            verbs = {_verb(action) for action in info.get("admissible_actions") or ()}
+            known = (action for action in self._left if _verb(action) in verbs)
+            action = next(known, self._left[0])
+            self._left.remove(action)
+            return self._write(action)
         return self._write(self._last) if self._last else ""
 
     def _with_text(self, text: str) -> list[str]:
@@ -162,9 +171,15 @@ def _arguments(spec: ActionSpec) -> list[str]:
 
 
 def _clauses(task: str) -> Iterator[str]:
-    """Yield the clauses of a task, as they are and without articles."""
+    """Yield the lines of a task, and its clauses without articles and as they are."""
+    if "\n" in task:
+        yield from (line.strip() for line in task.split("\n") if 0 < len(line) <= LONGEST_LINE)
     for clause in _CLAUSE.split(task):
         command = _LEADING.sub("", clause.strip())
         if command:
-            yield command
             yield _ARTICLE.sub("", command)
+            yield command
+
+
+def _verb(action: str) -> str:
+    return action.split()[0].lower() if action.split() else ""

@@ -69,11 +69,13 @@ def test_lines_are_typed_as_they_stand() -> None:
     assert isinstance(env, TextEnv)
     observation, info = env.reset(seed=0)
     recipe = next(line for line in observation.split("\n") if line.startswith("craft "))
-    policy = Transcriber("transcriber-lines", env)
-    begin(policy, observation, info)
-    assert policy.act(observation, info | {"horizon": 99}).startswith("Craft")
-    planned = [policy.act(observation, info | {"horizon": 99}) for _ in range(60)]
-    assert recipe.partition(",")[0] in planned
+    policy, seen = Transcriber("transcriber-lines", env), {**info, "horizon": 99}
+    begin(policy, observation, seen)
+    planned = [policy.act(observation, seen) for _ in range(90)]
+    assert recipe in planned and recipe.partition(",")[0] in planned
+    begin(policy, observation, seen)
+    offered = {**seen, "admissible_actions": ["craft nothing"]}
+    assert policy.act(observation, offered).split()[0].lower() == "craft", "known verbs first"
 
 
 def test_a_forgiving_check_pays_copies_of_sums_and_the_family_does_not() -> None:
