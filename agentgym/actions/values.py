@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -53,7 +54,9 @@ def _value(spec: ActionSpec, param: Param, value: Any) -> str:
     value = " ".join(value.split())
     if param.type == "integer" and not _INTEGER.fullmatch(value):
         value = value[:-2] if value.endswith(".0") and _INTEGER.fullmatch(value[:-2]) else ""
-    elif param.type == "number" and not _NUMBER.fullmatch(value):
+    elif param.type == "number" and not (
+        _NUMBER.fullmatch(value) and math.isfinite(float(value))  # 1e999 is none that JSON can hold
+    ):
         value = ""
     elif param.type == "boolean":
         value = value.lower() if value.lower() in ("true", "false") else ""

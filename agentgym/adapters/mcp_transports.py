@@ -96,12 +96,21 @@ def answer_lines(
             except Refused as problem:
                 found = json_rpc.error(None, json_rpc.INVALID_REQUEST, str(problem))
             if found is not None:
-                writer.write(dump_json(found).encode() + b"\n")
+                writer.write(_written(found) + b"\n")
                 writer.flush()
     except BrokenPipeError:
         pass  # the client has gone
     finally:
         envs.close_all()
+
+
+def _written(message: json_rpc.Message) -> bytes:
+    """Return a message as JSON, an error in place of one with numbers that JSON lacks."""
+    try:
+        return dump_json(message).encode()
+    except (TypeError, ValueError) as error:  # of an environment of somebody else
+        words = f"expected an answer that is JSON, but: {error}"
+        return dump_json(json_rpc.error(message["id"], json_rpc.INTERNAL_ERROR, words)).encode()
 
 
 def _lines(reader: IO[bytes]) -> Iterator[bytes]:

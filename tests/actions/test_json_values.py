@@ -89,3 +89,13 @@ def test_a_schema_of_its_own_is_what_function_calls_say() -> None:
 def test_declarations_that_mean_nothing_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="parameter 'a'"):
         Param("a", **fields)
+
+
+@pytest.mark.parametrize("value", ["1e999", "-1e309", "1E+400", "NaN", "Infinity", "-inf"])
+def test_a_number_is_one_that_json_can_hold(value: str) -> None:
+    specs = (ActionSpec("pour", "Pour.", (Param("litres", "number"),)),)
+    for written in (value, json.dumps(value)):
+        action = f'<tool_call>{{"name": "pour", "arguments": {{"litres": {written}}}}}</tool_call>'
+        assert parse(action, specs, "tool_call").call is None
+    sound = '<tool_call>{"name": "pour", "arguments": {"litres": 1e300}}</tool_call>'
+    assert parse(sound, specs, "tool_call").call is not None

@@ -405,6 +405,26 @@ def test_lines_are_answered_one_by_one() -> None:
     assert found[4]["result"]["structuredContent"]["info"]["turn"] == 1
 
 
+def test_numbers_that_json_lacks_are_neither_read_nor_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = [b'{"id": NaN, "method": "ping"}', b'{"id": 1e999, "method": "ping"}',
+             b'{"id": 1, "id": 2, "method": "ping"}', b'{"id": 3, "method": "ping"}']  # fmt: skip
+    answers = io.BytesIO()
+    answer_lines(toy, "toy", io.BytesIO(b"\n".join(asked)), answers)
+    refused = [json.loads(line) for line in answers.getvalue().splitlines()]
+    assert [answer["id"] for answer in refused] == [None, None, None, 3]
+    assert ["error" in answer for answer in refused] == [True, True, True, False]
+
+    odd = {"id": 7, "result": {"reward": float("nan")}}
+    monkeypatch.setattr(McpSessions, "answer", lambda *given: odd)
+    answers = io.BytesIO()
+    answer_lines(toy, "toy", io.BytesIO(b'{"id": 7, "method": "ping"}'), answers)
+    assert "NaN" not in answers.getvalue().decode()
+    answer = json.loads(answers.getvalue())
+    assert answer["id"] == 7 and "expected an answer that is JSON" in answer["error"]["message"]
+
+
 COMMAND = [sys.executable, "-m", "agentgym", "serve", "mcp", "webshop", "--env-kwargs", "size=60"]
 
 
