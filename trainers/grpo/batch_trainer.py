@@ -71,6 +71,7 @@ class BatchTrainer(GRPOTrainer):
     Attributes:
         after_step: Called at the end of each step and lets TRL log and save; None leaves both to
             TRL.
+        on_saved: Called with the folder of a checkpoint that is written, in the main process.
         times: Seconds by part of the current step.
         finite: Whether loss and gradients of the current step were finite; a non-finite update is
             dropped, so that the weights do not change.
@@ -84,6 +85,7 @@ class BatchTrainer(GRPOTrainer):
     """
 
     after_step: Callable[[StepEnd], None] | None = None
+    on_saved: Callable[[Path], None] | None = None
     critic: Critic | None = None
     turn_critic: TurnCritic | None = None
     reward_model: RewardModel | None = None
@@ -251,6 +253,9 @@ class BatchTrainer(GRPOTrainer):
             rank = self.accelerator.process_index
             save_batch(folder, rank, self._step, self._buffered_inputs)
         super()._save_checkpoint(model, trial)
+        meet("the end of a checkpoint")  # All have written their files.
+        if self.args.should_save and self.on_saved is not None:
+            self.on_saved(folder)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         """Restore that state with the optimiser's."""

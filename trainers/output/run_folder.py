@@ -23,6 +23,7 @@ from typing import Any
 from agentgym.episodes.run_layout import EVALUATED
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import write_atomically
+from agentgym.support.folder_links import check_no_link_leads_out
 from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
 from trainers import processes
 from trainers.config.config_file import CONFIG_FILE, compare, kept, read_settings
@@ -140,7 +141,7 @@ class RunFolder:
             resume: Whether the run in it is to go on.
 
         Raises:
-            ConfigurationError: It is one.
+            ConfigurationError: It is another, or holds a link that leads out of it.
         """
         config_path = self.path / CONFIG_FILE
         if self.path.exists() and not self.path.is_dir():
@@ -151,6 +152,7 @@ class RunFolder:
                 f"merged policy: train it further with --model {self.trained} and another --out"
             )
         if config_path.exists():
+            check_no_link_leads_out(self.path)
             if not resume:
                 raise ConfigurationError(
                     f"expected --out to hold no other run, but {self.path} does; pass --resume to "

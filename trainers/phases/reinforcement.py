@@ -31,6 +31,13 @@ from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import ChosenPolicy
+from trainers.output.whole_checkpoint import (
+    check_policy,
+    damage,
+    newest_whole,
+    was_finished,
+    write_sizes,
+)
 from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
@@ -76,7 +83,7 @@ class Reinforcement:
         self._run, self._folder, self._display, self._title = run, folder, display, title
         self.chat = policy.chat
         self._output = output = folder.checkpoints / CHECKPOINTS
-        self._checkpoint = processes.on_main(lambda: latest(output))
+        self._checkpoint = processes.on_main(lambda: self._newest(output))
         self._step = self._steps_of(self._checkpoint) if self._checkpoint else 0
         reported = processes.on_main(lambda: _reported(folder))
         _rewind(folder, self._step)
@@ -121,6 +128,9 @@ class Reinforcement:
         )
         trainer.add_callback(after)
         trainer.after_step = after.after_step
+        trainer.on_saved = write_sizes
+        if self._step:  # A damaged checkpoint may have been passed over.
+            best.forget_after(self._step)
         self._adapt()
 
     def train(self) -> None:
@@ -160,13 +170,14 @@ class Reinforcement:
         if self._run.config.eval.keep == "last" or best is None:
             return ChosenPolicy(trained.name, last)
         if best.step != last:  # Else the trainer has its weights.
+            check_policy(self._folder.best, "reinforcement learning")
             self._trainer.restore(self._folder.best)
         return ChosenPolicy(self._folder.best.name, best.step, best.success, best.score)
 
     def _go_back(self, alarm: Alarm) -> None:
         """Go on from the last good checkpoint, as a process would that had been killed there."""
         found = processes.on_main(lambda: complete(self._output))
-        kept = {self._steps_of(path): path for path in found}
+        kept = {self._steps_of(path): path for path in found if not damage(path)}
         scores = {
             record["step"]: record["score"]
             for record in processes.on_main(self._folder.metrics)
@@ -202,7 +213,7 @@ class Reinforcement:
         """Load the last checkpoint if training ended with weights that are no numbers."""
         if self._log.record.get("kl_behaviour", 0.0) is not None:
             return
-        checkpoint = processes.on_main(lambda: latest(self._output))
+        checkpoint = processes.on_main(lambda: self._newest(self._output))
         if checkpoint is None:
             raise DataError(
                 "expected finite weights after reinforcement learning, got weights that are not, "
@@ -211,6 +222,28 @@ class Reinforcement:
             )
         self._trainer.restore(checkpoint)
         self._display.note(f"weights are not finite; restored the weights of {checkpoint.name}")
+
+    def _newest(self, output: Path) -> Path | None:
+        """Return the newest checkpoint that is whole; say what was passed over.
+
+        Raises:
+            DataError: There are checkpoints, and all are damaged.
+        """
+        begun = [path for path in output.glob("checkpoint-*") if was_finished(path)]
+        found = sorted({*complete(output), *begun}, key=updates_of, reverse=True)
+        checkpoint, damaged = newest_whole(found)
+        if checkpoint is None and damaged:
+            raise DataError(
+                f"expected a whole checkpoint to resume from, but {damaged[0]}, and there is no "
+                f"earlier one that is whole: restore the file, or remove {output} to begin "
+                "reinforcement learning anew from the warm start"
+            )
+        if checkpoint is not None and damaged:
+            self._display.note(
+                f"training goes on from {checkpoint.name}, as the newer checkpoint is damaged: "
+                f"{damaged[0]}"
+            )
+        return checkpoint
 
     def _steps_of(self, checkpoint: Path) -> int:
         """Return the steps after which a checkpoint was saved."""

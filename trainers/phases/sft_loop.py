@@ -14,6 +14,7 @@ from trainers.grpo.precision import precision_arguments
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.whole_checkpoint import newest_whole, write_sizes
 from trainers.rollouts.trajectory import Row
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ class SftCheckpoints:
 
     @property
     def latest(self) -> Path | None:
-        """The newest complete checkpoint."""
-        return self._folder.latest_checkpoint(self._prefix)
+        """The newest complete checkpoint; None if there is none that is whole."""
+        checkpoint = self._folder.latest_checkpoint(self._prefix)
+        return newest_whole([checkpoint] if checkpoint else [])[0]
 
     def save(self, sft: Sft | PretrainedSft, add: Callable[[Path], None] | None = None) -> None:
         """Write a checkpoint and drop older ones.
@@ -106,6 +108,7 @@ class SftCheckpoints:
 
     def _keep_only(self, path: Path) -> None:
         """Mark a checkpoint as whole and drop older ones."""
+        write_sizes(path)
         (path / COMPLETE).touch()
         for other in self._folder.checkpoints.glob(f"{self._prefix}-*"):
             if other != path:

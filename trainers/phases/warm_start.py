@@ -18,6 +18,7 @@ from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.roles import WARM_START
 from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.output.whole_checkpoint import check_policy
 from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.imitation_rounds import ROUND, ImitationRounds
@@ -57,6 +58,7 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
         else:
             save_whole(_learn(run, folder, display), finished)
         processes.on_main((finished / COMPLETE).touch)
+    processes.on_main(lambda: check_policy(finished, "the warm start"))
     for prefix in (PREFIX, ROUND):
         processes.on_main(SftCheckpoints(folder, prefix).drop)
     return load_policy(run, finished)
