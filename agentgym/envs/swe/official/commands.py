@@ -21,6 +21,12 @@ from agentgym.support.strict_json import parse_json
 PYTEST = "pytest -rA"
 SMITH = "pytest --disable-warnings --color=no --tb=no --verbose"
 """[SWE-smith: profiles/python.py]"""
+SMITH_UNITTEST: Mapping[str, str] = {
+    "tornadoweb__tornado": "python -m tornado.test --verbose",
+    "un33k__python-slugify": "python test.py --verbose",
+}
+"""Repositories of SWE-smith whose whole suite runs by unittest, which names its tests
+[SWE-smith: constants.py, harness/log_parsers.py]."""
 R2E_SCRIPTS = ("run_tests.sh", "/root/run_tests.sh")
 """Where the images of R2E-Gym hold the script that runs the tests; relative to the repository."""
 R2E_TESTS = (
@@ -111,6 +117,9 @@ def plan_run(
     """
     if data_set.name == "r2e-gym":
         return RunPlan(R2E, "r2e", True)
+    smith = SMITH_UNITTEST.get(repo.rpartition("/")[2].partition(".")[0])
+    if data_set.name == "swe-smith" and smith:
+        return RunPlan(smith, "unittest", False)
     config = _install_config(row)
     log_format = _log_format(row.get("log_parser") or config.get("log_parser"), repo)
     script = row.get("eval_script")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agentgym.envs.swe.instance import ImageSource, Instance
+from agentgym.envs.swe.official.logs import LOG_FORMATS, statuses_of
 from agentgym.envs.swe.official.rows import read_row
 from agentgym.envs.swe.official.sets import DATA_SETS, data_set, recognise
 from agentgym.errors import ConfigurationError, DataError
@@ -129,6 +130,15 @@ def test_names_that_git_quotes_are_those_of_the_files() -> None:
     instance = read(swe_gym(test_patch=patch))
     assert "tests/test_üb\tx.py" in instance.protected
     assert instance.test_command.endswith("pytest -rA 'tests/test_üb\tx.py'")
+
+
+def test_suites_of_swe_smith_that_unittest_runs() -> None:
+    test = "test_get (tornado.test.web_test.GetTest.test_get)"
+    instance = read(swe_smith(repo="swesmith/tornadoweb__tornado.0123abcd", FAIL_TO_PASS=[test]))
+    assert (instance.test_command, instance.log_format) == (
+        "python -m tornado.test --verbose", "unittest",
+    )  # fmt: skip
+    assert statuses_of([test], LOG_FORMATS["unittest"](f"{test} ... ok")) == {test: "PASSED"}
 
 
 @pytest.mark.parametrize("sign", ["\x0c", "\x1c", "\x85", "\u2028"])
