@@ -58,6 +58,7 @@ from trainers.config.reward_model_section import with_reward_model
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.grpo.trl_arguments import largest_divisor
+from trainers.models.source import model_source
 from trainers.rollouts.chat import TurnTokenizer
 
 logger = logging.getLogger(__name__)
@@ -400,7 +401,8 @@ def _weights(model: str) -> int:
 
     try:
         with torch.device("meta"):  # Shapes alone: no memory is taken.
-            made = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(model))
+            config = AutoConfig.from_pretrained(model_source(model))
+            made = AutoModelForCausalLM.from_config(config)
     except Exception:  # a model that cannot be loaded is named where it is looked at
         logger.debug("no configuration of %s to read", model, exc_info=True)
         return 0
@@ -518,7 +520,7 @@ def _thinks(asked: TrainConfig) -> bool:
     try:
         from transformers import AutoTokenizer
 
-        tokenizer = AutoTokenizer.from_pretrained(asked.model)
+        tokenizer = AutoTokenizer.from_pretrained(model_source(asked.model))
         return TurnTokenizer(tokenizer, template_kwargs=arguments).thinks
     except AgentGymError:
         raise  # A chat template that no conversation can be made with.

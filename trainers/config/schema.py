@@ -79,7 +79,7 @@ class TrainConfig:
 
     None: ``default`` for a pretrained model, ``bare`` for a tiny one."""
     model: str = TINY
-    """``tiny``, or a path or hub id of a pretrained chat model."""
+    """``tiny``, or a pretrained chat model: ``smollm2``, or a hub id, folder or GGUF file."""
     engine: EngineName | None = None
     """Generation engine: transformers (hf, hf-copy), vLLM (vllm, vllm-server), or ``MODULE:CLASS``.
     hf generates with the trained weights, hf-copy (and hf with sharded weights) with a copy; vllm

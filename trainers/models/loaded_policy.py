@@ -22,6 +22,7 @@ from trainers.models.model_parts import (
     check_no_adapters,
     generation_config,
 )
+from trainers.models.source import MODEL_NAMES, model_source
 from trainers.models.torch_setup import device
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import History, TurnTokenizer
@@ -74,9 +75,9 @@ def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
 
     # Adapters store where their base lies, and are loaded from other folders than this run's.
     path = Path(path).resolve() if Path(path).exists() else path
-    with loading(path):
-        tokenizer = AutoTokenizer.from_pretrained(str(path), padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(str(path), **_weights(run))
+    with loading(path) as source:
+        tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
+        model = AutoModelForCausalLM.from_pretrained(source, **_weights(run))
     keep_differentiable(model)
     return _assemble(run, model, tokenizer, make_prompts(run))
 
@@ -117,10 +118,10 @@ def check_model(
 
     check_no_adapters(name)
     config = read_model_config(name)
-    with loading(name):
-        tokenizer = AutoTokenizer.from_pretrained(name)
+    with loading(name) as source:
+        tokenizer = AutoTokenizer.from_pretrained(source)
     chat = TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
-    check_ids(name, config, chat, generation_config(name, config))
+    check_ids(name, config, chat, generation_config(source, config))
     if in_process:
         check_history(name, config)
     if imitates and chat.joined is not None:
@@ -141,8 +142,8 @@ def read_model_config(name: str) -> PretrainedConfig:
     """
     from transformers import AutoConfig
 
-    with loading(name):
-        return AutoConfig.from_pretrained(name)
+    with loading(name) as source:
+        return AutoConfig.from_pretrained(source)
 
 
 def adapters(run: ResolvedRun) -> PeftConfig | None:
@@ -162,24 +163,26 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 
 
 @contextmanager
-def loading(path: str | Path) -> Iterator[None]:
-    """Load something of a model, whole; say clearly that it cannot be loaded, and why."""
+def loading(path: str | Path) -> Iterator[str]:
+    """Load something of a model, whole; say clearly that it cannot be loaded, and why.
+
+    Yields:
+        The folder or hub id that transformers loads.
+    """
     name = str(path)
     if not Path(path).exists() and (name.startswith((".", "/", "~")) or name.count("/") > 1):
         raise ConfigurationError(
-            "expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
-            f"{name!r}: there is no such folder"
+            f"expected --model to be {MODEL_NAMES}, got {name!r}: there is no such file or folder"
         )
     processes.load_whole()
     try:
-        yield
+        yield model_source(path)
     except AgentGymError:
         raise
     except Exception as error:  # damaged files fail in as many ways as there are parsers
         reason = first_line(str(error)) or repr(error)
         raise ConfigurationError(
-            "expected --model to be 'tiny', a folder or a hub id of a causal language model, got "
-            f"{str(path)!r}, which cannot be loaded: {reason}"
+            f"expected --model to be {MODEL_NAMES}, got {name!r}, which cannot be loaded: {reason}"
         ) from error
 
 
@@ -198,8 +201,8 @@ def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, To
     else:
         from transformers import AutoTokenizer
 
-        with loading(run.config.model):
-            tokenizer = AutoTokenizer.from_pretrained(run.config.model)
+        with loading(run.config.model) as source:
+            tokenizer = AutoTokenizer.from_pretrained(source)
         config = read_model_config(run.config.model)
     chat = TurnTokenizer(
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args

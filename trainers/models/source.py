@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,8 +15,11 @@ from typing import NamedTuple
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import cache_folder, publish
-from agentgym.support.text_lines import last_line
+from agentgym.support.text_lines import first_line, last_line
 from trainers.models.gguf import convert_gguf, find_gguf
+
+WEIGHTS = ("config.json", "adapter_config.json")
+"""One of these stands in the folder of a model."""
 
 logger = logging.getLogger(__name__)
 
@@ -49,6 +53,14 @@ PACKAGED = {
 https://arxiv.org/abs/2502.02737, Apache-2.0."""
 
 
+MODEL_NAMES = (
+    f"'tiny', {', '.join(map(repr, PACKAGED))}, a folder, a GGUF file or a hub id of a causal "
+    "language model"
+)
+"""What ``--model`` may be, for messages."""
+HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+
 def model_source(name: str | Path) -> str:
     """Return what transformers loads for a ``--model``.
 
@@ -67,6 +79,42 @@ def model_source(name: str | Path) -> str:
         return str(convert_gguf(packaged_file(PACKAGED[str(name)])))
     file = find_gguf(path)
     return str(convert_gguf(file)) if file else str(name)
+
+
+def model_folder(name: str | Path) -> Path:
+    """Return the folder of a model; one of the hub is fetched.
+
+    Raises:
+        ConfigurationError: It cannot be had.
+    """
+    source = model_source(name)
+    if Path(source).exists() or not HUB_ID.fullmatch(source):
+        return Path(source)
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(source))
+    except Exception as error:  # of the network, the hub's answers and the disk
+        raise ConfigurationError(
+            f"expected a folder or the hub id of a model, got {source!r}, which cannot be fetched: "
+            f"{first_line(str(error)) or repr(error)}"
+        ) from error
+
+
+def problem_of(name: str) -> str:
+    """Return why a name or path is no model that can be loaded; empty if nothing tells."""
+    folder = Path(name)
+    if not folder.exists():
+        return "" if name in PACKAGED or HUB_ID.fullmatch(name) else "there is no such folder"
+    if find_gguf(folder) is not None:
+        return ""
+    if not folder.is_dir():
+        return "the file is no GGUF file (*.gguf)"
+    if not any((folder / file).exists() for file in WEIGHTS):
+        return f"the folder has none of {', '.join(WEIGHTS)}"
+    if not (folder / "tokenizer_config.json").exists():
+        return "the folder has no tokenizer (tokenizer_config.json)"
+    return ""
 
 
 def packaged_file(model: PackagedModel) -> Path:

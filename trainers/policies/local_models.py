@@ -1,9 +1,8 @@
-"""``hf:PATH``: a causal language model with a chat template, from a folder."""
+"""``hf:PATH``: a causal language model with a chat template, as ``--model`` names it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -11,31 +10,22 @@ import gymnasium
 from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
+from trainers.models.source import model_folder, problem_of
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
 from trainers.policies.served_agents import agent_maker
 
 __all__ = ["LocalModels"]
 
-WEIGHTS = ("config.json", "adapter_config.json")
-"""One of these stands in the folder of a model."""
-
 
 class LocalModels:
-    """Hugging Face models in folders, whole or adapters."""
+    """Models that transformers loads: folders, whole or adapters, GGUF files and hub ids."""
 
-    summary = "the folder of a Hugging Face causal language model with a chat template"
+    summary = "a folder, GGUF file or hub id of a causal language model with a chat template"
     rank = 0
 
     def problem(self, path: str) -> str:
-        """Return why a path is no model's folder; empty if it is one."""
-        folder = Path(path)
-        if not folder.is_dir():
-            return "there is no such folder"
-        if not any((folder / name).exists() for name in WEIGHTS):
-            return f"the folder has none of {', '.join(WEIGHTS)}"
-        if not (folder / "tokenizer_config.json").exists():
-            return "the folder has no tokenizer (tokenizer_config.json)"
-        return ""
+        """Return why a path is no model; empty if it is one."""
+        return problem_of(path)
 
     def content(self, path: str, **options: object) -> str:
         """Return a hash of the weights.
@@ -46,7 +36,7 @@ class LocalModels:
         check_packages()
         from trainers.policies.weights import weights_sha256
 
-        return weights_sha256(Path(path))
+        return weights_sha256(model_folder(path))
 
     def load(
         self,
@@ -67,7 +57,7 @@ class LocalModels:
         """Load a model.
 
         Args:
-            path: Its folder.
+            path: Its folder, GGUF file, hub id or name.
             env: The environment that is played.
             seed: Seed of what is drawn.
             temperature: Temperature of sampling; 0 takes the likeliest tokens. Default: as the
@@ -109,7 +99,7 @@ class LocalModels:
             template_args=template_args or {},
         )
         player = load_player(
-            Path(path),
+            model_folder(path),
             settings,
             temperature=temperature,
             top_p=top_p,

