@@ -193,10 +193,10 @@ class _Parser:
             return self._made(Group("set", (right, Operation("*", Number(Fraction(-1)), right))))
         node = self._power()
         while True:
-            if self.now.text in TIMES and self.now.kind != "word":
+            if self.now.text in TIMES and self.now.kind in ("sign", "command"):
                 self._next()
                 node = self._made(Operation("*", node, self._signed()))
-            elif self.now.text in OVER and self.now.kind != "word":
+            elif self.now.text in OVER and self.now.kind in ("sign", "command"):
                 self._next()
                 node = self._made(Operation("/", node, self._signed()))
             elif self.now.text in ("mod", "bmod"):

@@ -28,7 +28,9 @@ _WRAPPERS = (
     ("\u201c", "\u201d"),
 )  # fmt: skip
 """What may stand around a whole answer without meaning anything."""
-_BRACKETED = re.compile(r"([-+\d.,/ ]*\d)\s*\(\s*([A-Za-z]{3}[A-Za-z .'-]*)\)")
+_BRACKETED = re.compile(
+    r"([-+\d.,/ ]*\d)\s*\(\s*([A-Za-z]{3}[A-Za-z .'-]*|cm|mm|km|kg|mg|ml|ft|mi|hr|in|oz|lb|yd)\s*\)"
+)
 """A number with its unit in brackets, as ASDiv writes it: ``9 (apples)``."""
 _BARE = re.compile(r"[A-Za-z0-9 \n\t.,+/^=%<>-]*")
 """A text without anything to take off, as most answers are."""

@@ -68,6 +68,7 @@ SPELLINGS = [
     ("5 cm^2", "5 square cm"),
     ("60 km/h", r"60\text{ km}/\text{h}"), ("3 m/s", "3 meters per second"), ("5 boxes", "5"),
     (r"30^\circ", "30 deg"), ("5 minutes", "5 min"), ("9 ft", "9 feet"), ("9 (rolls)", "9"),
+    ("9 (times)", "9"), (r"3\text{ times}", "3"), ("9 (kg)", "9 kg"),
     ("1,200 (square meters)", "1200 m^2"), ("18", "\u20ac18"),
     ("50%", r"50\text{\%}"), ("12", r"\text{12 apples}"),
     # texts that cannot be read
