@@ -21,7 +21,7 @@ from agentgym.core.env import TextEnv
 from agentgym.core.guard import as_env_failure
 from agentgym.core.hooks import finite
 from agentgym.core.options import arguments, integer
-from agentgym.core.outcome import SUCCESS_UNKNOWN, Outcome
+from agentgym.core.outcome import SUCCESS_UNKNOWN, Outcome, StopReason
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 from agentgym.imports.seeded_tasks import UNSEEDED
@@ -149,9 +149,10 @@ class ImportedEnv(TextEnv[World]):
         self._return += float(turn.reward)
         self._unknown |= self._assumed and turn.reward < 0
         success = self._solved(turn)
-        details = {**turn.details, "reason": turn.reason}
+        details, reason = {**turn.details, "reason": turn.reason}, turn.stop_reason
         if self._unknown and turn.success is None:
             success, details[SUCCESS_UNKNOWN] = False, True
+            reason = reason or StopReason.ANSWER  # which says nothing of right and wrong
         return Outcome(
             turn.observation,
             reward=float(turn.reward),
@@ -160,7 +161,7 @@ class ImportedEnv(TextEnv[World]):
             valid=turn.valid,
             success=success,
             score=1.0 if success else self._score_of(turn),
-            stop_reason=turn.stop_reason,
+            stop_reason=reason,
             details=details,
         )
 

@@ -30,7 +30,7 @@ Told = tuple[tuple[str, float, bool], ...]
 TASKS = '''
 from inspect_ai import Task, task
 from inspect_ai.dataset import Sample
-from inspect_ai.scorer import choice, includes, match, model_graded_qa
+from inspect_ai.scorer import Score, choice, includes, match, model_graded_qa, scorer
 from inspect_ai.solver import (
     generate, multiple_choice, prompt_template, self_critique, system_message, use_tools
 )
@@ -61,6 +61,19 @@ def addition(n: int = 10):
     prompt = prompt_template("{prompt}\\nEnd with the number.")
     solver = [system_message("Be brief."), prompt, generate()]
     return Task(dataset=samples, solver=solver, scorer=match())
+
+
+@scorer(metrics=[])
+def numeral():
+    async def score(state, target):
+        return Score(value=float(int(state.output.completion) == int(target.text)))
+
+    return score
+
+
+@task
+def strict():
+    return Task(dataset=[Sample(input="What is 3 + 3?", target="6")], scorer=numeral())
 
 
 @task
@@ -233,6 +246,17 @@ def test_an_observation_is_what_a_model_would_read(tasks: Path) -> None:
     assert observation == "Be brief.\n\nWhat is 3 + 3?\nEnd with the number."
     assert info["task_id"] == "inspect:their_tasks.py@addition/3"
     assert env.step("It is 6")[1:3] == (1.0, True)
+    env.close()
+
+
+def test_a_reply_on_which_a_scorer_raises_is_a_wrong_answer(tasks: Path) -> None:
+    env = make("inspect:their_tasks.py@strict").unwrapped
+    env.reset(options={"split": "test", "index": 0})
+    _, reward, terminated, _, info = env.step("six")
+    assert (reward, terminated, info["success"], info["score"]) == (0.0, True, False, 0.0)
+    assert info["stop_reason"] == "action_error" and "ValueError" in info["details"]["reason"]
+    env.reset(options={"split": "test", "index": 0})
+    assert env.step("6")[4]["success"]
     env.close()
 
 

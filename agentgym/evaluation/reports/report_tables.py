@@ -136,7 +136,12 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
     for name, costs in report.costs.items():
         above = "" if costs.limit is None else f"  ({costs.above:.1%} above {costs.limit:g})"
         yield name, f"{costs.mean:.2f} an episode, at most {costs.most:g}{above}"
-    endings = Counter(ending_words(row.stop_reason, row.success) for row in report.rows)
+    endings = Counter(
+        reason_words(row.stop_reason)
+        if row.success_unknown
+        else ending_words(row.stop_reason, row.success)
+        for row in report.rows
+    )
     yield "ended by", _counts(dict(endings.most_common()))
 
 
