@@ -22,7 +22,7 @@ Part = TypeVar("Part")
 
 @dataclass(frozen=True)
 class ArmResult:
-    """One policy on the held-out tasks; episodes lost to a failed environment are left out."""
+    """One policy on the held-out tasks; episodes of a failed environment count as unsolved."""
 
     n: int
     """Episodes that count."""
@@ -42,7 +42,7 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two policies compared task by task; a task that failed for either is left out."""
+    """Two policies compared task by task; episodes of a failed environment count as unsolved."""
 
     n: int
     """Tasks."""

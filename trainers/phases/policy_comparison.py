@@ -366,7 +366,7 @@ def _differences(
 def difference(after: Report, before: Report) -> Difference:
     """Return the mean differences of two arms, task by task, with 95 % intervals.
 
-    Tasks that failed in either arm are left out.
+    Episodes of a failed environment count as unsolved.
     """
     first, second = _by_task(after.valid), _by_task(before.valid)
     ids = [task_id for task_id in first if task_id in second]

@@ -264,12 +264,12 @@ def test_the_page_says_how_to_go_on(folder):
     assert f"/eval_episodes/trained.jsonl --env tests.toy:{TOY_ID}" in shown
 
 
-def test_the_page_says_what_was_left_out(folder):
+def test_the_page_says_what_broke(folder):
     assert "Nothing: no episode was lost" in words(page(folder))
     rows = [{"score": 0.0, "success": False, "stop_reason": reason} for reason in ("", "error")]
     folder.log(phase="eval", arm="warm-start-greedy", rows=rows)
     shown = words(page(folder))
-    assert "1 held-out episode of base-model-greedy: the environment failed" in shown
+    assert "1 held-out episode of base-model-greedy (unsolved): the environment failed" in shown
     assert "Nothing:" not in shown
 
 

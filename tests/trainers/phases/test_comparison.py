@@ -96,7 +96,7 @@ def test_the_paired_difference_is_taken_task_by_task(tmp_path):
     assert paired.score_ci95[0] < 1.5 / 8 < paired.score_ci95[1]
 
 
-def test_failed_episodes_are_left_out_of_means_and_pairs(tmp_path):
+def test_failed_episodes_count_as_unsolved_in_means_and_pairs(tmp_path):
     made = arms(tmp_path / "run")
     made.add_references()
     before, after = episodes(made, SFT), episodes(made, RL)
@@ -105,10 +105,11 @@ def test_failed_episodes_are_left_out_of_means_and_pairs(tmp_path):
     made.add("warm-start", before)
     made.add("trained", after)
     results, paired = made.results({}).eval, made.results({}).paired.trained_minus_warm_start
-    assert results["warm-start"].n == results["trained"].n == 7
-    assert results["warm-start"].score_mean == pytest.approx(3.5 / 7)
-    assert paired.n == 6
-    assert paired.score_mean == pytest.approx(0.5 / 6)
+    assert results["warm-start"].n == results["trained"].n == 8
+    assert results["warm-start"].score_mean == pytest.approx(3.5 / 8)
+    assert results["trained"].score_mean == pytest.approx(4 / 8)
+    assert paired.n == 8
+    assert paired.score_mean == pytest.approx(0.5 / 8)
 
 
 def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
