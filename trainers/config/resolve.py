@@ -58,7 +58,7 @@ from trainers.config.reward_model_section import with_reward_model
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.grpo.trl_arguments import largest_divisor
-from trainers.models.source import model_source
+from trainers.model_files.source import model_source
 from trainers.rollouts.chat import TurnTokenizer
 
 logger = logging.getLogger(__name__)

@@ -16,13 +16,13 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
+from trainers.model_files.source import MODEL_NAMES, model_source
 from trainers.models.model_parts import (
     check_history,
     check_ids,
     check_no_adapters,
     generation_config,
 )
-from trainers.models.source import MODEL_NAMES, model_source
 from trainers.models.torch_setup import device
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import History, TurnTokenizer

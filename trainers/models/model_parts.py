@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.support.text_lines import first_line
+from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.program_name import program_name
-from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, PretrainedConfig

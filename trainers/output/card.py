@@ -15,11 +15,11 @@ from trainers.config.config_file import FREE, RESOLVED, read_settings
 from trainers.config.describe import horizon_in_words
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
+from trainers.model_files.adapter_folder import has_adapters
 from trainers.output.page_templates import render
 from trainers.output.roles import TRAINED
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import Summary, WarmStart
-from trainers.rollouts.engines.adapter_folder import has_adapters
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData

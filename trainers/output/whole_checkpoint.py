@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agentgym.errors import DataError
 from agentgym.support.caching import write_atomically
+from agentgym.support.text_lines import first_line
 
 __all__ = ["check_policy", "damage", "newest_whole", "was_finished", "write_sizes"]
 
@@ -110,5 +111,5 @@ def _unreadable(path: Path) -> str:
         elif path.suffix == ".json":
             json.loads(path.read_text("utf-8"))
     except Exception as error:  # damaged files fail in as many ways as there are parsers
-        return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+        return (first_line(str(error)) or type(error).__name__)[:200]
     return ""

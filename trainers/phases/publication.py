@@ -8,6 +8,7 @@ from pathlib import Path
 
 from agentgym.support.text_lines import first_line
 from trainers.config.resolve import ResolvedRun
+from trainers.model_files.adapter_folder import has_adapters
 from trainers.output.card import chosen_folder, write_card
 from trainers.output.display import Display
 from trainers.output.hub import push
@@ -15,7 +16,6 @@ from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.summary import Summary
 from trainers.phases.adapter_merge import merge_adapters
 from trainers.program_name import program_name
-from trainers.rollouts.engines.adapter_folder import has_adapters
 
 __all__ = ["publish"]
 

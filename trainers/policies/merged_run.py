@@ -23,13 +23,13 @@ from agentgym.trust import TRAINING, check_trusted, setting_claims
 from agentgym.trust.typed_here import TypedHere
 from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
 from trainers.config.schema import TINY
+from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.models.loaded_policy import loading
 from trainers.models.merging import Merge, MergeMethod
 from trainers.output.run_folder import COMPLETE, MERGED
 from trainers.phases.warm_start import FINISHED
 from trainers.policies.runs import checkpoint_of, environments_of
 from trainers.policies.weights import weights_sha256
-from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
 
 if TYPE_CHECKING:
     from torch import Tensor

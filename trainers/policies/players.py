@@ -169,8 +169,8 @@ def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
     from transformers import AutoModelForCausalLM
 
     from trainers.grpo.precision import quantization_config, weights_dtype
+    from trainers.model_files.adapter_folder import base_of, has_adapters
     from trainers.models.torch_setup import device
-    from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
 
     adapted, precision = has_adapters(folder), settings.precision
     options: dict[str, Any] = {

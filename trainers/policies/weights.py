@@ -6,7 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from trainers.rollouts.engines.adapter_folder import base_of, has_adapters
+from trainers.model_files.adapter_folder import base_of, has_adapters
 
 __all__ = ["weights_sha256"]
 

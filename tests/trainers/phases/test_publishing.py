@@ -20,9 +20,9 @@ from tests.trainers import toy_runs
 from tests.trainers.hub_standin import TOKEN, Hub, running
 from trainers.cli import main
 from trainers.config.config_file import read_settings
+from trainers.model_files.adapter_folder import base_of
 from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import merge_adapters
-from trainers.rollouts.engines.adapter_folder import base_of
 
 REPOSITORY = "someone/toy-agent"
 

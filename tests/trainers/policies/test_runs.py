@@ -23,10 +23,10 @@ from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers.toy_runs import SETTINGS
 from trainers.config.resolved_environments import TEST
+from trainers.model_files.adapter_folder import base_of
 from trainers.output.card import has_adapters
 from trainers.output.roles import field_of
 from trainers.policies.weights import weights_sha256
-from trainers.rollouts.engines.adapter_folder import base_of
 
 TASKS = int(SETTINGS["eval.num-tasks"])
 HORIZON = 5

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import cache_folder, publish
 from agentgym.support.text_lines import first_line, last_line
-from trainers.models.gguf import convert_gguf, find_gguf
+from trainers.model_files.gguf import convert_gguf, find_gguf
 
 WEIGHTS = ("config.json", "adapter_config.json")
 """One of these stands in the folder of a model."""
