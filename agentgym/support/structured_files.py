@@ -110,7 +110,10 @@ def parse_yaml(text: str, *, references: bool = True) -> Any:
     if hasattr(yaml, "CSafeLoader"):  # ten times faster; the other is plainer about what is wrong
         loaders.insert(0, yaml.CSafeLoader)  # type: ignore[arg-type]
     for base in loaders:
-        loader = _unique_loader(base)(text)
+        try:
+            loader = _unique_loader(base)(text)
+        except yaml.reader.ReaderError as error:
+            raise ValueError(str(error)) from error
         try:
             node = loader.get_single_node()
             if node is None:

@@ -44,5 +44,5 @@ def _moved(base: Path, checkpoint: Path) -> Iterator[Path]:
         least = 1 if own else LEAST_PARTS
         for size in range(len(parts), least - 1, -1):
             place = above.joinpath(*parts[-size:])
-            if (place / "config.json").exists() and not has_adapters(place):
+            if place.is_dir() and not has_adapters(place):
                 yield place
