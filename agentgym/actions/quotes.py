@@ -22,6 +22,8 @@ _FENCE_HERE = re.compile(rf"\s{{0,64}}{_LABEL}(`{{3,}})([^`\n]*)$", re.MULTILINE
 _TOOL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
 _TOOL = "<tool_call>"
 _BLANK = re.compile(r"\s*")
+_MOST_FAILURES = 64
+"""Most places of a text at which JSON is tried in vain: each error counts all lines before it."""
 _LONGEST_LINE = 2000
 """Most characters of a line that are searched for backticks."""
 
@@ -50,7 +52,7 @@ class Quotes:
         self._heads = [delimiter.head for delimiter in self._delimiters]
         self._tails: dict[str, int] = {}
         self._fences: dict[int, int] = {}
-        self._start = 0
+        self._start = self._failures = 0
         self._fence = 0, 0
 
     def end(self, start: int, at: int, stop: int) -> int:
@@ -88,11 +90,12 @@ class Quotes:
             foreign = find_json(text[begin:at])
             begin += foreign[1] if foreign else 0
         begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
-        if not text.startswith(("{", "["), begin):
+        if self._failures >= _MOST_FAILURES or not text.startswith(("{", "["), begin):
             return -1
         try:
             _, end = DECODER.raw_decode(text, begin)
         except (ValueError, RecursionError):
+            self._failures += 1
             return -1
         if tagged and not _TOOL_END.match(text, end) and text[end : end + 64].strip():
             return -1

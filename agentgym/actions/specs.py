@@ -15,7 +15,7 @@ GRAMMARS = ("native", "xml", "react", "tool_call", "action_tag")
 MAX_ACTION_CHARS = 32_768
 """Maximum number of characters of an action, and of text that holds none."""
 
-MAX_TEXT_CHARS = 1 << 18
+MAX_TEXT_CHARS = 1 << 17
 """Maximum number of characters of an agent's text (thinking removed) in which an action is sought:
 models think before they act, also without marks."""
 

@@ -224,7 +224,8 @@ HOSTILE = (
     "Action:", "\nAction: search[", "<think>", "</think>", "<think></think>", "```bash\n", "`",
     "a\n", "go to x\n", "look\n", "Action:\n", "Action: take a from\n", "take a from ", " ", "\n",
     "a", '{"name":', '{"a":[', "<edit><path>", "set 1, ", "9", '<tool_call>{"a":"<think>"',
-    '<tool_call>{"a":"<think>"}</tool_call>', '<tool_call>{"a":[', "```find\n", "```find\n<t>",
+    '<tool_call>{"a":"<think>"}</tool_call>', '<tool_call>{"a":[',
+    "[</think>", "<search></think>", "```a\n</think>", "`<think>`\n", "```find\n", "```find\n<t>",
     "```find\n<t></t>", "```find\npath a;\n<n>",
 )  # fmt: skip
 

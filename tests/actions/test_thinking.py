@@ -204,7 +204,7 @@ def test_brackets_of_other_words_are_no_marks() -> None:
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_the_limit_counts_the_action_and_not_the_words_before_it(grammar: str) -> None:
-    words = "so it is, " * 20_000
+    words = "so it is, " * 10_000
     call = ActionCall("search", {"query": "red"})
     assert parse(f"{words}\n{render(call, SHOP, grammar)}", SHOP, grammar).call == call
     language = Language(SHOP, grammar)
