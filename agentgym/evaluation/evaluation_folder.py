@@ -99,13 +99,13 @@ class EvaluationFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
             raise _unwritable(self.path, error) from error
-        check_no_link_leads_out(self.path)
         head = self._head()
         if head is None and holds_other_files(self.path):
             raise ConfigurationError(
                 f"expected a new folder, or one of an evaluation, got {self.path}, which holds "
                 "other files; choose another --out (out=)"
             )
+        check_no_link_leads_out(self.path)
         if head is not None and head["settings"] != self.settings:
             if any(EpisodeResult.of(each).valid for each in self.episodes().values()):
                 self._check(head["settings"])

@@ -407,10 +407,13 @@ def test_input_may_be_of_any_encoding():
     assert (found.returncode, found.stderr) == (0, "") and "stopped after 2 of" in found.stdout
 
 
-@pytest.mark.parametrize("module", ["yaml", "rich"])
-def test_ctrl_c_is_quiet_while_packages_are_imported(module, tmp_path):
+@pytest.mark.parametrize(
+    ("module", "line"), [("yaml", "eval --config suite.yaml"), ("rich", "list webshop")]
+)
+def test_ctrl_c_is_quiet_while_packages_are_imported(module, line, tmp_path):
     (tmp_path / f"{module}.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
-    found = shell("agentgym list webshop", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    (tmp_path / "suite.yaml").write_text("environments: [textcraft]")
+    found = shell(f"cd {tmp_path} && agentgym {line}", PYTHONPATH=f"{tmp_path}:{ROOT}")
     assert (found.returncode, found.stderr) == (130, "stopped\n")
 
 

@@ -32,7 +32,8 @@ def test_a_name_is_described_with_what_it_cannot_do(capsys: Any) -> None:
     assert "id: gymnasium/FrozenLake-v1-v0\n" in out and "no expert" in out
     assert "id: agentgym/WebShop-v0\n" in out
     row = json.loads(run(capsys, "list", "gymnasium:FrozenLake-v1", "--json")[1])[0]
-    assert row["splits"]["test"] == 1000 and len(row["limits"]) == 2
+    assert row["splits"]["test"] == 1000 and len(row["limits"]) == 3
+    assert "reward_threshold" in row["limits"][0]
 
 
 @pytest.mark.parametrize("name", ["nothing", "gymnasium:Nothing-v0", "gem:"])
