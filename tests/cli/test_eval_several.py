@@ -28,7 +28,7 @@ TOY = f"tests.toy:{TOY_ID}"
 def files_of_the_user() -> Iterator[None]:
     """The user of these files has written them."""
     named = ("lost_connection:broken", "costly:broken", "stops:Stopped", "stops:broken")
-    policies = (f"policy={name}" for name in named)
+    policies = (f"policy={name}" for name in (*named, f"{__name__}:press"))
     url = "base_url=http://127.0.0.1:9/v1"
     with trusting(f"env={TOY}", url, "out=o", *policies, say=lambda text: None):
         yield
@@ -361,8 +361,9 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
         ),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: many}]", r"policies\[0\]"),
         (
-            "environments: [{env: webshop, env_kwargs: {a: {b: 2024-01-01}}}]\npolicies: [random]",
-            r"JSON-safe value for env_kwargs\.a in .*environments\[0\]",
+            "environments: [{env: webshop, env_kwargs: {difficulty: {b: 2024-01-01}}}]\n"
+            "policies: [random]",
+            r"JSON-safe value for env_kwargs\.difficulty in .*environments\[0\]",
         ),
     ],
 )

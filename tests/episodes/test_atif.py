@@ -85,7 +85,7 @@ def test_the_command_writes_trajectories_and_reads_them(
     ("text", "words"),
     [
         ("{", "Expecting property name"),
-        ("[" * 100_000, "while decoding a JSON array"),
+        ("[" * 100_000, "more than 100 lists and objects in one another"),
         ("3", "does not say which environment, task and seed"),
         ('{"extra": {}, "steps": []}', "KeyError: 'agentgym'"),
         ('{"extra": {"agentgym": {}}, "steps": []}', "not enough values"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from huggingface_hub import ModelCard
 from peft import PeftModel
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -160,7 +161,10 @@ def test_a_finished_run_is_pushed_with_its_card(run, hub):
         **os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_OFFLINE": "0", "HF_TOKEN": TOKEN,
         "HF_HUB_DISABLE_XET": "1",
     }  # fmt: skip
+    # The run was made from Python, so that no command of this user has named its model.
+    model = yaml.safe_load((run / "config.yaml").read_text())["model"]
     command = ["--resume", "--out", str(run), "--push-to-hub", REPOSITORY, "--export=merged"]
+    command += ["--trust", f"model={model}"]
     done = toy_runs.run_command([*command, "--hub-private"], environment=environment)
     assert done.returncode == 0, done.stderr
     merged = run / "checkpoints" / "merged"
