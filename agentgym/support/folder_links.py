@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from agentgym.errors import ConfigurationError
 
 
-def check_no_link_leads_out(folder: Path) -> None:
+def check_no_link_leads_out(folder: Path, own_links: Collection[str] = ()) -> None:
     """Refuse a folder with a link, at any depth, to a place outside of it.
+
+    Args:
+        folder: The folder.
+        own_links: Names of folders in it in which another program keeps links; they are not looked
+            into, but must not be links.
 
     Raises:
         ConfigurationError: There is one; the message names it.
     """
     real = os.path.realpath(folder)
     for place, folders, files in os.walk(real):
-        for name in (*folders, *files):
+        links = [*folders, *files]
+        if place == real:
+            folders[:] = [name for name in folders if name not in own_links]
+        for name in links:
             path = os.path.join(place, name)
             if os.path.islink(path) and not is_inside(path, real):
                 raise ConfigurationError(

@@ -38,6 +38,8 @@ COMPLETE = "complete"
 """Marker file that is written last into a checkpoint."""
 VALIDATED = "validation.json"
 """Marker file of the best policy: its validation results and step."""
+WANDB = "wandb"
+"""Folder in which wandb keeps its files, with links to logs outside of the run."""
 MERGED = "merge.json"
 """File of a folder with a merged policy instead of a run: its sources and the method."""
 SHARED_WITHIN = 30.0
@@ -152,7 +154,7 @@ class RunFolder:
                 f"merged policy: train it further with --model {self.trained} and another --out"
             )
         if config_path.exists():
-            check_no_link_leads_out(self.path)
+            check_no_link_leads_out(self.path, own_links=[WANDB])
             if not resume:
                 raise ConfigurationError(
                     f"expected --out to hold no other run, but {self.path} does; pass --resume to "

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from agentgym.errors import ConfigurationError
+from agentgym.support.folder_links import check_no_link_leads_out
 from tests.trainers import toy_runs
 from trainers.cli import main
 from trainers.output.display import Display
@@ -135,6 +137,20 @@ def test_a_link_that_leads_out_of_a_run_is_refused_and_nothing_is_touched(whole,
         said = toy_runs.last_line(capsys.readouterr().err)
         assert f"{folder / name}, a link to {outside}" in said
         assert toy_runs.files(folder.parent) == before
+
+
+def test_links_that_wandb_keeps_in_its_folder_are_fine_and_no_link_in_its_place(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "run/wandb/logs").mkdir(parents=True)
+    (tmp_path / "run/wandb/logs/core.log").symlink_to(outside)
+    check_no_link_leads_out(tmp_path / "run", own_links=["wandb"])
+    with pytest.raises(ConfigurationError, match="a link to"):
+        check_no_link_leads_out(tmp_path / "run")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/wandb").symlink_to(outside)
+    with pytest.raises(ConfigurationError, match="a link to"):
+        check_no_link_leads_out(tmp_path / "other", own_links=["wandb"])
 
 
 def test_a_run_folder_that_is_itself_a_link_and_links_within_it_are_fine(whole, tmp_path):
