@@ -21,7 +21,7 @@ os.environ.setdefault("RAY_worker_niceness", "0")
 from agentgym.errors import DependencyNotInstalled
 from agentgym.sandbox import SandboxUnavailable
 from agentgym.trust import typed_here
-from tests import selection
+from tests import passed, selection
 from tests.disk import force_nothing
 from tests.envs.swe import grades as swe_grades
 from tests.envs.swe.boxed import NO_BOX
@@ -42,6 +42,7 @@ MANY = 500
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let continuous integration insist on sandboxes, and whoever wants to know measure."""
     selection.add_option(parser)
+    passed.add_options(parser)
     told = "end at once where no sandbox can be made, instead of skipping the tests that need one"
     parser.addoption("--require-sandbox", action="store_true", help=told)
     told = "write the CPU seconds of every test, its fixtures and its processes to a file"
@@ -82,12 +83,17 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.cpu_times import CpuTimes
 
         config.pluginmanager.register(CpuTimes(None if hasattr(config, "workerinput") else file))
+    if (file := config.getoption("--passed")) is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(passed.PassedTests(file))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the fast selection, unless all tests are asked for."""
     if selection.is_wanted(config):
         items[:], others = selection.select_fast(items)
+        config.hook.pytest_deselected(items=others)
+    if (file := config.getoption("--without")) is not None:
+        items[:], others = passed.divide_passed(items, file)
         config.hook.pytest_deselected(items=others)
 
 
