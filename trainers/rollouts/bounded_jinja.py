@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, wraps
 from typing import Any
 
-from jinja2 import nodes
+from jinja2 import nodes, pass_context
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
@@ -120,19 +121,23 @@ def _filtered(node: Any, name: str) -> nodes.Filter:
     return nodes.Filter(node, name, [], [], None, None, lineno=1)
 
 
-def _steps(items: Iterable[Any]) -> Iterator[Any]:
+# They ask for the context only so that jinja calls them at every pass, and not once when it compiles.
+@pass_context
+def _steps(context: Context, items: Iterable[Any]) -> Iterator[Any]:
     """Go through items, one step each."""
     for item in items:
         _spend(None)
         yield item
 
 
-def _pieces(parts: Iterable[Any]) -> Any:
+@pass_context
+def _pieces(context: Context, parts: Iterable[Any]) -> Any:
     """Join parts as ``~`` does."""
     return _spend("".join(map(_as_text, parts)))
 
 
-def _written(value: Any) -> Any:
+@pass_context
+def _written(context: Context, value: Any) -> Any:
     """Return what is written of a value."""
     return _spend(_as_text(value))
 
