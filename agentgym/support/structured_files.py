@@ -76,7 +76,10 @@ def read_text(file: Path, what: str, largest: int = LARGEST) -> str:
         if len(data) > largest:
             raise ValueError(f"it has more than {largest:,} bytes")
         return data.decode("utf-8")
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"expected {what} at {file}, which cannot be read: {reason}") from error
+    except ValueError as error:
         raise DataError(f"expected {what} at {file}, but: {error}") from error
 
 

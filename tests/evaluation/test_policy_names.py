@@ -216,7 +216,7 @@ except DependencyNotInstalled as error:
         env={**__import__("os").environ, "PYTHONPATH": f"{tmp_path / 'site'}:{ROOT}"},
     )  # fmt: skip
     assert "run:... (the folder of a run of agentgym train" in done.stdout, done.stderr
-    assert "hf:... (the folder of a Hugging Face" in done.stdout
+    assert "hf:... (a folder, GGUF file or hub id of a causal language model" in done.stdout
     assert 'pip install -e ".[train]"' in done.stdout
 
 

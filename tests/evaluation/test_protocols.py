@@ -241,7 +241,7 @@ def test_a_file_that_says_what_it_cannot_is_refused(
         ('prompt]\nkind = "step"\nfirst = "{goal}"\nlater = ""', "got {goal}"),
         ('prompt]\nkind = "step"\nfirst = ""', "expected later in"),
         ('prompt]\nkind = "step"\nfirst = ""\nlater = ""\nwindow = "2"', "window to be a whole"),
-        ('data]\nargument = "data"', "expected variable in"),
+        ('data]\nargument = "data"', "--trust argument=data"),
         ("figures]\n", "figures"),
     ],
 )

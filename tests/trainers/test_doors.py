@@ -301,7 +301,7 @@ def test_the_settings_of_a_run_make_the_same_run(finished, tmp_path):
         ("steps: 3", "expected --env, because"),
         ("just text", "to hold settings, one 'name: value' a line; got 'just text'"),
         ("", "one 'name: value' a line; got nothing"),
-        ("env: [webshop\n", "to hold YAML, but: line 2: expected ',' or ']'"),
+        ("env: [webshop\n", "but: line 2: expected ',' or ']'"),
         ("env: webshop\nrl: 3", "expected --rl to be a group of settings (name: value), got 3"),
         ("env: webshop\nreward_hooks: repeat", "expected --reward-hooks to be a list, got repeat"),
         (None, "cannot be read: No such file"),

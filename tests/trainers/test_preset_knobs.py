@@ -13,6 +13,7 @@ import yaml
 from safetensors.torch import load_file
 
 from agentgym.errors import ConfigurationError
+from agentgym.trust import trusting
 from tests.trainers import toy_runs
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.filters import HarnessEndings, TopVariance
@@ -160,7 +161,7 @@ def test_every_preset_comes_back_from_its_file(name, tmp_path):
 def test_a_file_of_parts_is_refused_in_one_sentence(content, sentence, tmp_path):
     file = tmp_path / "own.yaml"
     file.write_text(content)
-    with pytest.raises(ConfigurationError) as refused:
+    with trusting("part=no_module:Filter"), pytest.raises(ConfigurationError) as refused:
         resolved(f"--preset-file={file}")
     assert sentence in str(refused.value) and "\n" not in str(refused.value)
 

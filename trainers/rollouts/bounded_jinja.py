@@ -121,7 +121,7 @@ def _filtered(node: Any, name: str) -> nodes.Filter:
     return nodes.Filter(node, name, [], [], None, None, lineno=1)
 
 
-# They ask for the context only so that jinja calls them at every pass, and not once when it compiles.
+# They ask for the context only so that jinja calls them at every pass, not once when it compiles.
 @pass_context
 def _steps(context: Context, items: Iterable[Any]) -> Iterator[Any]:
     """Go through items, one step each."""
