@@ -148,7 +148,7 @@ def test_a_process_that_hangs_is_named(tmp_path):
     [ended] = toy_runs.launch(command, die_at="hang:2@1")
     assert ended.returncode != 0
     [sentence] = spoken(ended)
-    assert "process 1 (last seen at the end of the episodes of step 1) did not" in sentence
+    assert "process 1 (last seen at the end of a checkpoint) did not" in sentence
     assert "to reach the end of the episodes of step 2 within 15 s" in sentence
     assert [record["step"] for record in toy_runs.by_phase(folder)["rl"]] == [1]
 
