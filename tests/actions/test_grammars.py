@@ -230,6 +230,7 @@ HOSTILE = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_a_megabyte_of_anything_is_parsed_in_linear_time(unit):
     text = unit * (1_000_000 // len(unit))

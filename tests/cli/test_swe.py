@@ -74,6 +74,7 @@ def test_the_seed_and_the_kind_are_passed_on(capsys, library, tmp_path):
     assert code == 2 and "1 same source" in out and "trials.jsonl" in err
 
 
+@pytest.mark.slow
 @needs_box
 def test_build_goes_on_after_a_kill(capsys, library, tmp_path):
     output = tmp_path / "out"

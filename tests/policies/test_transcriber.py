@@ -78,6 +78,7 @@ def test_lines_are_typed_as_they_stand() -> None:
     assert policy.act(observation, offered).split()[0].lower() == "craft", "known verbs first"
 
 
+@pytest.mark.slow
 def test_a_forgiving_check_pays_copies_of_sums_and_the_family_does_not() -> None:
     env = gymnasium.make("agentgym/MathPython-v0", difficulty="easy").unwrapped
     assert isinstance(env, TextEnv)

@@ -112,6 +112,7 @@ def test_without_a_network_the_command_is_named(monkeypatch):
         packaged_file(absent)
 
 
+@pytest.mark.slow
 def test_a_file_is_evaluated_and_trained_by_its_path(file, tmp_path):
     assert agentgym(["eval", TOY_ID, "--policy", f"hf:{file}", "--num-tasks", "2"]) == 0
     argv = ["--env", TOY_ID, "--model", str(file), "--out", str(tmp_path / "run"), "--steps", "1"]
