@@ -39,6 +39,7 @@ from agentgym.envs.mathpython.engine.tree import (
     Operation,
     Unreadable,
     Words,
+    without_minus,
 )
 
 FIGURES = 6
@@ -215,8 +216,7 @@ def _places(node: Node) -> int | None:
 
     They are negative where its last digit is worth more than one, as in ``1.5e3``.
     """
-    if isinstance(node, Operation) and node.sign == "*" and node.left == Number(Fraction(-1)):
-        node = node.right
+    node = without_minus(node)
     if isinstance(node, Operation) and node.sign == "*" and isinstance(node.left, Number):
         exponent = _exponent_of_ten(node.right)
         return None if exponent is None else (node.left.places or 0) - exponent
@@ -225,10 +225,10 @@ def _places(node: Node) -> int | None:
 
 def _exponent_of_ten(node: Node) -> int | None:
     """Return the exponent of a power of ten."""
-    power = isinstance(node, Operation) and node.sign == "^" and node.left == Number(Fraction(10))
-    exponent = _value(node.right) if isinstance(node, Operation) and power else None
-    whole = exponent is not None and exponent.denominator == 1
-    return exponent.numerator if exponent is not None and whole else None
+    if not isinstance(node, Operation) or node.sign != "^" or node.left != Number(Fraction(10)):
+        return None
+    exponent = _value(node.right)
+    return exponent.numerator if exponent is not None and exponent.denominator == 1 else None
 
 
 def _stands_for(node: Node, value: Fraction, exact: Fraction) -> bool:

@@ -7,12 +7,15 @@ signs, would be paid like ``5``, and reward would teach to transcribe instead of
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
-from agentgym.envs.mathpython.engine.tree import Group, Measured, Node, Number, Operation
-
-_MINUS = Number(Fraction(-1))
-"""What the parser multiplies by for a minus sign; no text reads as this number."""
+from agentgym.envs.mathpython.engine.tree import (
+    Group,
+    Measured,
+    Node,
+    Number,
+    Operation,
+    without_minus,
+)
 
 
 def in_lowest_form(node: Node) -> bool:
@@ -25,18 +28,13 @@ def in_lowest_form(node: Node) -> bool:
         return all(map(in_lowest_form, node.items))
     if isinstance(node, Measured):
         return in_lowest_form(node.quantity)
-    unsigned = _without_minus(node)
+    unsigned = without_minus(node)
     if isinstance(unsigned, Number):
         return True
     if not isinstance(unsigned, Operation) or unsigned.sign != "/":
         return False
-    top = unsigned.left if unsigned is not node else _without_minus(unsigned.left)
+    top = unsigned.left if unsigned is not node else without_minus(unsigned.left)
     return _reduced(top, unsigned.right)
-
-
-def _without_minus(node: Node) -> Node:
-    negative = isinstance(node, Operation) and node.sign == "*" and node.left == _MINUS
-    return node.right if isinstance(node, Operation) and negative else node
 
 
 def _reduced(top: Node, bottom: Node) -> bool:

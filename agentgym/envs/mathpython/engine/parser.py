@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from agentgym.envs.mathpython.engine.tokens import Token, tokens
 from agentgym.envs.mathpython.engine.tree import (
+    MINUS_ONE,
     Call,
     Group,
     Measured,
@@ -185,12 +186,12 @@ class _Parser:
     def _product(self) -> Node:
         """Read factors that are multiplied; a sign before them is of the whole."""
         if self._takes("-"):
-            return self._made(Operation("*", Number(Fraction(-1)), self._deeper_product()))
+            return self._made(Operation("*", MINUS_ONE, self._deeper_product()))
         if self._takes("+"):
             return self._deeper_product()
         if self._takes("pm"):
             right = self._deeper_product()
-            return self._made(Group("set", (right, Operation("*", Number(Fraction(-1)), right))))
+            return self._made(Group("set", (right, Operation("*", MINUS_ONE, right))))
         node = self._power()
         while True:
             if self.now.text in TIMES and self.now.kind in ("sign", "command"):
@@ -246,7 +247,7 @@ class _Parser:
         """Read a factor that may have a sign of its own: 3 * -2."""
         if self._takes("-"):
             with _Deeper(self):
-                return self._made(Operation("*", Number(Fraction(-1)), self._signed()))
+                return self._made(Operation("*", MINUS_ONE, self._signed()))
         return self._power()
 
     def _power(self) -> Node:
@@ -268,7 +269,7 @@ class _Parser:
     def _exponent(self) -> Node:
         if self._takes("-"):
             with _Deeper(self):
-                return self._made(Operation("*", Number(Fraction(-1)), self._exponent()))
+                return self._made(Operation("*", MINUS_ONE, self._exponent()))
         return self._power()
 
     def _primary(self) -> Node:

@@ -79,3 +79,12 @@ class Measured:
 
 
 Node = Number | Name | Operation | Call | Group | Words | Measured
+MINUS_ONE = Number(Fraction(-1))
+"""What the parser multiplies by for a minus sign; no text reads as this number."""
+
+
+def without_minus(node: Node) -> Node:
+    """Return what stands behind a minus sign; a node without one as it is."""
+    if isinstance(node, Operation) and node.sign == "*" and node.left == MINUS_ONE:
+        return node.right
+    return node
