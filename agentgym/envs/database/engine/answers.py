@@ -33,15 +33,13 @@ def same_answer(given: str, expected: Sequence[str], *, agentbench: bool = False
         expected: The expected values.
         agentbench: Whether the task is a row of AgentBench, where "none" and its like are 0.
     """
-    values, wanted = (
-        [_clean(value, agentbench) for value in some]
-        for some in (_values(given, len(expected)), expected)
-    )
-    numbers = [_number(each) for each in values], [_number(each) for each in wanted]
-    if None not in numbers[0] and None not in numbers[1]:
-        pairs = zip(*(sorted(each or 0.0 for each in some) for some in numbers), strict=False)
-        return len(values) == len(wanted) and all(abs(a - b) <= TOLERANCE for a, b in pairs)
-    return set(values) == set(wanted)
+    values = [_clean(value, agentbench) for value in _values(given, len(expected))]
+    right_values = [_clean(value, agentbench) for value in expected]
+    numbers, right_numbers = _numbers(values), _numbers(right_values)
+    if numbers is None or right_numbers is None:
+        return set(values) == set(right_values)
+    pairs = zip(sorted(numbers), sorted(right_numbers), strict=False)
+    return len(values) == len(right_values) and all(abs(a - b) <= TOLERANCE for a, b in pairs)
 
 
 def _values(given: str, count: int) -> list[str]:
@@ -49,7 +47,7 @@ def _values(given: str, count: int) -> list[str]:
     text = given.strip()
     if text.startswith("[") and text.endswith("]"):
         try:
-            return [str(each) for each in json.loads(text)]
+            return [str(value) for value in json.loads(text)]
         except (ValueError, RecursionError):
             return text[1:-1].split(",")
     return text.split(",") if count > 1 else [text]
@@ -68,7 +66,12 @@ def _clean(value: str, agentbench: bool) -> str:
     return text.replace(",", "")
 
 
-def _number(text: str) -> float | None:
-    """Read a number of ASCII digits; Python also takes 4_2, nan and digits of other scripts."""
-    found = float(text) if _NUMBER.fullmatch(text) else None
-    return found if found is not None and math.isfinite(found) else None
+def _numbers(texts: Sequence[str]) -> list[float] | None:
+    """Read numbers of ASCII digits; None if one of the texts is no such number.
+
+    Python also takes 4_2, nan and digits of other scripts.
+    """
+    if not all(map(_NUMBER.fullmatch, texts)):
+        return None
+    numbers = [float(text) for text in texts]
+    return numbers if all(map(math.isfinite, numbers)) else None
