@@ -56,7 +56,7 @@ def test_a_pattern_that_never_ends_costs_the_answer_and_bounded_time(
 )  # fmt: skip
 def test_what_is_no_pattern_is_refused_when_it_is_read(pattern: str, words: str) -> None:
     with pytest.raises(DataError, match=words):
-        check_patterns(["fine", pattern], ["row 0", "row 1"])
+        check_patterns({"row 0": "fine", "row 1": pattern})
 
 
 def test_a_pattern_that_was_not_checked_is_no_fault_of_the_answer() -> None:
@@ -65,8 +65,8 @@ def test_a_pattern_that_was_not_checked_is_no_fault_of_the_answer() -> None:
 
 
 def test_sound_patterns_pass() -> None:
-    check_patterns([], [])
-    check_patterns(["a", r"^\d+$", "(?i)x"], ["0", "1", "2"])
+    check_patterns({})
+    check_patterns({"0": "a", "1": r"^\d+$", "2": "(?i)x"})
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,13 @@ def test_patterns_without_anchors_are_known(pattern: str, anchored: bool) -> Non
     assert is_anchored(pattern) is anchored
 
 
-def rows(tmp_path: Path, *found: Any) -> Path:
+def rows(tmp_path: Path, *expressions: Any) -> Path:
     file = tmp_path / "test.json"
-    made = [
-        {"description": "How many?", "evaluation": {"match": {"regex": each}}} for each in found
+    content = [
+        {"description": "How many?", "evaluation": {"match": {"regex": expression}}}
+        for expression in expressions
     ]
-    file.write_text(json.dumps(made), "utf-8")
+    file.write_text(json.dumps(content), "utf-8")
     return file
 
 

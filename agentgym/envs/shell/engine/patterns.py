@@ -11,7 +11,7 @@ import logging
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agentgym.errors import DataError, EnvFailure
 
@@ -88,18 +88,17 @@ def matches(pattern: str, answer: str) -> bool:
     return matched
 
 
-def check_patterns(patterns: Sequence[str], where: Sequence[str]) -> None:
+def check_patterns(patterns: Mapping[str, str]) -> None:
     """Check that patterns can be used.
 
     Args:
-        patterns: The patterns.
-        where: The place of each, for the message.
+        patterns: Patterns by the places where they stand, for the message.
 
     Raises:
         DataError: One is too long or no regular expression, or all take too much time.
         EnvFailure: This machine has no time for it.
     """
-    for place, pattern in zip(where, patterns, strict=True):
+    for place, pattern in patterns.items():
         if len(pattern) > LONGEST_PATTERN:
             raise DataError(
                 f"expected a regular expression of at most {LONGEST_PATTERN:,} characters in "
@@ -107,17 +106,18 @@ def check_patterns(patterns: Sequence[str], where: Sequence[str]) -> None:
             )
     if not patterns:
         return
+    places = [*patterns]
     try:
-        _, faults = _run(patterns, None)
+        _, faults = _run([*patterns.values()], None)
     except TimeoutError as error:
         raise DataError(
             f"expected {len(patterns)} regular expressions that compile in {SECONDS} seconds, from "
-            f"{where[0]} on: leave the largest out"
+            f"{places[0]} on: leave the largest out"
         ) from error
     for number, fault in faults.items():
         raise DataError(
-            f"expected a regular expression in {where[number]}, got {patterns[number]!r:.200}: "
-            f"{fault}"
+            f"expected a regular expression in {places[number]}, got "
+            f"{patterns[places[number]]!r:.200}: {fault}"
         )
 
 

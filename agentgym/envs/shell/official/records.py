@@ -72,7 +72,7 @@ def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
             f"expected a row in {file} that is judged by its match and starts no background "
             f"process, got {left_out} others"
         )
-    check_patterns([*patterns.values()], [*patterns])
+    check_patterns(patterns)
     _warn_of_unanchored(patterns)
     if left_out:
         logger.warning("skipped %d rows of %s: they need a script or a process", left_out, file)
