@@ -87,6 +87,14 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
     return found
 
 
+def changed_lines(text: str) -> int:
+    """Return the number of lines that a diff adds and removes."""
+    return sum(
+        line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- "))
+        for line in split_lines(text)
+    )
+
+
 def apply_diff(text: str, files: Files) -> dict[str, bytes | None]:
     """Apply a unified diff.
 

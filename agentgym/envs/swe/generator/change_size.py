@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from agentgym.envs.swe.diffs import read_diff
+from agentgym.envs.swe.diffs import changed_lines, read_diff
 from agentgym.envs.swe.edits import edited_files, write_diff
 from agentgym.envs.swe.generator.kinds import Candidate
 from agentgym.envs.swe.generator.stored_instances import undoing_patch
 from agentgym.envs.swe.instance import DIFFICULTIES
-from agentgym.support.text_lines import split_lines
 
 EASY_LINES, MEDIUM_LINES = 3, 12
 """Most lines that a repair adds or removes, of an easy task in one file, and of a medium one."""
@@ -47,11 +46,7 @@ def size_of(folder: Path, candidate: Candidate) -> ChangeSize:
         candidate: The candidate.
     """
     patch = _patch(folder, candidate)
-    lines = sum(
-        line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- "))
-        for line in split_lines(patch)
-    )
-    return ChangeSize(len([*read_diff(patch)]), lines)
+    return ChangeSize(len(read_diff(patch)), changed_lines(patch))
 
 
 def hunks(folder: Path, candidate: Candidate) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from agentgym.envs.swe.diffs import changed_lines
 from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.generator.changelog import entries
 from agentgym.envs.swe.generator.fault_trials import Baseline, Trial, Workbench
@@ -30,7 +31,6 @@ from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.random_stream import Stream
-from agentgym.support.text_lines import split_lines
 
 MOST_LINES = 200
 """Most lines of a solution that are added or removed."""
@@ -63,10 +63,7 @@ class Pair:
     @property
     def lines(self) -> int:
         """Lines of the solution that are added or removed."""
-        lines = split_lines(self.patch)
-        return sum(
-            line[:1] in ("+", "-") and not line.startswith(("+++ ", "--- ")) for line in lines
-        )
+        return changed_lines(self.patch)
 
     def _diff(self, files: dict[str, bytes | None]) -> str:
         before = {path: (self.old / path).read_bytes() for path in files if _has(self.old, path)}
