@@ -304,7 +304,8 @@ class SWESession:
             content = None
         file = read_file_text(content or b"")
         old, new = _chosen(command, path, file, content is not None)
-        text = file.replace(file.places(old)[0], old, new) if old else new
+        place = file.places(old)[0] if old else None
+        text = file.replace(place, old, new) if place else new
         try:
             changed = text.encode(file.encoding)
         except UnicodeEncodeError as error:
@@ -319,9 +320,9 @@ class SWESession:
         except OSError as error:
             raise Refusal(f"{path} cannot be written: {error.strerror or error}") from error
         self._look()
-        if not old:
+        if place is None:
             return Turn(f"[made {path}]")
-        before = file.text[: file.places(old)[0][0]]
+        before = file.text[: place[0]]
         return Turn(f"[edited {path} at line {before.count(file.end[-1]) + 1}]")
 
     def _submit(self, command: Command) -> Turn:
@@ -397,21 +398,23 @@ def _chosen(command: Command, path: str, file: FileText, exists: bool) -> tuple[
     if not exists and all(old for old, _ in command.readings):
         raise Refusal(f"there is no file {path}")
     counts = [(len(file.places(old)) if old else int(not file.text)) for old, _ in command.readings]
-    fitting = [one for one, count in zip(command.readings, counts, strict=True) if count == 1]
+    fitting = [
+        reading for reading, count in zip(command.readings, counts, strict=True) if count == 1
+    ]
     if len(fitting) == 1:
         return fitting[0]
     if len(command.readings) > 1:
-        found = f"{len(fitting)} of them" if fitting else "none of them"
+        which = f"{len(fitting)} of them" if fitting else "none of them"
         raise Refusal(
             f"the block has several lines {MARKERS}, so that it can be read in "
-            f"{len(command.readings)} ways, and the piece of {found} occurs exactly once in "
+            f"{len(command.readings)} ways, and the piece of {which} occurs exactly once in "
             f"{path}; {WIDER}"
         )
     if not counts[0]:
         raise Refusal(f"the piece is not in {path}; it has to occur exactly once")
     count = file.text.count(command.old)
-    found = f"{count} times" if count > 1 else "more than once"
-    raise Refusal(f"the piece occurs {found} in {path}; it has to occur exactly once")
+    times = f"{count} times" if count > 1 else "more than once"
+    raise Refusal(f"the piece occurs {times} in {path}; it has to occur exactly once")
 
 
 def _notes(file: FileText) -> str:

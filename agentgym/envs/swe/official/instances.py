@@ -19,6 +19,8 @@ from agentgym.envs.swe.official.sets import DataSet, data_set, known_set, recogn
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound, require
 from agentgym.support.datafiles import ENDINGS, JSON, read_records, stem
 
+FILE_ENDINGS = (*ENDINGS, JSON)
+"""Endings of files that may be named as a source."""
 SAVED = ("dataset_dict.json", "state.json")
 """Files by which a folder of ``save_to_disk`` is known: of several splits, and of one."""
 _log = logging.getLogger(__name__)
@@ -210,9 +212,9 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
         return
     known = known_set(source)
     hub = known.hub[0] if known and source.lower() == known.name else source
-    if known is None and (hub.count("/") != 1 or hub.endswith((*ENDINGS, JSON))):
+    if known is None and (hub.count("/") != 1 or hub.endswith(FILE_ENDINGS)):
         raise DataError(
-            f"expected a file that ends with {', '.join((*ENDINGS, JSON))}, a folder with such "
+            f"expected a file that ends with {', '.join(FILE_ENDINGS)}, a folder with such "
             f"files, the name of a data set, or its id on the hub, got {source}, which does not "
             "exist; rows on disk are named by their path"
         )
@@ -222,9 +224,8 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
 def _files(root: Path) -> list[Path]:
     """Return the files of a source, in an order that is always the same."""
     if root.is_file():
-        endings = (*ENDINGS, JSON)
-        if not root.name.endswith(endings):
-            raise DataError(f"expected a file that ends with {', '.join(endings)}, got {root}")
+        if not root.name.endswith(FILE_ENDINGS):
+            raise DataError(f"expected a file that ends with {', '.join(FILE_ENDINGS)}, got {root}")
         return [root]
     found = [
         file
