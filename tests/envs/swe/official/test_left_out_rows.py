@@ -33,9 +33,9 @@ def test_a_report_says_which_rows_are_no_tasks(tmp_path: Path) -> None:
     console = Console(record=True, width=100)
     console.print(report_table(report))
     for text in (console.export_text(), report_markdown(report)):
-        told = " ".join(text.split())
-        assert "4 rows are left out of the data set: expected text in patch" in told
-        assert "and 1 more" in told
+        prose = " ".join(text.split())
+        assert "4 rows are left out of the data set: expected text in patch" in prose
+        assert "and 1 more" in prose
     data = json.loads(json.dumps(report_to_dict(report)))
     assert report_from_dict(data).left_out_rows == report.left_out_rows
     del data["left_out_rows"]
