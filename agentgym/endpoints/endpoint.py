@@ -16,6 +16,7 @@ from agentgym.endpoints.completions import (
     whole,
 )
 from agentgym.endpoints.config import EndpointConfig
+from agentgym.endpoints.extra_fields import MESSAGE_FIELDS
 from agentgym.endpoints.faults import Cause, EndpointFault, remedy, status_fault
 from agentgym.endpoints.limiter import RateLimiter
 from agentgym.endpoints.waiting import Waits
@@ -25,10 +26,8 @@ from agentgym.support.redaction import Redactor, public_url, url_secrets
 
 FIRST_WAIT = 0.5
 """Seconds before the first retry; each further one waits twice as long."""
-MESSAGES_HOLD = frozenset(
-    {"role", "content", "refusal", "name", "tool_calls", "tool_call_id", *REASONING_FIELDS}
-)
-"""Fields of messages that are never left out: those of all endpoints, and the user's choice."""
+ESSENTIAL_FIELDS = MESSAGE_FIELDS | {"name", "tool_call_id", *REASONING_FIELDS}
+"""Fields of messages that are never left out: all endpoints know them, or the user chose them."""
 LONGEST_BACK_OFF = 8.0
 """Most seconds before a retry, unless the endpoint asks for more."""
 
@@ -129,8 +128,8 @@ class Endpoint:
             sent.pop("stream_options", None)
         if self._refused_fields:
             sent["messages"] = [
-                {name: entry for name, entry in each.items() if name not in self._refused_fields}
-                for each in sent["messages"]
+                {name: value for name, value in message.items() if name not in self._refused_fields}
+                for message in sent["messages"]
             ]
         return sent
 
@@ -145,7 +144,7 @@ class Endpoint:
             self._refuses_max_tokens = True
             return True
         # Some endpoints do not take back what they add to their own answers.
-        added = {name for each in sent["messages"] for name in each} - MESSAGES_HOLD
+        added = {name for message in sent["messages"] for name in message} - ESSENTIAL_FIELDS
         refused = {name for name in added if fault.disowns(name)}
         self._refused_fields |= refused
         return bool(refused)

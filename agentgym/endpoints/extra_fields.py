@@ -1,4 +1,4 @@
-"""What an endpoint adds to a message or a call, which goes back to it as it came.
+"""Fields that an endpoint adds to a message or a call: they are sent back unchanged.
 
 Gemini signs its thoughts in ``extra_content`` and refuses a call that comes back without the
 signature; OpenRouter has ``reasoning_details``, others have fields of their own.

@@ -153,12 +153,17 @@ class EndpointFault:
         about = _ABOUT.get(field, re.compile(rf"(?<!\w){re.escape(field)}(?!\w)"))
         return self.param == field or bool(about.search(self.text))
 
-    def refuses_tools(self) -> bool:
-        """Return whether the endpoint takes no tools; many messages are about a call of one."""
-        said = f"{self.code} {self.text}"
-        about = bool(_UNKNOWN.search(said) or _TAKES_NO_TOOLS.search(said))
-        about = about and self.names("tools") and not _ABOUT_A_CALL.search(said)
-        return self.param == "tools" or about
+    def refuses(self, field: str) -> bool:
+        """Return whether the request may succeed without a field.
+
+        A message that names tools is often about a call of one, not about the field.
+        """
+        if field != "tools":
+            return self.names(field)
+        message = f"{self.code} {self.text}"
+        unknown = bool(_UNKNOWN.search(message) or _TAKES_NO_TOOLS.search(message))
+        about = unknown and self.names(field) and not _ABOUT_A_CALL.search(message)
+        return self.param == field or about
 
     @property
     def wants_reasoning(self) -> bool:
@@ -257,14 +262,7 @@ def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: EndpointConfig
     # Streaming last: the word stands in messages about other fields, too.
     names = {*sent, *sent["extra_body"]} - _NEEDED
     fields = sorted(names, key=lambda name: ("stream" in name, name))
-    refused = next(
-        (
-            name
-            for name in fields
-            if (fault.refuses_tools() if name == "tools" else fault.names(name))
-        ),
-        None,
-    )
+    refused = next((name for name in fields if fault.refuses(name)), None)
     return _by_status(fault, config) if refused is None else _without(refused, config)
 
 
