@@ -106,34 +106,34 @@ class Transcriber:
             raise ConfigurationError(f"expected one of {', '.join(TRANSCRIBERS)}; got {name!r}")
         self._text, self._specs = TEXTS.get(name), env.action_specs
         self._write = env.spoken.write
-        self._left: list[str] = []
-        self._last = ""
+        self._plan: list[str] = []
+        self._final = ""
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Plan the episode by its task and first observation."""
         goal = str(info.get("goal", ""))[:LONGEST]
         shown = observation[:LONGEST]
         if self._text is None:
-            both = shown if goal in shown else f"{goal}\n{shown}"
-            actions = [*_clauses(both), *self._filled(_words(goal).split())]
+            task = shown if goal in shown else f"{goal}\n{shown}"
+            actions = [*_clauses(task), *self._filled(_words(goal).split())]
         else:
             actions = self._with_text(self._text(goal or shown))
-        self._last = next(self._ends(goal or shown), "")
-        self._left = list(dict.fromkeys(actions))[:MOST_ACTIONS]
+        self._final = next(self._ends(goal or shown), "")
+        self._plan = list(dict.fromkeys(actions))[:MOST_ACTIONS]
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the next action of the plan; the final one in the last turn or after the plan.
 
-        Of those planned, one with a verb that is admissible comes first.
+        A planned action whose verb is admissible comes first.
         """
         turns_left = int(info["horizon"]) - int(info["turn"])
-        if self._left and (turns_left > 1 or not self._last):
+        if self._plan and (turns_left > 1 or not self._final):
             verbs = {_verb(action) for action in info.get("admissible_actions") or ()}
-            known = (action for action in self._left if _verb(action) in verbs)
-            action = next(known, self._left[0])
-            self._left.remove(action)
+            known = (action for action in self._plan if _verb(action) in verbs)
+            action = next(known, self._plan[0])
+            self._plan.remove(action)
             return self._write(action)
-        return self._write(self._last) if self._last else ""
+        return self._write(self._final) if self._final else ""
 
     def _with_text(self, text: str) -> list[str]:
         return [

@@ -91,7 +91,7 @@ class ChatAnswer:
         return self.content + "".join(call.text() for call in self.calls[:1])
 
     def action(self, native: bool) -> str:
-        """Return the action: a call that came apart never passes through the text before it.
+        """Return the action: text before a call from ``tool_calls`` cannot change the call.
 
         Args:
             native: Whether calls of tools are the actions; else the text may hold one before them.
@@ -135,7 +135,7 @@ def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
         if not known or any(id_ == other.id for other in calls):
             id_ = f"call{turn:03d}{number:02d}"  # nine letters and digits, which all accept
         calls.append(_read_call(call, as_text(id_)))
-    # Words of thinking go back or not as the user says; what else a field of this name holds goes.
+    # The user decides whether thinking in words is sent back; any other value always is.
     plain = {name for name in REASONING_FIELDS if isinstance(message.get(name), str)}
     return ChatAnswer(
         content_text(content) or as_text(message.get("refusal")),

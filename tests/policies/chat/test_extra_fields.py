@@ -1,4 +1,4 @@
-"""What an endpoint adds to its answers goes back as it came, and its own words reach the user."""
+"""Fields that an endpoint adds are sent back unchanged, and its own words reach the user."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_hostile_endpoint_fills_no_history(serve, tmp_path, stream):
         '{"name": "press", "arguments": {"colour": "grey"}}',
     ],
 )
-def test_a_call_that_came_apart_is_played_whatever_the_text_says(serve, content):
+def test_a_separate_call_is_played_whatever_the_text_says(serve, content):
     call = {"id": "a", "function": {"name": "press", "arguments": '{"colour": "gold"}'}}
     server = serve(lambda body, n: completion(content, tool_calls=[call]))
     env = gymnasium.make(TOY_ID, grammar="tool_call")
