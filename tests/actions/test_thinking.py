@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -128,7 +130,7 @@ def test_an_action_of_a_line_is_read_behind_thinking(family: str) -> None:
 @pytest.mark.parametrize("grammar", GRAMMARS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_marks_inside_of_an_action_are_its_text(family: str, grammar: str) -> None:
-    before, after, _ = (each.strip() for each in FAMILIES[family])
+    before, after, _ = (mark.strip() for mark in FAMILIES[family])
     for marks in (before, after, f"{before} x {after}"):
         command = f"grep -rn '{marks}' src/".replace("\n", "")
         call = ActionCall("bash", {"command": command})
@@ -241,6 +243,7 @@ def test_every_row_of_the_table_is_met_by_a_family() -> None:
     texts = [before + after for before, after, _ in FAMILIES.values()]
     for marks in ROWS:
         assert marks.family and marks.source
+        assert any(re.search(marks.opening, text) for text in texts), marks.family
     cut = {name: strip_think(f"{b}x{a}") for name, (b, a, _) in FAMILIES.items()}
     assert not any("x" in kept for kept in cut.values()), cut
     assert {"<think>", "<thought>", "<seed:think>"} <= {f"<{name}>" for name in TAG_NAMES}
