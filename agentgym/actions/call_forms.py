@@ -1,8 +1,8 @@
-"""Tool calls as families of models write them, where a server does not take them apart.
+"""Tool calls as families of models write them, where a server leaves them in the text.
 
 A server with the right parser (``--tool-call-parser NAME`` in vLLM and SGLang) returns calls
-apart. Otherwise they come as text. Forms whose arguments are one JSON value behind a mark are read
-in the grammar ``tool_call``; for the others, a report names the server's parser.
+separately. Otherwise they come as text. Forms whose arguments are one JSON value behind a mark are
+read in the grammar ``tool_call``; for the others, a report names the server's parser.
 The marks are facts about models, from ``vllm/tool_parsers`` and ``sglang/srt/function_call``.
 """
 
@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+TOOL_CALL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
+"""What closes a call in `agentgym`'s own form."""
 _NAME = r"(?:functions\.)?([A-Za-z][\w-]{0,63})"
 
 
@@ -82,14 +84,14 @@ def find_json(text: str) -> tuple[str, int] | None:
 
     The name is empty if the JSON holds it.
     """
-    found = _OPENING.search(text)
-    if found is None:
+    opening = _OPENING.search(text)
+    if opening is None:
         return None
-    return next((name for name in found.groups() if name), ""), found.end()
+    return next((name for name in opening.groups() if name), ""), opening.end()
 
 
-def named_call(payload: Any) -> Any:
-    """Return the first call of a JSON value with its name on top, in whatever shape it is."""
+def unwrap_call(payload: Any) -> Any:
+    """Return the first call of a JSON value, out of its list and its ``function``."""
     if isinstance(payload, list) and payload:
         payload = payload[0]
     if isinstance(payload, dict) and isinstance(payload.get("function"), dict):
@@ -98,10 +100,10 @@ def named_call(payload: Any) -> Any:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of an action, without the name space that gpt-oss and Kimi write."""
+    """Return the name of an action, without the namespace that gpt-oss and Kimi write."""
     return name.removeprefix("functions.")
 
 
-def form_of(text: str) -> CallForm | None:
+def find_form(text: str) -> CallForm | None:
     """Return the form in which a text writes a call, if it is one of `FORMS`."""
     return next((form for form in FORMS if re.search(form.mark, text)), None)

@@ -52,11 +52,11 @@ def json_value(value: Any, kind: str) -> str | None:
         if isinstance(value, str) and not isinstance(value, Digits):
             text = value.strip()
             try:
-                found, end = DECODER.raw_decode(text)
+                decoded, end = DECODER.raw_decode(text)
             except ValueError:
-                found, end = None, -1
+                decoded, end = None, -1
             if end == len(text):
-                value = found
+                value = decoded
             elif kind != ANY:
                 return None
         return compact(value) if isinstance(value, JSON_TYPES[kind]) else None

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from agentgym.actions.call_forms import find_json, named_call, plain_name
+from agentgym.actions.call_forms import TOOL_CALL_END, find_json, plain_name, unwrap_call
 from agentgym.actions.json_values import DECODER
 from agentgym.actions.specs import (
     MAX_ACTION_CHARS,
@@ -28,7 +28,6 @@ ACTION_LINE = re.compile(
 _TAG = re.compile(r"<action>", re.IGNORECASE)
 _TAG_END = re.compile(r"</action>", re.IGNORECASE)
 _TOOL = re.compile(r"<tool_call>", re.IGNORECASE)
-_TOOL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
 _SHORT = 512
 
 
@@ -134,11 +133,12 @@ def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
     length = sum(map(len, call.arguments.values()))
     if length > MAX_ACTION_CHARS:
         raise Fault(too_long(length))
-    given = set(call.arguments)
-    mine = [template for template in compile_specs(specs) if template.spec.name == call.name]
-    # As they were declared, not the most specific first.
-    for template in sorted(mine, key=lambda one: one.spec.templates.index(one.source)):
-        if template.takes(given):
+    names = set(call.arguments)
+    templates = [template for template in compile_specs(specs) if template.spec.name == call.name]
+    # In the order of their declaration, not the most specific first.
+    templates.sort(key=lambda template: template.spec.templates.index(template.source))
+    for template in templates:
+        if template.takes(names):
             text = template.fill(call.arguments)
             if len(text) <= MAX_ACTION_CHARS and _parse_native(text, specs).call == call:
                 return text
@@ -227,9 +227,9 @@ def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCa
         name, start = foreign
     start += len(text[start:]) - len(text[start:].lstrip())
     payload, end = _decode(text, start)
-    payload = {"name": name, "arguments": payload} if name else named_call(payload)
+    payload = {"name": name, "arguments": payload} if name else unwrap_call(payload)
     if tag:
-        close = _TOOL_END.match(text, end)
+        close = TOOL_CALL_END.match(text, end)
         if close is None and text[end:].strip():
             raise Fault("<tool_call> must hold one JSON object and end with </tool_call>")
         end = close.end() if close else len(text)

@@ -11,17 +11,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from agentgym.actions.call_forms import find_json
+from agentgym.actions.call_forms import TOOL_CALL_END, find_json
 from agentgym.actions.json_values import DECODER
 from agentgym.actions.specs import ActionSpec
-from agentgym.actions.templates import compile_specs
+from agentgym.actions.templates import compile_specs, end_of_space
 
 _LABEL = r"(?:[ \t]{0,8}action[ \t]{0,8}\d{0,4}[ \t]{0,8}:)?[ \t]{0,3}"
 _FENCE = re.compile(rf"^{_LABEL}(`{{3,}})([^`\n]*)$", re.MULTILINE | re.IGNORECASE)
 _FENCE_HERE = re.compile(rf"\s{{0,64}}{_LABEL}(`{{3,}})([^`\n]*)$", re.MULTILINE | re.IGNORECASE)
-_TOOL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
 _TOOL = "<tool_call>"
-_BLANK = re.compile(r"\s*")
 _MOST_FAILURES = 64
 """Most places of a text at which JSON is tried in vain: each error counts all lines before it."""
 _LONGEST_LINE = 2000
@@ -66,7 +64,7 @@ class Quotes:
         """
         if start > self._start:
             self._start, self._fence = start, (start, 0)
-        if _BLANK.match(self._text, self._start).end() >= at:  # type: ignore[union-attr]
+        if end_of_space(self._text, self._start) >= at:
             return -1
         if is_in_code(self._text, at, stop):
             return stop
@@ -89,7 +87,7 @@ class Quotes:
         if not tagged and self._grammar == "tool_call":
             foreign = find_json(text[begin:at])
             begin += foreign[1] if foreign else 0
-        begin = _BLANK.match(text, begin).end()  # type: ignore[union-attr]
+        begin = end_of_space(text, begin)
         if self._failures >= _MOST_FAILURES or not text.startswith(("{", "["), begin):
             return -1
         try:
@@ -97,7 +95,7 @@ class Quotes:
         except (ValueError, RecursionError):
             self._failures += 1
             return -1
-        if tagged and not _TOOL_END.match(text, end) and text[end : end + 64].strip():
+        if tagged and not TOOL_CALL_END.match(text, end) and text[end : end + 64].strip():
             return -1
         return end if end > at else -1
 
@@ -108,8 +106,8 @@ class Quotes:
         end = self._fences.get(ticks, 0)
         if 0 <= end < stop:
             closing = re.compile(rf"^[ \t]{{0,3}}`{{{ticks},}}[ \t\r]*$", re.MULTILINE)
-            found = closing.search(self._text, stop)
-            end = self._fences[ticks] = found.end() if found else -1
+            closed = closing.search(self._text, stop)
+            end = self._fences[ticks] = closed.end() if closed else -1
         other = re.compile(rf"^{_LABEL}`{{{ticks},}}[ \t]*\w", re.MULTILINE | re.IGNORECASE)
         return -1 if end < 0 or other.search(self._text, stop, end) else end
 
@@ -194,9 +192,9 @@ def _delimiters(specs: tuple[ActionSpec, ...], grammar: str) -> tuple[_Delimiter
         return (_Delimiter("<action>", "</action>"),)
     if grammar == "tool_call":
         return ()
-    found: dict[tuple[str, str], _Delimiter] = {}
+    delimiters: dict[tuple[str, str], _Delimiter] = {}
     for template in compile_specs(specs):
         head, tail = template.literals[0], template.literals[-1]
         if template.delimited and template.names and not head.startswith("```"):
-            found[head, tail] = _Delimiter(head, "]" if tail.startswith("]") else tail)
-    return tuple(found.values())
+            delimiters[head, tail] = _Delimiter(head, "]" if tail.startswith("]") else tail)
+    return tuple(delimiters.values())

@@ -109,8 +109,8 @@ class Template:
         words = head.lower().split()
         whole = len(words) > 1 or head[-1:].isspace() or not self.names
         self._word = words[0] if words and whole else ""
-        found = _MARKER.match(head)
-        self._fence = len(found[0]) if found and self.delimited else 0
+        marker = _MARKER.match(head)
+        self._fence = len(marker[0]) if marker and self.delimited else 0
         pattern = _fence_pattern(head) if self._fence else _head_pattern(head)
         self._head = re.compile(pattern, re.IGNORECASE)
 
@@ -154,20 +154,20 @@ class Template:
         if not more:
             return self.literals
         return tuple(
-            _MARKER.sub(lambda found: found[0] + found[1] * more, literal)
+            _MARKER.sub(lambda marker: marker[0] + marker[1] * more, literal)
             for literal in self.literals
         )
 
     def needed(self, values: Iterable[str]) -> int:
-        """Return how many more signs no line of the values begins with as markers do."""
+        """Return how many signs to add to each marker so that no line of the values closes one."""
         if not self._fence:
             return 0
         longest: dict[str, int] = {}
         for value in values:
-            for found in _MARKER.finditer(value):
-                longest[found[1]] = max(len(found[0]), longest.get(found[1], 0))
-        markers = [found for literal in self.literals for found in _MARKER.finditer(literal)]
-        return max(0, *(longest.get(one[1], 0) - len(one[0]) + 1 for one in markers))
+            for marker in _MARKER.finditer(value):
+                longest[marker[1]] = max(len(marker[0]), longest.get(marker[1], 0))
+        markers = [marker for literal in self.literals for marker in _MARKER.finditer(literal)]
+        return max(0, *(longest.get(marker[1], 0) - len(marker[0]) + 1 for marker in markers))
 
     def _rest(
         self, page: Page, at: int, literals: tuple[str, ...]
@@ -266,15 +266,15 @@ class RowsTemplate(Template):
     def _read(self, text: str, at: int, values: dict[str, str], unclosed: set[str]) -> int:
         """Read the lines behind the head; return where they end, or -1."""
         while True:
-            at = _end_of_space(text, at)
+            at = end_of_space(text, at)
             left = [name for name in self._rows if name not in values]
-            name = next((one for one in left if text.startswith(self._rows[one][0], at)), "")
+            name = next((name for name in left if text.startswith(self._rows[name][0], at)), "")
             if not name:
-                whole = self._required <= values.keys() and text.startswith(self._last, at)
-                return at + len(self._last) if whole else -1
+                complete = self._required <= values.keys() and text.startswith(self._last, at)
+                return at + len(self._last) if complete else -1
             before, after = self._rows[name]
             at += len(before)
-            behind = (self._last, *(self._rows[one][0] for one in left if one != name))
+            behind = (self._last, *(self._rows[other][0] for other in left if other != name))
             end = -1 if name in unclosed else self._closing(text, at, name, behind)
             if end < 0:
                 if name not in unclosed and text.find(after, at) < 0:
@@ -290,14 +290,15 @@ class RowsTemplate(Template):
             line = text.find("\n", at)
             stop = line if line >= 0 else stop
         end = text.find(after, at, stop)
-        while end >= 0 and not text.startswith(behind, _end_of_space(text, end + len(after))):
+        while end >= 0 and not text.startswith(behind, end_of_space(text, end + len(after))):
             end = text.find(after, end + 1, stop)
         return end
 
 
-def _end_of_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def end_of_space(text: str, at: int) -> int:
+    """Return where the white space ends that begins at a place, which may be none."""
+    space = _SPACE.match(text, at)
+    return space.end() if space else at
 
 
 def _fence_pattern(head: str) -> str:
@@ -334,12 +335,12 @@ def compile_specs(specs: tuple[ActionSpec, ...]) -> tuple[Template, ...]:
         ConfigurationError: The specs are invalid.
     """
     check_specs(specs)
-    found = [
+    templates = [
         (RowsTemplate if OPTIONAL.search(source) else Template)(spec, source)
         for spec in specs
         for source in spec.templates
     ]
-    return tuple(sorted(found, key=lambda template: -template.weight))
+    return tuple(sorted(templates, key=lambda template: -template.weight))
 
 
 def find_native(text: str, specs: tuple[ActionSpec, ...]) -> Match | None:

@@ -53,7 +53,7 @@ def _alternatives(rows: tuple[Marks, ...]) -> str:
 
 
 _MARK = re.compile(f"{_TAG}|{_alternatives(FAMILIES)}")
-# Where marks may begin: found fast in long thinking, since the one begins with one character.
+# Where marks may begin. Nearly all begin with "<", which is found fast in long thinking.
 _TAG_PLACE = re.compile(
     r"<[\s/]{0,17}(?:think|thought|reason|seed:|mm:|longcat_|ifm\||\||channel)", re.IGNORECASE
 )

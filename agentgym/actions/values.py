@@ -55,7 +55,7 @@ def _value(spec: ActionSpec, param: Param, value: Any) -> str:
     if param.type == "integer" and not _INTEGER.fullmatch(value):
         value = value[:-2] if value.endswith(".0") and _INTEGER.fullmatch(value[:-2]) else ""
     elif param.type == "number" and not (
-        _NUMBER.fullmatch(value) and math.isfinite(float(value))  # 1e999 is none that JSON can hold
+        _NUMBER.fullmatch(value) and math.isfinite(float(value))  # JSON cannot hold 1e999
     ):
         value = ""
     elif param.type == "boolean":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentgym.actions import ActionCall, parse
-from agentgym.actions.call_forms import FORMS, form_of
+from agentgym.actions.call_forms import FORMS, find_form
 from tests.actions.test_grammars import SHOP
 
 RED = ActionCall("search", {"query": "red"})
@@ -33,7 +33,7 @@ READ = {
     "hermes": f"I search.\n```json\n{JSON}\n```",
     "openai's shape": f'<tool_call>{{"type": "function", "function": {JSON}}}</tool_call>',
     "a list": f"<tool_call>[{JSON}]</tool_call>",
-    "a name space": JSON.replace('"search', '"functions.search'),
+    "a namespace": JSON.replace('"search', '"functions.search'),
 }
 NAMED = {
     "qwen3_coder": "<tool_call>\n<function=search>\n<parameter=query>\nred\n</parameter>\n"
@@ -62,13 +62,13 @@ def test_calls_of_other_families_are_read(name: str) -> None:
 @pytest.mark.parametrize("name", NAMED)
 def test_the_parser_of_what_is_not_read_is_known(name: str) -> None:
     assert parse(NAMED[name], SHOP, "tool_call").call is None
-    form = form_of(NAMED[name])
+    form = find_form(NAMED[name])
     assert form is not None and form.parser in (name, "qwen3_coder")
 
 
 def test_the_forms_of_the_suite_are_no_foreign_ones() -> None:
     for text in ("search[red]", f"<tool_call>{JSON}</tool_call>", "Action: click[x]", "[x] and y"):
-        assert form_of(text) is None
+        assert find_form(text) is None
     assert len({form.parser for form in FORMS}) == len(FORMS)
 
 

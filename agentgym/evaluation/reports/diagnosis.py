@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from agentgym.actions import GRAMMARS, ActionSpec
-from agentgym.actions.call_forms import form_of
+from agentgym.actions.call_forms import find_form
 from agentgym.actions.thinking import first_mark
 from agentgym.core.language import Language
 from agentgym.core.outcome import StopReason
@@ -108,7 +108,7 @@ def _invalid(report: ReportData) -> str:
 
 def _server(answer: str, env_id: str) -> str:
     """Say which parser the server needs, if an answer holds what one would have taken apart."""
-    form = form_of(answer)
+    form = find_form(answer)
     if form is not None:
         return (
             f"; the call is written as {form.models} writes it: start the server with "
