@@ -53,8 +53,10 @@ DEFAULTS = {
 """Options that change sampling or scores, and that we leave as they are."""
 
 
-def test_options_that_we_leave_alone_keep_their_defaults(tmp_path):
-    config = GRPOConfig(str(tmp_path), use_cpu=True, bf16=False)
+def test_options_that_we_leave_alone_keep_their_defaults(tmp_path, scored):
+    # By default a new config resets accelerate's global state, which the trainer of `scored` reads.
+    shared = {"use_configured_state": True}
+    config = GRPOConfig(str(tmp_path), use_cpu=True, bf16=False, accelerator_config=shared)
     assert {name: getattr(config, name) for name in DEFAULTS} == DEFAULTS
     check_arguments(config)
 
