@@ -17,11 +17,12 @@ from agentgym.errors import ConfigurationError, DataError
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import TRAIN, ResolvedEnv
 from trainers.rollouts.expert_demonstrations import Demonstration, Shown
+from trainers.rollouts.template import END_MARK
 
 __all__ = ["recorded_demonstrations"]
 
-_END_MARKS = re.compile(r"(?:\s*(?:<\|[^<>|\s]+\|>|</s>|<\w*(?:end|eos|eot)\w*>))+\s*")
-"""Tokens by which models end a turn, as text."""
+_END_MARKS = re.compile(rf"(?:\s*(?:{END_MARK}))+\s*")
+"""Tokens that end a turn, as text."""
 _GRAMMAR = "native"
 """Grammar of an environment that names none."""
 

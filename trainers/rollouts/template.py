@@ -35,8 +35,8 @@ _MARKUP = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
 """What role markers look like, whether or not the tokenizer calls them special."""
 _JOINED = 64
 """Words that are tried behind the generation prompt."""
-_END_MARK = re.compile(r"\s*(<\|[^<>|\s]+\|>|</s>|<\w*(?:end|eos|eot)\w*>)")
-"""What tokens that end a turn look like."""
+END_MARK = r"<\|[^<>|\s]+\|>|</s>|<\w*(?:end|eos|eot)\w*>"
+"""What the tokens look like by which models end a turn, as a regular expression."""
 _THINK_TAG = re.compile(r"</?think>")
 
 
@@ -325,7 +325,7 @@ class ChatTemplate:
     def _foreign_end(self) -> str | None:
         """Return what closes an answer, if it looks like a token of another tokenizer."""
         text = self.text(self._dummy("x"))
-        mark = _END_MARK.match(text, text.index(_ACTION) + len(_ACTION))
+        mark = re.compile(rf"\s*({END_MARK})").match(text, text.index(_ACTION) + len(_ACTION))
         return mark[1] if mark and len(self.encode(mark[1])) != 1 else None
 
     def _dummy_base(self) -> list[int]:
