@@ -24,10 +24,10 @@ def check_settings(stored: Mapping[str, Any], typed: Mapping[str, Any], path: Pa
     Raises:
         NotTrusted: It names something else.
     """
-    flags = {each.text for each in setting_claims(typed, TRAINING)}
+    flags = {claim.text for claim in setting_claims(typed, TRAINING)}
     envs = [part.strip() for part in str(typed.get("env") or "").split(",") if part.strip()]
     left = _left_to_the_file(stored, typed, envs)
-    claims = [each for each in setting_claims(left, TRAINING, envs) if each.text not in flags]
+    claims = [c for c in setting_claims(left, TRAINING, envs) if c.text not in flags]
     check_trusted(claims, str(path), TypedHere(path.parent))
 
 
@@ -36,14 +36,14 @@ def _left_to_the_file(
 ) -> dict[str, Any]:
     """Return the settings of a file that no flag replaces."""
     left = {
-        name: {key: each for key, each in value.items() if f"{name}.{key}" not in typed}
+        name: {key: part for key, part in value.items() if f"{name}.{key}" not in typed}
         if isinstance(value, Mapping)
         else value
         for name, value in stored.items()
         if name not in typed
     }
     if envs:  # of its list of environments, those that are named count
-        left["envs"] = [each for each in stored.get("envs") or () if each["env"] in envs]
+        left["envs"] = [entry for entry in stored.get("envs") or () if entry["env"] in envs]
     return left
 
 

@@ -72,9 +72,9 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
         ConfigurationError: It cannot be read, or holds something else.
     """
     found = read_settings(path)
-    check_trusted(_part_claims(found), str(path), typed := TypedHere(path.parent))
-    # The run that begins with it goes on without flags.
-    typed.remember(_part_claims(found))
+    claims, typed = _part_claims(found), TypedHere(path.parent)
+    check_trusted(claims, str(path), typed)
+    typed.remember(claims)  # The run that begins with it goes on without flags.
     try:
         if unknown := [str(name) for name in found if name not in PARTS]:
             raise ConfigurationError(
@@ -90,9 +90,9 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
 def _part_claims(value: Any) -> list[Claim]:
     """Return the claims of the parts and functions that a file names, wherever they stand."""
     if isinstance(value, Mapping):
-        return [found for each in value.values() for found in _part_claims(each)]
+        return [part for entry in value.values() for part in _part_claims(entry)]
     if isinstance(value, list):
-        return [found for each in value for found in _part_claims(each)]
+        return [part for entry in value for part in _part_claims(entry)]
     return [claim("part", value, PRESET_PART)] if isinstance(value, str) else []
 
 

@@ -19,9 +19,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.caching import publish, write_atomically
 from agentgym.support.flag_marks import Append, Positional
 from agentgym.support.folder_lock import holds_other_files
-from agentgym.trust import TRAINING, check_trusted, setting_claims
-from agentgym.trust.typed_here import TypedHere
 from trainers.config.config_file import CONFIG_FILE, RESOLVED, read_settings
+from trainers.config.file_trust import check_settings
 from trainers.config.schema import TINY
 from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.models.loaded_policy import loading
@@ -141,8 +140,7 @@ def _model_of(run: Path) -> str:
     """
     settings = environments_of(run)
     model = str(settings.get("model"))
-    claims = setting_claims({"model": model}, TRAINING)
-    check_trusted(claims, str(settings.path), TypedHere(settings.path.parent))
+    check_settings({"model": model}, {}, settings.path)
     return model
 
 

@@ -15,8 +15,7 @@ from agentgym.conversation import Layout, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.support.redaction import HIDDEN
-from agentgym.trust import TRAINING, check_trusted, setting_claims
-from agentgym.trust.typed_here import TypedHere
+from trainers.config.file_trust import check_settings
 from trainers.output.run_folder import MERGED
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
 from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
@@ -125,8 +124,8 @@ class Runs:
         assert run is not None  # `problem` has looked
         settings = RunSettings.of(run / CONFIG)
         if not agent:
-            said = {name: settings.get(name) for name in ("agent", "agent_command")}
-            check_trusted(setting_claims(said, TRAINING), str(settings.path), TypedHere(run))
+            agents = {name: settings.get(name) for name in ("agent", "agent_command")}
+            check_settings(agents, {}, settings.path)
         place, chosen = _chosen(run, Path(path), checkpoint)
         played, remarks = check_env(path, settings.envs, env, strict=mismatch == "error")
         for remark in remarks:
