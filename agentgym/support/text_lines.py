@@ -32,6 +32,11 @@ def first_line(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip()
 
 
+def error_line(error: BaseException) -> str:
+    """Return the first line of an error's message; its ``repr`` if it has no message."""
+    return first_line(str(error)) or repr(error)
+
+
 def last_line(text: str) -> str:
     """Return the last line that is not blank, without white space around it; "" if all are."""
     return text.strip().rpartition("\n")[2].lstrip()

@@ -1,4 +1,4 @@
-"""Where a model lies: ``--model`` as a folder or a hub id that transformers loads."""
+"""What ``--model`` names, as a folder or a hub id that transformers loads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import cache_folder, publish
-from agentgym.support.text_lines import first_line, last_line
+from agentgym.support.text_lines import error_line, last_line
 from trainers.model_files.gguf import convert_gguf, find_gguf
 
 WEIGHTS = ("config.json", "adapter_config.json")
@@ -71,7 +71,7 @@ def model_source(name: str | Path) -> str:
         A folder or a hub id. What a GGUF file holds is converted into the cache, once.
 
     Raises:
-        ConfigurationError: A GGUF file cannot be had or read.
+        ConfigurationError: A GGUF file cannot be fetched or read.
         DependencyNotInstalled: The package ``gguf`` is missing.
     """
     path = Path(name)
@@ -85,7 +85,7 @@ def model_folder(name: str | Path) -> Path:
     """Return the folder of a model; one of the hub is fetched.
 
     Raises:
-        ConfigurationError: It cannot be had.
+        ConfigurationError: It cannot be fetched.
     """
     source = model_source(name)
     if Path(source).exists() or not HUB_ID.fullmatch(source):
@@ -97,7 +97,7 @@ def model_folder(name: str | Path) -> Path:
     except Exception as error:  # of the network, the hub's answers and the disk
         raise ConfigurationError(
             f"expected a folder or the hub id of a model, got {source!r}, which cannot be fetched: "
-            f"{first_line(str(error)) or repr(error)}"
+            f"{error_line(error)}"
         ) from error
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.conversation import Prompt
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.support.text_lines import first_line
+from agentgym.support.text_lines import error_line
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
@@ -180,9 +180,9 @@ def loading(path: str | Path) -> Iterator[str]:
     except AgentGymError:
         raise
     except Exception as error:  # damaged files fail in as many ways as there are parsers
-        reason = first_line(str(error)) or repr(error)
         raise ConfigurationError(
-            f"expected --model to be {MODEL_NAMES}, got {name!r}, which cannot be loaded: {reason}"
+            f"expected --model to be {MODEL_NAMES}, got {name!r}, which cannot be loaded: "
+            f"{error_line(error)}"
         ) from error
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.support.text_lines import first_line
+from agentgym.support.text_lines import error_line
 from trainers.model_files.adapter_folder import base_of, has_adapters
 from trainers.program_name import program_name
 
@@ -135,5 +135,5 @@ def check_history(name: str, config: PretrainedConfig) -> None:
     except Exception as error:  # sizes that do not fit one another fail in many ways
         raise ConfigurationError(
             f"expected --model with a configuration from which transformers can make a model, got "
-            f"{name}, of which it says: {first_line(str(error)) or repr(error)}"
+            f"{name}, of which it says: {error_line(error)}"
         ) from error

@@ -1,7 +1,7 @@
-"""Whether the files of a checkpoint are whole: cut, empty, missing or other ones are told apart.
+"""Whether the files of a checkpoint are whole, or which of them is damaged or missing, and how.
 
-A list of files and sizes is the last thing that a checkpoint gets. Of one without it, and besides,
-each file is opened as what its name says; nothing in it is executed.
+A list of files and sizes is written last into a checkpoint. With or without it, each file is also
+opened as what its name says; nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from agentgym.errors import DataError
 from agentgym.support.caching import write_atomically
-from agentgym.support.text_lines import first_line
+from agentgym.support.text_lines import error_line
 
 __all__ = ["check_policy", "damage", "newest_whole", "was_finished", "write_sizes"]
 
@@ -86,7 +86,7 @@ def check_policy(folder: Path, phase: str) -> None:
 
 
 def _noted(checkpoint: Path) -> list[tuple[Path, int]]:
-    """Return the files that a checkpoint is to have; none if nobody noted them."""
+    """Return the files and sizes that a checkpoint lists; none if it has no list."""
     try:
         sizes = json.loads((checkpoint / SIZES).read_text("utf-8"))
         return [(checkpoint / str(name), int(size)) for name, size in sizes.items()]
@@ -111,5 +111,5 @@ def _unreadable(path: Path) -> str:
         elif path.suffix == ".json":
             json.loads(path.read_text("utf-8"))
     except Exception as error:  # damaged files fail in as many ways as there are parsers
-        return (first_line(str(error)) or type(error).__name__)[:200]
+        return error_line(error)[:200]
     return ""

@@ -6,7 +6,7 @@ import logging
 import shlex
 from pathlib import Path
 
-from agentgym.support.text_lines import first_line
+from agentgym.support.text_lines import error_line
 from trainers.config.resolve import ResolvedRun
 from trainers.model_files.adapter_folder import has_adapters
 from trainers.output.card import chosen_folder, write_card
@@ -42,7 +42,7 @@ def publish(run: ResolvedRun, folder: RunFolder, summary: Summary, display: Disp
     except Exception as error:  # of the network, the disk, the hub, the account: all cost the same
         logger.warning("the upload to %s failed", repository, exc_info=True)
         display.note(
-            f"the upload to {repository} failed: {_first_line(error)}; the run is complete, and "
+            f"the upload to {repository} failed: {error_line(error)}; the run is complete, and "
             f"this repeats it: {_command(run)}"
         )
     else:
@@ -73,8 +73,3 @@ def _command(run: ResolvedRun) -> str:
     words += ["--hub-private"] if config.hub_private else []
     words += ["--export", config.export] if config.export != "none" else []
     return shlex.join(words)
-
-
-def _first_line(error: Exception) -> str:
-    """Return what an error says first."""
-    return first_line(str(error)) or repr(error)

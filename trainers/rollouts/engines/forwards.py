@@ -19,7 +19,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 from agentgym.errors import ConfigurationError, NotSupported
-from agentgym.support.text_lines import first_line
+from agentgym.support.text_lines import error_line
 from trainers.rollouts.engines.kv_rows import KVRows
 from trainers.rollouts.engines.policy_weights import base_model, check_whole
 from trainers.rollouts.engines.row_attention import ROW_ATTENTION, Fed, RowLayout
@@ -134,7 +134,7 @@ def _attends_to_rows(model: torch.nn.Module, packed: PackedForward) -> bool:
 
 @torch.no_grad()
 def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
-    """Check that a model says the same with what is kept of a text as with all of it.
+    """Check that a model has the same logits after a cached text as after the whole text.
 
     A model with a state instead of keys and values may take the cache, and ignore it.
 
@@ -147,26 +147,26 @@ def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
     try:
         check_whole(model)
         check_cache_argument(type(base_model(model)))
-        whole, found = [list(text) for text in texts], padded.feed(_segments(texts))
+        logits = padded.feed(_segments(texts))
         for token in later:
-            found = padded.feed(_segments([[*text, token] for text in whole], new=1))
-            whole = [[*text, token] for text in whole]
-        wanted = torch.stack(
+            texts = [[*text, token] for text in texts]
+            logits = padded.feed(_segments(texts, new=1))
+        expected = torch.stack(
             [
-                model(input_ids=torch.tensor([text], device=found.device)).logits[0, -1]
-                for text in whole
+                model(input_ids=torch.tensor([text], device=logits.device)).logits[0, -1]
+                for text in texts
             ]
         )
-        close = EXACT if found.dtype == torch.float32 else CLOSE
-        if bool((found - wanted).abs().max() > close * wanted.abs().max()):
+        close = EXACT if logits.dtype == torch.float32 else CLOSE
+        if bool((logits - expected).abs().max() > close * expected.abs().max()):
             raise _lost(type(base_model(model)), "it has other logits than for the whole text")
     except NotSupported:
-        return  # Of shards nothing is told, and nothing generates with them.
+        return  # Sharded weights cannot be checked, and nothing generates with them.
     except ConfigurationError:
         raise
     except Exception as error:  # whatever a model says to a cache that is not its own
-        reason = first_line(str(error)) or type(error).__name__
-        raise _lost(type(base_model(model)), f"transformers says: {reason}") from error
+        reason = f"transformers says: {error_line(error)}"
+        raise _lost(type(base_model(model)), reason) from error
     finally:
         model.train(training)
         padded.close()
