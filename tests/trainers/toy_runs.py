@@ -249,6 +249,13 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
+def newest_checkpoint(output: Path) -> Path | None:
+    """The newest complete checkpoint of TRL in a folder, None if there is none."""
+    from trainers.phases.reinforcement import complete, updates_of
+
+    return max(complete(output), key=updates_of, default=None)
+
+
 def last_line(text: str) -> str:
     """What a person reads last."""
     lines = text.strip().splitlines()

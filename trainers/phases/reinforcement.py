@@ -176,8 +176,8 @@ class Reinforcement:
 
     def _go_back(self, alarm: Alarm) -> None:
         """Go on from the last good checkpoint, as a process would that had been killed there."""
-        found = processes.on_main(lambda: complete(self._output))
-        kept = {self._steps_of(path): path for path in found if not damage(path)}
+        found = processes.on_main(lambda: [p for p in complete(self._output) if not damage(p)])
+        kept = {self._steps_of(path): path for path in found}
         scores = {
             record["step"]: record["score"]
             for record in processes.on_main(self._folder.metrics)
@@ -357,11 +357,6 @@ def _both(
 
 
 # -- checkpoints and arguments ---------------------------------------------------------------------
-
-
-def latest(output: Path) -> Path | None:
-    """Return the newest complete checkpoint of TRL."""
-    return max(complete(output), key=updates_of, default=None)
 
 
 def complete(output: Path) -> list[Path]:

@@ -15,7 +15,6 @@ from tests.trainers import toy_runs
 from trainers.cli import main
 from trainers.output.display import Display
 from trainers.output.whole_checkpoint import SIZES, damage, newest_whole
-from trainers.phases.reinforcement import latest
 from trainers.phases.warm_start import FINISHED
 from trainers.run import train
 
@@ -66,7 +65,7 @@ def unfinished(whole: Path, tmp_path: Path) -> tuple[Path, Path]:
     shutil.copytree(whole, folder)
     (folder / "summary.json").unlink()
     shutil.rmtree(folder / "checkpoints" / "trained")
-    newest = latest(folder / "checkpoints" / "rl")
+    newest = toy_runs.newest_checkpoint(folder / "checkpoints" / "rl")
     assert newest is not None and newest.name == "checkpoint-4"
     return folder, newest
 

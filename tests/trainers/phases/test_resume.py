@@ -14,7 +14,6 @@ from safetensors.torch import load_file
 from tests.trainers import toy_runs
 from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder
-from trainers.phases.reinforcement import latest
 from trainers.run import train
 
 pytestmark = pytest.mark.slow
@@ -64,7 +63,7 @@ def test_kill_9_in_the_warm_start_and_in_reinforcement(finished, tmp_path):
 
     second = toy_runs.run_command([*command, "--resume"], die_at="rl:5")
     assert second.returncode == -signal.SIGKILL, second.stderr
-    checkpoint = latest(folder / "checkpoints" / "rl")
+    checkpoint = toy_runs.newest_checkpoint(folder / "checkpoints" / "rl")
     assert checkpoint is not None
     assert checkpoint.name == "checkpoint-4"
     assert [record["step"] for record in toy_runs.by_phase(folder)["rl"]] == [1, 2, 3, 4, 5]
@@ -162,8 +161,8 @@ def test_a_checkpoint_counts_when_its_last_file_is_whole(tmp_path):
         (tmp_path / f"checkpoint-{name}").mkdir()
         if state is not None:
             (tmp_path / f"checkpoint-{name}" / "trainer_state.json").write_text(state)
-    assert latest(tmp_path) == tmp_path / "checkpoint-2"
-    assert latest(tmp_path / "none") is None
+    assert toy_runs.newest_checkpoint(tmp_path) == tmp_path / "checkpoint-2"
+    assert toy_runs.newest_checkpoint(tmp_path / "none") is None
 
 
 def test_a_spent_turn_budget_stays_spent(tmp_path, monkeypatch):
@@ -179,7 +178,10 @@ def test_a_spent_turn_budget_stays_spent(tmp_path, monkeypatch):
         die_after(patch, "trainers.phases.reinforcement.Reinforcement.train", {})
         with pytest.raises(Killed):
             train(toy_runs.config(folder, "--resume", **changes), Display(quiet=True))
-    assert latest(folder / "checkpoints" / "rl") == folder / "checkpoints" / "rl" / "checkpoint-2"
+    assert (
+        toy_runs.newest_checkpoint(folder / "checkpoints" / "rl")
+        == folder / "checkpoints" / "rl" / "checkpoint-2"
+    )
     train(toy_runs.config(folder, "--resume", **changes), Display(quiet=True))
     assert_same_run(folder, whole)
     assert toy_runs.summary(folder)["steps"] == 2
