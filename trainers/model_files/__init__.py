@@ -1,1 +1,1 @@
-"""Where models lie: names, hub ids, folders and GGUF files, and adapters with their bases."""
+"""Sources of models: names, hub ids, folders and GGUF files, and adapters with their bases."""

@@ -1,4 +1,4 @@
-"""A folder of adapters in PEFT's format, and the model that they stand on."""
+"""A folder of adapters in PEFT's format, and their base model."""
 
 from __future__ import annotations
 

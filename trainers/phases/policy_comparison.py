@@ -130,8 +130,8 @@ class PolicyComparison:
         """Explain for each environment why it has no scale, or why success is not known."""
         for name, part in self.parts.items():
             if any(report.success_unknown for report in part.reports.values()):
-                told = f"{UNKNOWN.capitalize()}: {REMEDY}."
-                yield f"{name}: {told}" if self._run.several else told
+                remark = f"{UNKNOWN.capitalize()}: {REMEDY}."
+                yield f"{name}: {remark}" if self._run.several else remark
             if part.no_scale:
                 yield f"{name}: {part.no_scale}" if self._run.several else part.no_scale
 
