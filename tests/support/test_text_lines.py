@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.support.text_lines import first_line, last_line, split_lines
+from agentgym.support.text_lines import error_line, first_line, last_line, split_lines
 
 SEPARATORS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 TEXTS = st.text(alphabet=f"ab \r\n{SEPARATORS}", max_size=30)
@@ -27,3 +27,8 @@ def test_what_stands_inside_a_line_ends_none(sign: str) -> None:
 
 def test_nothing_has_no_lines() -> None:
     assert (split_lines(""), first_line(" \n"), last_line("\n")) == ([], "", "")
+
+
+def test_an_error_is_named_by_its_first_line_or_its_repr() -> None:
+    assert error_line(ValueError("\n too long \nby far")) == "too long"
+    assert error_line(KeyError()) == "KeyError()"
