@@ -8,8 +8,6 @@ more read objects and send ``id``; WebArena's reads ``env_idx`` from an object.
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,34 +17,22 @@ from urllib.request import Request, urlopen
 
 import gymnasium
 import pytest
-import uvicorn
 
 from agentgym.adapters.http_server import describe, make_app
 from agentgym.adapters.served_envs import ServedEnvs
 from agentgym.core.env import TextEnv
-from agentgym.support.http_server import listen
+from tests.servers import serve_in_thread
 from tests.toy import ToyEnv
 
 
 @contextmanager
 def served(make: Callable[[], TextEnv], name: str) -> Iterator[str]:
     """Serve as ``agentgym serve http NAME`` does; yields the address."""
-    envs, listening = ServedEnvs(make), listen("127.0.0.1", 0)
+    envs = ServedEnvs(make)
     app = make_app(envs, describe(name, make()))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        with envs.sweeping():
-            while not server.started:
-                assert thread.is_alive()
-                time.sleep(0.01)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-            assert len(envs) == 0, "a client has not closed its environment"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with serve_in_thread(app, lifespan="off") as url, envs.sweeping():
+        yield url
+        assert len(envs) == 0, "a client has not closed its environment"
 
 
 def post(url: str, call: str, body: dict[str, Any] | None = None) -> Any:

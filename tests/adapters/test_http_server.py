@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +19,6 @@ from urllib.request import Request, urlopen
 import gymnasium
 import numpy as np
 import pytest
-import uvicorn
 
 from agentgym.adapters.http_server import describe, make_app, serve
 from agentgym.adapters.served_envs import ServedEnvs, ServerOptions
@@ -29,7 +27,8 @@ from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.policies.base import public_info
 from agentgym.registration import FAMILIES
-from agentgym.support.http_server import listen, warning_of
+from agentgym.support.http_server import warning_of
+from tests.servers import serve_in_thread
 from tests.toy import TOY_ID, ToyEnv
 
 TOKEN = "a token of some length"
@@ -42,21 +41,9 @@ def served(
 ) -> Iterator[tuple[str, ServedEnvs]]:
     """Serve in a thread; yields the address and the environments."""
     envs = ServedEnvs(make, ServerOptions(**bounds))
-    listening = listen("127.0.0.1", 0)
     app = make_app(envs, describe("it", make()), token)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        with envs.sweeping():
-            while not server.started:
-                assert thread.is_alive()
-                time.sleep(0.01)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}", envs
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with serve_in_thread(app, lifespan="off") as url, envs.sweeping():
+        yield url, envs
 
 
 def ask(url: str, call: str, /, token: str = "", **body: Any) -> dict[str, Any]:

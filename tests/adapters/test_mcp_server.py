@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +22,6 @@ from urllib.request import Request, urlopen
 import gymnasium
 import numpy as np
 import pytest
-import uvicorn
 
 from agentgym.actions import ActionSpec
 from agentgym.adapters.mcp_server import McpSessions
@@ -35,8 +33,8 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.evaluation.agent_session import call_text
 from agentgym.policies.base import public_info
 from agentgym.registration import FAMILIES
-from agentgym.support.http_server import listen
 from tests.processes import alive
+from tests.servers import serve_in_thread
 from tests.toy import TOY_ID, ToyEnv
 
 TOKEN = "a token of some length"
@@ -59,21 +57,9 @@ def served(
 ) -> Iterator[tuple[str, ServedEnvs]]:
     """Serve in a thread; yields the address and the environments."""
     envs = ServedEnvs(make, ServerOptions(**bounds))
-    listening = listen("127.0.0.1", 0)
     app = make_app(McpSessions(envs, "it", make()), token)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        with envs.sweeping():
-            while not server.started:
-                assert thread.is_alive()
-                time.sleep(0.01)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", envs
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with serve_in_thread(app, lifespan="off") as url, envs.sweeping():
+        yield f"{url}/mcp", envs
 
 
 class Client:

@@ -9,7 +9,6 @@ import asyncio
 import io
 import json
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -31,8 +29,8 @@ from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import ImportedEnv
 from agentgym.imports.openenv import make
 from agentgym.making import resolve
-from agentgym.support.http_server import listen
 from tests.cli.test_commands import run
+from tests.servers import serve_in_thread
 
 TEXT = {
     "action": {"properties": {"text": {"type": "string"}, "metadata": {}}, "required": ["text"]},
@@ -150,21 +148,9 @@ def served(fake: Fake) -> Iterator[str]:
         Route("/{path:path}", fake.facts, methods=["GET", "POST"]),
         WebSocketRoute("/ws", fake.play),
     ]
-    listening = listen("127.0.0.1", 0)
-    config = uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off")
-    config.timeout_graceful_shutdown = 1
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    app = Starlette(routes=routes)
+    with serve_in_thread(app, lifespan="off", timeout_graceful_shutdown=1) as url:
+        yield url
 
 
 @contextmanager

@@ -10,11 +10,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import uvicorn
-
 from agentgym.retrieval import Hit, Passage, Retriever
 from agentgym.retrieval.remote.server import make_app
-from agentgym.support.http_server import listen
+from tests.servers import serve_in_thread
 
 PASSAGES = [
     Passage("0", "Evan Morris", "Evan L. Morris was a lobbyist."),
@@ -42,19 +40,8 @@ class Fixed:
 @contextmanager
 def running(retriever: Retriever, topk: int = 3) -> Iterator[str]:
     """Run our server in a thread; yields its address."""
-    listening = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(make_app(retriever, topk), log_level="critical"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with serve_in_thread(make_app(retriever, topk)) as url:
+        yield url
 
 
 Reply = Callable[[BaseHTTPRequestHandler, bytes], None]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 
 from agentgym.sandbox.registry import AUTOMATIC, open_sandbox, probe
 from agentgym.sandbox.remote.leased_boxes import LeasedBoxes
 from agentgym.sandbox.remote.server import make_app
-from agentgym.support.http_server import listen
+from tests.servers import serve_in_thread
 
 TOKEN = "a token of these tests"
 
@@ -29,20 +26,11 @@ def served(backend: str = "auto", **settings: Any) -> Iterator[tuple[str, Leased
         lambda config: open_sandbox(config, backend),
         **{"most": 8, "lease": 60.0, "visible": folders, **settings},
     )
-    listening = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(make_app(boxes, TOKEN), log_level="critical"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}", boxes
-    finally:
-        boxes.close()
-        server.should_exit = True
-        thread.join()
-        listening.close()
+    with serve_in_thread(make_app(boxes, TOKEN)) as url:
+        try:
+            yield url, boxes
+        finally:
+            boxes.close()
 
 
 @contextmanager

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from typing import Any
 
-import uvicorn
-
 from agentgym.envs.webshop.browser import Visits, make_app
 from agentgym.making import make_env
-from agentgym.support.http_server import listen
+from tests.servers import serve_in_thread
 
 TOKEN = "token-of-the-tests"
 SMALL = {"size": 120, "difficulty": "easy"}
@@ -69,18 +65,9 @@ def serving(kwargs: Mapping[str, Any], visits: Mapping[str, Any]) -> Iterator[Sh
     """Run a server in a thread."""
     made = kwargs if "data" in kwargs else {**SMALL, **kwargs}
     owned: Any = Visits(lambda: make_env("agentgym/WebShop-v0", made, "--env-kwargs"), **visits)
-    listening = listen("127.0.0.1", 0)
-    config = uvicorn.Config(make_app(owned, TOKEN), log_level="critical", lifespan="off")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
+    app = make_app(owned, TOKEN)
     try:
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        yield Shop(listening.getsockname()[1], owned, made)
+        with serve_in_thread(app, lifespan="off") as url:
+            yield Shop(int(url.rpartition(":")[2]), owned, made)
     finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
         owned.close()
