@@ -24,7 +24,7 @@ from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.mcp_client import BadRequest, McpServer
 from agentgym.imports.seeded_tasks import SeededTasks
 from agentgym.imports.tool_actions import BadArgument, Called, Tool, make_tool, neutral_call
-from agentgym.imports.world import Turn, World, stated_reason
+from agentgym.imports.world import Turn, World, stated_turn
 from agentgym.support.json_rpc import Message
 from agentgym.support.redaction import for_others, is_secret
 
@@ -209,22 +209,11 @@ def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> Turn:
         return Turn(observation, valid=not failed, reason=observation if failed else "")
     if "failure" in told:
         raise EnvFailure(f"the server's environment failed: {told['failure']!s:.500}")
-    info = told.get("info")
-    info = info if isinstance(info, Mapping) else {}
-    done, valid, success = told.get("done"), info.get("action_valid"), info.get("success")
+    done, info = told.get("done"), told.get("info")
     if not isinstance(done, bool) or "reward" not in told:
         raise EnvFailure(f"expected a reward, and done true or false, got {dict(told)!r:.200}")
-    score, limited = info.get("score"), done and info.get("stop_reason") == "horizon"
-    return Turn(
-        observation,
-        told["reward"],
-        done and not limited,
-        limited,
-        valid=valid if isinstance(valid, bool) else not failed,
-        success=success if isinstance(success, bool) else None,
-        score=score if finite(score) else None,
-        stop_reason=stated_reason(info.get("stop_reason")),
-    )
+    stated = info if isinstance(info, Mapping) else {}
+    return stated_turn(observation, told["reward"], done, stated, valid=not failed)
 
 
 def _text(answer: Mapping[str, Any], ours: bool) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 
 from agentgym.actions import ActionSpec, parse
 from agentgym.core.attribution import ActionFailed
-from agentgym.core.hooks import finite
 from agentgym.core.tasks import NumberedTasks, Task, TaskSet
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.asked import Asked
@@ -23,7 +22,7 @@ from agentgym.imports.json_schemas import fields_of, plain_schema
 from agentgym.imports.openenv_client import OpenEnvServer, check_timeout
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
 from agentgym.imports.tool_actions import BadArgument, Tool, make_tool, neutral_call
-from agentgym.imports.world import Turn, World, stated_reason
+from agentgym.imports.world import Turn, World, stated_turn
 
 HORIZON = 50
 TIMEOUT = 60.0
@@ -161,19 +160,12 @@ class OpenEnvWorld(World):
         self._paid = self._paid or reward is not None
         if done and not self._paid:
             raise ActionFailed("expected a reward by the end of the episode, got none")
-        told = self._reader.metadata(answer)
-        told = told if set(told) >= OURS else {}
-        success, score, valid = (told.get(key) for key in ("success", "score", "action_valid"))
-        limited = done and told.get("stop_reason") == "horizon"
-        return Turn(
+        metadata = self._reader.metadata(answer)
+        return stated_turn(
             self._observe(answer),
             0.0 if reward is None else _number(reward),
-            done and not limited,
-            limited,
-            valid=valid if isinstance(valid, bool) else True,
-            success=success if isinstance(success, bool) else None,
-            score=score if finite(score) else None,
-            stop_reason=stated_reason(told.get("stop_reason")),
+            done,
+            metadata if set(metadata) >= OURS else {},
         )
 
     def admissible(self) -> Sequence[str]:

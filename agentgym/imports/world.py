@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from agentgym.core.hooks import finite
 from agentgym.core.outcome import StopReason
 from agentgym.core.tasks import Task
 
@@ -42,9 +43,31 @@ STATED = frozenset({StopReason.ANSWER, StopReason.SANDBOX, StopReason.ACTION_ERR
 """Ends of a task that only the environment knows of; others follow from its success."""
 
 
-def stated_reason(value: object) -> StopReason:
-    """Return the end of a task that another process states in our words, as far as it is one."""
-    return next((reason for reason in STATED if reason.value == value), StopReason.NONE)
+def stated_turn(
+    observation: str, reward: Any, done: bool, info: Mapping[str, Any], *, valid: bool = True
+) -> Turn:
+    """Return a turn of another process, with the facts that this project's servers state.
+
+    Args:
+        observation: What the agent sees.
+        reward: What the server pays.
+        done: Whether its episode is over, by the task or by a limit.
+        info: Those facts, unchecked; of another project's server, empty.
+        valid: Whether the action did something, if ``info`` does not say.
+    """
+    action_valid, success, score = map(info.get, ("action_valid", "success", "score"))
+    reason = info.get("stop_reason")
+    limited = done and reason == StopReason.HORIZON.value
+    return Turn(
+        observation,
+        reward,
+        done and not limited,
+        limited,
+        valid=action_valid if isinstance(action_valid, bool) else valid,
+        success=success if isinstance(success, bool) else None,
+        score=score if finite(score) else None,
+        stop_reason=next((known for known in STATED if known.value == reason), StopReason.NONE),
+    )
 
 
 class World(ABC):
