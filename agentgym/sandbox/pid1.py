@@ -40,7 +40,7 @@ LOOK = 0.1
 NICE = 5
 """How much later than this process commands get their turn on a processor."""
 MOST_PIPES = 64
-"""Most pipes of background processes that are read; what writes to older ones is told so."""
+"""Most pipes of background processes that are read; writing to older ones fails."""
 DEPTH = 64
 """Folders below each other that are looked into; what lies deeper is left out."""
 REPOSITORY = ".git"
@@ -176,8 +176,8 @@ class Server:
                     os.set_inheritable(int(name), False)
         self._child = 0
         self._pipes: list[int] = []  # that background processes may still write to
-        self._left = 0  # how many processes the last command left running
-        self._looked = 0.0  # when their memory was looked at between commands
+        self._services = 0  # processes in the background after the last command
+        self._last_look = 0.0  # at their memory, between commands
         if os.getpid() != 1:
             _prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans of a command come here, as to process 1
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
@@ -202,22 +202,22 @@ class Server:
             for descriptor in (self.wire.source, self.owner, *self._pipes):
                 if descriptor is not None:
                     poller.register(descriptor, select.POLLIN)
-            memory = self.config["memory"] if self._left else 0
+            memory = self.config["memory"] if self._services else 0
             ready = [descriptor for descriptor, _ in poller.poll(1000 * LOOK if memory else None)]
             if self.owner in ready:
                 raise Gone
-            if memory and time.monotonic() - self._looked >= LOOK:
-                if _memory(memory) > memory and _memory(memory) > memory:
+            if memory and time.monotonic() - self._last_look >= LOOK:
+                if _exceeds(memory):
                     self._kill()
-                    self._left = 0
-                self._looked = time.monotonic()
+                    self._services = 0
+                self._last_look = time.monotonic()
             if self.wire.source in ready:
                 return
             for pipe in ready:
                 self._discard(pipe)
 
     def _discard(self, pipe: int) -> bool:
-        """Read what a background process prints, which nobody sees; return whether it goes on."""
+        """Discard what background processes print; return whether their pipe is still open."""
         with suppress(BlockingIOError):
             if not os.read(pipe, CHUNK):
                 self._pipes.remove(pipe)
@@ -242,8 +242,9 @@ class Server:
         """Take the settings and remember what the places hold.
 
         They are ``workdir``, ``environment``, ``rlimits`` (name -> value), ``memory`` (bytes of all
-        processes together; 0 where something else bounds it), ``output``, ``kept_output`` and
-        ``places``: the folders that commands write to, ``workdir`` first.
+        processes together; 0 where something else bounds it), ``background`` (whether processes
+        may outlive their command), ``output``, ``kept_output`` and ``places``: the folders that
+        commands write to, ``workdir`` first.
         """
         self.config = request
         for place in request["places"]:
@@ -282,7 +283,7 @@ class Server:
                 self._keep_pipe(reader)
             else:
                 os.close(reader)
-        self._left = len(_running()) if background else 0
+        self._services = len(_running()) if background else 0
         return {
             "exit_code": _exit_code(status),
             "output": _packed(output.joined()),
@@ -292,7 +293,7 @@ class Server:
             "exhausted": reason == "memory",
             "killed": killed,
             "seconds": time.monotonic() - begin,
-            "running": self._left,
+            "running": self._services,
         }
 
     def _keep_pipe(self, reader: int) -> None:
@@ -335,8 +336,7 @@ class Server:
             if output.total > self.config["output"]:
                 return None, "output"
             if now >= look:
-                # Twice, since what forks between two readings may be counted twice.
-                if _memory(memory) > memory and _memory(memory) > memory:
+                if _exceeds(memory):
                     return None, "memory"
                 look = time.monotonic() + LOOK
             for descriptor, _ in poller.poll((min(deadline, look) - now) * 1000 + 1):
@@ -377,8 +377,8 @@ class Server:
     def _kill_since(self, before: "Running") -> "tuple[int, int]":
         """Kill and reap the command and what it started; return as :meth:`_kill` does.
 
-        What ran before, and what that has started, goes on. A command that starts processes faster
-        than they are killed takes all with it.
+        Processes that ran before, and those that they have started, go on, unless the command
+        starts processes faster than they are killed, or too much memory is still in use.
         """
         status: int | None = None
         killed: Running = set()
@@ -393,8 +393,7 @@ class Server:
             if not fresh:
                 break
             time.sleep(0.005)
-        memory = self.config["memory"]
-        if status is None or _started_since(before) or (memory and _memory(memory) > memory):
+        if status is None or _started_since(before) or _exceeds(self.config["memory"]):
             more, status = self._kill(status)
             return len(killed) + more, status
         return max(len(killed) - 1, 0), status  # without the command itself
@@ -679,6 +678,14 @@ def _memory(limit: int) -> int:
     return sum(sizes.values())
 
 
+def _exceeds(limit: int) -> bool:
+    """Return whether the processes use more memory than a limit; 0 is none.
+
+    Read twice, since what forks between two readings may be counted twice.
+    """
+    return limit > 0 and _memory(limit) > limit and _memory(limit) > limit
+
+
 def _reap(child: int) -> "int | None":
     """Reap what has ended; return the status of the child if it is among it."""
     status = None
@@ -721,32 +728,25 @@ def _others() -> "set[int]":
 
 
 def _running() -> "Running":
-    """Return number and start of the processes that run and that this one answers for."""
+    """Return number and start of the running processes that this one answers for.
+
+    A number alone may meanwhile be that of another process.
+    """
     found = set()
     for pid in _others():
         with suppress(OSError, ValueError, IndexError):
-            state, _parent, start = _stat(pid)
+            state, _, start = _stat(pid)
             if state not in "ZX":
                 found.add((pid, start))
     return found
 
 
 def _started_since(before: "Running") -> "Running":
-    """Return what runs and neither ran before nor was started by what did."""
-    now = {pid: start for pid, start in _running()}
-    spared = {pid for pid, start in now.items() if (pid, start) in before}
-    parents = {}
-    for pid in now:
-        with suppress(OSError, ValueError, IndexError):
-            parents[pid] = _stat(pid)[1]
-    found = set()
-    for pid, start in now.items():
-        above, steps = pid, 0
-        while above in parents and above not in spared and steps < len(now):
-            above, steps = parents[above], steps + 1
-        if above not in spared:
-            found.add((pid, start))
-    return found
+    """Return the processes that neither ran before nor descend from those that did."""
+    now = _running()
+    spared = {pid for pid, _start in now & before}
+    spared.update(_descendants(*spared))
+    return {(pid, start) for pid, start in now if pid not in spared}
 
 
 def _stat(pid: int) -> "tuple[str, int, int]":
@@ -756,20 +756,16 @@ def _stat(pid: int) -> "tuple[str, int, int]":
     return words[0].decode("ascii"), int(words[1]), int(words[19])
 
 
-def _descendants(pid: int) -> "list[int]":
-    """Return the processes below one, parents first, from ``/proc``; empty where there is none."""
+def _descendants(*pids: int) -> "list[int]":
+    """Return the processes below some, parents first, from ``/proc``; empty where there is none."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
-        try:
-            with open(f"/proc/{int(name)}/stat", "rb") as file:
-                parent = int(file.read().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            continue
-        children.setdefault(parent, []).append(int(name))
-    found = [pid]
+        with suppress(OSError, ValueError, IndexError):
+            children.setdefault(_stat(int(name))[1], []).append(int(name))
+    found = [*pids]
     for parent in found:  # which grows meanwhile
-        found += [one for one in children.get(parent, []) if one not in found]
-    return found[1:]
+        found += [child for child in children.get(parent, []) if child not in found]
+    return found[len(pids) :]
 
 
 def _drain(reader: int, output: Output, limit: int) -> bool:
