@@ -129,7 +129,7 @@ class Calls:
             return {
                 "id": number,
                 "task_description": info.get("goal", ""),
-                **_told(observation, 0.0, False, info),
+                **_turn_answer(observation, 0.0, False, info),
             }
 
     def step(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Calls:
         with self._envs.use(number) as env:
             observation, reward, terminated, truncated, info = env.step(action)
             done = terminated or truncated
-            answer = _told(observation, reward, done, info)
+            answer = _turn_answer(observation, reward, done, info)
             if done:
                 answer["info"].update({name: info[name] for name in ENDED if name in info})
             return {
@@ -172,7 +172,9 @@ class Calls:
         return self._envs.use(_number(fields)[0])
 
 
-def _told(observation: str, reward: float, done: bool, info: Mapping[str, Any]) -> dict[str, Any]:
+def _turn_answer(
+    observation: str, reward: float, done: bool, info: Mapping[str, Any]
+) -> dict[str, Any]:
     """Write the answer to a reset or a step."""
     public = public_info(info)
     return {

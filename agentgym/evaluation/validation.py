@@ -345,10 +345,7 @@ class _Panels:
             share = wilson_ci95(sum(row.success for row in rows), len(rows))
             results = transcribers if name in TRANSCRIBERS else blind
             results.append(BlindResult(name, share, len(rows)))
-        best = [
-            max(some, key=lambda r: r.share.value, default=None) for some in (blind, transcribers)
-        ]
-        return best[0], best[1]
+        return _best(blind), _best(transcribers)
 
     @property
     def _most_blind(self) -> int:

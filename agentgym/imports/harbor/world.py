@@ -342,7 +342,7 @@ def _plan(task: HarborTask) -> list[str]:
     commands = [f"echo {part} >> {_PACKED}.{n}" for n, part in enumerate(parts)]
     files = " ".join(f"{_PACKED}.{n}" for n in range(len(parts)))
     variables = [f"{name}={value}" for name, value in task.solution_environment.items()]
-    start = shlex.join(["env", *variables, "/solution/solve.sh"][0 if variables else 1 :])
+    start = shlex.join([*(["env", *variables] if variables else []), "/solution/solve.sh"])
     last = (
         f"cat {files} | base64 -d | tar -xz -C /solution && rm -f {files} && cd "
         f"{shlex.quote(task.recipe.workdir)} && chmod +x /solution/solve.sh && {start}"
