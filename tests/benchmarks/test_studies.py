@@ -205,10 +205,12 @@ def test_a_failed_arm_is_named_at_the_end(
     assert "failed: broken, seed 0" in capsys.readouterr().out
 
 
-def test_a_run_of_another_commit_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_another_commit_is_reported(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("benchmarks.studies.runner.results.COMMIT", "another")
-    assert main([*command(folder), "--collect"]) == 0
-    assert result(folder)["of_another_commit"] == sorted(run.keys.run for run in runs())
+    assert main([*command(folder), "--results", str(tmp_path), "--collect"]) == 0
+    assert result(tmp_path)["of_another_commit"] == sorted(run.keys.run for run in runs())
 
 
 def test_what_has_not_been_played_is_missing(folder: Path, tmp_path: Path) -> None:

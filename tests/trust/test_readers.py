@@ -26,8 +26,8 @@ CHECKED: Mapping[str, str] = {
     "agentgym/evaluation/suites/suite_file.py": "check_trusted",
     "trainers/cli.py": "check_settings",
     "trainers/config/preset_file.py": "check_trusted",
-    "trainers/policies/merged_run.py": "check_trusted",
-    "trainers/policies/runs.py": "check_trusted",
+    "trainers/policies/merged_run.py": "check_settings",
+    "trainers/policies/runs.py": "check_settings",
 }
 DATA: Mapping[str, str] = {
     "agentgym/envs/swe/red_team/exploit.py": "exploits of the package",
@@ -57,8 +57,9 @@ MAKERS: Mapping[str, str] = {
     "agentgym/episodes/replay.py": "check_trusted",
     "agentgym/evaluation/policy_names.py": "check_trusted",
     "agentgym/adapters/skyrl.py": "check_trusted",
+    "trainers/config/file_trust.py": "check_trusted",
 }
-"""Modules that make what a record, a run's settings or a row names, which others have read."""
+"""Modules that make or check what records, settings or rows name, which others have read."""
 
 
 def _calls(path: Path) -> tuple[set[tuple[str, str]], set[str]]:
