@@ -9,17 +9,23 @@ from typing import Any
 from agentgym.errors import ConfigurationError
 from agentgym.registration import find_family
 from trainers.config.layers import DEFAULT, FAMILY, QUICK
+from trainers.config.pretrained_defaults import GENERAL, QUICK_SETS, sizes_for
 from trainers.config.sections import BaselineName
 
+NATIVE = "native"
+"""The grammar in which a turn is an action alone; a thought or the form of a call takes more."""
+OPEN_RATES: Mapping[str, Any] = {"rl_learning_rate": None, "sft_learning_rate": None}
+"""Rates of a pretrained model, which depend on how many weights are trained."""
 STAGES = (5, 8, 10)
 """Turns stage by stage where neither a family nor a task set says anything."""
 
 
 @dataclass(frozen=True)
 class FamilyDefaults:
-    """Settings with which the tiny policy learns the tasks of a training set on a CPU.
+    """Settings with which a policy learns the tasks of a training set.
 
-    The task sets are those of `agentgym.registration.EnvFamily`.
+    The defaults of the fields are those of the tiny policy on a CPU; `pretrained_defaults` has the
+    sizes of others. The task sets are those of `agentgym.registration.EnvFamily`.
     """
 
     expert: str = ""
@@ -27,6 +33,8 @@ class FamilyDefaults:
     a training set, its ``demonstrator`` stands here."""
     env: Mapping[str, Any] = field(default_factory=dict)
     """Further keyword arguments of the environment, where no task set says what the tasks are."""
+    prompt: str = "bare"
+    """What the policy is told besides observations, see ``--prompt``."""
     horizon: tuple[int, ...] = ()
     """Turns that an agent may take, stage by stage; the last is the full horizon. Empty: those of
     the task set, else `STAGES`."""
@@ -36,14 +44,18 @@ class FamilyDefaults:
     """Reinforcement learning steps."""
     groups: int = 16
     """Tasks of a step."""
-    rl_learning_rate: float = 6e-4
-    """Learning rate of reinforcement learning of the tiny policy."""
+    rl_learning_rate: float | None = 6e-4
+    """Learning rate of reinforcement learning; None: by the number of weights that are trained."""
+    warmup_steps: int = 5
+    """Steps of its linear warm-up."""
     demonstrations: int = 16_000
     """Episodes of the expert that the warm start imitates."""
     sft_steps: int = 1600
     """Most steps of the warm start, over which the learning rate falls."""
     sft_batch: int = 16
     """Demonstrations of such a step."""
+    sft_learning_rate: float | None = 6e-3
+    """Peak learning rate of the warm start; None: by the number of weights that are trained."""
     target_success: float = 0.45
     """Validation success at which the warm start ends. It lies above what a policy that acts
     unchecked reaches, since reinforcement learning does not leave that plateau."""
@@ -63,8 +75,10 @@ class FamilyDefaults:
     fit_horizon: bool = True
     """Whether a stage draws only tasks that its horizon suffices for by the expert's plan. No
     measure of a task are the plans of an expert that wastes turns."""
+    turn_tokens: int = 18
+    """Most tokens that the policy writes in a turn."""
     episode_tokens: int = 512
-    """Most tokens of an episode after its opening, for the tiny policy."""
+    """Most tokens of an episode after its opening."""
     exact_text: bool = False
     """Whether blanks and case of an action count, so that the tiny policy has to keep them."""
     task_args: tuple[str, ...] = ()
@@ -348,22 +362,34 @@ FAMILY_DEFAULTS: Mapping[str, FamilyDefaults] = {
 }
 
 
-def source_of(name: str, sizes: FamilyDefaults, usual: FamilyDefaults) -> str:
+def general_defaults(pretrained: bool) -> FamilyDefaults:
+    """Return the defaults of a family without an entry."""
+    return replace(FamilyDefaults(), **OPEN_RATES, **GENERAL) if pretrained else FamilyDefaults()
+
+
+def source_of(
+    name: str, sizes: FamilyDefaults, usual: FamilyDefaults, pretrained: bool = False
+) -> str:
     """Return who decides on a default: one of `QUICK`, `FAMILY`, `DEFAULT`.
 
     Args:
         name: Its field.
         sizes: The defaults of a run.
         usual: The same without ``--quick``.
+        pretrained: Whether they are those of a pretrained model.
     """
     if getattr(sizes, name) != getattr(usual, name):
         return QUICK
-    general = STAGES if name == "horizon" else getattr(FamilyDefaults(), name)
+    general = STAGES if name == "horizon" else getattr(general_defaults(pretrained), name)
     return DEFAULT if getattr(sizes, name) == general else FAMILY
 
 
 def defaults_for(
-    family: str, asked: Mapping[str, Any], quick: bool = False, task_set: str = ""
+    family: str,
+    asked: Mapping[str, Any],
+    quick: bool = False,
+    task_set: str = "",
+    pretrained: bool = False,
 ) -> FamilyDefaults:
     """Return the defaults of a family, or general ones for a family without an entry.
 
@@ -373,6 +399,7 @@ def defaults_for(
         quick: Whether they are to be those for a first look.
         task_set: The task set that was named; empty: the family alone. Then arguments that decide
             what the tasks are take the place of the training set.
+        pretrained: Whether the policy is a pretrained model.
 
     Returns:
         The defaults, with all arguments of the environment but those that a user gave in ``env``.
@@ -389,12 +416,32 @@ def defaults_for(
     chosen = known.other_tasks if other and known.other_tasks else known
     env = chosen.env if chosen is not known and not task_set else tasks
     turns = (tasks["horizon"],) if "horizon" in tasks and env is tasks else STAGES
-    sizes = chosen.quick if quick else chosen
+    if pretrained:
+        short = made.get("grammar", NATIVE) == NATIVE
+        sizes = _for_pretrained(family, chosen, chosen is known, quick, short)
+    else:
+        sizes = chosen.quick if quick else chosen
     if sizes is None:
-        names = ", ".join(name for name, each in FAMILY_DEFAULTS.items() if each.quick)
-        raise ConfigurationError(
-            f"expected --quick only with the default tasks of {names}, which have small sizes, got "
-            f"it with other tasks or with {family}; leave it out, or set sizes such as --steps"
-        )
+        raise _no_quick_sizes(family, pretrained)
     arguments = {name: value for name, value in env.items() if name != "horizon"}
     return replace(sizes, env={**arguments, **chosen.experts}, horizon=sizes.horizon or turns)
+
+
+def _for_pretrained(
+    family: str, tasks: FamilyDefaults, training_set: bool, quick: bool, short: bool
+) -> FamilyDefaults | None:
+    """Return a family's defaults with the sizes of a pretrained model; None: none for a look."""
+    sizes = sizes_for(family, training_set=training_set, quick=quick, short=short)
+    values: dict[str, Any] = {**OPEN_RATES, **(sizes or {})}
+    return None if sizes is None else replace(tasks, **values)
+
+
+def _no_quick_sizes(family: str, pretrained: bool) -> ConfigurationError:
+    """Say where there are sizes for a first look."""
+    tiny = [name for name, entry in FAMILY_DEFAULTS.items() if entry.quick]
+    names, model = (QUICK_SETS, "a pretrained model") if pretrained else (tiny, "--model tiny")
+    return ConfigurationError(
+        f"expected --quick with {model} only with the default tasks of {', '.join(names)}, which "
+        f"have small sizes, got it with other tasks or with {family}; leave it out, or set sizes "
+        "such as --steps"
+    )

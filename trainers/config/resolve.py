@@ -38,6 +38,7 @@ from trainers.config.critic_section import check_turn_critic, with_critic
 from trainers.config.cross_policy import check_pool
 from trainers.config.default_layers import (
     family_layers,
+    is_small,
     learner_layer,
     preset_layer,
     strongest,
@@ -63,11 +64,9 @@ from trainers.rollouts.chat import TurnTokenizer
 
 logger = logging.getLogger(__name__)
 
-TINY_TURN, TINY_DELEGATING_TURN = 18, 64
-"""Tokens per turn of the tiny policy, and where it delegates tasks in words; a family decides on
-those of its episodes, twice as many where it delegates."""
-PRETRAINED_TURN, PRETRAINED_EPISODE = 256, 4096
-"""Tokens per turn and per episode of a pretrained model."""
+DELEGATING_TURN = 64
+"""Tokens per turn at least of a policy that delegates tasks in words; its episodes get twice as
+many as a family says."""
 THINKING_TURN = 1024
 """Tokens per turn of a model that may think first."""
 OWN_SUCCESSES = "expert-iteration"
@@ -199,9 +198,10 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     if len(envs) == 1:
         _fill_from(settings, envs[0])
         sources |= envs[0].sources
-    _fill_tokens(asked, settings["rl"], envs)
-    if asked.model == TINY:
-        sources["rl.episode_tokens"] = strongest(env.source_of("episode_tokens") for env in envs)
+    thinks = _fill_tokens(asked, settings["rl"], envs)
+    for limit in ("turn_tokens", "episode_tokens"):
+        source = DEFAULT if thinks else strongest(env.source_of(limit) for env in envs)
+        sources[f"rl.{limit}"] = source
     _choose_backend(settings, envs)
     _check_engine(asked, settings["engine"])
     check_pool(preset, asked, settings["engine"])
@@ -273,10 +273,11 @@ def _filled(
     asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings, with all filled in that no single environment decides, and by whom."""
+    small = asked.model != TINY and asked.lora.r > 0 and is_small(_weights(asked.model))
     layers = [
         preset_layer(preset, envs),
-        *family_layers(asked, envs),
-        trainer_layer(asked, envs, _engine(asked)),
+        *family_layers(asked, envs, small),
+        trainer_layer(asked, envs, _engine(asked), small),
     ]
     settings, sources = merge_layers(asdict(asked), layers)
     learners = learner_layer(asked, preset, settings["rl"]["learning_rate"])
@@ -396,16 +397,22 @@ def _precision(asked: TrainConfig) -> str:
 
 def _weights(model: str) -> int:
     """Count the weights of a pretrained model by its configuration; 0 if it cannot be had."""
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
-
     try:
-        with torch.device("meta"):  # Shapes alone: no memory is taken.
-            config = AutoConfig.from_pretrained(model_source(model))
-            made = AutoModelForCausalLM.from_config(config)
+        return _count_weights(model)
     except Exception:  # a model that cannot be loaded is named where it is looked at
         logger.debug("no configuration of %s to read", model, exc_info=True)
         return 0
+
+
+@cache
+def _count_weights(model: str) -> int:
+    """Count the weights of a pretrained model that exists."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    with torch.device("meta"):  # Shapes alone: no memory is taken.
+        config = AutoConfig.from_pretrained(model_source(model))
+        made = AutoModelForCausalLM.from_config(config)
     return sum(parameter.numel() for parameter in made.parameters())
 
 
@@ -499,19 +506,24 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
     rl["minibatches"] = parts
 
 
-def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[ResolvedEnv]) -> None:
-    """Fill in the token budgets; with thinking, the turns and not the tokens end an episode."""
-    tiny, delegates = asked.model == TINY, any(env.delegates for env in envs)
+def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[ResolvedEnv]) -> bool:
+    """Fill in the token budgets; with thinking, the turns and not the tokens end an episode.
+
+    Returns:
+        Whether the model thinks, and therefore decides on them.
+    """
+    delegates = any(env.delegates for env in envs)
     is_open = rl["turn_tokens"] is None or rl["episode_tokens"] is None
-    thinks = not tiny and is_open and _thinks(asked)
+    thinks = asked.model != TINY and is_open and _thinks(asked)
     if rl["turn_tokens"] is None:
-        plain = TINY_DELEGATING_TURN if delegates else TINY_TURN
-        rl["turn_tokens"] = plain if tiny else THINKING_TURN if thinks else PRETRAINED_TURN
+        plain = max(env.defaults.turn_tokens for env in envs)
+        plain = max(plain, DELEGATING_TURN) if delegates else plain
+        rl["turn_tokens"] = THINKING_TURN if thinks else plain
     if rl["episode_tokens"] is None:
-        most = max(env.defaults.episode_tokens for env in envs) if tiny else PRETRAINED_EPISODE
-        most *= 1 + delegates
+        most = max(env.defaults.episode_tokens for env in envs) * (1 + delegates)
         turns = max(env.most_turns for env in envs)
         rl["episode_tokens"] = most + (turns * rl["turn_tokens"] if thinks else 0)
+    return thinks
 
 
 def _thinks(asked: TrainConfig) -> bool:

@@ -41,7 +41,6 @@ __all__ = [
     "VALID",
     "ResolvedEnv",
     "asked_names",
-    "prompt_name",
     "resolve_envs",
 ]
 
@@ -107,6 +106,8 @@ class ResolvedEnv:
     """Whether it has validation tasks."""
     quick: bool
     """Whether its sizes are those of a first look."""
+    pretrained: bool
+    """Whether its sizes are those of a pretrained model."""
     demonstrator: str
     """Who is imitated: ``expert``, ``random`` for random actions, or nobody if it is empty."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -124,11 +125,11 @@ class ResolvedEnv:
 
     def source_of(self, name: str) -> str:
         """Return who decides on a field of `defaults`, see `family_defaults.source_of`."""
-        return source_of(name, self.defaults, self._defaults(quick=False))
+        return source_of(name, self.defaults, self._defaults(quick=False), self.pretrained)
 
     def _defaults(self, quick: bool) -> FamilyDefaults:
         task_set = making.resolve(self.asked).task_set
-        return defaults_for(self.family, self.kwargs, quick, task_set)
+        return defaults_for(self.family, self.kwargs, quick, task_set, self.pretrained)
 
     @property
     def title(self) -> str:
@@ -264,11 +265,6 @@ def asked_names(asked: TrainConfig) -> list[str]:
     return _names(_entries(asked))
 
 
-def prompt_name(asked: TrainConfig) -> str:
-    """Return the name of what the policy reads; a tiny one is told nothing unless it is asked."""
-    return asked.prompt or ("bare" if asked.model == TINY else "default")
-
-
 def _entries(asked: TrainConfig) -> list[EnvConfig]:
     """Return an entry for each environment that is asked for."""
     parts = [part.strip() for part in asked.env.split(",")]
@@ -360,13 +356,14 @@ class _Decision:
         self._asked, self._preset, self._entry, self._name = asked, preset, entry, name
         named = making.resolve(entry.env)
         self._family, self._env_id = named.family, named.id
-        self._prompt = find_prompt(prompt_name(asked), entry.env)
-        # A grammar that the prompt brings chooses defaults as one that was asked for does.
-        grammar = {"grammar": self._prompt.grammar} if self._prompt.grammar else {}
         own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
         workers = {"worker_turns": preset.worker_turns} if preset.worker_turns else {}
-        self._arguments = {**grammar, **workers, **arguments, **own}
+        self._arguments = {**workers, **arguments, **own}
         self._named = named
+        self._prompt = find_prompt(asked.prompt or self._defaults_of(asked.quick).prompt, entry.env)
+        # A grammar that the prompt brings chooses defaults as one that was asked for does.
+        grammar = {"grammar": self._prompt.grammar} if self._prompt.grammar else {}
+        self._arguments = {**grammar, **self._arguments}
         self._defaults: FamilyDefaults = self._defaults_of(asked.quick)
         self._hooks = _with_those_of(
             preset, asked.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
@@ -374,8 +371,8 @@ class _Decision:
 
     def _defaults_of(self, quick: bool) -> FamilyDefaults:
         """Return the family's defaults for these tasks."""
-        named = self._named
-        return defaults_for(named.family, self._arguments, quick, named.task_set)
+        named, pretrained = self._named, self._asked.model != TINY
+        return defaults_for(named.family, self._arguments, quick, named.task_set, pretrained)
 
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
@@ -419,6 +416,7 @@ class _Decision:
                 ),
                 eval_tasks=self._panel_size(env, several),
                 quick=asked.quick,
+                pretrained=asked.model != TINY,
                 has_expert=(expert := _has_expert(env)),
                 validates=_has_split(env, VALID),
                 demonstrator=_demonstrator(asked, expert),
@@ -433,7 +431,7 @@ class _Decision:
         usual = self._defaults_of(quick=False)
 
         def default(name: str) -> str:
-            return source_of(name, self._defaults, usual)
+            return source_of(name, self._defaults, usual, self._asked.model != TINY)
 
         sources = {
             "horizon": PRESET if stages else default("horizon"),

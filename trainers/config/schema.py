@@ -77,7 +77,7 @@ class TrainConfig:
     protocols`` lists protocols such as ``verl-agent``; a file has the same format. The environment
     is made with the prompt's grammar.
 
-    None: ``default`` for a pretrained model, ``bare`` for a tiny one."""
+    None: ``default`` for a pretrained model, ``bare`` for a tiny one and with ``--quick``."""
     model: str = TINY
     """``tiny``, or a pretrained chat model: ``smollm2``, or a hub id, folder or GGUF file."""
     engine: EngineName | None = None

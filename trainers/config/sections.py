@@ -105,7 +105,8 @@ class SftConfig:
     learning_rate: Positive | None = None
     """Peak learning rate (linear warm-up, then cosine).
 
-    None: 6e-3 for ``--model tiny``, 1e-5 for a pretrained model."""
+    None: 6e-3 for ``--model tiny``; for adapters 5e-4, or 2e-4 above a billion weights; 1e-5 for
+    all weights of a pretrained model."""
     max_steps: Whole | None = None
     """Maximum steps of the warm start, even if the target success is not reached; 0: no warm start.
 
@@ -158,19 +159,20 @@ class RlConfig:
     learning_rate: Positive | None = None
     """Learning rate, constant after the warm-up.
 
-    None: for ``--model tiny`` the family's, mostly 6e-4; else 2e-5 for adapters, 1e-6 for all
-    weights."""
-    warmup_steps: Whole = 5
-    """Steps of linear warm-up."""
+    None: for ``--model tiny`` the family's, mostly 6e-4; else for adapters 2e-4, or 2e-5 above a
+    billion weights; 1e-6 for all weights."""
+    warmup_steps: Whole | None = None
+    """Steps of linear warm-up; None: the family's default, mostly 5."""
     turn_tokens: Count | None = None
     """Maximum tokens that the policy may write in a turn, including its thinking.
 
-    None: 18 for ``--model tiny``, 1,024 for a model whose template has thinking, else 256."""
+    None: 18 for ``--model tiny``, 1,024 for a model whose template has thinking; else 256, or what
+    the actions of the family's training set need."""
     episode_tokens: Count | None = None
     """Maximum tokens of an episode after its opening.
 
-    None: the family's default for ``--model tiny``, else 4096, plus the thinking of every turn. An
-        episode that reaches the limit is trained with its reward so far."""
+    None: the family's default, mostly 4,096 for a pretrained model, plus the thinking of every
+    turn. An episode that reaches the limit is trained with its reward so far."""
     max_grad_norm: Positive = 1.0
     """Gradient norm at which gradients are clipped."""
     adam_beta2: Share = 0.98
@@ -500,6 +502,7 @@ class FilledRl(RlConfig):
     minibatches: int
     num_iterations: int
     learning_rate: float
+    warmup_steps: int
     turn_tokens: int
     episode_tokens: int
     invalid_penalty: float

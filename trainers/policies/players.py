@@ -190,9 +190,10 @@ def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
 
 def _tokens(settings: PlaySettings, config: PretrainedConfig, thinks: bool) -> tuple[int, int]:
     """Return the most tokens of a turn and of an episode."""
-    from trainers.config.resolve import PRETRAINED_TURN, THINKING_TURN
+    from trainers.config.pretrained_defaults import ANY_TASKS
+    from trainers.config.resolve import THINKING_TURN
 
-    turn = settings.turn_tokens or (THINKING_TURN if thinks else PRETRAINED_TURN)
+    turn = settings.turn_tokens or (THINKING_TURN if thinks else ANY_TASKS["turn_tokens"])
     readable = int(getattr(config, "max_position_embeddings", 32768))
     turn = min(turn, readable)
     return turn, max(turn, settings.episode_tokens or readable)

@@ -57,6 +57,6 @@ def test_where_there_are_none_that_is_said_in_a_sentence(
 ) -> None:
     assert main([*flags, "--quick", f"--out={tmp_path / 'run'}"]) == 2
     last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "expected --quick only with the default tasks of webshop" in last
+    assert "expected --quick with --model tiny only with the default tasks of webshop" in last
     with pytest.raises(ConfigurationError, match="leave it out"):
         resolve(parse_config([*flags, "--quick"]))

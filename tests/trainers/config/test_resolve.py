@@ -13,6 +13,7 @@ from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable
 from trainers.cli import parse_config
+from trainers.config.family_defaults import FAMILY_DEFAULTS, FamilyDefaults
 from trainers.config.resolve import resolve
 from trainers.output.run_folder import RunFolder
 
@@ -42,7 +43,7 @@ def test_the_default_run_is_the_one_that_was_measured():
 @pytest.mark.parametrize(
     ("flags", "rates", "steps", "minutes"),
     [
-        (["--model=x"], (1e-5, 2e-5), 0, 0),
+        (["--model=x"], (2e-4, 2e-5), 0, 0),
         (["--model=x", "--lora.r=0"], (1e-5, 1e-6), 0, 0),
         (["--steps=9"], (6e-3, 6e-4), 1600, 0),
     ],
@@ -182,7 +183,8 @@ def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
     RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
     again = dataclasses.replace(config, resume=True)
     RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
-    monkeypatch.setattr("trainers.config.default_layers.TINY_SFT_RATE", 7e-3)
+    family = resolve(config).envs[0].family
+    monkeypatch.setitem(FAMILY_DEFAULTS, family, FamilyDefaults(sft_learning_rate=7e-3))
     with pytest.raises(
         ConfigurationError, match=r"resolved.sft.learning_rate was 0.006 and is 0.007"
     ):
