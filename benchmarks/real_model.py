@@ -1,0 +1,356 @@
+"""Train a pretrained model for a few steps, with agentgym and with plain TRL, and compare the cost.
+
+The model is SmolLM2-135M-Instruct, which PyPI has; ``--model`` takes any other chat model. All arms
+train it in bf16 where the device is fast in it, on the same questions of MathPython as one user
+message, with answers of at most ``TURN_TOKENS`` tokens, ``GROUPS`` x ``SIZE`` episodes and one
+update a step. The reward is the smaller the more words are written: it needs no skill, so every
+group has something to train on from the first step. ``short`` prompts are the question alone,
+``long`` ones have the family's action prompt before it, as a run has by default. With several turns
+every answer gets the same short reply.
+
+An arm has a process for itself: processor seconds of a step, its peak of resident memory, tokens.
+``trl`` is ``GRPOTrainer`` with ``beta=0`` and a micro-batch of all episodes, ``trl-checkpointing``
+the same with gradient checkpointing, which is TRL's default.
+
+Usage: ``python benchmarks/real_model.py [--model smollm2] [--prompts short long] [--ranks 16 0]
+[--turns 1 5] [--steps 3] [--threads 1]``. Prints JSON. On a GPU the same command measures the wall.
+
+Smallest run: ``--prompts short --ranks 16 --turns 1 --steps 2``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import gymnasium
+import torch
+from provenance import to_json
+from trainer_arms import Clock, call, result
+
+import agentgym  # noqa: F401 - registers the environments
+from agentgym.actions import ActionSpec, Param
+from agentgym.core.env import TextEnv
+from agentgym.core.outcome import Outcome
+from agentgym.core.tasks import Task, TaskList
+from trainers.grpo.precision import chosen_precision, precision_arguments, weights_dtype
+from trainers.model_files.source import model_source
+
+ARMS = ("agentgym", "trl", "trl-checkpointing")
+PROMPTS = ("short", "long")
+GROUPS, SIZE = 4, 8
+TURN_TOKENS = 32
+QUESTIONS = 64
+REPLY = "Thank you. Say it again in other words, and as briefly as you can."
+CHATML = (
+    "{%- if messages[0]['role'] != 'system' -%}"
+    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face"
+    "<|im_end|>\n{%- endif -%}"
+    "{%- for m in messages -%}<|im_start|>{{ 'user' if m['role'] == 'tool' else m['role'] }}\n"
+    "{{ m['content'] }}{%- for call in m.tool_calls or [] -%}{{ call.function.arguments.text }}"
+    "{%- endfor -%}<|im_end|>\n{%- endfor -%}"
+    "{%- if add_generation_prompt -%}<|im_start|>assistant\n{%- endif -%}"
+)
+"""SmolLM2's own template, and what TRL needs besides: messages of tools, and calls of them."""
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    """Measure every arm in every setting, or one arm in this process."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", default="smollm2", help="as of agentgym train")
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
+    parser.add_argument(
+        "--prompts", nargs="+", choices=("short", "long"), default=["short", "long"]
+    )
+    parser.add_argument("--ranks", nargs="+", type=int, default=[16, 0], help="0: all weights")
+    parser.add_argument("--turns", nargs="+", type=int, default=[1, 5])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=3, help="steps; the first is not counted")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.steps < 2:
+        parser.error(f"expected at least 2 steps, the first is not counted; got {options.steps}")
+    settings = list(product(options.prompts, options.ranks, options.turns))
+    if options.here:
+        torch.set_num_threads(options.threads)
+        (arm,), ((prompt, rank, turns),) = options.arms, settings
+        print(json.dumps(run_here(arm, options.model, prompt, rank, turns, options.steps)))
+        return
+    rows = []
+    for prompt, rank, turns in settings:
+        row: dict[str, Any] = {"prompt": prompt, "lora_rank": rank, "turns": turns, "arms": {}}
+        for arm in options.arms:
+            own = ["--prompts", prompt, "--ranks", str(rank), "--turns", str(turns), "--arms", arm]
+            row["arms"][arm] = run_apart(own, options)
+        rows.append({**row, **compare(row["arms"])})
+    print(
+        to_json(
+            {
+                "model": options.model,
+                "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+                "threads": options.threads,
+                "groups": GROUPS,
+                "episodes_of_group": SIZE,
+                "turn_tokens": TURN_TOKENS,
+                "rows": rows,
+                "load": os.getloadavg(),
+            }
+        )
+    )
+
+
+def run_apart(own: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+    """Run one arm in a process, whose peak of memory is then its alone."""
+    shared = [
+        f"--model={options.model}",
+        f"--steps={options.steps}",
+        f"--threads={options.threads}",
+    ]
+    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    environment["OMP_NUM_THREADS"] = str(options.threads)
+    command = [sys.executable, __file__, "--here", *own, *shared]
+    done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
+    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def compare(arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return agentgym's share of the time and memory of each of TRL's arms."""
+    ours = arms.get("agentgym")
+    others = {arm: figures for arm, figures in arms.items() if arm.startswith("trl")}
+    if ours is None:
+        return {}
+    shares = ("processor_seconds_per_step", "seconds_per_step", "peak_gib")
+    return {
+        "share_of": {
+            arm: {name: ours[name] / figures[name] for name in shares}
+            for arm, figures in others.items()
+        }
+    }
+
+
+# -- one arm ---------------------------------------------------------------------------------------
+
+
+def run_here(
+    arm: str, model: str, prompt: str, rank: int, turns: int, steps: int
+) -> dict[str, Any]:
+    """Train with one arm in this process."""
+    openings = read_openings(prompt)
+    with tempfile.TemporaryDirectory() as folder:
+        if arm == "agentgym":
+            clock, sampled = train_agentgym(folder, model, openings, rank, turns, steps)
+        else:
+            checkpointing = arm == "trl-checkpointing"
+            clock, sampled = train_trl(
+                folder, model, openings, rank, turns, steps, checkpointing=checkpointing
+            )
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # kilobytes on Linux
+    if torch.cuda.is_available():
+        peak = torch.cuda.max_memory_allocated()
+    return {**result(clock, sampled), "peak_gib": peak / 2**30}
+
+
+def read_openings(prompt: str) -> list[str]:
+    """Return the user messages of the training questions."""
+    env = gymnasium.make("agentgym/MathPython-v0").unwrapped
+    rules = f"{env.action_prompt()}\n\n" if prompt == "long" else ""
+    openings = [
+        rules + env.reset(options={"split": "train", "index": i})[0] for i in range(QUESTIONS)
+    ]
+    env.close()
+    return openings
+
+
+def load(source: str, rank: int) -> tuple[Any, Any, str]:
+    """Return tokenizer, model and precision, as a run of agentgym loads them."""
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    from trainers.models.memory import ModelShape
+
+    folder = model_source(source)
+    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    shape = ModelShape.of(AutoConfig.from_pretrained(folder))
+    precision = chosen_precision("auto", False, lambda: shape.parameters)
+    dtype = weights_dtype(precision, frozen=rank > 0)
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+    return tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu"), precision
+
+
+def lora(rank: int) -> Any:
+    """Return PEFT's configuration, the same for every arm."""
+    from peft import LoraConfig
+
+    if not rank:
+        return None
+    return LoraConfig(
+        r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
+    )
+
+
+def reward_of(text: str) -> float:
+    """Return a reward that every model can earn: the fewer words, the better."""
+    return -len(text.split()) / TURN_TOKENS
+
+
+class TalkEnv(TextEnv):
+    """Ask a question, and after each answer the same again; pay for few words."""
+
+    action_specs = (ActionSpec("write", "Write words.", (Param("text"),), native="{text}"),)
+
+    def __init__(self, openings: Sequence[str], **kwargs: Any) -> None:
+        tasks = [Task(f"talk/{i}", "train", i, text, {}) for i, text in enumerate(openings)]
+        super().__init__(TaskList("talk", {"train": tasks}), **kwargs)
+
+    def _start(self, task: Task, rng: Any) -> str:
+        return task.goal
+
+    def _act(self, action: str) -> Outcome:
+        return Outcome(REPLY, reward=reward_of(action))
+
+    def _state(self) -> str:
+        return ""
+
+
+def train_agentgym(
+    folder: str, source: str, openings: Sequence[str], rank: int, turns: int, steps: int
+) -> tuple[Clock, list[int]]:
+    """Train with ``MultiTurnTrainer``."""
+    from agentgym.vector import TextVectorEnv
+    from trainers.grpo.trainer import MultiTurnTrainer
+    from trainers.grpo.trl_arguments import grpo_arguments
+    from trainers.rollouts.budget import TokenBudget
+    from trainers.rollouts.chat import TurnTokenizer
+    from trainers.rollouts.engines import engine_maker
+    from trainers.rollouts.engines.base import EngineSettings
+
+    tokenizer, model, precision = load(source, rank)
+    chat = TurnTokenizer(tokenizer)
+    episode = turns * (TURN_TOKENS + 32)  # answers and replies
+    budget = TokenBudget(turn_tokens=TURN_TOKENS, episode_tokens=episode, context=512 + episode)
+    clock, sampled = Clock(), list[int]()
+    slots = GROUPS * SIZE
+    settings = EngineSettings(chat.pad_id, budget.context, slots, seed=0, bf16=precision == "bf16")
+    trainer = MultiTurnTrainer(
+        model,
+        grpo_arguments(
+            folder, groups=GROUPS, group_size=SIZE, steps=steps, lr=1e-6, budget=budget,
+            **precision_arguments(precision, checkpointing=False),
+        ),
+        envs=TextVectorEnv([lambda: TalkEnv(openings, horizon=turns)] * slots),
+        chat=chat,
+        tasks=lambda step, count, horizon: [
+            {"split": "train", "index": (step * count + i) % QUESTIONS} for i in range(count)
+        ],
+        horizon=turns,
+        preset="turn-loo",
+        budget=budget,
+        make_engine=engine_maker("hf", settings),
+        on_rollout=lambda event: sampled.append(sum(t.action_tokens for t in event.trajectories)),
+        probe_every=0,
+        callbacks=[clock],
+        peft_config=lora(rank),
+    )  # fmt: skip
+    trainer.train()
+    trainer.runner.engine.close()
+    trainer.runner.envs.close()
+    return clock, sampled
+
+
+class Talk:
+    """The same task as TRL knows environments: an object whose methods are tools."""
+
+    def reset(self, **_: Any) -> None:
+        """Begin; the opening is the prompt."""
+        self.total = 0.0
+
+    def write(self, text: str) -> str:
+        """Write words.
+
+        Args:
+            text: The words.
+        """
+        self.total += reward_of(text)
+        return REPLY
+
+
+def train_trl(
+    folder: str, source: str, openings: Sequence[str], rank: int, turns: int, steps: int,
+    *, checkpointing: bool,
+) -> tuple[Clock, list[int]]:  # fmt: skip
+    """Train with ``trl.GRPOTrainer``; several turns are tools of an ``environment_factory``."""
+    from datasets import Dataset
+    from trl import GRPOConfig, GRPOTrainer
+
+    tokenizer, model, precision = load(source, rank)
+    clock, sampled = Clock(), list[int]()
+
+    class Counting(GRPOTrainer):
+        """Counts the sampled tokens of a batch."""
+
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            made = super()._generate(*args, **kwargs)
+            masks = made[2] if turns > 1 else None
+            sampled.append(sum(map(sum, masks)) if masks else sum(map(len, made[1])))
+            return made
+
+    several: dict[str, Any] = {}
+    if turns > 1:
+        tokenizer.chat_template = CHATML
+        tokenizer.response_schema = {"type": "object"}
+        tokenizer.parse_response = lambda ids, **_: call(
+            tokenizer.decode(ids, skip_special_tokens=True)
+        )
+        several = {"environment_factory": Talk}
+    rewards = reward_environments if turns > 1 else reward_completions
+    prompts = [{"prompt": [{"role": "user", "content": text}]} for text in openings]
+    trainer = Counting(
+        model,
+        reward_funcs=[rewards],
+        args=GRPOConfig(
+            folder, per_device_train_batch_size=GROUPS * SIZE, num_generations=SIZE,
+            max_steps=steps, learning_rate=1e-6, beta=0.0, report_to=[], save_strategy="no",
+            max_completion_length=turns * (TURN_TOKENS + 32) if turns > 1 else TURN_TOKENS,
+            generation_kwargs={"max_new_tokens": TURN_TOKENS},
+            use_cpu=not torch.cuda.is_available(), logging_steps=1, disable_tqdm=True,
+            **({"max_tool_calling_iterations": turns - 1} if turns > 1 else {}),
+            **precision_arguments(precision, checkpointing),
+        ),
+        train_dataset=Dataset.from_list(prompts),
+        processing_class=tokenizer,
+        callbacks=[clock],
+        peft_config=lora(rank),
+        **several,
+    )  # fmt: skip
+    trainer.train()
+    return clock, sampled
+
+
+def reward_completions(completions: Sequence[Any], **_: Any) -> list[float]:
+    """Return TRL's rewards of single answers."""
+    return [reward_of(messages[0]["content"]) for messages in completions]
+
+
+def reward_environments(environments: Sequence[Talk], **_: Any) -> list[float]:
+    """Return TRL's rewards of episodes of several turns."""
+    return [environment.total for environment in environments]
+
+
+if __name__ == "__main__":
+    main()
