@@ -41,6 +41,8 @@ class StopReason(str, Enum):
     """A limit on tokens, outside of the environment, was reached."""
     COST_LIMIT = "cost_limit"
     """A limit on costs, outside of the environment, was reached."""
+    INVALID_ACTIONS = "invalid_actions"
+    """A limit on consecutive invalid actions, outside of the environment, was reached."""
     STOPPED = "stopped"
     """The agent stopped before its episode was over."""
     ERROR = "error"
@@ -64,6 +66,7 @@ OUTSIDE = frozenset(
         StopReason.UNREADABLE,
         StopReason.TOKEN_LIMIT,
         StopReason.COST_LIMIT,
+        StopReason.INVALID_ACTIONS,
         StopReason.STOPPED,
         StopReason.ERROR,
     }
@@ -82,6 +85,7 @@ WORDS: Mapping[StopReason, str] = {
     StopReason.UNREADABLE: "unreadable answer",
     StopReason.TOKEN_LIMIT: "token limit",
     StopReason.COST_LIMIT: "cost limit",
+    StopReason.INVALID_ACTIONS: "invalid actions",
     StopReason.STOPPED: "agent stopped",
     StopReason.ERROR: "broken",
 }

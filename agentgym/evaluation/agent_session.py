@@ -84,8 +84,8 @@ class Session:
         options: Options of the reset, such as ``{"split": "test", "index": 0}``.
         record: File to which the episode is appended, see `agentgym.episodes`.
         on_output: Called with the argument of `annotate`, before the action is executed.
-        end_when: Called after each call; a non-empty text ends the episode and becomes its stop
-            reason.
+        end_when: Called with the last moment after each call; a non-empty text ends the episode and
+            becomes its stop reason.
         model: Address of the agent's model, if the caller serves one.
         any_grammar: Accept an environment with another grammar, in which calls are then written.
 
@@ -111,7 +111,7 @@ class Session:
         options: dict[str, Any] | None = None,
         record: str | Path | None = None,
         on_output: Callable[[ModelOutput], None] | None = None,
-        end_when: Callable[[], str] | None = None,
+        end_when: Callable[[Moment], str] | None = None,
         model: ModelAddress | None = None,
         any_grammar: bool = False,
     ) -> None:
@@ -216,8 +216,9 @@ class Session:
                 raise
             turn = (action, observation, float(reward), terminated, truncated, info)
             self.moments.append(Moment.after(*turn))
-            if not self.over and self._end_when is not None and (reason := self._end_when()):
-                self.end(reason)
+            if not self.over and self._end_when is not None:
+                if reason := self._end_when(self._last):
+                    self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
     def annotate(self, output: object = None, /, **known: Any) -> None:
@@ -383,7 +384,7 @@ def play_agent(
     seed: int | None = None,
     options: dict[str, Any] | None = None,
     on_output: Callable[[ModelOutput], None] | None = None,
-    end_when: Callable[[], str] | None = None,
+    end_when: Callable[[Moment], str] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> list[Moment]:
     """Let an agent with its own loop play an episode, like `agentgym.policies.play` for policies.
@@ -395,7 +396,7 @@ def play_agent(
         seed: Seed of the reset.
         options: Options of the reset.
         on_output: Called with the outputs passed to `Session.annotate`.
-        end_when: Called after each call; a non-empty text ends the episode.
+        end_when: Called with the last moment after each call; a non-empty text ends the episode.
         cancelled: Called while an async agent runs; True cancels it at its next wait.
 
     Returns:

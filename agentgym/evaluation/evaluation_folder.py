@@ -66,6 +66,7 @@ class _Settings(_Begun, total=False):
     tasks: list[str] | None
     limits: Limits | None
     prices: Prices | None
+    end_after_invalid: int
     protocol: str
     protocol_details: ProtocolUse
 

@@ -23,6 +23,7 @@ from agentgym.evaluation.policy_maker import Agent
 from agentgym.evaluation.policy_sources import GuardedPolicy
 from agentgym.evaluation.prices import Limits, Prices, Spending
 from agentgym.policies.base import ModelOutput
+from agentgym.policies.invalid_streak import InvalidStreak
 from agentgym.policies.play import Moment, play
 
 POLL = 0.05
@@ -50,6 +51,8 @@ class EpisodeRules:
     """What an episode may take at most."""
     prices: Prices | None = None
     """What its tokens cost."""
+    end_after_invalid: int = 0
+    """Consecutive invalid actions that end it; 0: no limit."""
     labels: Callable[[str], Mapping[str, str]] = lambda task_id: {}
     """Returns the kinds that a task is of."""
 
@@ -82,16 +85,18 @@ class Player:
             options["horizon"] = rules.horizon
         labels = dict(rules.labels(job.task_id))
         tally = Tally(job.task_id, job.sample, labels)
+        streak = InvalidStreak(rules.end_after_invalid)
 
         def listen(output: ModelOutput) -> None:
             tally.ask(output)
             if self._recorder is not None:
                 self._recorder.annotate_output(output)
 
-        def end_when() -> str:
+        def end_when(moment: Moment) -> str:
             if stop.is_set():
                 return StopReason.STOPPED.value
-            return rules.limits.reached(tally.tokens, rules.prices).value
+            over_limit = rules.limits.reached(tally.tokens, rules.prices).value
+            return streak.end_when(moment) or over_limit
 
         for moment in self._moments(job.seed, options, listen, end_when, stop):
             tally.add(moment)
@@ -117,7 +122,7 @@ class Player:
         seed: int,
         options: dict[str, Any],
         listen: Callable[[ModelOutput], None],
-        end_when: Callable[[], str],
+        end_when: Callable[[Moment], str],
         stop: threading.Event,
     ) -> Iterable[Moment]:
         """Let the policy, or the agent, play an episode."""

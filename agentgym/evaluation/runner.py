@@ -14,7 +14,7 @@ import gymnasium
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.hooks import HookRunner
-from agentgym.core.options import check_seed, choice
+from agentgym.core.options import check_seed, choice, integer
 from agentgym.core.tasks import TaskSet
 from agentgym.episodes import Recorder
 from agentgym.episodes.recorder import origin, package_versions, plain
@@ -65,6 +65,7 @@ def evaluate(
     step_timeout: float | None = None,
     limits: Limits | None = None,
     total_limits: Limits | None = None,
+    end_after_invalid: int = 0,
     prices: Prices | None = None,
     scale: bool | Scale = False,
     failed: str = "leave-out",
@@ -127,6 +128,8 @@ def evaluate(
         total_limits: Limits on tokens and cost of all episodes together, including those in
             ``out``. When a limit is reached, no further episode begins, running episodes end, and
             the report is unfinished; the same call with higher limits resumes in ``out``.
+        end_after_invalid: Number of consecutive invalid actions, equal or not, that ends an episode
+            with its score so far; 0: no limit.
         prices: Prices of the policy's tokens.
         scale: Also play the random policy and the expert on the panel, the ends of the scale from
             0 to 100; or the ``scale`` of another report on this panel.
@@ -150,6 +153,7 @@ def evaluate(
     check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
     check_kinds(total_limits=total_limits)
     choice(failed, "failed", FAILED)
+    integer(end_after_invalid, "end_after_invalid", low=0)
     where = Where(backend, concurrency, step_timeout)
     limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
     # What is opened later is closed first: environments before the back end that they share.
@@ -169,13 +173,15 @@ def evaluate(
         about = _about(made, source, planned, seed, horizon, samples)
         used = terms.used(source.facts)
         settings = _settings(about, tasks, limits, prices, used)
+        if end_after_invalid:
+            settings["end_after_invalid"] = end_after_invalid
         folder = _folder(out, settings, made.unwrapped.tasks, stack)
         done = folder.report() if folder and folder.finished else None
         report = done
         if report is None or (retry_failed and report.errors):
             session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
             labels = partial(_labels, made.unwrapped.tasks)
-            rules = EpisodeRules(horizon, limits or Limits(), prices, labels)
+            rules = EpisodeRules(horizon, limits or Limits(), prices, end_after_invalid, labels)
             _play(session, source, made, where, rules, stack)
             report = _report({**about, "limits": limits, "protocol": used}, session)
         report = replace(

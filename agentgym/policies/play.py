@@ -65,7 +65,7 @@ def play(
     seed: int | None = None,
     options: dict[str, Any] | None = None,
     on_output: Callable[[ModelOutput], None] | None = None,
-    end_when: Callable[[], str] | None = None,
+    end_when: Callable[[Moment], str] | None = None,
 ) -> Iterator[Moment]:
     """Play one episode and yield its moments.
 
@@ -79,8 +79,8 @@ def play(
         options: Options of the reset.
         on_output: Called with the output of the policy's model, if any, before the action is
             executed.
-        end_when: Called before each action; a non-empty text ends the episode and becomes its stop
-            reason.
+        end_when: Called with the last moment before each action; a non-empty text ends the episode
+            and becomes its stop reason.
 
     Yields:
         The episode after its reset and after each turn. A failure of the environment, a
@@ -94,7 +94,7 @@ def play(
         return
     yield (moment := Moment(observation, info))
     while not moment.over:
-        if end_when is not None and (reason := end_when()):
+        if end_when is not None and (reason := end_when(moment)):
             yield moment.cut(reason)
             return
         try:

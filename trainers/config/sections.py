@@ -260,6 +260,9 @@ class RolloutConfig:
     """Handling of chat templates that rewrite earlier turns (Qwen3's drops their thinking): follow
     the template as a chat server does, with a training row per rewrite (auto), keep sampled tokens
     (keep), or raise an error (error)."""
+    end_after_invalid: Whole = 0
+    """End an episode, with its reward so far, after this number of consecutive invalid actions,
+    equal or not, in training and in tests. 0: no limit."""
     agent_timeout: Positive = 600.0
     """Time limit in seconds of an agent (``--agent``) for an episode, which is then truncated."""
     agent_calls: Count | None = None

@@ -27,6 +27,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation.agent_session import ModelAddress, Session
 from agentgym.policies.failures import policy_end
+from agentgym.policies.invalid_streak import InvalidStreak
 from agentgym.support.event_loop import shared_event_loop
 from agentgym.support.http_server import Refused
 from trainers.algorithms.policy_pool import PolicyPool
@@ -77,6 +78,7 @@ class AgentRunner(RolloutRunner):
         budget: Limits on tokens.
         prompt: Not read: the agent words what the policy reads.
         families: As of ``RolloutRunner``.
+        end_after_invalid: As of ``RolloutRunner``.
         agent: The agent.
         rules: What it may take.
     """
@@ -90,12 +92,16 @@ class AgentRunner(RolloutRunner):
         *,
         prompt: Prompt | Mapping[str, Prompt] | None = None,
         families: str | Sequence[str] = "",
+        end_after_invalid: int = 0,
         agent: Agent,
         rules: AgentRules | None = None,
     ) -> None:
         # Of the environments the base asks for their number alone.
         slots = cast(Envs, envs)
-        super().__init__(slots, chat, engine, budget, prompt=prompt, families=families)
+        super().__init__(
+            slots, chat, engine, budget, prompt=prompt, families=families,
+            end_after_invalid=end_after_invalid,
+        )  # fmt: skip
         self.agent_envs, self.agent, self.rules = envs, agent, rules or AgentRules()
 
     def _play(
@@ -314,9 +320,10 @@ class _AgentRollout:
         """Let the agent play an episode, from its reset to its end."""
         trajectory = live.trajectory
         try:
+            streak = InvalidStreak(self._runner.end_after_invalid)
             session = Session(
                 env, seed=trajectory.seed, options=dict(trajectory.options), model=live.address,
-                any_grammar=True,
+                any_grammar=True, end_when=streak.end_when,
             )  # fmt: skip
             first = session.moments[0]
             complete = partial(self._complete, live)

@@ -88,11 +88,11 @@ def rollout_setup(
     families = slot_families(run, memory.slots(slots))
     if run.plays_agent:
         envs: TextVectorEnv | AgentEnvs = make_agent_envs(run, families, training)
-        player: dict[str, Any] = {"player": agent_player(run)}
+        player: Callable[..., RolloutRunner] = agent_player(run)
     else:
-        envs, player = make_envs(run, families, training), {}
+        envs, player = make_envs(run, families, training), RolloutRunner
     return {
-        **player,
+        "player": partial(player, end_after_invalid=run.config.rollout.end_after_invalid),
         # First: where it is missing nothing is started.
         "make_engine": _engine_maker(
             run,
@@ -114,7 +114,7 @@ def rollout_setup(
 def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRunner:
     """Make a runner for a policy; the caller closes its engine and environments."""
     parts = rollout_setup(run, policy, slots)
-    make_engine, player = parts.pop("make_engine"), parts.pop("player", RolloutRunner)
+    make_engine, player = parts.pop("make_engine"), parts.pop("player")
     runner: RolloutRunner = player(engine=make_engine(policy.model), **parts)
     return runner
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from agentgym.conversation import SeenTurn
@@ -12,6 +13,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.episodes import RecordedState
 from agentgym.episodes.recorder import FACTS, costs_of, state_of, verdicts_of
 from agentgym.errors import ConfigurationError
+from agentgym.policies.invalid_streak import InvalidStreak
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.episode_context import EpisodeContext
@@ -40,6 +42,8 @@ class LiveEpisode:
     """The observation the next action answers."""
     state_key: str
     """Hash of the present state."""
+    streak: InvalidStreak = field(default_factory=partial(InvalidStreak, 0))
+    """Counts consecutive invalid actions, which may end the episode."""
     turn: tuple[Completion, str] = field(init=False)
     """What was generated last, and its text."""
 
@@ -85,6 +89,8 @@ class LiveEpisode:
         self.state_key = str(required(info, "state_key"))
         if terminated or truncated:
             _finish(trajectory, info, truncated)
+        else:
+            trajectory.stop_reason = self.streak.add(turn.valid)
         return turn
 
     def forked(self, number: int) -> LiveEpisode:
@@ -95,7 +101,9 @@ class LiveEpisode:
             chances=0,
         )  # fmt: skip
         context = self.context.forked()
-        return LiveEpisode(trajectory, number, -1, context, self.observation, self.state_key)
+        return LiveEpisode(
+            trajectory, number, -1, context, self.observation, self.state_key, replace(self.streak)
+        )
 
     def fail(self, info: Info) -> None:
         """End the episode, whose environment could not go on from where it was forked."""

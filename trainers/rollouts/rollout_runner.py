@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
+from agentgym.policies.invalid_streak import InvalidStreak
 from trainers.algorithms.branching import Branching
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.rollouts.branches import Branches, turn_draw, turn_seed
@@ -151,6 +152,7 @@ class RolloutRunner:
         *,
         prompt: Prompt | Mapping[str, Prompt] | None = None,
         families: str | Sequence[str] = "",
+        end_after_invalid: int = 0,
     ) -> None:
         """Put the parts together.
 
@@ -163,6 +165,8 @@ class RolloutRunner:
                 observations and actions only.
             families: Name of the task family, for normalisation over families; a sequence has that
                 of each slot's environment, and every task then names its own.
+            end_after_invalid: Number of consecutive invalid actions that ends an episode; 0: no
+                limit.
 
         Raises:
             ConfigurationError: There are not as many families as slots.
@@ -173,6 +177,7 @@ class RolloutRunner:
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
         self.prompt = Prompt(BARE) if prompt is None else prompt
+        self.end_after_invalid = end_after_invalid
         self._family = families if isinstance(families, str) else None
         self.slot_families = [families] * envs.num_envs if isinstance(families, str) else families
         if len(self.slot_families) != envs.num_envs:
@@ -525,7 +530,8 @@ class _Rollout:
         prompt = runner.prompt_of(trajectory.family)
         context = EpisodeContext(runner.chat, prompt, SeenTurn.of(text, info), trajectory.goal)
         key = str(required(info, "state_key"))
-        return LiveEpisode(trajectory, trajectory.number, slot, context, text, key)
+        streak = InvalidStreak(runner.end_after_invalid)
+        return LiveEpisode(trajectory, trajectory.number, slot, context, text, key, streak)
 
     def _went_on(self, slot: int, answer: Answer) -> LiveEpisode | None:
         """Write down a turn and build the next prompt; None if the episode is over."""

@@ -23,6 +23,17 @@ from trainers.algorithms.batch import Batch
 
 AnyTurn = TypeVar("AnyTurn", "SampledTurn", Turn)
 
+_COUNTED_ENDS = tuple(
+    reason.value
+    for reason in (
+        StopReason.HORIZON,
+        StopReason.TOKEN_LIMIT,
+        StopReason.INVALID_ACTIONS,
+        StopReason.ERROR,
+    )
+)
+"""Endings whose shares are among the metrics."""
+
 __all__ = [
     "Row",
     "SampledTurn",
@@ -333,14 +344,14 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         Names under ``rollout/``: ``return, success, score, turns, rows`` (training rows of an
         episode), ``action_tokens, valid`` (share of turns), ``stopped`` (share of turns that ended
         with a stop token), ``repeat`` (share of turns that repeat an earlier action in the same
-        state), and the shares of episodes
-        ``ended_by_horizon``, ``ended_by_token_limit`` and ``ended_by_error``.
+        state), and the shares of episodes ``ended_by_horizon``, ``ended_by_token_limit``,
+        ``ended_by_invalid_actions`` and ``ended_by_error``.
     """
     count = len(trajectories)
     reasons = [t.stop_reason for t in trajectories]
     shares = {
         f"rollout/ended_by_{name}": reasons.count(name) / count
-        for name in (StopReason.HORIZON.value, StopReason.TOKEN_LIMIT.value, StopReason.ERROR.value)
+        for name in _COUNTED_ENDS
     }
     sound = [t for t in trajectories if t.stop_reason != StopReason.ERROR.value]
     turns = [turn for t in sound for turn in t.turns]

@@ -281,6 +281,7 @@ class NamedEvaluation:
                         tasks=its.task or None,
                         samples=its.samples,
                         horizon=its.horizon,
+                        end_after_invalid=its.end_after_invalid,
                         out=out,
                         retry_failed=its.retry_failed,
                         on_episode=progress.episode,

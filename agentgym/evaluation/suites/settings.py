@@ -44,6 +44,9 @@ class EvaluationSettings:
     """Episodes of each task; above 1 the report has pass@k and pass^k."""
     horizon: int | None = None
     """Turn budget of an episode. None: the environment's default."""
+    end_after_invalid: int = 0
+    """End an episode, with its score so far, after this number of consecutive invalid actions. 0:
+    no limit."""
     grammar: Literal["native", "xml", "react", "tool_call", "action_tag"] | None = None
     """How actions are written. None: the environment's default, usually native."""
     retry_failed: bool = False
@@ -143,5 +146,6 @@ class EvaluationSettings:
             ConfigurationError: A number is out of range.
         """
         integer(self.samples, "the number of samples", low=1)
+        integer(self.end_after_invalid, "end_after_invalid", low=0)
         _ = self.limits, self.total_limits, self.prices
         Where(self.backend, self.concurrency, self.step_timeout)

@@ -237,6 +237,28 @@ def test_limits_end_an_episode_as_it_stands() -> None:
             wrong()
 
 
+def test_consecutive_invalid_actions_end_an_episode_and_count(tmp_path: Path) -> None:
+    limited = {"num_tasks": 6, "horizon": 5, "end_after_invalid": 2}
+    report = evaluate(Model(fails=1), TOY_ID, **limited, out=tmp_path)
+    ends = {(each.turns, each.invalid, each.stop_reason) for each in report.rows}
+    assert ends == {(2, 2, "invalid_actions")} and report.errors == 0
+    assert (report.n, report.success) == (6, 0.0)
+    assert report.rows == tuple(map(EpisodeResult.of, read_episodes(tmp_path / "episodes.jsonl")))
+    with pytest.raises(ConfigurationError, match="end_after_invalid was"):
+        evaluate(Model(fails=1), TOY_ID, num_tasks=6, horizon=5, out=tmp_path)
+    whole = evaluate(Model(fails=1), TOY_ID, num_tasks=6, horizon=5)
+    assert {each.turns for each in whole.rows} == {5}
+    with pytest.raises(ConfigurationError, match="end_after_invalid"):
+        evaluate(Model(), TOY_ID, end_after_invalid=-1)
+
+    def agent(session: Session) -> None:
+        while not session.over:
+            session.call("press", {"colour": "pink"})
+
+    calls = evaluate(agent, TOY_ID, env_kwargs={"grammar": "tool_call"}, **limited)
+    assert {(each.turns, each.stop_reason) for each in calls.rows} == {(2, "invalid_actions")}
+
+
 def test_limits_end_the_episode_of_an_agent_that_owns_the_loop(tmp_path: Path) -> None:
     answers: list[str] = []
 

@@ -419,3 +419,10 @@ def test_two_rollouts_of_one_seed_are_alike_however_many_play_at_once() -> None:
 
     one, many = played(1), played(6)
     assert [[t.ids for t in e.turns] for e in one] == [[t.ids for t in e.turns] for e in many]
+
+
+def test_consecutive_invalid_actions_end_the_episode_of_an_agent() -> None:
+    with runner(toy_agents.words, press("pink", "rose", "pink"), slots=1) as made:
+        made.end_after_invalid = 2
+        (episode,) = made.run(tiny_policy.tasks(1), horizon=4, seed=3)
+    assert (episode.stop_reason, len(episode.turns)) == ("invalid_actions", 2)

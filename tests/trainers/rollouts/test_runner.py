@@ -19,7 +19,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Request, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.rollout_runner import RolloutRunner
-from trainers.rollouts.trajectory import to_batch, to_rows
+from trainers.rollouts.trajectory import rollout_metrics, to_batch, to_rows
 
 BUDGET = TokenBudget(turn_tokens=6, episode_tokens=200, context=250)
 WINDOWED = Prompt(BARE.windowed(1))
@@ -118,6 +118,19 @@ def test_token_budget_is_checked_before_each_generation():
     assert not short.turns
     with pytest.raises(ConfigurationError, match="turn_tokens"):
         TokenBudget(turn_tokens=64, episode_tokens=32)
+
+
+def test_consecutive_invalid_actions_end_an_episode_that_still_trains():
+    """They need not be equal, and a valid one between them starts the count anew."""
+    script = iter(["press pink", "press red", "press pink", "look", "look"])
+    play = runner(lambda p: next(script), end_after_invalid=2, count=1)
+    (episode,) = play.run(tiny_policy.tasks(1), horizon=6)
+    assert [turn.valid for turn in episode.turns] == [False, True, False, False]
+    assert (episode.stop_reason, episode.success) == ("invalid_actions", False)
+    assert to_batch([episode]).turn_count.tolist() == [4]
+    assert rollout_metrics([episode])["rollout/ended_by_invalid_actions"] == 1.0
+    (unlimited,) = runner(lambda p: "press pink").run(tiny_policy.tasks(1), horizon=6)
+    assert (len(unlimited.turns), unlimited.stop_reason) == (6, "horizon")
 
 
 def test_action_cut_by_the_turn_limit_is_closed_and_masked():
