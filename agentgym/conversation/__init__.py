@@ -18,6 +18,8 @@ from agentgym.conversation.layout import (
     Layout,
     Message,
     ObservationStyle,
+    Shot,
+    ShotTurn,
     tool_instructions,
 )
 from agentgym.conversation.prompt import Prompt, SeenTurn, invalid_reason
@@ -33,6 +35,8 @@ __all__ = [
     "ObservationStyle",
     "Prompt",
     "SeenTurn",
+    "Shot",
+    "ShotTurn",
     "invalid_reason",
     "tool_instructions",
 ]

@@ -58,6 +58,30 @@ class Message:
 
 
 @dataclass(frozen=True)
+class ShotTurn:
+    """A turn of a worked example."""
+
+    observation: str
+    """The environment's text."""
+    action: str
+    """The action, in the environment's grammar."""
+    admissible: tuple[str, ...] = ()
+    """Admissible actions, for layouts that list them."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A worked example: the first turns of an episode of the demonstrator."""
+
+    task: str
+    """The task in words."""
+    turns: tuple[ShotTurn, ...]
+    """The turns, in order."""
+    result: str = ""
+    """What the environment answered to the last action."""
+
+
+@dataclass(frozen=True)
 class AdmissibleStyle:
     """How the list of admissible actions is written."""
 
@@ -141,6 +165,8 @@ class Layout:
     longest: int | None = None
     """``step``: length in characters from which the prompt of the first turn is used, without
     history; None: no limit."""
+    shots: tuple[Shot, ...] = ()
+    """Worked examples, each a conversation between the opening and the first observation."""
     reasons: bool = False
     """Whether the user message says why the last action was invalid if the observation does not."""
 
@@ -198,10 +224,21 @@ class Layout:
         """
         return self if window is None else replace(self, window=window)
 
+    def with_shots(self, shots: Sequence[Shot]) -> Layout:
+        """Return the layout with other worked examples; it keeps of them what it shows."""
+        if not self.lists_actions:
+            shots = [
+                replace(shot, turns=tuple(replace(turn, admissible=()) for turn in shot.turns))
+                for shot in shots
+            ]
+        return replace(self, shots=tuple(shots))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as JSON-safe data."""
         # Through JSON: tuples become lists, as a file gives them back.
         plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if not self.shots:  # so that layouts without examples keep their hash
+            del plain["shots"]
         return plain
 
     @classmethod

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from agentgym.conversation.layout import (
     BARE,
     DEFAULT,
     Layout,
+    Shot,
     fields_of,
     fill,
     tool_instructions,
@@ -85,6 +88,8 @@ class Prompt:
     """What the layout is called in reports."""
     instructions: str = ""
     """Text that begins the system message, before the text of the layout."""
+    calls_tools: bool = False
+    """Whether the model acts with tool calls, so that worked examples are such calls, too."""
 
     @classmethod
     def at(cls, env: TextEnv, layout: Layout = DEFAULT, name: str = "default") -> Prompt:
@@ -118,6 +123,10 @@ class Prompt:
         """Return the prompt with another window; None keeps the current one."""
         return replace(self, layout=self.layout.windowed(window))
 
+    def with_shots(self, shots: Sequence[Shot]) -> Prompt:
+        """Return the prompt with other worked examples."""
+        return replace(self, layout=self.layout.with_shots(shots))
+
     def for_tools(self, horizon: int | None = None) -> Prompt:
         """Return the prompt for a model that acts with tool calls, without a notation for actions.
 
@@ -133,14 +142,48 @@ class Prompt:
                 "another grammar than tool_call, or leave the prompt out"
             )
         said = "\n\n".join(filter(None, (self.instructions, tool_instructions(horizon))))
-        return replace(self, layout=replace(self.layout, opening=()), instructions=said)
+        layout = replace(self.layout, opening=())
+        return replace(self, layout=layout, instructions=said, calls_tools=True)
 
     def opening(self, task: str) -> list[dict[str, Any]]:
-        """Return the messages before the first observation.
+        """Return the messages before the first observation, worked examples included.
 
         Args:
             task: The task in words.
         """
+        return [*self._head(task), *map(dict, self._shot_messages)]
+
+    @cached_property
+    def _shot_messages(self) -> list[dict[str, Any]]:
+        """The worked examples as messages, the same for every task."""
+        messages: list[dict[str, Any]] = []
+        for shot in self.layout.shots:
+            messages += (
+                self._tool_shot(shot, len(messages)) if self.calls_tools else self._shot(shot)
+            )
+        return messages
+
+    def _shot(self, shot: Shot) -> Iterator[dict[str, Any]]:
+        """Yield a worked example as the model would have read and written it."""
+        turns: list[Past] = []
+        for each in shot.turns:
+            seen = SeenTurn(each.observation, each.admissible)
+            yield {"role": "user", "content": self.text(shot.task, turns, seen)}
+            yield {"role": "assistant", "content": each.action}
+            turns.append(Past(seen, each.action))
+
+    def _tool_shot(self, shot: Shot, number: int) -> Iterator[dict[str, Any]]:
+        """Yield a worked example as tool calls and their results; ``number`` keeps ids apart."""
+        later = [each.observation for each in shot.turns[1:]]
+        yield {"role": "user", "content": shot.turns[0].observation}
+        for index, (turn, result) in enumerate(zip(shot.turns, [*later, shot.result], strict=True)):
+            call_id = f"example_{number}_{index}"
+            call = {"id": call_id, "type": "function", "function": _called(turn.action)}
+            yield {"role": "assistant", "content": None, "tool_calls": [call]}
+            yield {"role": "tool", "tool_call_id": call_id, "content": result}
+
+    def _head(self, task: str) -> list[dict[str, Any]]:
+        """Return the messages of the layout before worked examples."""
         values = {"task": task, "actions": self.actions}
         messages: list[dict[str, Any]] = [
             {"role": each.role, "content": fill(each.content, values)}
@@ -214,6 +257,12 @@ class Prompt:
 
     def _observation(self, seen: SeenTurn) -> str:
         return seen.explained if self.layout.reasons else seen.observation
+
+
+def _called(action: str) -> dict[str, str]:
+    """Return a call written as text as the function of a tool call."""
+    payload = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
+    return {"name": payload["name"], "arguments": json.dumps(payload["arguments"])}
 
 
 def invalid_reason(info: Mapping[str, Any]) -> str:

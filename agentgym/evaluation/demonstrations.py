@@ -1,4 +1,4 @@
-"""Expert episodes of an environment, for policies that are fitted on them."""
+"""Expert episodes of an environment: for policies fitted on them, and as worked examples."""
 
 from __future__ import annotations
 
@@ -6,15 +6,83 @@ from itertools import pairwise
 
 import gymnasium
 
+from agentgym.conversation import Shot, ShotTurn
 from agentgym.core.guard import GuardedEnv
+from agentgym.core.options import integer
 from agentgym.core.oracle import DemonstratorPolicy
 from agentgym.core.tasks import TaskSet
+from agentgym.errors import ConfigurationError, NotSupported
 from agentgym.policies.blind import Turn
 from agentgym.policies.play import play
 from agentgym.vector.episode import derive_seed
 
 DEMONSTRATIONS = 100
 """Most tasks that the expert plays for a blind policy to be fitted on."""
+
+
+SHOT_TURNS = 4
+"""Most turns of a worked example."""
+SHOT_STREAM = 17
+"""Keeps the choice of their tasks apart from other draws of the same seed."""
+TRIES = 8
+"""Training tasks that the demonstrator may play for each worked example."""
+
+
+def make_shots(env: gymnasium.Env[str, str], n: int, seed: int = 0) -> tuple[Shot, ...]:
+    """Make worked examples of the first turns of training tasks that the demonstrator solves.
+
+    Args:
+        env: A text environment, wrapped or not, with tasks in the split ``train``.
+        n: Number of examples; 0: none.
+        seed: Seed of the choice of tasks and of the episodes, on which alone the examples depend.
+
+    Returns:
+        The examples.
+
+    Raises:
+        ConfigurationError: There are no training tasks, there is no demonstrator, or it solves too
+            few of them.
+    """
+    if not integer(n, "shots", low=0):
+        return ()
+    tasks: TaskSet = env.unwrapped.tasks  # type: ignore[attr-defined]  # of every text environment
+    if "train" not in (*tasks.splits, *tasks.aliases):
+        raise ConfigurationError(
+            f"expected training tasks for --shots (shots=), but {tasks.name} has "
+            f"{' and '.join(tasks.splits)} alone; leave the worked examples out"
+        )
+    panel = tasks.panel("train", min(TRIES * n, tasks.len("train")), derive_seed(seed, SHOT_STREAM))
+    guarded, shots = GuardedEnv(env), []
+    for index, task_id in enumerate(panel.ids):
+        try:
+            shot = _shot(guarded, task_id, derive_seed(seed, index))
+        except NotSupported as error:
+            raise ConfigurationError(
+                f"expected a demonstrator for --shots (shots=), but {tasks.name} has none; leave "
+                "the worked examples out"
+            ) from error
+        if shot is not None:
+            shots.append(shot)
+        if len(shots) == n:
+            return tuple(shots)
+    raise ConfigurationError(
+        f"expected the demonstrator to solve {n} training tasks of {tasks.name} for --shots "
+        f"(shots=), but of {len(panel.ids)} it solved {len(shots)}; ask for fewer"
+    )
+
+
+def _shot(env: GuardedEnv, task_id: str, seed: int) -> Shot | None:
+    """Return the first turns of the demonstrator's episode of a task; None if it failed."""
+    moments = [*play(DemonstratorPolicy(env), env, seed=seed, options={"task_id": task_id})]
+    last = moments[-1]
+    if last.failure is not None or not last.info["success"]:
+        return None
+    begun = moments[: SHOT_TURNS + 1]
+    turns = tuple(
+        ShotTurn(was.observation, str(now.action), tuple(was.info.get("admissible_actions") or ()))
+        for was, now in pairwise(begun)
+    )
+    return Shot(str(moments[0].info.get("goal", "")), turns, begun[-1].observation)
 
 
 def demonstrate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
@@ -21,6 +21,7 @@ from agentgym.episodes.recorder import origin, package_versions, plain
 from agentgym.errors import ConfigurationError, EvaluationFailed, NotSupported
 from agentgym.evaluation.agent_session import GRAMMAR
 from agentgym.evaluation.argument_checks import check_kinds
+from agentgym.evaluation.demonstrations import make_shots
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.evaluation_folder import DETAILS, EvaluationFolder
 from agentgym.evaluation.evaluation_session import EvaluationSession
@@ -32,7 +33,13 @@ from agentgym.evaluation.policy_sources import GuardedPolicy, PolicySource, is_a
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.prompts import NamedPrompt
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
-from agentgym.evaluation.protocols.setup import chosen_prompt, env_arguments, find_setup, settle
+from agentgym.evaluation.protocols.setup import (
+    Terms,
+    chosen_prompt,
+    env_arguments,
+    find_setup,
+    settle,
+)
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
@@ -52,6 +59,7 @@ def evaluate(
     *,
     protocol: str | Path | None = None,
     prompt: str | Path | None = None,
+    shots: int | None = None,
     tasks: Sequence[str] | None = None,
     samples: int = 1,
     horizon: int | None = None,
@@ -101,6 +109,9 @@ def evaluate(
             ``"verl-agent"``, or of a file of your own. An environment given by name is made with
             its grammar. Default: the prompt of the protocol, or else of the policy; a run uses the
             prompt it was trained with.
+        shots: Number of worked examples that a model reads before its task: first turns of the
+            demonstrator on training tasks, which depend on ``seed`` alone. Default: those of the
+            training, or else none.
         tasks: Ids of tasks to play instead of a panel, in this order. With a protocol that names
             its items, also item names and JSON files of them.
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
@@ -169,6 +180,8 @@ def evaluate(
         terms = settle(setup, made.unwrapped, split, num_tasks, tasks, horizon, laid_out)
         tasks, horizon = terms.tasks, terms.horizon
         planned = plan(made.unwrapped.tasks, terms.split, terms.num_tasks, seed, tasks, samples)
+        if shots is not None:
+            terms = _with_shots(terms, shots, made, seed, is_agent(policy))
         source = policy_source(policy, made, seed, terms.dressed)
         about = _about(made, source, planned, seed, horizon, samples)
         used = terms.used(source.facts)
@@ -207,6 +220,20 @@ def evaluate(
             if folder is not None:
                 folder.finish(report, order)
     return report
+
+
+def _with_shots(terms: Terms, shots: int, env: GuardedEnv, seed: int, agent: bool) -> Terms:
+    """Return the terms with a number of worked examples.
+
+    Raises:
+        ConfigurationError: The number is wrong, or an agent plays, which words its own messages.
+    """
+    if integer(shots, "shots", low=0) and agent:
+        raise ConfigurationError(
+            f"expected no shots with an agent, which decides what its model reads; got {shots}"
+        )
+    # Made once, and only if a model is to read them: the demonstrator plays for them.
+    return replace(terms, make_shots=cache(lambda: make_shots(env, shots, seed)))
 
 
 def _open(

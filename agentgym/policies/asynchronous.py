@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
+from agentgym.conversation import Prompt
 from agentgym.policies.base import (
     ModelOutput,
     PolicyWithFacts,
@@ -64,6 +65,11 @@ class AsyncPlayer:
         for name in ("copy", "with_prompt"):
             if hasattr(policy, name):
                 setattr(self, name, partial(self._another, name))
+
+    @property
+    def prompt(self) -> Prompt | None:
+        """Prompt of the policy's model, if the policy says it."""
+        return getattr(self._policy, "prompt", None)
 
     def _another(self, name: str, *arguments: Any) -> AsyncPlayer:
         """Return a player of the policy that a method of this one's returns."""

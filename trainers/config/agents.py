@@ -54,6 +54,7 @@ def check_agent(
     for name, given in (
         ("--prompt", asked.prompt),
         ("--window", asked.window),
+        ("--shots", asked.shots),
         ("--sft.episodes", " ".join(map(str, asked.sft.episodes))),
         ("--sft.rounds", asked.sft.rounds),
     ):

@@ -19,6 +19,7 @@ from agentgym.core.extensions import Extensions
 from agentgym.core.hooks import CostReward, JudgedReward, TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
+from agentgym.evaluation.demonstrations import make_shots
 from agentgym.evaluation.protocols.prompts import find_prompt
 from agentgym.imports.table import split
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
@@ -398,7 +399,9 @@ class _Decision:
                 env_id=self._env_id,
                 kwargs=kwargs,
                 prompt=prompt.name,
-                layout=prompt.layout.windowed(asked.window),
+                layout=prompt.layout.windowed(asked.window).with_shots(
+                    make_shots(env, asked.shots, asked.seed)
+                ),
                 weight=entry.weight,
                 schedule=schedule,
                 rounds=rounds,

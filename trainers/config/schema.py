@@ -78,6 +78,10 @@ class TrainConfig:
     is made with the prompt's grammar.
 
     None: ``default`` for a pretrained model, ``bare`` for a tiny one and with ``--quick``."""
+    shots: Whole = 0
+    """Worked examples that the policy reads before its task, in training and in tests: the
+    demonstrator's first turns on this number of training tasks, the same for all tasks. They stay
+    part of the policy's prompt."""
     model: str = TINY
     """``tiny``, or a pretrained chat model: ``smollm2``, or a hub id, folder or GGUF file."""
     engine: EngineName | None = None

@@ -101,7 +101,7 @@ def _own_fields(layout: Layout) -> dict[str, Any]:
     """Return the fields of a layout that it cannot do without, or that are not the default."""
     bare = BARE.to_dict()
     needed = ("kind", "first", "later")
-    return {k: v for k, v in layout.to_dict().items() if k in needed or v != bare[k]}
+    return {k: v for k, v in layout.to_dict().items() if k in needed or v != bare.get(k)}
 
 
 def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) -> ModelCardData:

@@ -97,6 +97,11 @@ class ModelPolicy:
         """Return another policy with the same model and a history of its own."""
         return ModelPolicy(self._player, self._seed)
 
+    @property
+    def prompt(self) -> Prompt:
+        """What its model reads."""
+        return self._player.prompt
+
     def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> ModelPolicy:
         """Return another policy that reads a prompt in the place of its own.
 
@@ -108,7 +113,7 @@ class ModelPolicy:
             ConfigurationError: The policy was given its own system message.
         """
         player = self._player
-        if player.facts.get("system") is not None:
+        if player.facts.get("system") is not None and prompt.name != player.prompt.name:
             raise ConfigurationError(
                 f"expected system or the prompt {prompt.name}, got both; leave out one of them"
             )

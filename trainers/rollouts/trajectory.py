@@ -349,10 +349,7 @@ def rollout_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     """
     count = len(trajectories)
     reasons = [t.stop_reason for t in trajectories]
-    shares = {
-        f"rollout/ended_by_{name}": reasons.count(name) / count
-        for name in _COUNTED_ENDS
-    }
+    shares = {f"rollout/ended_by_{name}": reasons.count(name) / count for name in _COUNTED_ENDS}
     sound = [t for t in trajectories if t.stop_reason != StopReason.ERROR.value]
     turns = [turn for t in sound for turn in t.turns]
     episodes, steps = max(1, len(sound)), max(1, len(turns))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
-from agentgym.conversation import Prompt
+from agentgym.conversation import Prompt, Shot
 from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments, integer
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
@@ -46,12 +46,23 @@ class Terms:
     """How messages to a model are laid out; None: as the policy does."""
     use: ProtocolUse | None = None
     """What the report keeps of the protocol."""
+    make_shots: Callable[[], Sequence[Shot]] | None = None
+    """Makes worked examples for a model to read before its task; None: those of its prompt."""
 
     def dressed(self, policy: Policy) -> Policy:
         """Return the policy that plays, laid out as was chosen if it can be."""
-        if self.prompt is None or not isinstance(policy, PolicyWithPrompt):
+        chosen = self.prompt is not None or self.make_shots is not None
+        if not chosen or not isinstance(policy, PolicyWithPrompt):
             return policy
-        return policy.with_prompt(self.prompt, self.setup.sampling if self.setup else {})
+        prompt = getattr(policy, "prompt", None) if self.prompt is None else self.prompt
+        if prompt is None:
+            raise ConfigurationError(
+                "expected a policy that says in its attribute prompt what its model reads, for "
+                f"worked examples to be added; got {type(policy).__name__}: pass prompt (--prompt)"
+            )
+        if self.make_shots is not None:
+            prompt = prompt.with_shots(self.make_shots())
+        return policy.with_prompt(prompt, self.setup.sampling if self.setup else {})
 
     def used(self, facts: Mapping[str, Any]) -> ProtocolUse | None:
         """Return what the report keeps of the protocol.

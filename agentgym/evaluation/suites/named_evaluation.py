@@ -278,6 +278,7 @@ class NamedEvaluation:
                         its.seed,
                         protocol=its.protocol,
                         prompt=its.prompt,
+                        shots=its.shots,
                         tasks=its.task or None,
                         samples=its.samples,
                         horizon=its.horizon,

@@ -30,6 +30,9 @@ class EvaluationSettings:
     """What a model reads: default, bare (observations alone), the prompt of a protocol (PROTOCOLS),
     or a file in their form. The environment is made with its grammar. None: the prompt of the
     protocol or the training, else default."""
+    shots: int | None = None
+    """Worked examples that a model reads before its task: the demonstrator's first turns on this
+    number of training tasks, the same for all. None: those of the training, or else none."""
     split: str | None = None
     """Split of the tasks, or all for the tasks of every split. None: the protocol's, test, or the
     last one if there is no test."""
@@ -146,6 +149,8 @@ class EvaluationSettings:
             ConfigurationError: A number is out of range.
         """
         integer(self.samples, "the number of samples", low=1)
+        if self.shots is not None:
+            integer(self.shots, "shots", low=0)
         integer(self.end_after_invalid, "end_after_invalid", low=0)
         _ = self.limits, self.total_limits, self.prices
         Where(self.backend, self.concurrency, self.step_timeout)
