@@ -47,6 +47,7 @@ MEANINGS: Mapping[str, str] = {
     "reward-hooks": r"[Rr]eward hooks|[Tt]urn-level rewards",
     "sandbox": r"^Back end of the sandboxes",
     "seed": r"[Ss]eed of",
+    "shots": r"^Worked examples",
     "skip-broken-rows": r"^Leave out and count",
     "split": r"^Splits? (of|to)|tasks of this split",
     "step-timeout": r"^Seconds that an environment may take for one turn",

@@ -216,9 +216,9 @@ class Session:
                 raise
             turn = (action, observation, float(reward), terminated, truncated, info)
             self.moments.append(Moment.after(*turn))
-            if not self.over and self._end_when is not None:
-                if reason := self._end_when(self._last):
-                    self.end(reason)
+            reason = self._end_when(self._last) if self._end_when and not self.over else ""
+            if reason:
+                self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
     def annotate(self, output: object = None, /, **known: Any) -> None:

@@ -1,4 +1,4 @@
-"""Worked examples in the prompt of a policy: in training, in its tests, and for whoever plays it."""
+"""Worked examples in the prompt of a policy: in training, in tests, and when it is played."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from agentgym.vector import TextVectorEnv
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import tiny_policy, toy_runs
-from tests.trainers.row_checks import check_rows
 from tests.trainers.rollouts.shipped_templates import tokenizer
+from tests.trainers.row_checks import check_rows
 from tests.trainers.scripted_engine import ScriptedEngine
 from trainers.cli import main as train
 from trainers.rollouts.budget import TokenBudget
