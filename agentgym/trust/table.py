@@ -274,7 +274,7 @@ EVALUATION: Mapping[str, Entry | Group] = {
     **_plain("max_tokens max_tokens_parameter temperature top_p sampling_seed stream extra"),
     **_plain("invalid_reasons send_reasoning instructions timeout retries requests_per_minute"),
     **_plain("price limit_tokens limit_cost limit_total_tokens limit_total_cost concurrency"),
-    **_plain("backend step_timeout"),
+    **_plain("backend step_timeout shots end_after_invalid"),
     "policy_kwargs": Group.POLICY_ARGUMENTS,
     "env_kwargs": Group.ENV_ARGUMENTS,
     "reward_hooks": Group.HOOKS,
@@ -292,7 +292,7 @@ EVALUATION: Mapping[str, Entry | Group] = {
 TRAINING: Mapping[str, Entry | Group] = {
     **_plain("steps horizon_every horizon_gate fit_horizon window temperature top_p backend"),
     **_plain("workers step_timeout minutes budget quick template_args seed resume export"),
-    **_plain("hub_private name weight target_success"),
+    **_plain("hub_private name weight target_success shots"),
     "env": Group.ENVIRONMENTS,
     "envs": Group.ENVIRONMENTS,
     "env_kwargs": Group.ENV_ARGUMENTS,
@@ -333,7 +333,7 @@ TRAINING: Mapping[str, Entry | Group] = {
     **_plain(
         "weight beta pays alone preferred learning_rate warmup_steps updates", "reward_model."
     ),
-    **_plain("history agent_timeout agent_calls rank_timeout", "rollout."),
+    **_plain("history end_after_invalid agent_timeout agent_calls rank_timeout", "rollout."),
     **_plain("r alpha dropout", "lora."),
     **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),
     **_plain("hidden layers heads head_dim intermediate context rope_theta init", "tiny."),

@@ -335,7 +335,7 @@ def test_whoever_waits_can_end_the_episode() -> None:
             asked.append(session.call("press", {"colour": "blue"}))
 
     reasons = iter(["", "token_limit"])
-    moments = play_agent(agent, toy(), options=GOLD_RED, end_when=lambda: next(reasons))
+    moments = play_agent(agent, toy(), options=GOLD_RED, end_when=lambda moment: next(reasons))
     assert len(moments) == 4 and moments[-1].info["stop_reason"] == "token_limit"
     assert ["The episode is over (token_limit)" in each for each in asked] == [False, True, True]
 
