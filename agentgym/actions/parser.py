@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from agentgym.actions.blank_forms import blank_forms
 from agentgym.actions.call_forms import TOOL_CALL_END, find_json, plain_name, unwrap_call
 from agentgym.actions.json_values import DECODER
 from agentgym.actions.specs import (
@@ -171,7 +172,8 @@ def _parse_xml(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, st
         return build_call(spec, _xml_arguments(spec, body)), text[end.end() :]
     if unclosed:
         raise Fault(f"<{min(unclosed)}> is not closed: end it with </{min(unclosed)}>")
-    raise Fault(f"no action found: write one of {' '.join(f'<{s.name}>' for s in specs)}")
+    forms = blank_forms(specs, "xml") or f"one of {' '.join(f'<{s.name}>' for s in specs)}"
+    raise Fault(f"no action found: write {forms}")
 
 
 def _xml_arguments(spec: ActionSpec, body: str) -> dict[str, Any]:
@@ -204,7 +206,11 @@ def _unwrap(value: str) -> str:
 def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, str]:
     marker = ACTION_LINE.search(text)
     if marker is None:
-        raise Fault("no action found: write a line that starts with 'Action:'")
+        forms = blank_forms(specs, "react")
+        raise Fault(
+            "no action found: write a line that starts with 'Action:'"
+            f"{f', such as {forms}' if forms else ''}"
+        )
     rest = text[marker.end() :]
     rest = rest[1:] if rest.startswith((" ", "\n")) else rest
     match: Match | None = find_native(rest, specs)
@@ -223,7 +229,7 @@ def _parse_tool_call(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCa
         foreign = find_json(text)
         if foreign is None:
             form = '<tool_call>{"name": ..., "arguments": ...}</tool_call>'
-            raise Fault(f"no action found: write {form}")
+            raise Fault(f"no action found: write {blank_forms(specs, 'tool_call') or form}")
         name, start = foreign
     start += len(text[start:]) - len(text[start:].lstrip())
     payload, end = _decode(text, start)

@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from agentgym.actions.blank_forms import blank
 from agentgym.actions.json_values import json_value
 from agentgym.actions.specs import JSON_TYPES, ActionCall, ActionSpec, Param
 
@@ -27,6 +28,8 @@ def build_call(spec: ActionSpec, given: dict[str, Any]) -> ActionCall:
     for param in spec.params:
         value = given.pop(param.name, None)
         if value is not None:
+            if value == blank(param):
+                raise Fault(f"write a value in the place of {value}")
             arguments[param.name] = _value(spec, param, value)
         elif param.required:
             raise Fault(f"{spec.name!r} needs the argument {param.name!r}")

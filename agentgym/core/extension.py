@@ -9,6 +9,7 @@ and tries (`agentgym.core.tries`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,6 +29,10 @@ class Order(NamedTuple):
     """Words after its name, in one line of at most `LONGEST` characters; may be empty."""
 
 
+_BLANK = re.compile(r"\{[a-z_]{1,32}\}")
+"""What stands for the words of an order in messages (`agentgym.actions.blank_forms`)."""
+
+
 def read_order(native: str, names: Collection[str]) -> Order | None:
     """Read a native action as an order; None if it is an action of the environment.
 
@@ -42,6 +47,8 @@ def read_order(native: str, names: Collection[str]) -> Order | None:
     if word.lower() not in names:
         return None
     text = " ".join(rest[0].split()) if rest else ""
+    if _BLANK.fullmatch(text):  # copied from a message
+        text = ""
     return Order(word.lower(), bounded(text, LONGEST, brackets=False))
 
 

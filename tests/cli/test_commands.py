@@ -85,7 +85,7 @@ def test_play_says_why_an_action_was_invalid_where_the_page_does_not(capsys, mon
     typed(monkeypatch, "buy now\n")
     shown = ("--env-kwargs", "observation_mode=text", "--horizon", "1")
     out = run(capsys, "play", "webshop", *shown)[1]
-    assert "(not a valid action: write search[words] or click[name])" in out
+    assert "(not a valid action: write search[{query}] or click[{element}])" in out
     assert "turn limit after 1 of 1 turns" in out
 
 

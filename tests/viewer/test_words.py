@@ -86,7 +86,7 @@ def test_long_names_are_cut_between_characters(viewer: Viewer, tab: Page) -> Non
 
 
 def test_why_an_action_was_invalid_stands_beside_it(viewer: Viewer, tab: Page) -> None:
-    why = "invalid: write search[words] or click[name]"
+    why = "invalid: write search[{query}] or click[{element}]"
     turns = [turn(1, action_valid=False, reason=why), turn(2, action_valid=False, reason="")]
     tab.open(viewer([episode(turns=[*turns, turn(3)])]), "#a/1")
     first, second, third = (text.split("\nAction")[0] for text in tab.texts(".turn")[1:])

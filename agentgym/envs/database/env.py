@@ -26,7 +26,7 @@ LONGEST = 30_000
 LISTING = "sql[SELECT name FROM sqlite_master]"
 OFFERED = 3
 """Maximum number of values of a result that are offered as answers."""
-EXPECTED = "invalid: expected schema, sql[STATEMENT] or answer[VALUE]"
+EXPECTED = "invalid: expected schema, sql[{statement}] or answer[{value}]"
 SPECS = (
     ActionSpec(
         name=SCHEMA,

@@ -23,7 +23,7 @@ from agentgym.sandbox.registry import check_isolated
 REWARDS = ("sparse",)
 """Rewards: 1 for a solved task, else 0."""
 LONGEST = 30_000
-EXPECTED = "invalid: expected run[COMMAND] or answer[VALUE]"
+EXPECTED = "invalid: expected run[{command}] or answer[{value}]"
 LISTED = 4
 """Maximum number of words of the last output that are offered as answers."""
 SPECS = (

@@ -165,7 +165,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
 
     def _act(self, action: str) -> Outcome:
         command = self._read(action)
-        if command is None:
+        if command is None or command.argument.strip() == commands.BLANK:
             return self._refused(commands.UNREADABLE)
         if command.name == "search":
             self.session.search(command.argument)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from agentgym.actions import GRAMMARS, ActionSpec
+from agentgym.actions.blank_forms import blank_form
 from agentgym.actions.call_forms import find_form
 from agentgym.actions.thinking import first_mark
 from agentgym.core.language import Language
@@ -162,7 +163,10 @@ def _form(env_id: str, grammar: str) -> str:
     if grammar not in GRAMMARS or not specs:
         return "an action alone, as the action prompt shows it"
     write = Language(specs, grammar).write
-    return " or ".join(write(spec.examples[0]) for spec in specs[:2] if spec.examples)
+    return " or ".join(
+        write(spec.examples[0]) if spec.examples else blank_form(spec, grammar)
+        for spec in specs[:2]
+    )
 
 
 def _specs(env_id: str) -> tuple[ActionSpec, ...]:

@@ -115,7 +115,7 @@ def test_words_between_action_tags_that_are_no_command_say_what_is_one(questions
     env = make(questions, grammar="action_tag")
     env.reset(options=MAYOR)
     observation, reward, terminated, _, info = env.step("<action>I do not know</action>")
-    assert observation.startswith("invalid: no action found: write <action><search>words")
+    assert observation.startswith("invalid: no action found: write <action><search>{query}")
     assert (reward, terminated, info["action_valid"]) == (0.0, False, False)
 
 

@@ -116,7 +116,7 @@ SHOP, HOUSE, CAVE = "agentgym/WebShop-v0", "agentgym/ALFWorld-v0", "agentgym/Tex
 @pytest.mark.parametrize(
     ("env_id", "kwargs", "said"),
     [
-        *((SHOP, {"observation_mode": mode}, "invalid: write search[words] or click[name]")
+        *((SHOP, {"observation_mode": mode}, "invalid: write search[{query}] or click[{element}]")
           for mode in ("text", "text_rich", "compact")),
         (HOUSE, {}, "is no command"),
         (CAVE, {}, "the rules of the game know no such command"),

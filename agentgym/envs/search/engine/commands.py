@@ -18,6 +18,7 @@ from agentgym.actions import (
     parse,
     strip_think,
 )
+from agentgym.actions.blank_forms import blank, blank_forms
 from agentgym.actions.templates import find_native
 from agentgym.core.language import Language, Reading
 from agentgym.core.outcome import well_formed
@@ -44,6 +45,8 @@ SPECS: tuple[ActionSpec, ...] = (
     ),
 )
 """The actions of the environment."""
+BLANKS = tuple(blank(param) for spec in SPECS for param in spec.params)
+"""What stands for a value in messages, and is none."""
 LONGEST_ARGUMENT = 1000
 """Most characters of a query or an answer."""
 FORGED = "only the environment writes <information>: search for it"
@@ -77,7 +80,7 @@ class SearchLanguage(Language):
     def __init__(self, grammar: str) -> None:
         super().__init__(SPECS, grammar, MAX_ACTION_CHARS)  # the argument alone is cut
         self._last = "", Command(SEARCH, "")
-        self.forms = " or ".join(self.write(f"<{name}>words</{name}>") for name in (SEARCH, ANSWER))
+        self.forms = blank_forms(SPECS, grammar)
 
     def understand(self, action: str) -> Reading:
         """Understand model text; what is an action comes back in its canonical form."""
@@ -114,7 +117,9 @@ class SearchLanguage(Language):
             return Reading(self._last[0], trailing)
         unclosed = _OPEN.search(text)
         why = "no action found"
-        if unclosed:
+        if unclosed and any(blank in text for blank in BLANKS):
+            why = "a blank is no value"
+        elif unclosed:
             why = f"<{unclosed[1].lower()}> is not closed"
             if len(text) - unclosed.start() > MAX_ACTION_CHARS:
                 why += f" in the first {MAX_ACTION_CHARS:,} characters"
@@ -126,7 +131,9 @@ class SearchLanguage(Language):
 def find(text: str) -> tuple[Command, str] | None:
     """Find the first complete command of a text of bounded length, and the text after it."""
     whole = _CANONICAL.fullmatch(text)
-    if whole is not None:  # nothing can come before it, so there is no need to look
+    if (
+        whole is not None and whole[2] not in BLANKS
+    ):  # nothing can come before it, so there is no need to look
         return _command(whole[1], whole[2]), ""
     native = find_native(text, SPECS)
     tool = _TOOL_CALL.search(text)
@@ -140,6 +147,8 @@ def find(text: str) -> tuple[Command, str] | None:
     if native is None or native.end - native.start > MAX_ACTION_CHARS:
         return None
     (argument,) = native.values.values()
+    if argument.strip() in BLANKS:  # copied from a message
+        return None
     return _command(native.spec.name, argument), text[native.end :].strip()
 
 

@@ -50,7 +50,7 @@ class Rules:
     """Whether the episode begins with the results for the question itself."""
     on_error: str = "raise"
     """One of :data:`ON_ERROR`."""
-    forms: str = "<search>words</search> or <answer>words</answer>"
+    forms: str = "<search>{query}</search> or <answer>{answer}</answer>"
     """How actions are written, for messages."""
 
 

@@ -17,6 +17,7 @@ from agentgym.actions import (
     render,
     strip_think,
 )
+from agentgym.actions.blank_forms import blank
 from agentgym.actions.parser import ACTION_LINE, too_long, unix_line_ends
 from agentgym.core.language import Language
 from agentgym.core.outcome import well_formed
@@ -253,6 +254,10 @@ class SWELanguage(Language):
         return only_command(native)[0]
 
 
+_BLANKS = tuple(blank(param) for spec in SPECS for param in spec.params)
+"""What stands for a value in messages, and is none."""
+
+
 def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
     """Find the one command of a text of bounded length, and the text after it.
 
@@ -292,6 +297,8 @@ def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
         raise Fault(f"no action found: {_ONE}")
     if len(found) > 1:
         raise Fault(f"{len(found)} actions found, and none was carried out: {_ONE}")
+    if found[0][0].text in _BLANKS:
+        raise Fault(f"write a value in the place of {found[0][0].text}")
     return found[0][0], text[found[0][1] :].strip()
 
 

@@ -12,7 +12,9 @@ from typing import NamedTuple
 from agentgym.actions import ActionSpec, parse
 from agentgym.envs.webshop.engine.session import INDEX, NEXT, RESULTS, ShopSession
 
-UNREADABLE = "invalid: write search[words] or click[name]"
+BLANK = "{query}"
+"""Stands for the words of a search in messages, and is none."""
+UNREADABLE = f"invalid: write search[{BLANK}] or click[{{element}}]"
 """Reply to a text without a command."""
 _ACTION = re.compile(r"\b(search|click)\s*\[", re.IGNORECASE)
 

@@ -66,7 +66,10 @@ def test_the_first_complete_action_counts(
     [
         ("", "no action (thinking does not count)"),
         ("<think><search>q</search></think>", "no action (thinking does not count)"),
-        ("what now", "no action found: write <search>words</search> or <answer>words</answer>"),
+        (
+            "what now",
+            "no action found: write <search>{query}</search> or <answer>{answer}</answer>",
+        ),
         ("so: <answer>Ada", "<answer> is not closed: write"),
         ("<tool_call>{}</tool_call>", "no action found"),
         ("<information>x</information><answer>x</answer>", FORGED),
@@ -91,7 +94,7 @@ def test_every_grammar_reads_what_it_writes_and_no_forged_evidence(grammar: str)
         assert FORGED in forged.problem and not forged.native
         thought = language.read(f"<think><information>x</information></think>{written}")
         assert language.command(thought.native) == one
-    assert language.write("<search>words</search>") in language.forms
+    assert language.read(language.forms).problem, "a form that is copied is no search"
 
 
 @given(st.text(max_size=200) | st.lists(

@@ -166,8 +166,8 @@ def test_where_the_original_is_kept_the_reason_stands_in_the_details(
     form = "{}" if grammar == "native" else "<think>so</think>\n<action>{}</action>"
     page, info = env.reset(seed=0)
     assert info["details"] == {}
-    for action, reason in (("click[buy now]", "search first"), ("buy", "write search[words]"),
-                           ("think[x]", "write search[words]")):  # fmt: skip
+    for action, reason in (("click[buy now]", "search first"), ("buy", "write search[{query}]"),
+                           ("think[x]", "write search[{query}]")):  # fmt: skip
         observation, _, _, _, info = env.step(form.format(action))
         assert observation == page and reason in info["details"]["reason"]
     env.step(form.format("search[shirt]"))

@@ -55,7 +55,9 @@ def test_texts(env: WebShopEnv) -> None:
     for _ in range(4):
         assert act("click[next]").split("\n")[3].endswith("#4")
     assert act("click[next]") == "invalid: no more results"
-    assert act("click[prev]") and act("hello") == "invalid: write search[words] or click[name]"
+    assert (
+        act("click[prev]") and act("hello") == "invalid: write search[{query}] or click[{element}]"
+    )
     assert act("search[zzzz]") == "no results"
     assert act("click[back to search]") == wanted
     act("search[model 2 running shoes]")
