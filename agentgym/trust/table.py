@@ -100,6 +100,11 @@ def _is_public_model(value: Any) -> bool:
     return named and ".." not in value and not os.path.exists(value)
 
 
+def _is_teacher(value: Any) -> bool:
+    """Return whether a teacher is the policy itself, or a model on the hub."""
+    return value in ("start", "current") or _is_public_model(value)
+
+
 def _is_task_id(value: Any) -> bool:
     return isinstance(value, str) and not value.lower().endswith(".json")
 
@@ -333,6 +338,9 @@ TRAINING: Mapping[str, Entry | Group] = {
     **_plain(
         "weight beta pays alone preferred learning_rate warmup_steps updates", "reward_model."
     ),
+    **_plain("weight reward_weight privileged", "distill."),
+    "distill.teacher": Entry("path", _is_teacher),
+    "distill.url": ADDRESS,
     **_plain("history end_after_invalid agent_timeout agent_calls rank_timeout", "rollout."),
     **_plain("r alpha dropout", "lora."),
     **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),

@@ -29,6 +29,10 @@ PROOFS: Mapping[str, str] = {
     "erpo": "tests/trainers/test_judges.py",
     "lightning": "tests/trainers/gateway/test_doors.py",
     "istar": "tests/trainers/test_reward_model_doors.py",
+    **dict.fromkeys(
+        ("on-policy-distillation", "self-distillation"),
+        "tests/trainers/methods/distillation/test_doors.py",
+    ),
     "matpo": "tests/trainers/test_delegation_doors.py",
 }
 """Tests that leave a part of a method out of a run of the command, where the method has one of its

@@ -39,7 +39,8 @@ def piloted(folder: Path, recipe: str, *valid: float) -> dict[str, list[PlayedRu
 
 def test_every_preset_that_runs_by_itself_is_in_every_family_at_every_rate() -> None:
     """A preset that is added is played, too."""
-    assert set(PRESETS) - set(RECIPES) == {"matpo", "erpo", "lightning"}
+    taught = {"on-policy-distillation", "self-distillation"}
+    assert set(PRESETS) - set(RECIPES) == {"matpo", "erpo", "lightning", *taught}
     names = {arm.name for arm in recipes.STUDY.arms}
     assert {
         f"{family}/{preset}/{rate}"

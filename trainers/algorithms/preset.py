@@ -37,6 +37,8 @@ from trainers.algorithms.signals import (
 
 JUDGE = "judge"
 """A requirement of a preset that a reward hook fulfils."""
+TEACHER = "teacher"
+"""A requirement of a preset that the section ``--distill.*`` fulfils."""
 NEEDS: Mapping[str, str] = MappingProxyType(
     {
         "critic": "a value model that fills Batch.values",
@@ -46,12 +48,14 @@ NEEDS: Mapping[str, str] = MappingProxyType(
         "policy_pool": "an engine that can also generate with stale weights",
         "branching": "environments with snapshots, to fork a rollout mid-way",
         JUDGE: "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL",
+        TEACHER: "a teacher of its tokens: --distill.teacher NAME; the policy itself, as it was at "
+        "the start, where a teacher reads the expert's plan",
     }
 )
 """What a preset may need beyond a policy, with a description of each."""
 SERVES = ("reference", "critic", "turn_critic", "prm", "policy_pool", "branching")
 """Keys of ``NEEDS`` the bundled trainer can serve."""
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = __name__.partition(".")[0]
 PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
 """Fields of ``Preset`` that decide the gradient."""
 _WITHIN_GROUPS: frozenset[Key] = frozenset(
@@ -133,6 +137,7 @@ class Preset:
             "policy_pool": self.pool is not None,
             "branching": self.branching is not None,
             JUDGE: any(getattr(each, "name", "") == JUDGE_REJECT for each in self.filters),
+            TEACHER: any(getattr(term.signal, "need", "") == TEACHER for term in self.terms),
         }
         return tuple(need for need in NEEDS if found[need])
 
@@ -226,7 +231,8 @@ def _plain(part: Any) -> Any:
     """Return a part of a preset as values that YAML holds: its class by name, and its fields."""
     if is_dataclass(part) and not isinstance(part, type):
         cls = type(part)
-        name = cls.__name__ if cls.__module__.startswith(_PACKAGE) else part_path(cls)
+        ours = cls.__module__.partition(".")[0] == _PACKAGE
+        name = cls.__name__ if ours else part_path(cls)
         return {"part": name, **{i.name: _plain(getattr(part, i.name)) for i in fields(cls)}}
     if isinstance(part, tuple | list):
         return [_plain(each) for each in part]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,6 +31,15 @@ class Signal(NamedTuple):
 
 
 SignalFn = Callable[[Batch], Signal]
+
+
+@runtime_checkable
+class FigureSignal(Protocol):
+    """A signal with figures of its own for the log."""
+
+    def figures(self, batch: Batch, train: BoolArray) -> dict[str, float]:
+        """Return figures by name of a batch and the (K,) mask of the tokens in the loss."""
+        ...
 
 
 @dataclass(frozen=True)

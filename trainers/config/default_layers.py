@@ -14,6 +14,7 @@ from trainers.config.layers import DEFAULT, FAMILY, PRESET, QUICK, Layer
 from trainers.config.resolved_environments import INVALID_PENALTY, ResolvedEnv
 from trainers.config.reward_model_section import RATE as REWARD_RATE
 from trainers.config.schema import TINY, TrainConfig
+from trainers.methods.distillation.settings import named_teacher
 
 __all__ = [
     "family_layers",
@@ -55,7 +56,7 @@ SIZES: tuple[tuple[str, str, Combine], ...] = (
 """Setting, its field in the defaults of a family, and how those of several are combined."""
 
 
-def preset_layer(preset: Preset, envs: Sequence[ResolvedEnv]) -> Layer:
+def preset_layer(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> Layer:
     """Return what a preset says; its stages lengthen a run that would be too short for them."""
     stages = preset.horizon
     steps = max(len(stages.rounds) * stages.every if stages else 0, preset.steps or 0)
@@ -65,6 +66,7 @@ def preset_layer(preset: Preset, envs: Sequence[ResolvedEnv]) -> Layer:
     return Layer(
         PRESET,
         {
+            "distill": {"teacher": named_teacher(preset, asked.distill)},
             "steps": steps if steps > max(env.defaults.steps for env in envs) else None,
             "rl": {
                 **rl,

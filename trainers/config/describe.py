@@ -20,6 +20,7 @@ from trainers.config.layers import DEFAULT, FILE, FLAG
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig, to_dict
+from trainers.methods.distillation.settings import distillation_of
 
 NOT_SHOWN = ("env", "resume", "out", "envs", "seed")
 """Settings that the sentences above the table tell, or that are none of the run's."""
@@ -110,6 +111,7 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
     without = {
         "critic": not {"critic", "turn_critic"} & {*needs},
         "reward_model": "prm" not in needs,
+        "distill": distillation_of(run.preset) is None,
         "tiny": not tiny,
         "lora": tiny,
         "vllm": not vllm,

@@ -36,6 +36,7 @@ from trainers.algorithms.loss import Loss
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preset import PARTS, Preset
 from trainers.config.config_file import read_settings
+from trainers.methods.distillation.credit import ReverseKL
 
 SUPPLIED: Mapping[str, tuple[type, ...]] = {
     "terms": (Term,),
@@ -50,7 +51,7 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
         signals.Implicit, signals.QMinusV, signals.KLToGo, fork_value.ForkValue,
         gae.GAE, gae.TurnGAE, gae.BiLevelGAE, preferences.Preference,
-        preferences.TurnPreference,
+        preferences.TurnPreference, ReverseKL,
     ),
     "pool": (PolicyPool,),
     "branching": (branching.Branching,),

@@ -15,6 +15,7 @@ from trainers.algorithms.signals import Implicit, KLToGo, QMinusV, RewardToGo
 from trainers.config.critic_section import OF_TURNS, STEPS_OF_GAE
 from trainers.config.preset_knobs import FILTERS
 from trainers.config.reward_model_section import LEVELS
+from trainers.methods.distillation.settings import values_of_distillation
 
 ESTIMATES = GAE | TurnGAE | BiLevelGAE
 """Signals that read a critic's values."""
@@ -33,6 +34,7 @@ def values_of_preset(preset: Preset) -> dict[str, dict[str, Any]]:
         "rl": {**_of_loss(preset), **_of_episodes(preset)},
         "critic": dict(_of_critic(preset)),
         "reward_model": dict(_of_reward_model(preset)),
+        "distill": dict(values_of_distillation(preset)),
     }
     return {section: values for section, values in sections.items() if values}
 

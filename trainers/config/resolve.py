@@ -25,7 +25,7 @@ from agentgym.core.hooks import TurnReward
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from agentgym.rewards import JudgeMask
-from trainers.algorithms.preset import JUDGE, SERVES, Preset
+from trainers.algorithms.preset import JUDGE, SERVES, TEACHER, Preset
 from trainers.config.agents import check_agent
 from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import (
@@ -59,6 +59,11 @@ from trainers.config.reward_model_section import with_reward_model
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.grpo.trl_arguments import largest_divisor
+from trainers.methods.distillation.settings import (
+    check_distillation,
+    has_teacher,
+    with_distillation,
+)
 from trainers.model_files.source import model_source
 from trainers.rollouts.chat import TurnTokenizer
 
@@ -192,7 +197,8 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
             "got none"
         )
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
-    preset.require((*SERVES, JUDGE) if masked else SERVES)
+    taught = has_teacher(preset, asked.distill)
+    preset.require((*SERVES, *[JUDGE] * masked, *[TEACHER] * taught))
     settings, sources = _filled(asked, preset, envs)
     settings["out"] = asked.out or default_out(asked)
     if len(envs) == 1:
@@ -208,7 +214,9 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     _check_imitation(asked, envs, settings)
     _check_baselines(settings)
     check_agent(asked, preset, settings, [env.name for env in envs if env.delegates])
-    check_turn_critic(preset, settings, [env.name for env in envs if not env.has_expert])
+    without_expert = [env.name for env in envs if not env.has_expert]
+    check_turn_critic(preset, settings, without_expert)
+    check_distillation(preset, settings, without_expert)
     config = _filler().validate_python(settings)
     preset = preset.with_invalid_penalty(config.rl.invalid_penalty)
     parts = Layer(PRESET, values_of_preset(preset))
@@ -260,9 +268,11 @@ def _preset(asked: TrainConfig) -> Preset:
     preset = find_preset(asked.preset)
     if asked.preset_file is not None:
         preset = with_parts_of(preset, asked.preset_file)
+    preset = with_distillation(preset, asked.distill, keep_filters=asked.rl.filters is not None)
     preset = with_critic(with_knobs(preset, asked.rl), asked.critic)
     preset = with_reward_model(preset, asked.reward_model)
-    preset.require((*SERVES, JUDGE))  # Whether there is a judge, the environments' hooks say.
+    # Whether there is a judge, the environments' hooks say.
+    preset.require((*SERVES, JUDGE, TEACHER))
     return preset
 
 
@@ -275,7 +285,7 @@ def _filled(
     """Return the settings, with all filled in that no single environment decides, and by whom."""
     small = asked.model != TINY and asked.lora.r > 0 and is_small(_weights(asked.model))
     layers = [
-        preset_layer(preset, envs),
+        preset_layer(asked, preset, envs),
         *family_layers(asked, envs, small),
         trainer_layer(asked, envs, _engine(asked), small),
     ]

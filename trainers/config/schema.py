@@ -51,6 +51,7 @@ from trainers.config.sections import (
     TinyConfig,
     VllmConfig,
 )
+from trainers.methods.distillation.settings import DistillConfig
 from trainers.program_name import program_name
 
 TINY = "tiny"
@@ -195,6 +196,8 @@ class TrainConfig:
     """Critic."""
     reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
     """Reward model."""
+    distill: DistillConfig = field(default_factory=DistillConfig)
+    """Distillation."""
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     """Episodes."""
     lora: LoraConfig = field(default_factory=LoraConfig)

@@ -19,6 +19,7 @@ from trainers.algorithms.preferences import TRAINED
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
 from trainers.algorithms.shaping import shape_rewards
+from trainers.algorithms.signals import FigureSignal
 from trainers.algorithms.trees import fork_weights
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
@@ -126,6 +127,9 @@ def assign_credit(
         if mode != "none":
             cut = behave >= loss.behave_cap if mode == "clip" else behave == 0.0
             metrics["sampling/importance_truncated"] = float(cut.mean())
+    for term in preset.terms:
+        if isinstance(term.signal, FigureSignal):
+            metrics |= term.signal.figures(batch, train)
     credit = Credit(batch, np.where(train, values, 0.0), behave, weight, train, metrics)
     return credit if preset.value_signal is None else _with_targets(credit, preset)
 

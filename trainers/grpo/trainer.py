@@ -49,7 +49,7 @@ from transformers import PreTrainedModel
 from trl import GRPOConfig
 
 from agentgym.conversation import Prompt
-from trainers.algorithms.preset import JUDGE, SERVES, Preset
+from trainers.algorithms.preset import JUDGE, SERVES, TEACHER, Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.algorithms.segments import FloatArray
@@ -79,6 +79,7 @@ from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_plan import plan_step
 from trainers.grpo.step_tokens import StepTokens
+from trainers.grpo.teacher import MakeTeacher, TeacherParts
 from trainers.grpo.tensors import row_tensors, sampled_mask, trimmed
 from trainers.grpo.turn_critic import Judged, TurnCriticParts, act_with
 from trainers.grpo.turn_critic_kinds import make_turn_critic
@@ -112,9 +113,12 @@ COLUMNS = {
     "logp_old": "old_per_token_logps",
     "logp_ref": "ref_per_token_logps",
     "logp_prm": "prm_per_token_logps",
+    "logp_teacher": "teacher_per_token_logps",
     "values": "old_values",
 }
 """Inputs of credit assignment per token, and their columns in the batch."""
+SCORES = ("logp_ref", "logp_prm", "logp_teacher")
+"""Those of other models than the policy."""
 
 
 class MultiTurnTrainer(BatchTrainer):
@@ -155,6 +159,7 @@ class MultiTurnTrainer(BatchTrainer):
         logits_mib: int = 256,
         critic: CriticSettings | None = None,
         reward_model: RewardModelSettings | None = None,
+        teacher: MakeTeacher | None = None,
         plan: Callable[[Trajectory], str] | None = None,
         player: Callable[..., RolloutRunner] = RolloutRunner,
         **kwargs: Any,
@@ -192,6 +197,7 @@ class MultiTurnTrainer(BatchTrainer):
             logits_mib: Maximum memory for logits in a process, see ``TokenForward``.
             critic: Settings of the critic, if the preset has one; None: defaults.
             reward_model: Settings of the reward model, if the preset has one; None: defaults.
+            teacher: Makes the teacher, if the preset learns from one.
             plan: Returns the expert's plan for the task of an episode, for a critic that sees it.
             player: Makes the runner of episodes, from the arguments of ``RolloutRunner``.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
@@ -201,7 +207,8 @@ class MultiTurnTrainer(BatchTrainer):
                 the preset is not supported by this trainer, or the engine cannot run ahead.
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
-        self.preset.require((*SERVES, JUDGE))  # Whether there is one, only the run knows.
+        # Whether there is a judge, only the run knows.
+        self.preset.require((*SERVES, JUDGE, *[TEACHER] * (teacher is not None)))
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
@@ -233,6 +240,12 @@ class MultiTurnTrainer(BatchTrainer):
                 chat.tokenizer, micro_tokens, plan,
             )  # fmt: skip
             self.turn_critic = make_turn_critic(self.preset, parts)
+        self.teacher = None if teacher is None else teacher(
+            TeacherParts(
+                self.accelerator, policy, lambda: self.model, self._forward, chat,
+                self._micro_batches, self.temperature, kwargs.get("peft_config") is not None,
+            )
+        )  # fmt: skip
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         pool, present = self.preset.pool, lambda: self._policy
         kinds = (HFEngine, HFCopyEngine) if pool is None else (HFPoolEngine, HFCopyPoolEngine)
@@ -270,6 +283,7 @@ class MultiTurnTrainer(BatchTrainer):
         mask = sampled_mask(batch)
         with self.times.part("logprobs"):
             self._add_logps(batch)
+            self._add_teacher(batch)
         own = slice(rank * count, (rank + 1) * count)
         tokens = StepTokens.of(mask, gathered, own, once=self._once, gather=self._gather)
         paid = self._teach_reward_model(batch, everyone, tokens)
@@ -376,6 +390,12 @@ class MultiTurnTrainer(BatchTrainer):
         if self.critic is not None:
             batch["old_values"] = self.critic.values(batch, parts)
 
+    def _add_teacher(self, batch: dict[str, Tensor]) -> None:
+        """3: add a teacher's log-probabilities of the sampled tokens."""
+        if self.teacher is not None:
+            rows = [[each] * len(to_rows([each], self._once)) for each in self.trajectories]
+            batch["teacher_per_token_logps"] = self.teacher.logps(batch, [*chain(*rows)])
+
     def _credit(
         self,
         batch: Mapping[str, Tensor],
@@ -389,9 +409,7 @@ class MultiTurnTrainer(BatchTrainer):
             for name, column in COLUMNS.items()
             if column in batch
         }
-        aux: dict[str, FloatArray] = {
-            name: packed[name] for name in ("logp_ref", "logp_prm") if name in packed
-        }
+        aux: dict[str, FloatArray] = {name: packed[name] for name in SCORES if name in packed}
         for name, values in judged.items():
             aux[name] = np.array(self._gather(list(values)), dtype=np.float64)
         return assign_credit(

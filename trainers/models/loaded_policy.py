@@ -54,13 +54,21 @@ class LoadedPolicy:
         self.chat.tokenizer.save_pretrained(path)
 
 
-def build_tiny(run: ResolvedRun, texts: Iterable[str]) -> LoadedPolicy:
-    """Make a fresh tiny policy whose vocabulary is that of ``texts`` and of its prompts."""
+def build_tiny(
+    run: ResolvedRun, texts: Iterable[str], tokenizer: PreTrainedTokenizerBase | None = None
+) -> LoadedPolicy:
+    """Make a fresh tiny policy.
+
+    Args:
+        run: The run.
+        texts: Texts whose words are its vocabulary, with those of its prompts.
+        tokenizer: The tokenizer; None: one of that vocabulary.
+    """
     from trainers.models.tiny import build_model, build_tokenizer
 
     prompts = make_prompts(run)
     read = chain(texts, *(prompt.texts for prompt in prompts.values()))
-    tokenizer = build_tokenizer(read, exact=run.exact_text)
+    tokenizer = tokenizer or build_tokenizer(read, exact=run.exact_text)
     model = build_model(tokenizer, run.config.tiny, run.config.seed)
     return _assemble(run, model, tokenizer, prompts)
 

@@ -18,6 +18,7 @@ from agentgym.support.provenance import machine
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
+from trainers.methods.distillation.settings import START
 from trainers.models.memory import (
     GIB,
     MemoryEstimate,
@@ -316,7 +317,7 @@ def _training(run: ResolvedRun, context: int) -> Training:
         logits_mib=memory.logits_mib,
         optimizer=memory.optimizer,
         quantize=memory.quantize,
-        reference="reference" in run.preset.needs,
+        reference="reference" in run.preset.needs or settings.distill.teacher == START,
         stale=run.preset.pool is not None,
         critic_tokens=sampled if kind == "head" and settings.critic.trunk == "detached" else 0,
         critic_model=kind == "model" or of_turns,

@@ -22,6 +22,8 @@ from trainers.grpo.reward_model import RewardModelSettings
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
+from trainers.methods.distillation.settings import distillation_of
+from trainers.methods.distillation.teachers import make_teacher
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good
@@ -117,6 +119,7 @@ class Reinforcement:
             logits_mib=run.config.memory.logits_mib,
             critic=_critic(run),
             reward_model=_reward_model(run),
+            teacher=make_teacher(run, policy, self._plans),
             plan=self._plans,
         )
         self._best = best = BestPolicy(folder, self.save)
@@ -331,8 +334,10 @@ def _reward_model(run: ResolvedRun) -> RewardModelSettings:
 
 
 def plans_of(run: ResolvedRun) -> ExpertPlans | None:
-    """Return the source of the expert's plans, if a critic sees them."""
-    if not any(isinstance(term.signal, TurnPreference) for term in run.preset.terms):
+    """Return the source of the expert's plans, if a critic or a teacher sees them."""
+    taught = distillation_of(run.preset)
+    read = taught is not None and taught.privileged == "plan"
+    if not read and not any(isinstance(term.signal, TurnPreference) for term in run.preset.terms):
         return None
     return ExpertPlans({env.name: make_safe_env(env, run.config) for env in run.envs})
 

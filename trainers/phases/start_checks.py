@@ -16,6 +16,7 @@ from agentgym.vector.history import forkable
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.config.schema import TINY, TrainConfig, checked
+from trainers.methods.distillation.teacher_names import check_teacher
 from trainers.models.loaded_policy import check_model, make_prompts, reader_of
 from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
@@ -59,6 +60,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     imitates = run.imitates or bool(run.imitating_baselines)
     in_process = run.config.engine in ("hf", "hf-copy")
     check_model(config.model, run.template_args, run.config.rollout.history, imitates, in_process)
+    check_teacher(run)
     check_export(run)
     check_hub(run)
     processes.on_main(lambda: _check_openings(run))

@@ -166,10 +166,9 @@ def check_packages() -> None:
 
 def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
     """Load the weights; adapters with the base on which they were trained."""
-    from transformers import AutoModelForCausalLM
-
     from trainers.grpo.precision import quantization_config, weights_dtype
-    from trainers.model_files.adapter_folder import base_of, has_adapters
+    from trainers.model_files.adapter_folder import has_adapters
+    from trainers.models.saved_weights import load_weights
     from trainers.models.torch_setup import device
 
     adapted, precision = has_adapters(folder), settings.precision
@@ -179,13 +178,7 @@ def _model(folder: Path, settings: PlaySettings) -> PreTrainedModel | PeftModel:
     if settings.quantize != "none":
         options["quantization_config"] = quantization_config(settings.quantize, precision or "fp32")
         options["device_map"] = {"": device()}
-    place = base_of(folder) if adapted else str(folder)
-    model = AutoModelForCausalLM.from_pretrained(place, **options)
-    if not adapted:
-        return model
-    from peft import PeftModel
-
-    return PeftModel.from_pretrained(model, str(folder))
+    return load_weights(folder, **options)
 
 
 def _tokens(settings: PlaySettings, config: PretrainedConfig, thinks: bool) -> tuple[int, int]:

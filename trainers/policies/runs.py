@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,15 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.support.redaction import HIDDEN
 from trainers.config.file_trust import check_settings
-from trainers.output.run_folder import MERGED
+from trainers.output.run_checkpoints import (
+    CONFIG,
+    WEIGHTS,
+    checkpoint_names,
+    chosen_checkpoint,
+    has_weights,
+    run_of,
+    step_of,
+)
 from trainers.policies.players import PlaySettings, check_packages, load_player, maker
 from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
 from trainers.policies.served_agents import agent_maker
@@ -24,13 +31,6 @@ from trainers.policies.served_agents import agent_maker
 __all__ = ["RunSettings", "Runs", "checkpoint_of", "environments_of"]
 
 logger = logging.getLogger(__name__)
-
-CONFIG = "config.yaml"
-"""A folder with this file is a run's."""
-DEPTH = 3
-"""How far above a checkpoint its run lies, at most: ``checkpoints/rl/checkpoint-6``."""
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
-"""A folder with one of these files is a checkpoint's."""
 
 
 class Runs:
@@ -44,12 +44,12 @@ class Runs:
         folder = Path(path)
         if not folder.is_dir():
             return "there is no such folder"
-        run = _run_of(folder)
+        run = run_of(folder)
         if run is None:
             return f"there is no {CONFIG} in the folder, nor in one above it"
-        if not _checkpoints(run):
+        if not checkpoint_names(run):
             return f"the run has no checkpoint with weights in {run / 'checkpoints'} yet"
-        if run != folder.resolve() and not _has_weights(folder):
+        if run != folder.resolve() and not has_weights(folder):
             return f"the folder has no weights ({', '.join(WEIGHTS)})"
         return ""
 
@@ -63,9 +63,9 @@ class Runs:
         check_packages()
         from trainers.policies.weights import weights_sha256
 
-        run = _run_of(Path(path))
+        run = run_of(Path(path))
         assert run is not None  # `problem` has looked
-        return weights_sha256(_chosen(run, Path(path), checkpoint)[0])
+        return weights_sha256(chosen_checkpoint(run, Path(path), checkpoint))
 
     def env_kwargs(self, path: str, env_id: str) -> dict[str, Any]:
         """Return the arguments of the run's environment of an id, where it has one such.
@@ -77,7 +77,7 @@ class Runs:
             DependencyNotInstalled: Packages of the extra ``train`` are absent.
         """
         check_packages()
-        run = _run_of(Path(path))
+        run = run_of(Path(path))
         assert run is not None  # `problem` has looked
         same = [each for each in RunSettings.of(run / CONFIG).envs if each.env_id == env_id]
         if len(same) != 1:
@@ -120,13 +120,13 @@ class Runs:
         check_packages()
         if mismatch not in ("error", "warn"):
             raise ConfigurationError(f"expected mismatch to be error or warn, got {mismatch!r:.80}")
-        run = _run_of(Path(path))
+        run = run_of(Path(path))
         assert run is not None  # `problem` has looked
         settings = RunSettings.of(run / CONFIG)
         if not agent:
             agents = {name: settings.get(name) for name in ("agent", "agent_command")}
             check_settings(agents, {}, settings.path)
-        place, chosen = _chosen(run, Path(path), checkpoint)
+        place = chosen_checkpoint(run, Path(path), checkpoint)
         played, remarks = check_env(path, settings.envs, env, strict=mismatch == "error")
         for remark in remarks:
             logger.warning("%s", remark)
@@ -135,7 +135,7 @@ class Runs:
             "path": path,
             "seed": seed,
             "checkpoint": place.relative_to(run / "checkpoints").as_posix(),
-            **chosen,
+            **step_of(run, place),
             "model": settings.get("model"),
             "remarks": remarks,
         }
@@ -248,7 +248,7 @@ def environments_of(path: Path) -> RunSettings:
     """
     if problem := Runs().problem(str(path)):
         raise ConfigurationError(f"expected {Runs.summary}, got {str(path)!r:.200}: {problem}")
-    run = _run_of(path)
+    run = run_of(path)
     assert run is not None  # `problem` has looked
     return RunSettings.of(run / CONFIG)
 
@@ -259,84 +259,4 @@ def checkpoint_of(path: Path) -> Path:
     Raises:
         ConfigurationError: It is no run's.
     """
-    return _chosen(environments_of(path).path.parent, path, None)[0]
-
-
-# -- checkpoints -----------------------------------------------------------------------------------
-
-
-def _run_of(folder: Path) -> Path | None:
-    """Return the run that a folder is, or that holds it."""
-    folder = folder.resolve()
-    above = [folder, *folder.parents[:DEPTH]]
-    return next((place for place in above if (place / CONFIG).is_file()), None)
-
-
-def _has_weights(folder: Path) -> bool:
-    return any((folder / name).exists() for name in WEIGHTS)
-
-
-def _checkpoints(run: Path) -> list[str]:
-    """Return the names of the folders with weights."""
-    root = run / "checkpoints"
-    found = [path for pattern in ("*", "*/*") for path in root.glob(pattern) if _has_weights(path)]
-    return sorted(path.relative_to(root).as_posix() for path in found if path.name[0] != ".")
-
-
-def _chosen(run: Path, path: Path, checkpoint: str | None) -> tuple[Path, dict[str, Any]]:
-    """Return the folder of the policy that is to play, and what the run says of it.
-
-    Raises:
-        ConfigurationError: There is no such checkpoint, or two are named.
-    """
-    root = run / "checkpoints"
-    if path.resolve() != run:
-        if checkpoint is not None:
-            raise ConfigurationError(
-                f"expected a run's folder with checkpoint={checkpoint!r}, got the checkpoint "
-                f"{path}; leave out one of them"
-            )
-        checkpoint = path.resolve().relative_to(root.resolve()).as_posix()
-    names = _checkpoints(run)
-    chosen = next(_candidates(run, names)) if checkpoint is None else checkpoint
-    if chosen not in names:
-        raise ConfigurationError(
-            f"expected a checkpoint of {run} among {', '.join(names)}; got {chosen!r}"
-        )
-    return root / chosen, _figures(run, chosen)
-
-
-def _candidates(run: Path, names: list[str]) -> Iterator[str]:
-    """Yield the policies by which a run is known, most of all the one that it compared."""
-    summary = _json(run / "summary.json")
-    if (run / MERGED).is_file():
-        yield "trained"
-    if summary:
-        yield (summary.get("chosen") or {}).get("checkpoint", "trained")
-    logger.warning(
-        "the run in %s has not ended: its best policy so far plays, by validation, or else its "
-        "newest", run,
-    )  # fmt: skip
-    yield from (name for name in ("best", "trained") if name in names)
-    # By number: as text, checkpoint-10 would stand before checkpoint-9.
-    steps = [name for name in names if name.startswith("rl/checkpoint-")]
-    yield from sorted(steps, key=lambda name: -int(name.rsplit("-", 1)[1]))
-    yield from names
-
-
-def _figures(run: Path, checkpoint: str) -> dict[str, Any]:
-    """Return the step after which a policy was saved, where the run says so."""
-    chosen = (_json(run / "summary.json").get("chosen")) or {}
-    if chosen.get("checkpoint") == checkpoint:
-        return {"step": chosen["step"], "compared": True}
-    validated = _json(run / "checkpoints" / checkpoint / "validation.json")
-    return {"step": validated.get("step"), "compared": False}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    """Read a file of the run; nothing if there is none, or it is being written."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return chosen_checkpoint(environments_of(path).path.parent, path)

@@ -29,7 +29,7 @@ HORIZONS = ("horizon", "horizon_every", "horizon_gate", "fit_horizon")
 AFTER_START = (
     *HORIZONS, "steps", "preset", "health", "eval.every", "eval.valid_tasks", "eval.keep",
     "eval.baselines", "eval.baseline_steps", "sft.save_every", "critic",
-    "reward_model",
+    "reward_model", "distill.weight", "distill.reward_weight", "distill.privileged", "distill.url",
 )  # fmt: skip
 """Settings that take effect after the warm start and its evaluation."""
 START_RL = (

@@ -17,10 +17,11 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.gae import GAE
 from trainers.algorithms.preferences import Preference, TurnPreference
-from trainers.algorithms.preset import JUDGE, NEEDS, SERVES, Preset
+from trainers.algorithms.preset import JUDGE, NEEDS, SERVES, TEACHER, Preset
 from trainers.algorithms.presets import DEFAULT, PRESETS, get_preset, runnable
 from trainers.algorithms.shaping import shape_rewards
 from trainers.algorithms.signals import Implicit, KLToGo, QMinusV
+from trainers.methods.distillation.credit import ReverseKL
 
 EXPECTED = {
     "turn-loo",
@@ -51,6 +52,8 @@ EXPECTED = {
     "sweet",
     "dpo",
     "istar",
+    "on-policy-distillation",
+    "self-distillation",
     "arpo",
     "matpo",
     "vspo",
@@ -80,6 +83,7 @@ def full_batch() -> Batch:
         aux={
             "logp_ref": per_token(),
             "logp_prm": per_token(),
+            "logp_teacher": per_token(),
             "q": [rng.random(len(t)).tolist() for t in tokens],
             "v": [rng.random(len(t)).tolist() for t in tokens],
             "invalid_action": [[0.0] * len(t) for t in tokens],
@@ -99,10 +103,11 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_runnable_presets_are_those_that_are_carried_out_whole() -> None:
-    beyond = {"erpo"}
+    beyond = {"erpo", "on-policy-distillation", "self-distillation"}
     assert runnable() == sorted(EXPECTED - beyond)
     assert runnable(NEEDS) == sorted(EXPECTED)
     assert "erpo" in runnable((*SERVES, JUDGE))
+    assert "on-policy-distillation" in runnable((*SERVES, TEACHER))
     assert "grpo" not in runnable([])
 
 
@@ -140,6 +145,7 @@ def test_needs_follow_from_the_parts(preset: Preset) -> None:
         "policy_pool": preset.pool is not None,
         "branching": preset.branching is not None,
         JUDGE: JUDGE_REJECT in {getattr(part, "name", "") for part in preset.filters},
+        TEACHER: ReverseKL in signals,
     }
     assert set(preset.needs) == {name for name, needed in needs.items() if needed}
     assert set(preset.needs) <= set(NEEDS)

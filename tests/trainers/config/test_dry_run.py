@@ -15,7 +15,7 @@ from agentgym.support.nested import flat
 from tests.envs.database.test_official import QUESTION
 from tests.toy import TOY_ID
 from tests.trainers.test_refusals import told
-from trainers.algorithms.preset import JUDGE
+from trainers.algorithms.preset import JUDGE, TEACHER
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main, parse_config
 from trainers.config.command import read_flags
@@ -64,6 +64,8 @@ def test_it_shows_what_the_run_writes_for_every_preset(tmp_path: Path, name: str
     argv = ["--env", TOY, "--preset", name]
     if JUDGE in PRESETS[name].needs:
         argv += ["--reward-hooks", "judge_mask:model=m,url=http://localhost:1"]
+    if TEACHER in PRESETS[name].needs:
+        argv += ["--distill.teacher", "HuggingFaceTB/some-model"]
     rows = check_written(tmp_path / "run", *argv)
     preset = resolve(parse_config(argv)).preset
     loss = preset.loss
@@ -72,6 +74,7 @@ def test_it_shows_what_the_run_writes_for_every_preset(tmp_path: Path, name: str
     assert rows["rl.aggregation"].value == loss.aggregation
     assert ("critic.kind" in rows) == bool({"critic", "turn_critic"} & {*preset.needs})
     assert ("reward_model.updates" in rows) == ("prm" in preset.needs)
+    assert ("distill.teacher" in rows) == ("distillation" in name)
     assert rows["preset"].source == FLAG and "lora.r" not in rows and "vllm.dtype" not in rows
 
 

@@ -1,0 +1,117 @@
+"""A teacher with other tokens is refused, in a folder and on a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from agentgym.errors import ConfigurationError
+from tests.trainers import tiny_policy
+from tests.trainers.grpo.reference import forward
+from tests.trainers.methods.distillation.test_teachers import DISTILL, student
+from tests.trainers.rollouts.engines.standin_server import StandIn
+from trainers.methods.distillation.served import ServedTeacher
+from trainers.methods.distillation.teacher_names import teacher_folder
+from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.rollouts.engines.failure import EngineFailure
+from trainers.rollouts.trajectory import Row, to_rows
+
+
+class ScoringServer(StandIn):
+    """A server that scores prompts with a model, as vLLM does at temperature 1."""
+
+    def __init__(self, model: Any, tokenizer: Any, length: int = 400) -> None:
+        self._model, self._tokenizer, self._length = model.double(), tokenizer, length
+        self.scores = True
+        super().__init__()
+
+    def answer(self, path: str, payload: Any) -> tuple[int, Any]:
+        if path == "/v1/models":
+            return 200, {"data": [{"id": "teacher", "max_model_len": self._length}]}
+        if path == "/tokenize":
+            ids = self._tokenizer(payload["prompt"], add_special_tokens=False)["input_ids"]
+            return 200, {"tokens": ids}
+        ids = payload["prompt"]
+        assert payload["model"] == "teacher" and payload["temperature"] == 1.0
+        with torch.no_grad():
+            row = Row(ids, [0] + [1] * (len(ids) - 1), [0.0] * len(ids), 1)
+            logps, _ = forward(self._model, [row])
+        told = [
+            {str(token): {"logprob": float(logp), "rank": 1, "decoded_token": "?"}}
+            for token, logp in zip(ids[1:], logps, strict=True)
+        ]
+        choice = {"prompt_logprobs": [None, *told]} if self.scores else {}
+        return 200, {"choices": [choice]}
+
+
+@pytest.fixture
+def server() -> Iterator[ScoringServer]:
+    made = ScoringServer(tiny_policy.model(seed=2), tiny_policy.chat().tokenizer)
+    yield made
+    made.stop()
+
+
+def test_a_server_scores_the_tokens_that_a_model_here_would(server, tmp_path):
+    seen: list[Any] = []
+    teacher = ServedTeacher(server.url, tiny_policy.chat(), least=160)
+    assert teacher.context == 399
+    made = student(tmp_path, DISTILL, lambda parts: teacher, args={"temperature": 1.0})
+    credit = made._credit
+    made._credit = lambda *given: seen.append(credit(*given)) or seen[-1]
+    made.train()
+    with torch.no_grad():
+        wanted, _ = forward(tiny_policy.model(seed=2).double(), to_rows(made.trajectories))
+    np.testing.assert_allclose(seen[0].batch.aux["logp_teacher"], wanted.numpy(), atol=1e-6)
+
+
+def test_a_server_that_scores_no_prompts_ends_the_run_in_one_sentence(server, tmp_path):
+    server.scores = False
+    teacher = ServedTeacher(server.url, tiny_policy.chat(), least=160)
+    made = student(tmp_path, DISTILL, lambda parts: teacher, args={"temperature": 1.0})
+    with pytest.raises(EngineFailure, match=r"to score each of the \d+ tokens of a prompt"):
+        made.train()
+
+
+def test_a_server_with_other_tokens_or_a_shorter_context_is_refused(server):
+    with pytest.raises(ConfigurationError, match=r"at least the 400 tokens .* --max-model-len 400"):
+        ServedTeacher(server.url, tiny_policy.chat(), least=400)
+    server._tokenizer = tiny_policy.tokenizer(words=("drawer",))
+    with pytest.raises(ConfigurationError, match="because it scores the policy's token ids, got"):
+        ServedTeacher(server.url, tiny_policy.chat(), least=160)
+
+
+def test_a_server_that_is_none_of_vllm_is_refused(server, monkeypatch):
+    monkeypatch.setattr(server, "answer", lambda path, payload: (200, {"hello": "world"}))
+    with pytest.raises(ConfigurationError, match="does not name its model under /v1/models"):
+        ServedTeacher(server.url, tiny_policy.chat(), least=160)
+
+
+def test_a_tokenizer_may_have_more_tokens_and_no_others(caplog):
+    ours = tiny_policy.tokenizer()
+    check_vocabulary(ours, ours, "itself")
+    more = tiny_policy.tokenizer()
+    more.add_tokens(["<extra>"])
+    check_vocabulary(ours, more, "a larger one")
+    with pytest.raises(ConfigurationError, match=r"token '<extra>' has id \d+ and no id there"):
+        check_vocabulary(more, ours, "a smaller one")
+    other = tiny_policy.tokenizer(words=("aardvark",))
+    with pytest.raises(ConfigurationError, match=r"has id \d+ and id \d+ there; choose a model"):
+        check_vocabulary(ours, other, "another")
+    more.chat_template = tiny_policy.QWEN_LIKE
+    check_vocabulary(ours, more, "a larger one")
+    assert "the chat template of the teacher a larger one differs" in caplog.text
+
+
+def test_a_name_that_is_no_model_is_refused(tmp_path):
+    (tmp_path / "empty").mkdir()
+    for name, reason in (
+        (str(tmp_path / "missing"), "there is no such folder"),
+        (str(tmp_path / "empty"), "the folder has none of config.json"),
+        ("tiny", "there is no such folder"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"expected --distill.teacher .*{reason}"):
+            teacher_folder(name)

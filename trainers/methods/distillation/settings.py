@@ -1,0 +1,213 @@
+"""The section ``--distill.*``: who teaches, and how much that counts beside the reward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from agentgym.errors import ConfigurationError
+from trainers.algorithms.advantage import Term
+from trainers.algorithms.filters import ZeroVariance
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import DEFAULT, PRESETS
+from trainers.config.field_types import NotNegative, strict
+from trainers.methods.distillation.credit import Privileged, ReverseKL
+
+__all__ = [
+    "CURRENT",
+    "START",
+    "DistillConfig",
+    "check_distillation",
+    "distillation_of",
+    "has_teacher",
+    "named_teacher",
+    "values_of_distillation",
+    "with_distillation",
+]
+
+START, CURRENT = "start", "current"
+"""Teachers that are the policy itself: as reinforcement learning found it, or as it is now."""
+METHOD = "on-policy-distillation"
+"""The preset that learns from a teacher alone."""
+
+
+@strict
+@dataclass(frozen=True)
+class DistillConfig:
+    """On-policy distillation: the policy plays, and a teacher scores every token it samples.
+
+    With a preset such as ``on-policy-distillation``, or beside the rewards of another one.
+    """
+
+    teacher: str | None = None
+    """The teacher: a folder of a run or of a checkpoint in one, a model as ``--model`` names it, or
+    the policy itself: ``start``, as it was before reinforcement learning, or ``current``. Its
+    tokens must be those of the policy; a tiny policy is made with them. None: ``start`` with
+    privileged information."""
+    url: str | None = None
+    """Address of a vLLM server that serves the teacher, in place of a name."""
+    weight: NotNegative | None = None
+    """Weight of the teacher's log-ratio in the advantage; 0 leaves it out. With a preset without a
+    teacher, it is added. None: the preset's, mostly 1."""
+    reward_weight: NotNegative | None = None
+    """Weight of the preset's advantages from rewards; 0 leaves them out. With a preset without
+    rewards, those of the default preset are added. None: the preset's."""
+    privileged: Privileged | None = None
+    """What the teacher reads before the policy's prompt: nothing (none), or the plan of the
+    environment's expert (plan). None: the preset's, mostly none."""
+
+
+def with_distillation(preset: Preset, asked: DistillConfig, keep_filters: bool) -> Preset:
+    """Return a preset with the parts that these flags set.
+
+    Filters that drop groups of equal returns go: a teacher tells their members apart.
+
+    Args:
+        preset: The preset.
+        asked: The flags.
+        keep_filters: Whether flags decide on the filters.
+
+    Raises:
+        ConfigurationError: There is no teacher, or nothing would be learned from.
+    """
+    if asked.teacher and asked.url:
+        raise ConfigurationError(
+            "expected --distill.teacher or --distill.url, because there is one teacher, got both: "
+            f"{asked.teacher} and {asked.url}"
+        )
+    term = _term_of(preset)
+    if asked.weight == 0 or (term is None and not _adds_teacher(asked)):
+        _refuse_unread(preset, asked, term)
+        return replace(preset, terms=tuple(each for each in preset.terms if each is not term))
+    term = term or Term(ReverseKL())
+    if asked.privileged is not None:
+        term = replace(term, signal=ReverseKL(asked.privileged))
+    if asked.weight is not None:
+        term = replace(term, weight=asked.weight)
+    filters = preset.filters
+    if not keep_filters:
+        filters = tuple(each for each in filters if not isinstance(each, ZeroVariance))
+    rewards = tuple(_reward_terms(preset, asked.reward_weight))
+    preset = replace(preset, terms=(*rewards, term), filters=filters)
+    _check_fits(preset, asked)
+    return preset
+
+
+def distillation_of(preset: Preset) -> ReverseKL | None:
+    """Return the credit from a teacher that a preset has, or None."""
+    term = _term_of(preset)
+    return None if term is None else term.signal  # type: ignore[return-value]
+
+
+def named_teacher(preset: Preset, asked: DistillConfig) -> str | None:
+    """Return the teacher of a preset where no flag names one: the policy that reads more."""
+    signal = distillation_of(preset)
+    if signal is None or signal.privileged == "none" or asked.teacher or asked.url:
+        return None
+    return START
+
+
+def has_teacher(preset: Preset, asked: DistillConfig) -> bool:
+    """Return whether flags or the preset say who teaches."""
+    return bool(asked.teacher or asked.url or named_teacher(preset, asked))
+
+
+def values_of_distillation(preset: Preset) -> Mapping[str, Any]:
+    """Return the settings that a preset's parts stand for, by their names in the section."""
+    term, signal = _term_of(preset), distillation_of(preset)
+    if term is None or signal is None:
+        return {}
+    return {"weight": term.weight, "privileged": signal.privileged}
+
+
+def check_distillation(
+    preset: Preset, settings: Mapping[str, Any], without_expert: Sequence[str]
+) -> None:
+    """Check the requirements of a teacher in a run.
+
+    Args:
+        preset: The preset.
+        settings: All settings, filled in.
+        without_expert: Names of the environments without an expert.
+
+    Raises:
+        ConfigurationError: There is no plan, or the tokens would be scored at another temperature.
+    """
+    signal = distillation_of(preset)
+    if signal is None:
+        return
+    if signal.privileged == "plan" and without_expert:
+        raise ConfigurationError(
+            f"expected --distill.privileged none, because {', '.join(without_expert)} has no "
+            "expert whose plan a teacher could read, got plan"
+        )
+    if settings["distill"]["url"] and settings["temperature"] != 1:
+        raise ConfigurationError(
+            "expected --temperature 1 with --distill.url, because a vLLM server scores prompts at "
+            f"that temperature, got {settings['temperature']:g}"
+        )
+
+
+def _term_of(preset: Preset) -> Term | None:
+    """Return the term of a teacher."""
+    return next((each for each in preset.terms if isinstance(each.signal, ReverseKL)), None)
+
+
+def _adds_teacher(asked: DistillConfig) -> bool:
+    """Whether flags add a teacher to a preset that has none."""
+    return bool(asked.teacher or asked.url or asked.weight or asked.privileged == "plan")
+
+
+def _refuse_unread(preset: Preset, asked: DistillConfig, term: Term | None) -> None:
+    """Refuse flags of a teacher that is not there."""
+    given = [
+        f"--distill.{item.name.replace('_', '-')}"
+        for item in fields(DistillConfig)
+        if getattr(asked, item.name) is not None and item.name != "weight"
+    ]
+    if given:
+        raise ConfigurationError(
+            f"expected {given[0]} with a preset that has a teacher, such as {METHOD}, or with "
+            "--distill.teacher and a --distill.weight above 0, because nothing of "
+            f"{preset.name!r} reads it"
+        )
+    if term is not None and len(preset.terms) == 1:
+        raise ConfigurationError(
+            f"expected --distill.weight above 0 with --preset {preset.name}, because nothing else "
+            "would be learned from, got 0"
+        )
+
+
+def _reward_terms(preset: Preset, weight: float | None) -> Iterator[Term]:
+    """Yield the terms beside the teacher, with the weight of a flag."""
+    terms = [each for each in preset.terms if not isinstance(each.signal, ReverseKL)]
+    if weight is None:
+        yield from terms
+    elif weight > 0:
+        for each in terms or PRESETS[DEFAULT].terms:
+            yield replace(each, weight=each.weight * weight)
+
+
+def _check_fits(preset: Preset, asked: DistillConfig) -> None:
+    """Check that a teacher can score the tokens of a preset, and has something to say.
+
+    Raises:
+        ConfigurationError: It cannot.
+    """
+    why = None
+    if "turn_critic" in preset.needs:
+        why = "its rows are actions scored by a critic, not whole episodes"
+    elif preset.prefers:
+        why = "its credit is a preference between two episodes"
+    if why:
+        raise ConfigurationError(
+            f"expected a preset whose episodes a teacher can score, got {preset.name!r}: {why}; "
+            "leave --distill.* out"
+        )
+    signal = distillation_of(preset)
+    if signal is not None and signal.privileged == "none" and asked.teacher in (START, CURRENT):
+        raise ConfigurationError(
+            f"expected --distill.privileged plan with --distill.teacher {asked.teacher}, because "
+            "without it the policy would be its own teacher and learn nothing, got none"
+        )

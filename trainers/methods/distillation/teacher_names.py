@@ -1,0 +1,85 @@
+"""What ``--distill.teacher`` names, without its weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgym.errors import ConfigurationError
+from agentgym.support.text_lines import error_line
+from trainers.config.resolve import ResolvedRun
+from trainers.config.schema import TINY
+from trainers.methods.distillation.settings import CURRENT, START, distillation_of
+from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.model_files.source import MODEL_NAMES, model_folder, problem_of
+from trainers.output.run_checkpoints import chosen_checkpoint, has_weights, run_of
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+__all__ = ["check_teacher", "load_tokenizer", "teacher_folder", "teacher_tokenizer"]
+
+
+def check_teacher(run: ResolvedRun) -> None:
+    """Check before anything is loaded that there is such a teacher, with the student's tokens.
+
+    Raises:
+        ConfigurationError: There is none, or its tokens are others.
+    """
+    tokens = teacher_tokenizer(run)
+    if tokens is not None and run.config.model != TINY:
+        student = load_tokenizer(model_folder(run.config.model))
+        check_vocabulary(student, tokens, str(run.config.distill.teacher))
+
+
+def teacher_tokenizer(run: ResolvedRun) -> PreTrainedTokenizerBase | None:
+    """Return the tokenizer of a run's teacher, which a tiny policy is made with.
+
+    None: the run has no teacher, or it is the policy itself or on a server.
+
+    Raises:
+        ConfigurationError: It cannot be loaded.
+    """
+    name = run.config.distill.teacher
+    if distillation_of(run.preset) is None or name in (None, START, CURRENT):
+        return None
+    return load_tokenizer(teacher_folder(str(name)))
+
+
+def teacher_folder(name: str) -> Path:
+    """Return the folder of the model that a teacher's name stands for.
+
+    Args:
+        name: A folder of a run or of a checkpoint in one, or a model as ``--model`` names it.
+
+    Raises:
+        ConfigurationError: There is no such model.
+    """
+    path = Path(name)
+    run = run_of(path) if path.is_dir() else None
+    if run is not None and (run == path.resolve() or has_weights(path)):
+        return chosen_checkpoint(run, path)
+    if problem := problem_of(name):
+        raise ConfigurationError(
+            "expected --distill.teacher to be the folder of a run or of a checkpoint in one, "
+            f"{MODEL_NAMES}, or the policy itself ({START} or {CURRENT}), got {name!r:.200}: "
+            f"{problem}"
+        )
+    return model_folder(name)
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerBase:
+    """Load the tokenizer of a teacher or a student.
+
+    Raises:
+        ConfigurationError: It cannot be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(str(folder))
+    except Exception as error:  # damaged files fail in as many ways as there are parsers
+        raise ConfigurationError(
+            f"expected a model with a tokenizer, got {folder}, which has none that can be "
+            f"loaded: {error_line(error)}"
+        ) from error

@@ -1,0 +1,169 @@
+"""Teachers: a model in this process, the policy itself, or a model on a vLLM server."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from peft import PeftModel
+from torch import Tensor, nn
+from trl.trainer.utils import add_fused_lm_head
+
+from agentgym.errors import ConfigurationError, NotSupported
+from trainers.config.resolve import ResolvedRun
+from trainers.grpo.forward import TokenForward
+from trainers.grpo.precision import weights_dtype
+from trainers.grpo.teacher import MakeTeacher, Teacher, TeacherParts
+from trainers.methods.distillation.privileged import PlanReader
+from trainers.methods.distillation.served import ServedTeacher
+from trainers.methods.distillation.settings import CURRENT, START, distillation_of
+from trainers.methods.distillation.teacher_names import load_tokenizer, teacher_folder
+from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.models.loaded_policy import LoadedPolicy
+from trainers.models.saved_weights import load_weights
+from trainers.models.torch_setup import device
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = ["make_teacher"]
+
+Plan = Callable[[Trajectory], str]
+
+
+def make_teacher(run: ResolvedRun, policy: LoadedPolicy, plan: Plan | None) -> MakeTeacher | None:
+    """Return what makes the teacher of a run, or None if its preset has none.
+
+    Args:
+        run: The run.
+        policy: The student.
+        plan: Returns the expert's plan of an episode, for a teacher that reads it.
+
+    Raises:
+        ConfigurationError: The teacher cannot be loaded, has other tokens than the student, or
+            reads less than it.
+    """
+    signal = distillation_of(run.preset)
+    if signal is None:
+        return None
+    settings, chat = run.config.distill, policy.chat
+    reads = policy.budget.context
+    make: Callable[[TeacherParts], Teacher]
+    if settings.url:
+        served = ServedTeacher(settings.url, chat, least=reads)
+        make, context = (lambda parts: served), served.context
+    elif settings.teacher in (START, CURRENT):
+        make = StartTeacher if settings.teacher == START else CurrentTeacher
+        context = _positions(policy.model)
+    else:
+        folder = teacher_folder(str(settings.teacher))
+        check_vocabulary(chat.tokenizer, load_tokenizer(folder), str(settings.teacher))
+        dtype = weights_dtype(run.config.memory.precision, frozen=True)
+        model = load_weights(folder, dtype=dtype).to(device())
+        context = _positions(model)
+        _check_reads(str(settings.teacher), context, reads)
+        make = partial(ModelTeacher, model, run.config.memory.logits_mib)
+    if signal.privileged == "none":
+        return make
+    assert plan is not None  # a run with privileged information has plans
+    reader = PlanReader(chat, plan, context)
+    return lambda parts: PrivilegedTeacher(make(parts), reader)
+
+
+class ModelTeacher:
+    """A model in this process, with frozen weights.
+
+    Args:
+        model: A causal language model, or adapters over one.
+        logits_mib: Maximum memory for logits.
+        parts: What the trainer lends.
+    """
+
+    def __init__(self, model: nn.Module, logits_mib: int, parts: TeacherParts) -> None:
+        self._model = model.eval().requires_grad_(False)
+        base: Any = model.get_base_model() if isinstance(model, PeftModel) else model
+        outputs = ("log_probs", "entropy")
+        add_fused_lm_head(base, temperature=parts.temperature, outputs=outputs)
+        self._forward = TokenForward(parts.accelerator, model, logits_mib=logits_mib)
+        self._parts = parts
+
+    def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
+        """Return log-probabilities (B, T); see ``Teacher``."""
+        passes = [part.rows for part in self._parts.divide(batch)]
+        return self._forward.logps(self._model, batch, passes)
+
+
+class StartTeacher:
+    """The policy that training began with: without the trainer's adapters, or a frozen copy.
+
+    Raises:
+        NotSupported: DeepSpeed has divided the policy's weights among processes.
+    """
+
+    def __init__(self, parts: TeacherParts) -> None:
+        self._parts = parts
+        self._copy: nn.Module | None = None
+        if not parts.own_adapters and parts.forward.reference is None:
+            if any(hasattr(weight, "ds_id") for weight in parts.policy.parameters()):
+                raise NotSupported(
+                    "expected a launch with ddp, fsdp2 or zero2 for a teacher that is a copy of "
+                    "the policy, got zero3"
+                )
+            self._copy = copy.deepcopy(parts.policy).eval().requires_grad_(False)
+            self._copy.to(parts.accelerator.device)
+
+    def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
+        """Return log-probabilities (B, T); see ``Teacher``."""
+        parts = self._parts
+        passes = [part.rows for part in parts.divide(batch)]
+        if self._copy is not None:
+            return parts.forward.logps(self._copy, batch, passes)
+        return parts.forward.reference_logps(parts.wrapped(), batch, passes)
+
+
+class CurrentTeacher:
+    """The policy as it is."""
+
+    def __init__(self, parts: TeacherParts) -> None:
+        self._parts = parts
+
+    def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
+        """Return log-probabilities (B, T); see ``Teacher``."""
+        parts = self._parts
+        passes = [part.rows for part in parts.divide(batch)]
+        return parts.forward.logps(parts.wrapped(), batch, passes)
+
+
+class PrivilegedTeacher:
+    """A teacher that reads the expert's plan before the prompts.
+
+    Args:
+        teacher: The teacher.
+        reader: Puts the plans there.
+    """
+
+    def __init__(self, teacher: Teacher, reader: PlanReader) -> None:
+        self._teacher, self._reader = teacher, reader
+
+    def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
+        """Return log-probabilities (B, T) of the student's tokens; see ``Teacher``."""
+        return self._teacher.logps(self._reader(batch, episodes), episodes)
+
+
+def _positions(model: nn.Module) -> int:
+    """Return how many tokens a model reads at most."""
+    config: Any = model.config
+    return int(getattr(config.get_text_config(), "max_position_embeddings", 1 << 15))
+
+
+def _check_reads(name: str, context: int, least: int) -> None:
+    """Check that a teacher reads all that the student may read.
+
+    Raises:
+        ConfigurationError: It reads less.
+    """
+    if context < least:
+        raise ConfigurationError(
+            f"expected a teacher that reads at least the {least} tokens of the policy's longest "
+            f"episodes, but {name} reads {context}: lower --rl.episode-tokens, or choose another"
+        )
