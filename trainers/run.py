@@ -26,6 +26,7 @@ from trainers.output.hub import NO_TOKEN, has_token
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
+    base_model_remark,
     baseline_remarks,
     chosen_remark,
     critic_remark,
@@ -44,7 +45,7 @@ from trainers.output.remarks import (
     untrained_verdict,
 )
 from trainers.output.report import write_report
-from trainers.output.roles import GREEDY, TRAINED, WARM_START
+from trainers.output.roles import BASE_MODEL, GREEDY, TRAINED, WARM_START
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     Results,
@@ -52,12 +53,14 @@ from trainers.output.summary import (
     WarmStart,
     explained_variance,
     health_events,
+    imitation_losses,
     judge_totals,
     nothing_trained,
     reward_ranking,
     step_seconds,
     versions,
 )
+from trainers.phases.base_model import BaseModel, decided_run
 from trainers.phases.learning_clock import CUT, check_extension, note_end
 from trainers.phases.policy_comparison import PolicyComparison
 from trainers.phases.publication import publish
@@ -99,7 +102,7 @@ def train(
             shown.note(
                 f"this run is complete: {folder.summary_path}; more --steps or --minutes extend it"
             )
-            return _published(run, folder, shown)
+            return _published(decided_run(run, folder), folder, shown)
     folder.lock()
     try:
         processes.on_main(lambda: check_extension(run, folder))
@@ -148,13 +151,23 @@ class _Run:
         if self._run.config.push_to_hub and not has_token():
             self._display.note(NO_TOKEN)
         self._display.note(f"training on {self._run.title}")
+        with closing(BaseModel(self._run, self._folder, self._display)) as base:
+            comparison = self._compare_untrained(base)
+        self._learn(comparison)
+        return processes.on_main(lambda: self._conclude(comparison))
+
+    def _compare_untrained(self, base: BaseModel) -> PolicyComparison:
+        """Decide on the warm start, and compare what does not learn."""
+        self._run = base.decide()
+        self._names = arm_names(self._run)
         comparison = PolicyComparison(self._run, self._folder)
         if planned := comparison.reference_episodes:
             comparison.add_references(self._display.episodes("references", planned))
         for reason in comparison.scale_remarks():
             self._display.note(reason)
-        self._learn(comparison)
-        return processes.on_main(lambda: self._conclude(comparison))
+        if base.is_compared and BASE_MODEL not in comparison:
+            self._evaluate(BASE_MODEL, comparison, base, greedy_too=False)
+        return comparison
 
     def _conclude(self, comparison: PolicyComparison) -> dict[str, Any]:
         """Write the curve, the card, the report and the summary, and show the result."""
@@ -180,6 +193,8 @@ class _Run:
         learning = Reinforcement(self._run, self._folder, self._display, policy)
         try:
             self._evaluate(WARM_START, comparison, learning)
+            if remark := base_model_remark(self._run, comparison.success(WARM_START)):
+                self._display.note(remark)
             learning.train()
             note_end(self._folder)
             self._chosen = learning.choose()
@@ -190,13 +205,20 @@ class _Run:
             for name, baseline in baselines:
                 self._evaluate(name, comparison, baseline)
 
-    def _evaluate(self, arm: str, comparison: PolicyComparison, learning: Baseline) -> None:
+    def _evaluate(
+        self,
+        arm: str,
+        comparison: PolicyComparison,
+        learning: Baseline,
+        *,
+        greedy_too: bool = True,
+    ) -> None:
         """Play the panel with the present policy, sampled and greedy, unless that was done."""
         from trainers.output.episode_log import EpisodeLog
 
         only_greedy = self._run.config.eval.greedy
         for name, greedy in ((arm, only_greedy), (f"{arm}{GREEDY}", True)):
-            if name in comparison or (greedy and only_greedy and name != arm):
+            if name in comparison or (name != arm and (only_greedy or not greedy_too)):
                 continue
             mine = len(processes.share(len(comparison.tasks)))
             called = f"test {self._names[arm]}{GREEDY if greedy else ''}"
@@ -229,7 +251,17 @@ class _Run:
         baselines, left_out = baseline_ends(run, self._folder)
         remarks = (
             pooled_remark(comparison.sizes()),
-            *(target_remark(end, run.env(name), run.several) for name, end in warm_starts.items()),
+            *(
+                target_remark(
+                    end,
+                    run.env(name),
+                    run.several,
+                    imitation_losses(records),
+                    run.config.sft.learning_rate,
+                )
+                for name, end in warm_starts.items()
+            ),
+            base_model_remark(run, results.eval[WARM_START].success),
             steps_remark(
                 self._steps(),
                 run.config.steps,
@@ -251,7 +283,9 @@ class _Run:
             *(random_remark(part.eval, name) for name, part in parts.items()),
             *(
                 teacher_remark(
-                    part.paired.trained_minus_demonstrator, run.env(each).demonstrator, name
+                    part.paired.trained_minus_demonstrator,
+                    run.env(each).demonstrator if run.imitates else "",
+                    name,
                 )
                 for each, (name, part) in zip(places, parts.items(), strict=True)
             ),

@@ -72,7 +72,7 @@ def adapter_run(small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
     folder = tmp_path_factory.mktemp("adapters") / "run"
     changes = {
-        "model": small_model, "sft__max_steps": None, "steps": 2, "horizon": "3", "eval__every": 1,
+        "model": small_model, "sft__max_steps": 0, "steps": 2, "horizon": "3", "eval__every": 1,
         "eval__num_tasks": 8, "rl__episode_tokens": 220,
     }  # fmt: skip
     train(toy_runs.config(folder, "--export=merged", **changes), Display(quiet=True))

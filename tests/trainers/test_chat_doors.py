@@ -18,7 +18,7 @@ from trainers.models.tiny import CHAT_TEMPLATE, build_model
 pytestmark = pytest.mark.slow
 
 QUICK = {
-    "steps": 1, "sft__max_steps": None, "eval__every": 0, "eval__num_tasks": 4, "horizon": "3",
+    "steps": 1, "sft__max_steps": 0, "eval__every": 0, "eval__num_tasks": 4, "horizon": "3",
     "rl__groups": 3, "rl__num_generations": 2, "rl__turn_tokens": 6, "rl__episode_tokens": 120,
 }  # fmt: skip
 NO_SYSTEM = (

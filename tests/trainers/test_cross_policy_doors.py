@@ -225,7 +225,7 @@ def test_two_adapters_share_a_pretrained_base(tmp_path):
     out = tmp_path / "run"
     flags = ["--preset=agentrl", EVERY, "--engine=hf"]
     changes = {
-        **QUICK, "model": tmp_path / "model", "sft__max_steps": None, "lora__r": 4,
+        **QUICK, "model": tmp_path / "model", "sft__max_steps": 0, "lora__r": 4,
         "rl__episode_tokens": 220, "rl__save_every": 1,
     }  # fmt: skip
     assert main(toy_runs.arguments(out, *flags, **changes)) == 0

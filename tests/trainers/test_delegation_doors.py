@@ -44,7 +44,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def start(begun: Path) -> dict[str, Any]:
     """Settings of runs of two steps that go on from its warm start."""
     start = begun / "checkpoints/warm-start"
-    return {"model": start, "prompt": "bare", "steps": 2, "sft__max_steps": None}
+    return {"model": start, "prompt": "bare", "steps": 2, "sft__max_steps": 0}
 
 
 @pytest.fixture(scope="module")

@@ -161,7 +161,7 @@ def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
     thinking_model, tmp_path, capsys
 ):
     changes = {
-        "model": thinking_model, "sft__max_steps": None, "horizon": "3",
+        "model": thinking_model, "sft__max_steps": 0, "horizon": "3",
         "rl__turn_tokens": 6, "rl__episode_tokens": 220,
     }  # fmt: skip
     fork = trained(tmp_path / "auto", "--rollout.history=auto", **changes)

@@ -56,7 +56,7 @@ def test_the_summary_has_the_promised_structure(finished):
             assert 0 <= low <= arm[centre] <= high <= 1
     paired = summary["paired"]
     baselines = {"bc", "filtered_bc", "expert_iteration"}
-    others = {f"trained_minus_{arm}" for arm in (*baselines, "demonstrator")}
+    others = {f"trained_minus_{arm}" for arm in (*baselines, "base_model", "demonstrator")}
     assert set(paired) == {"trained_minus_warm_start", *others}
     assert {paired[name] for name in others} == {None}, "this run has no such arm"
     assert (summary["strongest_baseline"], summary["baselines"], summary["cut"]) == ("", {}, {})

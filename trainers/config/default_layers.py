@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agentgym.support.nested import nested
+from trainers import processes
 from trainers.algorithms.preset import Preset
 from trainers.config.budget import parse_budget
 from trainers.config.critic_section import RATE, times_to_learn
@@ -104,7 +105,7 @@ def family_layers(
         decide("sft.learning_rate", "sft_learning_rate", _least, envs)
     if not _imitates_at_random(asked):
         imitated = [env for env in envs if env.demonstrator]
-        if imitated and (asked.model == TINY or asked.quick):
+        if imitated and can_warm_start(asked, envs):
             decide("sft.max_steps", "sft_steps", sum, imitated)
         decide("eval.baselines", "baselines", _union, envs)
     return [Layer(source, nested(values)) for source, values in decided.items()]
@@ -113,6 +114,21 @@ def family_layers(
 def is_small(weights: int) -> bool:
     """Return whether a model of so many weights is small; 0 says that they are not known."""
     return 0 < weights <= SMALL_WEIGHTS
+
+
+def can_warm_start(asked: TrainConfig, envs: Sequence[ResolvedEnv]) -> bool:
+    """Return whether a run that does not ask for a warm start may have one.
+
+    A pretrained model is tested before it, on validation tasks; an agent that owns its loop need
+    not act as the demonstrator does; and quantised weights cannot take it in.
+    """
+    sft = asked.sft
+    if asked.model == TINY or sft.max_steps == "auto" or sft.episodes or sft.rounds:
+        return True
+    owns_loop = asked.agent is not None or asked.agent_command is not None
+    validates = all(env.validates for env in envs)
+    quantized = asked.memory.quantize != "none"
+    return validates and not (owns_loop or quantized or processes.sharded())
 
 
 def trainer_layer(

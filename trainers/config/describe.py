@@ -17,6 +17,7 @@ from trainers.algorithms.preset import NEEDS, SERVES, Preset
 from trainers.algorithms.presets import PRESETS
 from trainers.config.config_file import RESOLVED, kept
 from trainers.config.layers import DEFAULT, FILE, FLAG
+from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig, to_dict
@@ -223,6 +224,8 @@ def _warm_start(run: ResolvedRun) -> str:
     origin = "a policy from scratch" if model == TINY else model
     if not sft.max_steps:
         return f"none, from {origin}"
+    if sft.if_needed:
+        origin += f", if it solves fewer than {ENOUGH:.0%} of {sft.eval_tasks} validation tasks"
     gates = " and ".join(
         f"{env.target_success:g} of the validation tasks" + (f" of {env.name}" * run.several)
         for env in run.envs

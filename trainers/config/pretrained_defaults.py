@@ -11,7 +11,13 @@ from typing import TypedDict
 
 from trainers.config.sections import BaselineName
 
-__all__ = ["ANY_TASKS", "GENERAL", "QUICK_SETS", "PretrainedSizes", "sizes_for"]
+__all__ = ["ANY_TASKS", "ENOUGH", "GENERAL", "QUICK_SETS", "PretrainedSizes", "sizes_for"]
+
+
+ENOUGH = 0.1
+"""Share of validation tasks that a base model has to solve to begin reinforcement learning without
+a warm start. At this success six in ten groups of eight episodes have one that succeeds; at a
+fifth of it, one in seven."""
 
 
 class PretrainedSizes(TypedDict, total=False):

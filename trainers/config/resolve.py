@@ -12,7 +12,7 @@ import importlib.util
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -136,6 +136,14 @@ class ResolvedRun:
     def imitates(self) -> bool:
         """Whether the policy is warm-started on demonstrations."""
         return self.config.sft.max_steps > 0
+
+    def without_warm_start(self) -> ResolvedRun:
+        """Return the same run without a warm start and the baselines that begin with it."""
+        config = self.config
+        baselines = tuple(each for each in config.eval.baselines if each == OWN_SUCCESSES)
+        sft = replace(config.sft, max_steps=0, rounds=0, if_needed=False)
+        changed = replace(config, sft=sft, eval=replace(config.eval, baselines=baselines))
+        return replace(self, config=changed)
 
     @property
     def imitating_baselines(self) -> tuple[str, ...]:
@@ -289,12 +297,16 @@ def _filled(
         *family_layers(asked, envs, small),
         trainer_layer(asked, envs, _engine(asked), small),
     ]
-    settings, sources = merge_layers(asdict(asked), layers)
+    values = asdict(asked)
+    if asked.sft.max_steps == "auto":
+        values["sft"]["max_steps"] = None
+    settings, sources = merge_layers(values, layers)
     learners = learner_layer(asked, preset, settings["rl"]["learning_rate"])
     settings, of_learners = merge_layers(settings, [learners])
     sources |= of_learners
     if not any(env.demonstrator for env in envs):
         settings["sft"]["max_steps"], sources["sft.max_steps"] = 0, DEFAULT
+    settings["sft"]["if_needed"] = _is_tested_first(asked, settings)
     if asked.eval.baselines is None and not settings["sft"]["max_steps"]:
         settings["eval"]["baselines"], sources["eval.baselines"] = (), DEFAULT
     if without := [env.label for env in envs if not env.validates]:
@@ -309,6 +321,15 @@ def _filled(
         )
     _decide_memory(asked, settings)
     return settings, sources
+
+
+def _is_tested_first(asked: TrainConfig, settings: Mapping[str, Any]) -> bool:
+    """Return whether a test of the base model decides on the warm start."""
+    if asked.model == TINY or not settings["sft"]["max_steps"]:
+        return False
+    shown = [each for each in asked.eval.baselines or () if each not in (OWN_SUCCESSES, "none")]
+    needed = asked.sft.episodes or asked.sft.rounds or shown
+    return asked.sft.max_steps == "auto" or (asked.sft.max_steps is None and not needed)
 
 
 def _forgo_validation(asked: TrainConfig, settings: dict[str, Any], without: list[str]) -> None:
@@ -334,8 +355,8 @@ def _check_imitation(
     sft = asked.sft
     if sft.episodes and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
-            "expected --sft.max-steps of at least 1 with --sft.episodes, because a pretrained "
-            f"model has no warm start by default; got {settings['sft']['max_steps']}"
+            "expected --sft.max-steps of at least 1 with --sft.episodes, which a warm start "
+            f"imitates; got {settings['sft']['max_steps']}"
         )
     if sft.rounds and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
@@ -353,7 +374,7 @@ def _check_imitation(
             "expected --sft.episodes or --sft.demonstrator, because each selects the "
             f"demonstrations; got both, {sft.demonstrator} and {' '.join(map(str, sft.episodes))}"
         )
-    if asked.sft.max_steps and not any(env.demonstrator for env in envs):
+    if asked.sft.max_steps not in (None, 0, "auto") and not any(env.demonstrator for env in envs):
         tasks = ", ".join(env.name for env in envs)
         raise ConfigurationError(
             f"expected --sft.max-steps 0, because {tasks} has no expert whose demonstrations a "
@@ -430,7 +451,7 @@ def _differences(asked: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[st
     """Return the settings that were filled in, nested as they are; the folder is none of them."""
     found: dict[str, Any] = {}
     for name, now in filled.items():
-        if name == "out" or asked[name] == now:
+        if name == "out" or asked.get(name) == now:
             continue
         found[name] = _differences(asked[name], now) if isinstance(now, Mapping) else now
     return found

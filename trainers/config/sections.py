@@ -107,11 +107,12 @@ class SftConfig:
 
     None: 6e-3 for ``--model tiny``; for adapters 5e-4, or 2e-4 above a billion weights; 1e-5 for
     all weights of a pretrained model."""
-    max_steps: Whole | None = None
+    max_steps: Whole | Literal["auto"] | None = None
     """Maximum steps of the warm start, even if the target success is not reached; 0: no warm start.
+    auto: the family's, but none if the base model solves enough validation tasks without it.
 
-    With random actions 300 suffice; without a demonstrator there is no warm start. None: for
-    ``--model tiny`` the family's, else 0."""
+    With random actions 300 suffice; without a demonstrator there is no warm start. None: auto for a
+    pretrained model."""
     rounds: Whole = 0
     """Rounds between warm start and reinforcement learning: the policy plays training tasks, then
     imitates what ``teacher`` selects."""
@@ -492,6 +493,8 @@ class FilledSft(SftConfig):
     batch_size: int
     learning_rate: float
     max_steps: int
+    if_needed: bool
+    """Whether the base model is tested first: if it solves enough there is no warm start."""
     eval_every: int
     eval_tasks: int
 

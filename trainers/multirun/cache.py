@@ -14,13 +14,14 @@ from trainers.config.resolve import resolve
 from trainers.config.schema import TrainConfig
 from trainers.multirun.played import PlayedRun
 from trainers.output.phase import Phase
-from trainers.output.roles import GREEDY, WARM_START
+from trainers.output.roles import BASE_MODEL, GREEDY, WARM_START
 from trainers.output.run_folder import COMPLETE, RunFolder
+from trainers.phases.base_model import TESTED
 from trainers.phases.policy_comparison import REFERENCES
 
 START = WARM_START
 """Checkpoint of the warm start."""
-START_ARMS = (WARM_START, f"{WARM_START}{GREEDY}")
+START_ARMS = (BASE_MODEL, WARM_START, f"{WARM_START}{GREEDY}")
 """Policies that runs with the same warm start compare alike; those that learn nothing are alike in
 all runs."""
 DONE, BEGUN, OPEN = "done", "begun", "open"
@@ -147,7 +148,8 @@ class RunCache:
             copy = made.path / path.relative_to(source.path)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
-        if start and (found := source.state().get("sft")) is not None:
-            made.give(sft=found)
+        for note in ("sft", TESTED) if start else ():
+            if (found := source.state().get(note)) is not None:
+                made.give(**{note: found})
         scratch.replace(self.folder(run))
         remember_typed(self.folder(run), read_settings(self.folder(run) / CONFIG_FILE))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentgym.support.caching import write_atomically
 from trainers.output.phase import Phase
-from trainers.output.roles import DEMONSTRATOR, ORACLE, RANDOM, TRAINED, WARM_START
+from trainers.output.roles import BASE_MODEL, DEMONSTRATOR, ORACLE, RANDOM, TRAINED, WARM_START
 from trainers.output.run_folder import RunFolder
 from trainers.processes import main_only
 
@@ -24,6 +24,7 @@ QUANTITIES = ("score", "success")
 TRAINING, VALIDATION = "#3f83d9", "#cf4b57"
 REFERENCES = {
     RANDOM: ("#878d96", ":"),
+    BASE_MODEL: ("#7a7f2e", (0, (1, 2))),
     WARM_START: ("#d9881c", "--"),
     "bc": ("#8a5fbf", (0, (5, 1))),
     "filtered-bc": ("#b3478f", (0, (7, 2))),

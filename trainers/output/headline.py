@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
-from trainers.output.roles import WARM_START
+from trainers.output.roles import BASE_MODEL, TRAINED, WARM_START
 from trainers.output.summary import Difference, Interval, Summary, minus
 
 __all__ = ["Change", "Headline", "headline", "judge"]
@@ -79,13 +79,23 @@ def headline(summary: Summary) -> Headline:
     baseline, greedy = summary.names.get(summary.strongest_baseline, ""), None
     if summary.strongest_baseline and summary.greedy:
         greedy = minus(summary.greedy, summary.strongest_baseline)
-    return judge(
+    judged = judge(
         Change.of(summary.names[WARM_START], summary.paired.trained_minus_warm_start),
         Change.of(baseline, summary.against_strongest) if summary.against_strongest else None,
         Change.of(baseline, greedy) if greedy else None,
         steps=summary.steps,
         imitated=any(part.warm_start for part in (summary, *summary.families.values())),
     )
+    return judged._replace(text=f"{judged.text}{_from_base_model(summary)}")
+
+
+def _from_base_model(summary: Summary) -> str:
+    """Return what the policies solved on the way from the base model; empty without one."""
+    if BASE_MODEL not in summary.eval:
+        return ""
+    arms = [arm for arm in (BASE_MODEL, WARM_START, TRAINED) if arm in summary.eval]
+    steps = ", ".join(f"{summary.names[arm]} {summary.eval[arm].success:.2f}" for arm in arms)
+    return f" ({steps})"
 
 
 def judge(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
+from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
@@ -26,6 +27,7 @@ from trainers.output.summary import (
 
 __all__ = [
     "arm_names",
+    "base_model_remark",
     "baseline_remarks",
     "chosen_remark",
     "critic_remark",
@@ -46,6 +48,9 @@ __all__ = [
 ]
 
 
+HARDLY_MOVED = 0.8
+"""Share of its first loss from which the last of a warm start has hardly moved: imitation that
+learns how actions are written divides it by ten."""
 _IMITATED: Mapping[str, str] = {
     "bc": "all demonstrations",
     "filtered-bc": "the demonstrations that solved their task",
@@ -296,10 +301,21 @@ def scaled_text(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def target_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False) -> str:
+def target_remark(
+    warm_start: WarmStart,
+    env: ResolvedEnv,
+    several: bool = False,
+    losses: tuple[float, float] | None = None,
+    rate: float = 0.0,
+) -> str:
     """State whether the warm start reached its target success.
 
-    ``several`` says that the environment is one of several, each of which has a target.
+    Args:
+        warm_start: How it ended.
+        env: The environment.
+        several: Whether it is one of several, each of which has a target.
+        losses: First and last loss of the warm start; None: there are no two of them.
+        rate: Its learning rate.
     """
     steps, success, target = warm_start.steps, warm_start.success, env.target_success
     where = f" in {env.name}" if several else ""
@@ -313,10 +329,36 @@ def target_remark(warm_start: WarmStart, env: ResolvedEnv, several: bool = False
             f"The warm start reached its target{where} after {steps} steps: validation success "
             f"{success:.3f}, the target is {target}."
         )
-    return (
+    missed = (
         f"The warm start missed its target{where}: validation success {success:.3f} after {steps} "
-        f"steps, the target is {target}. Reinforcement learning started from a policy that rarely "
-        "succeeds; more --sft.max-steps or --sft.demonstrations help."
+        f"steps, the target is {target}."
+    )
+    if losses is not None and losses[1] > HARDLY_MOVED * losses[0]:
+        return (
+            f"{missed} Its loss hardly moved, from {losses[0]:.3g} to {losses[1]:.3g}: raise "
+            f"--sft.learning-rate, which was {rate:g}."
+        )
+    if success >= ENOUGH:
+        return missed
+    return (
+        f"{missed} Reinforcement learning started from a policy that rarely succeeds; more "
+        "--sft.max-steps or --sft.demonstrations help."
+    )
+
+
+def base_model_remark(run: ResolvedRun, success: float) -> str:
+    """State that reward had nothing to begin with; empty if it had, or the run had a warm start.
+
+    Args:
+        run: The run.
+        success: Success on the held-out tasks of the policy that it started from.
+    """
+    imitable = any(env.has_expert for env in run.envs)
+    if run.config.model == TINY or run.imitates or success or not imitable:
+        return ""
+    return (
+        "The base model solved no held-out task, so reward had little to begin with: "
+        "--sft.max-steps auto imitates the demonstrator first."
     )
 
 

@@ -68,6 +68,8 @@ class Paired:
     """The same for behavior cloning of the demonstrations that succeeded."""
     trained_minus_expert_iteration: Difference | None = None
     """The same for imitation of the policy's own successes."""
+    trained_minus_base_model: Difference | None = None
+    """After all training minus the base model; None if training did not begin with a warm start."""
     trained_minus_demonstrator: Difference | None = None
     """After reinforcement learning minus the expert that is imitated; None if there is none."""
 
@@ -354,6 +356,13 @@ def judge_totals(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         if record.get("phase") == Phase.REINFORCEMENT and "judge_calls" in record:
             found.update({name: int(record[name]) for name in record if name.endswith(ends)})
     return dict(found)
+
+
+def imitation_losses(records: Iterable[Mapping[str, Any]]) -> tuple[float, float] | None:
+    """Return the first and the last loss of the warm start; None if there are no two of them."""
+    steps = [record for record in records if record.get("phase") == Phase.WARM_START]
+    losses = [record["loss"] for record in steps if record.get("loss") is not None]
+    return (losses[0], losses[-1]) if len(losses) > 1 else None
 
 
 def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:

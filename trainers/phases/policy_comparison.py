@@ -21,6 +21,7 @@ from trainers.config.resolved_environments import EXPERT, TEST, ResolvedEnv
 from trainers.output.phase import Phase
 from trainers.output.remarks import arm_names, verdict
 from trainers.output.roles import (
+    BASE_MODEL,
     BASELINES,
     DEMONSTRATOR,
     GREEDY,
@@ -49,6 +50,8 @@ from trainers.rollouts.trajectory import Trajectory, by_family
 REFERENCES = (RANDOM, ORACLE, DEMONSTRATOR)
 """Policies that do not learn: random actions, the oracle, and the demonstrator if another than the
 family's default is chosen."""
+COMPARED = (WARM_START, *BASELINES, BASE_MODEL, DEMONSTRATOR)
+"""Policies with which the trained one is compared task by task."""
 ENDS = (RANDOM, ORACLE)
 """References that define 0 and 100 on the scale."""
 
@@ -125,6 +128,10 @@ class PolicyComparison:
         for name, part in self.parts.items():
             part.add(arm, played[name])
         return self._pooled(arm)
+
+    def success(self, arm: str) -> float:
+        """Return the success of an arm over the tasks of all environments."""
+        return self._pooled(arm).success
 
     def scale_remarks(self) -> Iterator[str]:
         """Explain for each environment why it has no scale, or why success is not known."""
@@ -321,7 +328,7 @@ def _results(
 ) -> Results:
     """Put a comparison together, arms in the order of ``ROLES``."""
     names = arm_names(run)
-    paired = Paired(**_differences(reports, "", (WARM_START, *BASELINES, DEMONSTRATOR)))
+    paired = Paired(**_differences(reports, "", COMPARED))
     baselines = [arm for arm in BASELINES if arm in reports]
     strongest_baseline = max(
         baselines, key=lambda arm: (reports[arm].success, reports[arm].score_mean), default=""

@@ -57,7 +57,8 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     if folder:
         processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
     _check_packages(run)
-    imitates = run.imitates or bool(run.imitating_baselines)
+    # Where a test of the base model decides, it finds out what cannot be imitated.
+    imitates = run.imitates and not run.config.sft.if_needed
     in_process = run.config.engine in ("hf", "hf-copy")
     check_model(config.model, run.template_args, run.config.rollout.history, imitates, in_process)
     check_teacher(run)

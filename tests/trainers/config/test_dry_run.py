@@ -108,8 +108,10 @@ def test_flag_file_family_and_quick_sizes_are_told_apart(tmp_path: Path) -> None
 def test_numbers_are_short_and_what_is_off_is_left_out() -> None:
     rows = rows_of("--env", TOY, "--preset", "ppo", "--rl.learning-rate", "0.0012")
     assert rows["critic.learning_rate"].text == "0.012"
-    pretrained = rows_of("--env", TOY, "--model", "some/model", "--eval.num-tasks", "5")
+    model = ("--env", TOY, "--model", "some/model", "--eval.num-tasks", "5")
+    pretrained = rows_of(*model, "--sft.max-steps", "0")
     assert "lora.r" in pretrained and not {"tiny.hidden", "sft.max_steps"} & {*pretrained}
+    assert rows_of(*model)["sft.max_steps"].value > 0
     assert not any(row.text in ("", "-", "None") for row in (*rows.values(), *pretrained.values()))
 
 

@@ -114,7 +114,7 @@ def test_rates_follow_what_is_trained(
 
 def test_a_familys_rate_is_for_adapters_of_small_models(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
-        QUICK_SETS,  # type: ignore[arg-type]
+        QUICK_SETS,
         "mathpython",
         {**QUICK_SETS["mathpython"], "rl_learning_rate": 3e-4},
     )

@@ -43,8 +43,8 @@ def test_the_default_run_is_the_one_that_was_measured():
 @pytest.mark.parametrize(
     ("flags", "rates", "steps", "minutes"),
     [
-        (["--model=x"], (2e-4, 2e-5), 0, 0),
-        (["--model=x", "--lora.r=0"], (1e-5, 1e-6), 0, 0),
+        (["--model=x"], (2e-4, 2e-5), 64, 0),
+        (["--model=x", "--lora.r=0"], (1e-5, 1e-6), 64, 0),
         (["--steps=9"], (6e-3, 6e-4), 1600, 0),
     ],
 )

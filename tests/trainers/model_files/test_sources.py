@@ -116,7 +116,16 @@ def test_without_a_network_the_command_is_named(monkeypatch):
 def test_a_file_is_evaluated_and_trained_by_its_path(file, tmp_path):
     assert agentgym(["eval", TOY_ID, "--policy", f"hf:{file}", "--num-tasks", "2"]) == 0
     argv = ["--env", TOY_ID, "--model", str(file), "--out", str(tmp_path / "run"), "--steps", "1"]
-    sizes = ["--rl.groups", "1", "--rl.num-generations", "2", "--rl.turn-tokens", "8"]
+    sizes = [
+        "--sft.max-steps",
+        "0",
+        "--rl.groups",
+        "1",
+        "--rl.num-generations",
+        "2",
+        "--rl.turn-tokens",
+        "8",
+    ]
     assert main([*argv, *sizes, "--rl.episode-tokens", "64", "--eval.num-tasks", "2"]) == 0
     trained = f"run:{tmp_path / 'run'}"
     assert agentgym(["eval", TOY_ID, "--policy", trained, "--num-tasks", "2"]) == 0

@@ -14,8 +14,9 @@ from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.card import write_card
+from trainers.output.headline import headline
 from trainers.output.report import write_report
-from trainers.output.roles import ROLES
+from trainers.output.roles import BASE_MODEL, ROLES
 from trainers.output.run_folder import RunFolder
 from trainers.output.summary import (
     ArmResult,
@@ -52,7 +53,7 @@ SUMMARY = Summary(
         "trained": "trained",
         "oracle": "oracle",
     },
-    eval={arm: ARM for arm in ROLES},
+    eval={arm: ARM for arm in ROLES if arm != BASE_MODEL},
     paired=Paired(PAIRED),
     greedy=GreedyResults(ARM, replace(ARM, score_mean=0.875), PAIRED),
     evaluation=Evaluation("test", "feed" * 16, "sampled", 8),
@@ -117,6 +118,18 @@ def test_what_models_and_environments_write_is_escaped(folder):
     assert "toy/&lt;1&gt;" in shown
     assert "&lt;Evil&gt;" in shown
     assert "It &lt;went&gt; well." in shown
+
+
+def test_the_first_line_begins_at_the_base_model(folder):
+    arms = {"base-model": 0.0, "warm-start": 0.58, "trained": 0.9}
+    summary = replace(
+        SUMMARY,
+        eval={arm: replace(ARM, success=arms.get(arm, 0.5)) for arm in ROLES},
+        names={**SUMMARY.names, "base-model": "base-model", "warm-start": "warm-start"},
+    )
+    first = headline(summary).text
+    assert first.endswith(" (base-model 0.00, warm-start 0.58, trained 0.90)")
+    assert headline(SUMMARY).text == first.removesuffix(first[first.index(" (base-model") :])
 
 
 def test_the_page_needs_nothing_else(folder):

@@ -13,6 +13,7 @@ from trainers.config.resolve import ResolvedRun, resolve
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
+    base_model_remark,
     baseline_remarks,
     chosen_remark,
     cut_sentence,
@@ -36,6 +37,7 @@ from trainers.output.summary import (
     Paired,
     Summary,
     WarmStart,
+    imitation_losses,
     nothing_trained,
 )
 
@@ -78,7 +80,7 @@ def test_what_a_later_version_adds_is_passed_over():
     assert (read.greedy, read.warm_start, read.remarks) == (None, None, ())
     assert read.names["trained"] == "trained"
     written = read.to_dict()
-    arms = ("bc", "filtered-bc", "expert-iteration", "demonstrator")
+    arms = ("bc", "filtered-bc", "expert-iteration", "base-model", "demonstrator")
     others = dict.fromkeys(f"trained_minus_{field_of(arm)}" for arm in arms)
     first = {**CONTENT, "paired": {**CONTENT["paired"], **others}}
     assert first.items() <= written.items()
@@ -89,7 +91,7 @@ def test_every_difference_is_read_again():
     baselines = ("bc", "filtered-bc", "expert-iteration")
     paired = {
         f"trained_minus_{field_of(arm)}": PAIRED
-        for arm in ("warm-start", *baselines, "demonstrator")
+        for arm in ("warm-start", *baselines, "base-model", "demonstrator")
     }
     arms = {field_of(arm): ARM for arm in ("warm-start", *baselines, "trained")}
     greedy = {
@@ -319,6 +321,34 @@ def test_a_gate_that_was_missed_is_said():
     )
     assert "reached its target after 60 steps" in target_remark(replace(MISSED, gated=True), env)
     assert "missed its target in toy: validation" in target_remark(MISSED, env, several=True)
+
+
+def test_a_loss_that_hardly_moved_names_the_rate():
+    env, missed = run().envs[0], replace(MISSED, success=0.04)
+    still = target_remark(missed, env, losses=(3.19, 3.22), rate=1e-5)
+    assert "from 3.19 to 3.22: raise --sft.learning-rate, which was 1e-05" in still
+    assert "max-steps" not in still
+    fallen = target_remark(missed, env, losses=(2.06, 0.04), rate=5e-4)
+    assert "--sft.max-steps" in fallen and "learning-rate" not in fallen
+    half = target_remark(replace(MISSED, success=0.4), env, losses=(2.06, 0.04), rate=5e-4)
+    assert half.endswith(f"the target is {env.target_success}."), "0.4 is not rare"
+
+
+def test_losses_of_a_warm_start_are_its_first_and_last():
+    records = [{"phase": "sft", "step": 0, "success": 0.0}]
+    assert imitation_losses(records) is None
+    for step, loss in ((10, 2.0), (20, 0.5), (30, 0.1)):
+        records.append({"phase": "sft", "step": step, "loss": loss})
+    assert imitation_losses([*records, {"phase": "rl", "loss": 9.0}]) == (2.0, 0.1)
+
+
+def test_a_base_model_that_solves_nothing_names_the_warm_start():
+    alone = run(model="x", sft__max_steps=0)
+    assert "--sft.max-steps auto imitates" in base_model_remark(alone, 0.0)
+    assert base_model_remark(alone, 0.1) == base_model_remark(run(model="x"), 0.0) == ""
+    assert base_model_remark(run(sft__max_steps=0), 0.0) == "", "a tiny policy is from scratch"
+    nobody = run(model="x", env=toy_runs.NO_EXPERT_ID, sft__max_steps=0)
+    assert base_model_remark(nobody, 0.0) == "", "there is nobody to imitate"
 
 
 def test_a_horizon_that_never_grew_is_said():

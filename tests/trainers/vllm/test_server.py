@@ -24,7 +24,7 @@ from trainers.rollouts.engines.policy_weights import policy_weights
 
 SAMPLING = Sampling(max_tokens=12)
 CHANGES = {
-    "engine": "vllm-server", "steps": 3, "horizon": "3", "sft__max_steps": None, "eval__every": 0,
+    "engine": "vllm-server", "steps": 3, "horizon": "3", "sft__max_steps": 0, "eval__every": 0,
     "eval__num_tasks": 8, "rl__turn_tokens": 6, "rl__episode_tokens": 220, "lora__r": 4,
     "rl__save_every": 1, "vllm__patience": 2,
 }  # fmt: skip

@@ -141,7 +141,7 @@ def test_a_run_lets_both_policies_play(tmp_path: Path) -> None:
     build_model(tokenizer, tiny_policy.SIZE).save_pretrained(tmp_path / "model")
     changes = {
         "engine": "vllm", "model": tmp_path / "model", "steps": 2, "horizon": "3",
-        "horizon_every": None, "sft__max_steps": None, "eval__every": 0, "eval__num_tasks": 4,
+        "horizon_every": None, "sft__max_steps": 0, "eval__every": 0, "eval__num_tasks": 4,
         "rl__turn_tokens": 6, "rl__episode_tokens": 220, "lora__r": 4,
     }  # fmt: skip
     flags = ["--preset=rloo", "--rl.stale-share=0.5", "--rl.stale-every=1"]
