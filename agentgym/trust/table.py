@@ -297,7 +297,7 @@ EVALUATION: Mapping[str, Entry | Group] = {
 TRAINING: Mapping[str, Entry | Group] = {
     **_plain("steps horizon_every horizon_gate fit_horizon window temperature top_p backend"),
     **_plain("workers step_timeout minutes budget quick template_args seed resume export"),
-    **_plain("hub_private name weight target_success shots"),
+    **_plain("hub_private name weight target_success shots grammar"),
     "env": Group.ENVIRONMENTS,
     "envs": Group.ENVIRONMENTS,
     "env_kwargs": Group.ENV_ARGUMENTS,

@@ -207,6 +207,12 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     weights = sum(each.weight for each in run.envs)
     share = f", {env.weight / weights:.0%} of the tasks" if run.several else ""
     yield f"{env.label if run.several else env.title}: {env.env_id} ({arguments}){share}"
+    reason = f": {env.grammar_reason}" if env.grammar_reason else ""
+    yield f"  actions are written in the grammar {env.grammar}{reason}"
+    if shots := env.layout.shots:
+        turns = [turn for shot in shots for turn in shot.turns]
+        length = sum(len(turn.observation) + len(turn.action) for turn in turns)
+        yield f"  prompt with {len(shots)} worked examples, {length:,} characters"
     yield f"  horizon {horizon_in_words(env)}"
     yield f"  rewards in training only: {hooks or 'none'}"
     for hook in env.judges:

@@ -250,7 +250,7 @@ def _plain(env: ResolvedEnv) -> dict[str, Any]:
     """Return what was decided about an environment, as a file holds it."""
     values = {**asdict(env), "kwargs": dict(env.kwargs), "layout": env.layout.to_dict()}
     values["env_name"] = env.title
-    del values["sources"]
+    del values["sources"], values["grammar_reason"]
     return {
         key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
     }

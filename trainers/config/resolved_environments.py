@@ -30,6 +30,7 @@ from trainers.algorithms.sampling import SamplerMaker
 from trainers.algorithms.schedule import Gated, Schedule, Stages, parse_rounds
 from trainers.config.family_defaults import FamilyDefaults, defaults_for, source_of
 from trainers.config.layers import DEFAULT, FILE, PRESET
+from trainers.config.model_grammar import ChosenGrammar, grammar_of_model
 from trainers.config.own_parts import find_sampler, find_schedule, is_own
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import EnvConfig
@@ -113,6 +114,10 @@ class ResolvedEnv:
     """Who is imitated: ``expert``, ``random`` for random actions, or nobody if it is empty."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Who decided on a setting that flags leave open, such as ``eval.num_tasks``."""
+    grammar: str = "native"
+    """How actions are written."""
+    grammar_reason: str = field(default="", compare=False)
+    """Why, where nobody asked for it; empty elsewhere."""
 
     @property
     def shown_kwargs(self) -> Mapping[str, Any]:
@@ -363,12 +368,38 @@ class _Decision:
         self._named = named
         self._prompt = find_prompt(asked.prompt or self._defaults_of(asked.quick).prompt, entry.env)
         # A grammar that the prompt brings chooses defaults as one that was asked for does.
-        grammar = {"grammar": self._prompt.grammar} if self._prompt.grammar else {}
+        self._grammar = self._chosen_grammar()
+        grammar = {"grammar": self._grammar.name} if self._grammar.name else {}
         self._arguments = {**grammar, **self._arguments}
         self._defaults: FamilyDefaults = self._defaults_of(asked.quick)
         self._hooks = _with_those_of(
             preset, asked.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
         )
+
+    def _chosen_grammar(self) -> ChosenGrammar:
+        """Choose the grammar, and say why.
+
+        Raises:
+            ConfigurationError: Two are asked for.
+        """
+        asked, prompt = self._asked, self._prompt
+        given = self._arguments.get("grammar")
+        if asked.grammar != "auto":
+            if given not in (None, asked.grammar):
+                raise ConfigurationError(
+                    f"expected one grammar, got {asked.grammar} (--grammar) and {given} "
+                    "(--env-kwargs); leave out one of them"
+                )
+            return ChosenGrammar(asked.grammar, "")
+        if given is not None:
+            return ChosenGrammar("", "")
+        if prompt.grammar:
+            return ChosenGrammar(prompt.grammar, f"that of the prompt {prompt.name}")
+        plays_agent = asked.agent is not None or asked.agent_command is not None
+        # A bare prompt does not explain a grammar, and agents word their own messages.
+        if asked.model == TINY or prompt.name == "bare" or plays_agent:
+            return ChosenGrammar("", "")
+        return grammar_of_model(asked.model, asked.template_args)
 
     def _defaults_of(self, quick: bool) -> FamilyDefaults:
         """Return the family's defaults for these tasks."""
@@ -424,6 +455,8 @@ class _Decision:
                 validates=_has_split(env, VALID),
                 demonstrator=_demonstrator(asked, expert),
                 sources=self._sources(),
+                grammar=env.language.grammar,
+                grammar_reason=self._grammar.reason,
             )
         finally:
             env.close()

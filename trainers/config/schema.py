@@ -79,6 +79,10 @@ class TrainConfig:
     is made with the prompt's grammar.
 
     None: ``default`` for a pretrained model, ``bare`` for a tiny one and with ``--quick``."""
+    grammar: Literal["auto", "native", "xml", "react", "tool_call", "action_tag"] = "auto"
+    """How actions are written. auto: as ``--prompt`` or ``--env-kwargs`` say; else ``tool_call``
+    for a pretrained model whose chat template writes tool calls in this form, unless the prompt is
+    ``bare``; else as the environment does by default, mostly native."""
     shots: Whole = 0
     """Worked examples that the policy reads before its task, in training and in tests: the
     demonstrator's first turns on this number of training tasks, the same for all tasks. They stay

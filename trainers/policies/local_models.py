@@ -38,6 +38,18 @@ class LocalModels:
 
         return weights_sha256(model_folder(path))
 
+    def env_kwargs(self, path: str, env_id: str) -> dict[str, Any]:
+        """Return the grammar of the model's own tool calls, where its chat template has them.
+
+        Raises:
+            DependencyNotInstalled: Packages of the extra ``train`` are absent.
+        """
+        check_packages()
+        from trainers.config.model_grammar import grammar_of_model
+
+        grammar = grammar_of_model(path).name
+        return {"grammar": grammar} if grammar else {}
+
     def load(
         self,
         path: str,

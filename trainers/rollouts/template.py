@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from agentgym.actions import ActionSpec, Param, openai_tools, parse
 from agentgym.errors import ConfigurationError
 from trainers.rollouts.bounded_jinja import is_plain, render
 
@@ -37,6 +38,9 @@ _JOINED = 64
 """Words that are tried behind the generation prompt."""
 END_MARK = r"<\|[^<>|\s]+\|>|</s>|<\w*(?:end|eos|eot)\w*>"
 """What the tokens look like by which models end a turn, as a regular expression."""
+_SPEC = ActionSpec("open_door", "Open a door.", (Param("side"),))
+_CALL = {"name": _SPEC.name, "arguments": {"side": "north"}}
+_TOOL = openai_tools((_SPEC,))[0]
 _THINK_TAG = re.compile(r"</?think>")
 
 
@@ -264,6 +268,21 @@ class ChatTemplate:
             logger.debug("the chat template refuses tools", exc_info=True)
             return False
         return all(each["function"]["name"] in text for each in tools)
+
+    def writes_calls(self) -> bool:
+        """Return whether the template has tools, and writes calls as the grammar ``tool_call``."""
+        if not self.shows_tools([_TOOL]):
+            return False
+        user: Message = {"role": "user", "content": _USER}
+        call = {"type": "function", "id": "call00000", "function": _CALL}
+        answer: Any = {"role": "assistant", "content": "", "tool_calls": [call]}
+        try:
+            text = self.text([user, answer], prompt=False)
+        except Exception:  # whatever a template raises, or runs into
+            logger.debug("the chat template refuses tool calls", exc_info=True)
+            return False
+        written = text[len(_shared(self.text([user]), text)) :].partition(self.end_text)[0]
+        return parse(written, (_SPEC,), "tool_call").call is not None
 
     def after_answer(self, messages: Sequence[Message]) -> list[int] | None:
         """Ids of messages behind an answer, without the end-of-turn token that closes it.

@@ -1,0 +1,50 @@
+"""The grammar in which a pretrained model writes actions if nobody names one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from agentgym import making
+from agentgym.errors import AgentGymError
+from trainers.model_files.source import model_source
+from trainers.rollouts.template import ChatTemplate
+
+__all__ = ["ChosenGrammar", "grammar_of_model"]
+
+logger = logging.getLogger(__name__)
+
+
+class ChosenGrammar(NamedTuple):
+    """A grammar, and the reason for it."""
+
+    name: str
+    """One of ``agentgym.actions.GRAMMARS``; empty: the environment's default."""
+    reason: str
+    """Why, to follow the name in a sentence."""
+
+
+@cache
+def grammar_of_model(model: str, template_args: Sequence[str] = ()) -> ChosenGrammar:
+    """Choose ``tool_call`` if the chat template writes tool calls in the form that it reads.
+
+    Args:
+        model: As for ``--model``, a pretrained one.
+        template_args: As for ``--template-args``.
+    """
+    arguments = making.parse_pairs(template_args, "--template-args")
+    try:
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(model_source(model))
+        calls = ChatTemplate(tokenizer, kwargs=arguments).writes_calls()
+    except AgentGymError:  # a template or model that is refused where it is used
+        calls = False
+    except Exception:  # a model that cannot be loaded is named where it is looked at
+        logger.debug("no tokenizer of %s to ask", model, exc_info=True)
+        calls = False
+    if calls:
+        return ChosenGrammar("tool_call", "the form of tool calls in the model's chat template")
+    return ChosenGrammar("", "the model's chat template writes no tool calls that could be read")
