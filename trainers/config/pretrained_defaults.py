@@ -102,9 +102,16 @@ QUICK_SETS: Mapping[str, PretrainedSizes] = {
     for family, sizes in {
         "alfworld": PretrainedSizes(turn_tokens=20, episode_tokens=500),
         "babyai": PretrainedSizes(turn_tokens=8, episode_tokens=700, sft_steps=60),
-        "database": PretrainedSizes(turn_tokens=40, episode_tokens=300, sft_steps=60),
+        "database": PretrainedSizes(
+            turn_tokens=40,
+            episode_tokens=300,
+            sft_steps=60,
+            demonstrations=480,
+            steps=12,
+            groups=4,
+        ),
         "mathpython": PretrainedSizes(turn_tokens=40, episode_tokens=120),
-        "search": PretrainedSizes(turn_tokens=32, episode_tokens=400, sft_steps=60),
+        "search": PretrainedSizes(turn_tokens=40, episode_tokens=400, sft_steps=24),
         "textcraft": PretrainedSizes(turn_tokens=32, episode_tokens=250, sft_steps=60),
         "textworld": PretrainedSizes(turn_tokens=16, episode_tokens=450, sft_steps=60),
         "webshop": PretrainedSizes(turn_tokens=20, episode_tokens=700, sft_steps=60),
