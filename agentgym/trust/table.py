@@ -357,7 +357,10 @@ TRAINING: Mapping[str, Entry | Group] = {
         " learning_rate_factor reseed",
         "health.",
     ),
-    **_plain("precision checkpointing micro_tokens logits_mib optimizer quantize", "memory."),
+    **_plain(
+        "precision checkpointing micro_tokens shared_prefixes logits_mib optimizer quantize",
+        "memory.",
+    ),
 }
 """Settings of a training, by their names with dots, and those of an entry of its list ``env``."""
 PRESET_PART = OWN_PART

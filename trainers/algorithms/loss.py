@@ -44,6 +44,8 @@ ValueTargets = Literal["gae", "monte-carlo"]
 """What a critic learns: value plus advantage (gae), or the returns whatever lambda the advantages
 have, so that the critic does not learn from its own errors (arXiv 2503.01491)."""
 
+GAP_MEAN = "sampling/logp_gap_mean"
+"""Name of the mean gap between the log-probabilities of the engine and of training."""
 MAX_LOG_RATIO = 20.0
 """Nats at which a log-ratio is cut: 5e8 as a ratio, above every cap and far from an overflow. A
 token beyond it has no gradient, so that it alone cannot decide an update."""
@@ -193,12 +195,17 @@ def behaviour_weights(
     level w is the product over the trajectory's tokens, which is unbiased as C grows, at more
     variance (AReaL, arXiv 2505.24298, and verl's rollout correction use these forms).
     """
-    if mode in ("none", "ratio"):
-        return np.ones(batch.n_tokens)
     log_weight = batch.logp_old - batch.logp_behave
     if level == "sequence":
         sequence = dense(batch.token_traj)
         log_weight = sums(sequence, log_weight, batch.n_tokens)[sequence]
+    return importance_weights(log_weight, mode, cap)
+
+
+def importance_weights(log_weight: FloatArray, mode: BehaviourMode, cap: float) -> FloatArray:
+    """Return ``f(w)`` of log-weights of any shape, see :func:`behaviour_weights`."""
+    if mode in ("none", "ratio"):
+        return np.ones_like(log_weight)
     weight = safe_exp(log_weight)
     if mode == "clip":
         return weight.clip(max=cap)
@@ -207,6 +214,26 @@ def behaviour_weights(
     raise ConfigurationError(
         f"expected a behaviour mode of {get_args(BehaviourMode)}, got {mode!r}"
     )
+
+
+def importance_figures(
+    log_weight: FloatArray, weight: FloatArray, mode: BehaviourMode, cap: float
+) -> dict[str, FloatArray]:
+    """Return figures of tokens, by their names in the log, of which the log has the means.
+
+    Args:
+        log_weight: ``log pi_old - log mu`` of each token, in nats.
+        weight: What :func:`behaviour_weights` made of it.
+        mode: How; ratio has no figures.
+        cap: Largest behaviour ratio C.
+    """
+    if mode == "ratio":
+        return {}
+    figures = {GAP_MEAN: np.abs(log_weight), "sampling/importance_mean": weight}
+    if mode != "none":
+        cut = weight >= cap if mode == "clip" else weight == 0.0
+        figures["sampling/importance_truncated"] = cut.astype(np.float64)
+    return figures
 
 
 def changes_weights(norm: float) -> bool:

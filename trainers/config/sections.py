@@ -426,12 +426,17 @@ class MemoryConfig:
     a third more time for a fraction of the memory. auto: on for a pretrained model."""
     micro_tokens: Count | None = None
     """Maximum tokens, including padding, of a forward and backward pass in a process. Rows are
-    sorted by length; a longer row gets a separate pass. The gradient does not depend on it.
+    sorted by length; a longer row gets a separate pass. A prefix that rows of a pass share counts
+    once, and an eighth of it for each further row. The gradient does not depend on it.
 
     None: 2,048 for ``--model tiny``, else 16,384."""
+    shared_prefixes: Literal["auto", "off"] = "auto"
+    """Compute what rows begin with alike, such as the prompt of a group and equal first actions,
+    once in training. auto: where the model's attention allows it, as a run says at its start."""
     logits_mib: Count = 256
     """Maximum MiB of logits at a time: they are computed in tiles of this size, and recomputed in
-    the backward pass, so that the vocabulary does not limit the batch."""
+    the backward pass, so that the vocabulary does not limit the batch. On a CPU tiles have at most
+    4 MiB, which fit in its cache."""
     optimizer: Literal["adamw", "adamw-8bit", "paged-adamw-8bit"] = "adamw"
     """Optimiser of reinforcement learning; 8-bit states (bitsandbytes) take a quarter of the
     memory, and paged ones move to the host while the GPU is full."""

@@ -14,7 +14,14 @@ from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filters
 from trainers.algorithms.gae import explained_variance, value_targets
-from trainers.algorithms.loss import Loss, aggregation_weights, behaviour_weights, ratio_segments
+from trainers.algorithms.loss import (
+    BehaviourMode,
+    Loss,
+    aggregation_weights,
+    behaviour_weights,
+    importance_figures,
+    ratio_segments,
+)
 from trainers.algorithms.preferences import TRAINED
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray
@@ -24,15 +31,20 @@ from trainers.algorithms.trees import fork_weights
 from trainers.rollouts.trajectory import Trajectory, to_batch
 
 __all__ = [
+    "GAP_MAX",
     "Credit",
     "assign_credit",
+    "behaviour_mode",
     "check_sampled",
     "group_trains",
     "known_outcomes",
     "loss_columns",
     "trained_once",
+    "trained_tokens",
 ]
 
+GAP_MAX = "sampling/logp_gap_max"
+"""Name of the largest gap between the log-probabilities of the engine and of training."""
 _UNKNOWN = (
     HarnessEndings(masked=(), excluded=(StopReason.ERROR,)),
     FlaggedTurns("judge_reject", in_baseline=False),
@@ -111,27 +123,38 @@ def assign_credit(
     )
     if preset.branching is not None and preset.branching.credit == "tree":
         weight *= fork_weights(batch, masks.train)[batch.token_traj]
-    # A pair is data, whoever wrote it: no mean over the engine's samples is to be corrected.
-    correct = correct and not preset.prefers
-    mode = "clip" if correct and loss.behave == "none" else loss.behave
+    mode = behaviour_mode(preset, correct)
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),
         "credit/advantage_std": float(values[train].std()) if train.any() else 0.0,
         **_spread_within_groups(batch),
     }
-    if logp_old is not None and mode != "ratio":
-        gap = np.abs(batch.logp_old - batch.logp_behave)
-        metrics |= {"sampling/logp_gap_mean": gap.mean(), "sampling/logp_gap_max": gap.max()}
-        metrics["sampling/importance_mean"] = float(behave.mean())
-        if mode != "none":
-            cut = behave >= loss.behave_cap if mode == "clip" else behave == 0.0
-            metrics["sampling/importance_truncated"] = float(cut.mean())
+    if logp_old is not None:
+        # Of tokens that do not train, pi_old need not be known.
+        known = train if train.any() else np.ones_like(train)
+        gap = (batch.logp_old - batch.logp_behave)[known]
+        figures = importance_figures(gap, behave[known], mode, loss.behave_cap)
+        metrics |= {name: float(values.mean()) for name, values in figures.items()}
+        if figures:
+            metrics[GAP_MAX] = float(np.abs(gap).max())
     for term in preset.terms:
         if isinstance(term.signal, FigureSignal):
             metrics |= term.signal.figures(batch, train)
     credit = Credit(batch, np.where(train, values, 0.0), behave, weight, train, metrics)
     return credit if preset.value_signal is None else _with_targets(credit, preset)
+
+
+def behaviour_mode(preset: Preset, correct: bool) -> BehaviourMode:
+    """Return how a preset corrects for the behaviour policy.
+
+    Args:
+        preset: The preset.
+        correct: Whether the engine's log-probabilities differ from the trainer's.
+    """
+    # A pair is data, whoever wrote it: no mean over the engine's samples is to be corrected.
+    corrects = correct and not preset.prefers and preset.loss.behave == "none"
+    return "clip" if corrects else preset.loss.behave
 
 
 def _with_targets(credit: Credit, preset: Preset) -> Credit:
@@ -160,6 +183,21 @@ def group_trains(preset: Preset, group: Sequence[Trajectory]) -> bool:
     if not any(episode.action_tokens for episode in group):
         return False
     return bool(apply_filters(to_batch(group), (*_UNKNOWN, *preset.filters)).train.any())
+
+
+def trained_tokens(
+    trajectories: Sequence[Trajectory], preset: Preset, once: IntArray | None
+) -> BoolArray:
+    """Return the (U,) mask of tokens in the loss of a preset whose filters read outcomes alone.
+
+    Args:
+        trajectories: N episodes, at least one with a turn.
+        preset: The preset.
+        once: (K,) index of each token among the U distinct tokens; None: K = U.
+    """
+    batch = to_batch(trajectories)
+    train = apply_filters(batch, (*_UNKNOWN, *preset.filters)).train[batch.token_traj]
+    return train if once is None else np.bincount(once, train) > 0
 
 
 def loss_columns(

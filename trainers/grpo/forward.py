@@ -2,7 +2,8 @@
 
 It equals the sampler's forward, without dropout and at the same positions: the trained policy must
 be the policy that acted, otherwise ratios and gradients are wrong without any error. Only the
-requested tokens are projected onto the vocabulary, in tiles.
+requested tokens are projected onto the vocabulary, in tiles. Prefixes that rows share are computed
+once, where the model's attention allows it (:mod:`~trainers.grpo.packed_rows`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import NamedTuple
 
 import torch
@@ -20,14 +21,23 @@ from trl.kernels.chunked_logprob import TOKEN_CHUNK_SIZE
 from trl.models.utils import disable_gradient_checkpointing
 from trl.trainer import utils as trl_utils
 
-from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
+from trainers.grpo.packed_rows import (
+    PackedRows,
+    computes_packed_rows,
+    gathered_states,
+    longest_row,
+    pack,
+)
+from trainers.grpo.tensors import left_aligned, row_inputs, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
 
-__all__ = ["Scores", "StateListener", "TokenForward", "turn_off_dropout"]
+__all__ = ["Scores", "StateListener", "TokenForward", "head_of_chosen_tokens", "turn_off_dropout"]
 
 logger = logging.getLogger(__name__)
 
 MIB = 2**20
+CPU_TILE = 4 * MIB
+"""Bytes of a tile of logits on a CPU, whose cache it fits in: the head is twice as fast."""
 StateListener = Callable[[Tensor, Tensor, Tensor], None]
 """Called for each pass with (n,) indices of the rows, (n, T') mask of their tokens, and (n, T', H)
 hidden states."""
@@ -62,6 +72,7 @@ class TokenForward:
         *,
         logits_mib: int,
         copies_policy: bool = False,
+        shared_prefixes: bool = True,
     ) -> None:
         """Prepare the forward of a model that TRL has given its fused head.
 
@@ -71,10 +82,13 @@ class TokenForward:
             logits_mib: Maximum memory for logits: they are computed in tiles of this size, once
                 forward and once backward.
             copies_policy: Keep a copy of the policy as the reference.
+            shared_prefixes: Compute prefixes that rows share once, if the model allows it.
         """
         self._accelerator = accelerator
         self._logits_bytes = logits_mib * MIB
         self._vocabulary = int(base_model(policy).config.get_text_config().vocab_size)
+        self._longest = longest_row(policy)
+        self._packs: bool | None = None if shared_prefixes else False  # None: not known yet.
         self.reference = (
             copy.deepcopy(policy).eval().requires_grad_(False) if copies_policy else None
         )
@@ -98,13 +112,17 @@ class TokenForward:
             states: Also return the hidden states.
         """
         ids, mask, labels, columns = left_aligned(batch, scored)
+        if not router_loss and ids.shape[1] <= self._longest and self.packs(model):
+            packed = pack(row_inputs(ids, labels), labels)
+            if packed is not None:
+                return self._packed_scores(model, packed, scored, states)
         # Causality alone hides padding that stands behind: the fastest attention takes no mask.
         extra: dict[str, Tensor | bool] = {}
         if router_loss:  # It counts tokens, not padding.
             extra = {"output_router_logits": True, "attention_mask": mask}
         found: list[Tensor] = []
         heard = _final_states(model, found) if states else nullcontext()
-        with self._accelerator.autocast(), self._tiles(labels.numel()), heard:
+        with self._accelerator.autocast(), self._head(labels.numel()), heard:
             out = model(input_ids=ids, labels=labels, fused_lm_head=True, **extra)
         aux = out.aux_loss if router_loss else None
         # What is said about a token stands at the one before it. Columns beyond those that the head
@@ -118,6 +136,41 @@ class TokenForward:
             return Scores(logps, entropies, aux)
         hidden = places[..., None].expand(-1, -1, found[-1].shape[-1])
         return Scores(logps, entropies, aux, found[-1].gather(1, hidden))
+
+    def packs(self, model: nn.Module) -> bool:
+        """Whether prefixes that rows share are computed once; a few tokens are tried at first.
+
+        All processes ask at the same place, because a pass of sharded weights is an act of all.
+        """
+        if self._packs is None:
+            # Checkpointing would warn that there is no gradient.
+            with disable_gradient_checkpointing(model), self._accelerator.autocast():
+                self._packs = computes_packed_rows(model)
+        return self._packs
+
+    def _packed_scores(
+        self, model: nn.Module, packed: PackedRows, scored: Tensor, states: bool
+    ) -> Scores:
+        """Score tokens (B, T) where ``scored`` is true, of rows that share prefixes."""
+        with (
+            self._accelerator.autocast(),
+            self._head(len(packed.labels)),
+            gathered_states(model, packed.sources) as heard,
+        ):
+            out = model(**packed.inputs(), shift_labels=packed.labels[None], fused_lm_head=True)
+
+        def column(values: Tensor) -> Tensor:
+            """Put values (P,) of the scored pairs where their tokens are, (B, T)."""
+            spread = torch.zeros(scored.shape, dtype=values.dtype, device=values.device)
+            return spread.masked_scatter(scored, values[packed.pairs])
+
+        logps, entropies = column(out.log_probs[0]), column(out.entropy[0])
+        if not states:
+            return Scores(logps, entropies)
+        hidden = heard[-1][packed.pairs]  # (K, H)
+        spread = torch.zeros((*scored.shape, hidden.shape[-1]), dtype=hidden.dtype)
+        spread = spread.to(hidden.device).masked_scatter(scored[..., None], hidden)
+        return Scores(logps, entropies, states=spread)
 
     @torch.no_grad()
     def logps(
@@ -161,23 +214,40 @@ class TokenForward:
         with self._accelerator.unwrap_model(policy).disable_adapter():
             return self.logps(policy, batch, parts)
 
-    @contextmanager
-    def _tiles(self, tokens: int) -> Iterator[None]:
-        """Let TRL's fused head take tiles of at most the stated size, of chosen tokens alone.
+    def _head(self, tokens: int) -> AbstractContextManager[None]:
+        """Let the head take tiles of chosen tokens."""
+        return head_of_chosen_tokens(
+            self._accelerator, tokens, self._vocabulary, self._logits_bytes
+        )
 
-        Its width is a constant, made for one size of GPU, and without Triton it scores every
-        position. Both are read at each call; test_trl_contract.py guards their names.
-        """
-        size = 2 if self._accelerator.mixed_precision in ("bf16", "fp16") else 4
-        columns = self._logits_bytes // (size * max(1, min(tokens, TOKEN_CHUNK_SIZE)))
-        width = max(1, min(columns, self._vocabulary))
-        ours = {"_CHUNKED_LOGPROB_CHUNK_SIZE": width, "_use_triton": lambda device: True}
-        theirs = {name: getattr(trl_utils, name) for name in ours}
-        vars(trl_utils).update(ours)
-        try:
-            yield
-        finally:
-            vars(trl_utils).update(theirs)
+
+@contextmanager
+def head_of_chosen_tokens(
+    accelerator: Accelerator, tokens: int, vocabulary: int, limit: int = 256 * MIB
+) -> Iterator[None]:
+    """Let TRL's fused head take tiles of at most the stated size, of chosen tokens alone.
+
+    Its width is a constant, made for one size of GPU, and without Triton it scores every position.
+    Both are read at each call; test_trl_contract.py guards their names.
+
+    Args:
+        accelerator: Determines precision and device.
+        tokens: Number of tokens that may be chosen.
+        vocabulary: Number of logits of a token.
+        limit: Maximum bytes of logits.
+    """
+    size = 2 if accelerator.mixed_precision in ("bf16", "fp16") else 4
+    if accelerator.device.type == "cpu":
+        limit = min(limit, CPU_TILE)
+    columns = limit // (size * max(1, min(tokens, TOKEN_CHUNK_SIZE)))
+    width = max(1, min(columns, vocabulary))
+    ours = {"_CHUNKED_LOGPROB_CHUNK_SIZE": width, "_use_triton": lambda device: True}
+    theirs = {name: getattr(trl_utils, name) for name in ours}
+    vars(trl_utils).update(ours)
+    try:
+        yield
+    finally:
+        vars(trl_utils).update(theirs)
 
 
 @contextmanager

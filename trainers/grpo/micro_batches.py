@@ -7,6 +7,9 @@ budget. All micro-batches of an update add up to one gradient, so their composit
 
 Collective operations need equally many micro-batches, with equally many rows, in every process. The
 k-th longest row of a process therefore counts as long as the longest of all processes' k-th rows.
+
+Where the forward pass computes shared prefixes once, rows that share most are neighbours instead,
+and the budget counts the tokens of their tree (:mod:`~trainers.grpo.prefix_tree`).
 """
 
 from __future__ import annotations
@@ -20,9 +23,10 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from trainers.grpo.tensors import needed_columns, sampled_mask
+from trainers.grpo.prefix_tree import divided_rows
+from trainers.grpo.tensors import left_aligned, needed_columns, row_inputs, sampled_mask
 
-__all__ = ["MicroBatch", "accumulating", "divided", "micro_batches"]
+__all__ = ["MicroBatch", "accumulating", "divided", "micro_batches", "packed_micro_batches"]
 
 
 class MicroBatch(NamedTuple):
@@ -61,6 +65,50 @@ def micro_batches(
     widths = [(prompt, completion) for prompt, completion, _ in longest if completion] or [(1, 1)]
     total = max(1, sum(tokens))
     return [MicroBatch(order[part], sum(tokens[part]) / total) for part in divided(widths, budget)]
+
+
+def packed_micro_batches(
+    batch: Mapping[str, Tensor],
+    budget: int | None,
+    gather: Callable[[Tensor], Tensor] | None = None,
+) -> list[MicroBatch]:
+    """Divide the rows of a batch for passes that compute shared prefixes once.
+
+    Args:
+        batch: Padded tensors under TRL's names, with equally many rows in every process.
+        budget: Maximum tokens of the tree of a micro-batch. None: all rows at once.
+        gather: Joins the tensors of all processes along the first axis; None: there is one process.
+
+    Returns:
+        At least one micro-batch, equally many in every process, the largest first. Rows without
+        trained tokens stand only where a process has fewer others than there are micro-batches.
+    """
+    ids, _, labels, _ = left_aligned(batch, sampled_mask(batch))
+    rows = row_inputs(ids, labels)
+    parts = divided_rows(rows, budget) or [[0]]
+    device = batch["completion_ids"].device
+    if gather:
+        counts = gather(torch.tensor([len(parts)], device=device))
+        parts = _stretched(parts, int(counts.max()), len(rows))
+    indices = [torch.tensor(part, device=device) for part in parts]
+    trained = sampled_mask(batch).sum(1)
+    tokens = torch.stack([trained[part].sum() for part in indices])[None]
+    tokens = (gather(tokens) if gather else tokens).sum(0)
+    shares = (tokens / tokens.sum().clamp(min=1)).tolist()
+    return [MicroBatch(*pair) for pair in zip(indices, shares, strict=True)]
+
+
+def _stretched(parts: list[list[int]], count: int, rows: int) -> list[list[int]]:
+    """Divide parts further, until there are ``count``; idle rows stand in where none is left."""
+    idle = sorted(set(range(rows)).difference(*parts))
+    parts = list(parts)
+    while len(parts) < count:
+        at = max(range(len(parts)), key=lambda k: len(parts[k]))
+        half = len(parts[at]) // 2
+        parts[at : at + 1] = (
+            [parts[at][:half], parts[at][half:]] if half else [parts[at], [idle.pop()]]
+        )
+    return parts
 
 
 def divided(widths: Sequence[tuple[int, int]], budget: int | None) -> list[slice]:

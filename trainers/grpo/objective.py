@@ -18,13 +18,21 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from trainers.algorithms.loss import MAX_LOG_RATIO, Loss
+from trainers.algorithms.loss import (
+    MAX_LOG_RATIO,
+    BehaviourMode,
+    Loss,
+    importance_figures,
+    importance_weights,
+)
 from trainers.grpo.forward import Scores
+from trainers.grpo.tensors import gather_tokens, scatter_tokens
 
 __all__ = [
     "averaged",
     "bounded",
     "kl_divergence",
+    "late_weights",
     "ratios",
     "token_figures",
     "token_losses",
@@ -88,6 +96,29 @@ def token_figures(
         for name, clipped in zip(names, (below, above, below | above), strict=True):
             figures[f"clip_ratio/{name}"] = clipped.float()
     return figures
+
+
+@torch.no_grad()
+def late_weights(
+    loss: Loss, mode: BehaviourMode, logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """Compute the weights c (B, T) in the pass of a batch's only update, whose policy is pi_old.
+
+    Args:
+        loss: The preset's, whose correction is of single tokens.
+        mode: How it corrects.
+        logps: (B, T) log-probabilities of the policy.
+        batch: ``sampling_per_token_logps``, those of the behaviour policy.
+        mask: (B, T) mask of the trained tokens.
+
+    Returns:
+        The weights, and figures (B, T) for the log; both 0 where the mask is false.
+    """
+    gap = gather_tokens(logps - batch["sampling_per_token_logps"], mask)
+    weight = importance_weights(gap, mode, loss.behave_cap)
+    figures = importance_figures(gap, weight, mode, loss.behave_cap)
+    columns = {name: scatter_tokens(values, mask) for name, values in figures.items()}
+    return scatter_tokens(weight, mask), columns
 
 
 def value_errors(values: Tensor, batch: Mapping[str, Tensor], clip: float | None) -> Tensor:

@@ -17,15 +17,19 @@ from agentgym.errors import DataError
 from trainers.rollouts.trajectory import Row
 
 __all__ = [
+    "IGNORED",
     "gather_tokens",
     "left_aligned",
     "needed_columns",
+    "row_inputs",
     "row_tensors",
     "sampled_mask",
     "scatter_tokens",
     "trimmed",
 ]
 
+IGNORED = -100
+"""Label of a token that is not scored: what the fused head passes over."""
 FloatArray = npt.NDArray[np.float64]
 Inputs = Mapping[str, Tensor]
 
@@ -152,9 +156,9 @@ def left_aligned(batch: Inputs, scored: Tensor) -> tuple[Tensor, Tensor, Tensor,
         torch.cat([batch[f"prompt_{name}"], batch[f"completion_{name}"]], dim=1)
         for name in ("ids", "mask")
     )
-    labels = torch.full_like(ids, -100)  # (B, P + T); -100 is what the fused head passes over.
+    labels = torch.full_like(ids, IGNORED)  # (B, P + T)
     size = scored.shape[1]
-    labels[:, -size:] = torch.where(scored, batch["completion_ids"], -100)
+    labels[:, -size:] = torch.where(scored, batch["completion_ids"], IGNORED)
     # At least two columns: what is said about a token stands at the one before it.
     width = max(2, int(mask.sum(1).max()))
     places = torch.arange(width, device=ids.device) + begins  # (B, W)
@@ -164,9 +168,19 @@ def left_aligned(batch: Inputs, scored: Tensor) -> tuple[Tensor, Tensor, Tensor,
     return (
         ids.gather(1, places),
         mask.gather(1, places).masked_fill(beyond, 0),
-        labels.gather(1, places).masked_fill(beyond, -100),
+        labels.gather(1, places).masked_fill(beyond, IGNORED),
         columns,
     )
+
+
+def row_inputs(ids: Tensor, labels: Tensor) -> list[npt.NDArray[np.int64]]:
+    """Return the token ids of each row of :func:`left_aligned` that its labels depend on.
+
+    They end before the last labelled token; a row without any is empty.
+    """
+    columns = torch.arange(labels.shape[1], device=labels.device)
+    sizes = torch.where(labels != IGNORED, columns, 0).max(1).values.tolist()  # (B,)
+    return [row[:size] for row, size in zip(ids.cpu().numpy(), sizes, strict=True)]
 
 
 def needed_columns(batch: Inputs) -> Tensor:

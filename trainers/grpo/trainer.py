@@ -49,18 +49,22 @@ from transformers import PreTrainedModel
 from trl import GRPOConfig
 
 from agentgym.conversation import Prompt
+from trainers.algorithms.loss import GAP_MEAN
 from trainers.algorithms.preset import JUDGE, SERVES, TEACHER, Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.algorithms.segments import FloatArray
 from trainers.grpo.advantages import (
+    GAP_MAX,
     Credit,
     assign_credit,
+    behaviour_mode,
     check_sampled,
     group_trains,
     known_outcomes,
     loss_columns,
     trained_once,
+    trained_tokens,
 )
 from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS, TOKENS, BatchTrainer
 from trainers.grpo.critic import CriticSettings, make_critic
@@ -68,9 +72,14 @@ from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.forward import TokenForward, turn_off_dropout
 from trainers.grpo.gap_probe import PROBE_TOKENS, probe_gap
-from trainers.grpo.micro_batches import MicroBatch, accumulating, micro_batches
+from trainers.grpo.micro_batches import (
+    MicroBatch,
+    accumulating,
+    micro_batches,
+    packed_micro_batches,
+)
 from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
-from trainers.grpo.objective import averaged, token_figures, token_losses
+from trainers.grpo.objective import averaged, late_weights, token_figures, token_losses
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.refill_rounds import play_in_rounds
@@ -157,6 +166,7 @@ class MultiTurnTrainer(BatchTrainer):
         staleness: int = 0,
         micro_tokens: int | None = None,
         logits_mib: int = 256,
+        shared_prefixes: bool = True,
         critic: CriticSettings | None = None,
         reward_model: RewardModelSettings | None = None,
         teacher: MakeTeacher | None = None,
@@ -195,6 +205,7 @@ class MultiTurnTrainer(BatchTrainer):
             micro_tokens: Maximum tokens, including padding, of a forward and backward pass in a
                 process; a longer row gets a separate pass. None: all rows of an update at once.
             logits_mib: Maximum memory for logits in a process, see ``TokenForward``.
+            shared_prefixes: Compute prefixes that rows share once, if the model allows it.
             critic: Settings of the critic, if the preset has one; None: defaults.
             reward_model: Settings of the reward model, if the preset has one; None: defaults.
             teacher: Makes the teacher, if the preset learns from one.
@@ -225,8 +236,9 @@ class MultiTurnTrainer(BatchTrainer):
         # With adapters of the trainer's own the reference is the model without them.
         copied = self._needs_reference and kwargs.get("peft_config") is None
         self._forward = TokenForward(
-            self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied
-        )
+            self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied,
+            shared_prefixes=shared_prefixes,
+        )  # fmt: skip
         if "critic" in self.preset.needs:
             self.critic = make_critic(critic or CriticSettings(), self.accelerator, policy)
         if "prm" in self.preset.needs:
@@ -281,11 +293,11 @@ class MultiTurnTrainer(BatchTrainer):
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference, and values.
         batch = self._rows()
         mask = sampled_mask(batch)
-        with self.times.part("logprobs"):
-            self._add_logps(batch)
-            self._add_teacher(batch)
         own = slice(rank * count, (rank + 1) * count)
         tokens = StepTokens.of(mask, gathered, own, once=self._once, gather=self._gather)
+        with self.times.part("logprobs"):
+            self._add_logps(batch, everyone, tokens)
+            self._add_teacher(batch)
         paid = self._teach_reward_model(batch, everyone, tokens)
         # 4, 5: advantages and weights of the tokens of all processes.
         credit = self._credit(batch, everyone, tokens, judged.aux)
@@ -364,7 +376,9 @@ class MultiTurnTrainer(BatchTrainer):
         batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, count=len(numbers))
         return batch | {MINIBATCH: torch.from_numpy(numbers).to(device)}
 
-    def _add_logps(self, batch: dict[str, Tensor]) -> None:
+    def _add_logps(
+        self, batch: dict[str, Tensor], everyone: Sequence[Trajectory], tokens: StepTokens
+    ) -> None:
         """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference.
 
         With a critic also its values.
@@ -372,18 +386,24 @@ class MultiTurnTrainer(BatchTrainer):
         # After exact sampling the first update's pi, pi_old and mu are one policy.
         # A reward model is compared with pi_old token by token, in passes that are alike.
         recomputed = self._inexact or self.updates > 1 or self.reward_model is not None
+        recomputed = recomputed and not self._corrects_late
         if not recomputed and not self._needs_reference and self.critic is None:
             return
-        # Of all sampled tokens: which of them train is decided by what is computed here.
-        parts = [part.rows for part in self._micro_batches(batch)]
+        # Of all sampled tokens, if credit depends on this; else only of those that train.
+        scored = batch
+        if not self._credit_reads_policy:
+            train = tokens.column(trained_tokens(everyone, self.preset, tokens.once))
+            scored = {**batch, "tool_mask": batch["tool_mask"] * train}
+        parts = [part.rows for part in self._micro_batches(scored)]
         listener = None if self.critic is None else self.critic.listener
         if recomputed and self.preset.loss.behave == "ratio":
             batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
             recomputed = False
         if recomputed or listener is not None:
-            logps = self._forward.logps(self.model, batch, parts, listener)
+            logps = self._forward.logps(self.model, scored, parts, listener)
             if recomputed:
-                batch["old_per_token_logps"] = logps
+                others = batch["sampling_per_token_logps"]
+                batch["old_per_token_logps"] = torch.where(sampled_mask(scored), logps, others)
         if self._needs_reference:
             logps = self._forward.reference_logps(self.model, batch, parts)
             batch["ref_per_token_logps"] = logps
@@ -517,7 +537,10 @@ class MultiTurnTrainer(BatchTrainer):
                 loss, part_sums = self._part_loss(model, trimmed(inputs, part.rows), part.share)
                 losses.append(loss if last else self._backward(loss))
             sums.append(part_sums)
+        gaps = [each.pop(GAP_MAX) for each in sums if GAP_MAX in each]
         figures = self._means(sums)
+        if gaps:
+            figures[GAP_MAX] = float(self.accelerator.gather(torch.stack(gaps)).max())
         for name, value in figures.items():
             self._metrics["train"][name].append(value)
         if lost := figures.get(LOST_TOKENS):
@@ -556,6 +579,11 @@ class MultiTurnTrainer(BatchTrainer):
         )
         if self.critic is not None and shares:
             scores = self.critic.judged(scores)
+        late = {}
+        if self._corrects_late:
+            mode = behaviour_mode(self.preset, self._inexact)
+            weights, late = late_weights(self.preset.loss, mode, scores.logps, inputs, mask)
+            inputs = {**inputs, "behaviour_weights": weights}
         terms = token_losses(self.preset.loss, scores, inputs, mask)
         # K' / U, and of that the share of a process, over which gradients are averaged.
         tokens = inputs["num_items_in_batch"] / self.accelerator.num_processes
@@ -565,13 +593,15 @@ class MultiTurnTrainer(BatchTrainer):
         known = mask & terms.isfinite()
         loss = torch.where(known, terms, 0.0).sum() / tokens
         figures = token_figures(self.preset.loss, scores, inputs, mask)
-        figures[LOST_TOKENS] = (mask & ~known).float()
+        figures |= {LOST_TOKENS: (mask & ~known).float(), **late}
         if scores.router_loss is not None:
             # A mean over tokens, of which the micro-batch has a share; rows that fill up have none.
             weight = self.router_aux_loss_coef * share * bool(mask.any())
             loss = loss + weight * scores.router_loss
             figures["router_loss"] = scores.router_loss.detach().expand_as(terms)
         sums = {name: torch.where(mask, each, 0.0).sum() for name, each in figures.items()}
+        if GAP_MEAN in late:
+            sums[GAP_MAX] = late[GAP_MEAN].max()
         return loss, sums | {TOKENS: mask.sum()}
 
     # -- the same policy on other tasks ------------------------------------------------------------
@@ -657,6 +687,23 @@ class MultiTurnTrainer(BatchTrainer):
         return rounded or stale or self.top_p < 1.0
 
     @property
+    def _corrects_late(self) -> bool:
+        """Whether pi_old comes from the pass of a batch's only update, and with it c_k.
+
+        Not if credit depends on pi_old, or c_k is that of a trajectory, which a pass may divide.
+        """
+        loss = self.preset.loss
+        by_token = loss.behave_level == "token" and loss.behave != "ratio"
+        alone = self._inexact and self.updates == 1
+        return alone and by_token and not self._credit_reads_policy
+
+    @property
+    def _credit_reads_policy(self) -> bool:
+        """Whether advantages depend on log-probabilities or values that the trainer computes."""
+        readers = {"reference", "critic", "turn_critic", "prm", TEACHER}
+        return bool(readers.intersection(self.preset.needs))
+
+    @property
     def _once(self) -> bool:
         """Whether tokens that several episodes share since a fork are trained once."""
         branching = self.preset.branching
@@ -684,6 +731,9 @@ class MultiTurnTrainer(BatchTrainer):
         """Divide rows by the budget of tokens, into as many parts in every process."""
         several = self.accelerator.num_processes > 1
         gather = self.accelerator.gather if several else None
+        # The loss of a router is a mean over the tokens of rows, with those that they share.
+        if not self.aux_loss_enabled and self._forward.packs(self.model):
+            return packed_micro_batches(batch, self._micro_tokens, gather)
         return micro_batches(batch, self._micro_tokens, gather)
 
     def _row_logps(self, rows: Sequence[Row]) -> list[list[float]]:

@@ -21,6 +21,8 @@ from torch import Tensor
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.loss import changes_weights
+from trainers.grpo.packed_rows import computes_packed_rows, longest_row, pack
+from trainers.grpo.tensors import IGNORED, row_inputs
 from trainers.rollouts.trajectory import Row
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class Sft:
         rows: Demonstrations, see ``rollouts.demonstrations`` and ``trajectory.to_rows``.
         pad_id: Id used for padding.
         settings: How to train.
+        shared_prefixes: Compute prefixes that rows of a pass share once, if the model allows it.
 
     Attributes:
         step: Steps taken.
@@ -114,11 +117,13 @@ class Sft:
         rows: Sequence[Row],
         pad_id: int = 0,
         settings: SftSettings | None = None,
+        shared_prefixes: bool = True,
     ) -> None:
         self.model = model
         self.settings = settings or SftSettings()
         self.step = 0
         self._pad = pad_id
+        self._packs: bool | None = None if shared_prefixes else False  # None: not known yet.
         check_demonstrations(rows)
         self._ids = [np.array(row.ids, dtype=np.int64) for row in rows]
         self._masks = [np.array(row.mask, dtype=bool) for row in rows]
@@ -215,7 +220,7 @@ class Sft:
         self._optimizer.zero_grad(set_to_none=True)
         for at in range(0, len(rows), settings.micro_batch):
             ids, action, other = self._tensors(rows[at : at + settings.micro_batch])
-            nll = self._nll(ids)
+            nll = self._nll(ids, (action + other) > 0)
             loss = (nll * action).sum() / actions
             other_loss = (nll * other).sum() / others
             (loss + settings.observation_weight * other_loss).backward()
@@ -225,16 +230,29 @@ class Sft:
             self._optimizer.step()
         return figures
 
-    def _nll(self, ids: Tensor) -> Tensor:
+    def _nll(self, ids: Tensor, real: Tensor) -> Tensor:
         """(B, L-1) negative log-likelihood of every token but the first, in nats.
 
         Padding is on the right, so the causal mask hides it and no attention mask is needed,
-        which lets attention take its fastest path.
+        which lets attention take its fastest path. What rows share is computed once.
         """
+        labels = torch.full_like(ids, IGNORED)
+        labels[:, 1:] = torch.where(real, ids[:, 1:], IGNORED)
+        packed = pack(row_inputs(ids, labels), labels) if self._packed(ids.shape[1]) else None
+        if packed is not None:
+            logits = self.model(**packed.inputs(), use_cache=False).logits[0]
+            logps = torch.log_softmax(logits.float(), -1)[packed.sources, packed.labels]
+            return torch.zeros(real.shape).masked_scatter(real, -logps[packed.pairs])
         logits = self.model(input_ids=ids, use_cache=False).logits[:, :-1]
         flat = logits.float().reshape(-1, logits.shape[-1])
         nll = torch.nn.functional.cross_entropy(flat, ids[:, 1:].reshape(-1), reduction="none")
         return nll.view(ids.shape[0], -1)
+
+    def _packed(self, width: int) -> bool:
+        """Whether prefixes that rows of a width share are computed once."""
+        if self._packs is None:
+            self._packs = computes_packed_rows(self.model)
+        return self._packs and width <= longest_row(self.model)
 
     def _tensors(self, rows: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
         """(B, L) ids and two (B, L-1) masks of targets: action tokens and other real tokens."""

@@ -28,9 +28,19 @@ from transformers import (
     set_seed,
 )
 from trl import SFTConfig, SFTTrainer
+from trl.models.utils import disable_gradient_checkpointing
 
 from trainers import processes
 from trainers.algorithms.loss import changes_weights
+from trainers.grpo.forward import head_of_chosen_tokens
+from trainers.grpo.packed_rows import (
+    PackedRows,
+    computes_packed_rows,
+    gathered_states,
+    longest_row,
+    pack,
+)
+from trainers.grpo.tensors import IGNORED, row_inputs
 from trainers.models.sft import (
     GateFn,
     ProgressFn,
@@ -38,21 +48,23 @@ from trainers.models.sft import (
     SftSettings,
     check_demonstrations,
 )
+from trainers.rollouts.engines.policy_weights import base_model
 from trainers.rollouts.trajectory import Row
 
 __all__ = ["PretrainedSft"]
 
 logger = logging.getLogger(__name__)
 
-IGNORED = -100
-"""Label of a token without loss."""
-
 
 class _Trainer(SFTTrainer):
     """TRL's trainer, which tells the loss of every step."""
 
-    def __init__(self, *args: Any, schedule: SftSettings, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, schedule: SftSettings, shared_prefixes: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self._packs: bool | None = None if shared_prefixes else False  # None: not known yet.
+        self._longest = longest_row(self.model)
         self.schedule = schedule
         self.losses: list[torch.Tensor] = []
         self.tokens = 0
@@ -63,9 +75,39 @@ class _Trainer(SFTTrainer):
         """Return TRL's loss, and keep it for the log."""
         # Tensors are added up, here and below: to read a number waits for the device.
         self.tokens += inputs["attention_mask"].sum()
-        loss = super().compute_loss(model, inputs, *args, **kwargs)
+        labels, vocabulary = inputs["labels"], base_model(model).config.get_text_config().vocab_size
+        packed = self._packed(model, inputs["input_ids"], labels)
+        with head_of_chosen_tokens(self.accelerator, labels.numel(), vocabulary):
+            if packed is None:
+                loss = super().compute_loss(model, inputs, *args, **kwargs)
+            else:
+                loss = self._packed_loss(model, packed, kwargs["num_items_in_batch"])
         self.losses.append(loss.detach())
         return loss
+
+    def _packed(
+        self, model: nn.Module, ids: torch.Tensor, labels: torch.Tensor
+    ) -> PackedRows | None:
+        """Pack the rows of a pass, which are padded on the right; None to compute them as rows."""
+        if self.aux_loss_enabled or ids.shape[1] > self._longest:
+            return None
+        if self._packs is None:
+            # Checkpointing would warn that there is no gradient.
+            with disable_gradient_checkpointing(model), self.accelerator.autocast():
+                self._packs = computes_packed_rows(model)
+        return pack(row_inputs(ids, labels), labels) if self._packs else None
+
+    def _packed_loss(
+        self, model: nn.Module, packed: PackedRows, items: torch.Tensor | int | None
+    ) -> torch.Tensor:
+        """Return the loss of packed rows, divided as TRL divides it."""
+        with gathered_states(model, packed.sources):
+            out = model(**packed.inputs(), shift_labels=packed.labels[None], fused_lm_head=True)
+        number = len(packed.pairs) if items is None else items
+        loss: torch.Tensor = -out.log_probs[0][packed.pairs].sum() / number
+        # Losses are averaged over processes, and the number of tokens is that of all.
+        shared = self.args.average_tokens_across_devices and items is not None
+        return loss * self.accelerator.num_processes if shared else loss
 
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
@@ -107,6 +149,7 @@ class PretrainedSft:
         precision: From ``trainers.grpo.precision.precision_arguments``.
         micro_tokens: Most tokens of a forward and backward pass, as if all rows were as long as
             the longest; None: ``settings.micro_batch`` rows.
+        shared_prefixes: Compute prefixes that rows of a pass share once, if the model allows it.
 
     Attributes:
         model: The model, with its adapters.
@@ -126,6 +169,7 @@ class PretrainedSft:
         adapters: PeftConfig | None = None,
         precision: Mapping[str, Any] = MappingProxyType({"bf16": False}),
         micro_tokens: int | None = None,
+        shared_prefixes: bool = True,
     ) -> None:
         from datasets import Dataset
 
@@ -152,6 +196,7 @@ class PretrainedSft:
             processing_class=tokenizer,
             peft_config=adapters,
             schedule=self.settings,
+            shared_prefixes=shared_prefixes,
         )
         self._trainer.remove_callback(PrinterCallback)
         self.model = self._trainer.model

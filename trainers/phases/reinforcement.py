@@ -117,6 +117,7 @@ class Reinforcement:
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
+            shared_prefixes=run.config.memory.shared_prefixes == "auto",
             critic=_critic(run),
             reward_model=_reward_model(run),
             teacher=make_teacher(run, policy, self._plans),

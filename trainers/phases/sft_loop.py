@@ -53,11 +53,12 @@ def make_sft(
 
     The policy gets the adapters as well, so that it can be validated while it learns.
     """
+    memory = run.config.memory
+    shared_prefixes = memory.shared_prefixes == "auto"
     if run.config.model == TINY:
-        return Sft(policy.model, rows, policy.chat.pad_id, settings)
+        return Sft(policy.model, rows, policy.chat.pad_id, settings, shared_prefixes)
     from trainers.models.sft_pretrained import PretrainedSft
 
-    memory = run.config.memory
     sft = PretrainedSft(
         policy.model,
         rows,
@@ -67,6 +68,7 @@ def make_sft(
         adapters(run),
         precision_arguments(memory.precision, memory.checkpointing == "on"),
         memory.micro_tokens,
+        shared_prefixes,
     )
     policy.model = sft.model
     return sft

@@ -72,6 +72,24 @@ def test_micro_batches_give_the_same_step():
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in pairs)
 
 
+def test_prefixes_computed_once_give_the_same_step():
+    """Observation tokens count as often as rows hold them, though they are computed once."""
+    models, tokens = [tiny_policy.model(), tiny_policy.model()], []
+    for model, shared in zip(models, (True, False), strict=True):
+        sizes: list[int] = []
+        model.model.register_forward_pre_hook(
+            lambda _, inputs, named, sizes=sizes: sizes.append(named["input_ids"].numel()),
+            with_kwargs=True,
+        )
+        system = [3] * 20
+        shown = [Row([*system, *row.ids], [*[0] * 20, *row.mask]) for row in rows()]
+        Sft(model, shown, 0, settings(steps=3), shared_prefixes=shared).run()
+        tokens.append(sum(sizes))
+    assert tokens[0] < 0.8 * tokens[1]
+    pairs = zip(models[0].parameters(), models[1].parameters(), strict=True)
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in pairs)
+
+
 def test_stopped_and_continued_equals_uninterrupted(tmp_path):
     whole, parts = tiny_policy.model(), tiny_policy.model()
     Sft(whole, rows(), 0, settings()).run()

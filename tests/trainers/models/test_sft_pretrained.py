@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import weights
 from trainers.models.sft import Sft, SftSettings
 from trainers.models.sft_pretrained import PretrainedSft
+from trainers.rollouts.engines.policy_weights import base_model
 from trainers.rollouts.trajectory import Row, to_rows
 
 LORA = {"r": 4, "lora_alpha": 8, "target_modules": "all-linear", "task_type": "CAUSAL_LM"}
@@ -27,16 +29,23 @@ def rows() -> list[Row]:
     return to_rows(tiny_policy.demonstrations())
 
 
-def make(output: Path, adapters: bool = True, **changes: Any) -> PretrainedSft:
+def make(
+    output: Path,
+    adapters: bool = True,
+    shared_prefixes: bool = True,
+    system: Sequence[int] = (),
+    **changes: Any,
+) -> PretrainedSft:
     settings = {"steps": 6, "batch_size": 8, "lr": 1e-2, "warmup": 2, "log_every": 2, **changes}
     torch.manual_seed(0)  # of the adapters
     return PretrainedSft(
         tiny_policy.model(),
-        rows(),
+        [Row([*system, *row.ids], [*[0] * len(system), *row.mask]) for row in rows()],
         tiny_policy.chat().tokenizer,
         SftSettings(**settings),
         output,
         LoraConfig(**LORA) if adapters else None,
+        shared_prefixes=shared_prefixes,
     )
 
 
@@ -57,6 +66,25 @@ def test_the_loss_is_the_mean_over_action_tokens(tmp_path: Path) -> None:
         result = sft.run(progress=lambda step, figures: told.append(dict(figures)))
         assert result.loss == pytest.approx(total / count, rel=1e-4)
     assert set(told[0]) == {"loss", "lr", "tokens", "tokens_per_second", "seconds"}
+
+
+@pytest.mark.parametrize("adapters", [False, True], ids=["weights", "adapters"])
+def test_prefixes_computed_once_give_the_same_steps(tmp_path: Path, adapters: bool) -> None:
+    weights, losses, tokens = [], [], []
+    for shared in (True, False):
+        sft = make(tmp_path, adapters, shared, [3] * 20, steps=3, micro_batch=4, log_every=1)
+        sizes: list[int] = []
+        base_model(sft.model).base_model.register_forward_pre_hook(
+            lambda _, inputs, named, sizes=sizes: sizes.append(named["input_ids"].numel()),
+            with_kwargs=True,
+        )
+        losses.append([])
+        sft.run(progress=lambda step, figures: losses[-1].append(figures["loss"]))
+        weights.append([p.detach() for p in sft.model.parameters() if p.requires_grad])
+        tokens.append(sum(sizes))
+    assert tokens[0] < 0.9 * tokens[1]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(*weights, strict=True))
 
 
 def test_adapters_alone_are_trained_and_end_up_in_the_weights(tmp_path: Path) -> None:

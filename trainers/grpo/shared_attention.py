@@ -1,0 +1,209 @@
+"""Attention over a tree of prefixes: each row's own queries against all of its keys.
+
+A model computes everything but attention token by token, so the tokens of a tree
+(:mod:`~trainers.grpo.prefix_tree`) can be its only input row. In attention a row needs the keys and
+values of its shared prefix as well: they are copied into rows of keys, the queries of the tokens
+that belong to the row attend to them, and the results return to the places of the tree. A mask of
+the whole tree would instead cost the square of its size.
+
+Transformers calls the attention of a model by name, and hands it the keyword arguments of the
+model's call. :func:`install` puts a function in the place of "sdpa" that does so where it finds a
+:class:`SharedAttention` among them, and is the original otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from trainers.grpo.prefix_tree import IntArray, PrefixTree
+
+__all__ = ["ARGUMENT", "SharedAttention", "install"]
+
+ARGUMENT = "shared_attention"
+"""Name of the keyword argument of a model's call."""
+LEAST_SHARED = 0.25
+"""Share of a row's tokens that must belong to other rows for a mask to pay: attention without one
+is causal, and half as much work."""
+WASTE, SMALL = 1.3, 16_384
+"""Rows of different sizes are computed together while their padded size is at most this multiple of
+their own, or while padding costs fewer pairs of tokens than this."""
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """Copies of some of N tensors, whose gradients are added up in a fixed order by one call."""
+
+    index: Tensor
+    """(M,) which tensor each copy is of."""
+    order: Tensor
+    """(M,) the copies, sorted by what they are of."""
+    begins: Tensor
+    """(N,) first entry of ``order`` of each tensor's copies."""
+
+    @classmethod
+    def of(cls, index: IntArray, size: int, device: torch.device) -> _Copy:
+        counts = np.bincount(index, minlength=size)
+        parts = index, np.argsort(index, kind="stable"), np.cumsum(counts) - counts
+        return cls(*(torch.from_numpy(part).to(device) for part in parts))
+
+    def __call__(self, values: Tensor) -> Tensor:
+        """Copy values (N, D) to (M, D)."""
+        copies: Tensor = _Copied.apply(values, self.index, self.order, self.begins)
+        return copies
+
+
+class _Copied(torch.autograd.Function):
+    """``index_select``, whose own gradient adds row by row: slowly, and on GPUs in any order."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, index: Tensor, order: Tensor, begins: Tensor) -> Tensor:
+        ctx.save_for_backward(order, begins)
+        return values.index_select(0, index)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        order, begins = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        total = torch.nn.functional.embedding_bag(order, gradient, begins, mode="sum")
+        return total, None, None, None
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows of similar sizes that are computed together."""
+
+    queries: _Copy
+    """(b x C) queries."""
+    keys: _Copy
+    """(b x T) keys and values."""
+    count: int
+    """Number of rows b."""
+    visible: Tensor | None
+    """(b, 1, C, T) mask of the keys that each query sees; None: causal, C = T."""
+
+    def attend(
+        self, module: Any, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]
+    ) -> Tensor:
+        """Attend; (b x C, heads, width) for inputs (N, heads, width)."""
+        parts = []
+        for values, copy in ((query, self.queries), (key, self.keys), (value, self.keys)):
+            copied = copy(values.flatten(1)).view(self.count, -1, *values.shape[1:])
+            parts.append(copied.transpose(1, 2))
+        out, _ = sdpa_attention_forward(module, *parts, self.visible, **options)
+        return out.flatten(0, 1)
+
+
+@dataclass(frozen=True)
+class SharedAttention:
+    """The rows of a tree, as attention computes them; a keyword argument of the model's call."""
+
+    rows: list[_Rows]
+    results: _Copy
+    """(N,) places of the results of the tree's tokens among those of all rows."""
+
+    @classmethod
+    def of(cls, tree: PrefixTree, device: torch.device) -> SharedAttention:
+        """Divide the rows of a tree into what is computed together."""
+        sizes = [len(places) for places in tree.places]
+        # A row that shares little is computed as a whole, and the shared results are not used.
+        starts = [
+            int(shared) if shared >= LEAST_SHARED * size else 0
+            for size, shared in zip(sizes, tree.shared, strict=True)
+        ]
+        owned = [at for at, size in enumerate(sizes) if size > tree.shared[at]]
+        rows, found, total = [], np.zeros(len(tree.ids), np.int64), 0
+        for members in _alike(owned, starts, sizes):
+            width = max(sizes[at] - starts[at] for at in members)
+            for k, at in enumerate(members):
+                own = tree.places[at][tree.shared[at] :]
+                first = total + k * width + int(tree.shared[at]) - starts[at]
+                found[own] = np.arange(first, first + len(own))
+            rows.append(_rows(tree, members, starts, width, device))
+            total += len(members) * width
+        return cls(rows, _Copy.of(found, total, device))
+
+    def __call__(
+        self, module: Any, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]
+    ) -> Tensor:
+        """Attend; (1, N, heads, width) for inputs (1, heads, N, width)."""
+        query, key, value = (each[0].transpose(0, 1) for each in (query, key, value))
+        parts = [rows.attend(module, query, key, value, options) for rows in self.rows]
+        out = torch.cat(parts) if len(parts) > 1 else parts[0]
+        return self.results(out.flatten(1)).view(1, -1, *out.shape[1:])
+
+
+def _alike(owned: Sequence[int], starts: Sequence[int], sizes: Sequence[int]) -> list[list[int]]:
+    """Group rows of similar numbers of queries and keys, those without a mask apart."""
+    parts: list[list[int]] = []
+    queries = keys = pairs = 0
+    for at in sorted(owned, key=lambda at: (starts[at] > 0, starts[at] - sizes[at], -sizes[at])):
+        size = sizes[at] - starts[at]
+        wide, long = max(queries, size), max(keys, sizes[at])
+        alike = bool(parts) and (starts[parts[-1][0]] > 0) == (starts[at] > 0)
+        if alike:
+            padded, needed = (len(parts[-1]) + 1) * wide * long, pairs + size * sizes[at]
+            alike = padded <= max(WASTE * needed, needed + SMALL)
+        if alike:
+            parts[-1].append(at)
+            queries, keys, pairs = wide, long, pairs + size * sizes[at]
+        else:
+            parts.append([at])
+            queries, keys, pairs = size, sizes[at], size * sizes[at]
+    return parts
+
+
+def _rows(
+    tree: PrefixTree,
+    members: Sequence[int],
+    starts: Sequence[int],
+    width: int,
+    device: torch.device,
+) -> _Rows:
+    """Return some rows of a tree, whose queries begin behind ``starts``, padded on the right."""
+    length = max(len(tree.places[at]) for at in members)
+    queries = np.zeros((len(members), width), np.int64)
+    keys = np.zeros((len(members), length), np.int64)
+    begins = np.array([starts[at] for at in members])
+    for k, at in enumerate(members):
+        places = tree.places[at]
+        queries[k, : len(places) - begins[k]] = places[begins[k] :]
+        keys[k, : len(places)] = places
+    visible = None
+    if begins.any():
+        last = begins[:, None, None] + np.arange(width)[:, None]  # The place of each query.
+        visible = torch.from_numpy(np.arange(length) <= last)[:, None].to(device)
+    size = len(tree.ids)
+    return _Rows(
+        _Copy.of(queries.ravel(), size, device),
+        _Copy.of(keys.ravel(), size, device),
+        len(members),
+        visible,
+    )
+
+
+def install() -> None:
+    """Let "sdpa" attend by rows where a model is called with a :class:`SharedAttention`."""
+    ALL_ATTENTION_FUNCTIONS.register("sdpa", _attention)
+
+
+def _attention(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **options: Any,
+) -> tuple[Tensor, None]:
+    """Attend as "sdpa" does, or by the rows of a tree."""
+    shared: SharedAttention | None = options.pop(ARGUMENT, None)
+    if shared is None:
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
+    return shared(module, query, key, value, options), None
