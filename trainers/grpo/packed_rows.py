@@ -83,6 +83,7 @@ def pack(rows: Sequence[IntArray], labels: Tensor) -> PackedRows | None:
 
 def tree_inputs(tree: PrefixTree, device: torch.device) -> dict[str, Any]:
     """Return the arguments with which a model computes the N tokens of a tree as one row."""
+    install()
     ids, positions = (torch.from_numpy(part)[None].to(device) for part in tree[:2])
     return {
         "input_ids": ids,
@@ -124,7 +125,6 @@ def longest_row(model: nn.Module) -> int:
 @torch.no_grad()
 def computes_packed_rows(model: nn.Module) -> bool:
     """Find out whether a model computes packed rows as it computes single ones, and log if not."""
-    install()
     problem = _problem(model)
     if problem:
         logger.warning(

@@ -102,8 +102,8 @@ def test_one_token_with_an_absurd_ratio_does_not_cost_the_update(tmp_path, paid_
     made = trainer(tmp_path, envs=paid_in(1, 2, 3, 4), preset="default", args=args)
     add = made._add_logps
 
-    def spoilt(batch: dict[str, torch.Tensor]) -> None:
-        add(batch)
+    def spoilt(batch: dict[str, torch.Tensor], *step: Any) -> None:
+        add(batch, *step)
         row, column = (int(each[0]) for each in batch["tool_mask"].nonzero(as_tuple=True))
         batch["old_per_token_logps"][row, column] -= 500.0
 

@@ -11,6 +11,7 @@ from trl.trainer import utils
 
 from tests.trainers.grpo.helpers import trainer
 from trainers.grpo.minibatches import MINIBATCH
+from trainers.grpo.shared_attention import ARGUMENT
 from trainers.grpo.trl_arguments import REFUSED, check_arguments
 from trainers.rollouts.trajectory import to_rows
 
@@ -72,8 +73,13 @@ def test_attributes_that_we_read_or_set(scored):
     assert made.ref_model is None
 
 
-def test_a_loss_is_one_forward_pass_through_the_fused_head(scored, monkeypatch):
+PACKED = ["attention_mask", "fused_lm_head", "input_ids", "position_ids", ARGUMENT, "shift_labels"]
+
+
+@pytest.mark.parametrize("packs", [False, True])
+def test_a_loss_is_one_forward_pass_through_the_fused_head(scored, monkeypatch, packs):
     made, _, ours = scored
+    monkeypatch.setattr(made._forward, "_packs", packs)
     seen = []
     forward = made.model.forward
 
@@ -83,7 +89,8 @@ def test_a_loss_is_one_forward_pass_through_the_fused_head(scored, monkeypatch):
 
     monkeypatch.setattr(made.model, "forward", counted)
     made.compute_loss(made.model, ours)
-    assert seen == [((), ["fused_lm_head", "input_ids", "labels"])]
+    names = PACKED if packs else ["fused_lm_head", "input_ids", "labels"]
+    assert seen == [((), names)]
 
 
 def test_names_of_the_fused_head_that_we_set(scored, monkeypatch):
@@ -98,6 +105,7 @@ def test_names_of_the_fused_head_that_we_set(scored, monkeypatch):
         return apply(hidden, weight, bias, targets, temperature, width, *rest)
 
     monkeypatch.setattr(utils._ChunkedLogProbFunction, "apply", noted)
+    monkeypatch.setattr(made._forward, "_packs", False)  # Rows that sample alike ask once.
     made._forward.logps(made.model, theirs)
     sampled = int((theirs["completion_mask"] * theirs["tool_mask"]).sum())
     assert seen == [(sampled, made.model.config.vocab_size)]

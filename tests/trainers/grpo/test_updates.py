@@ -112,7 +112,10 @@ def test_the_episodes_are_those_of_the_policy_as_it_is_at_the_start_of_a_step(tm
 
 def test_every_row_trains_once_in_a_pass_and_rows_of_like_length_together(tmp_path):
     args = {"minibatches": 2, "iterations": 2, "steps": 1}
-    made = trainer(tmp_path, args=args, envs=TextVectorEnv([Picky] * 16), micro_tokens=80)
+    made = trainer(
+        tmp_path, args=args, envs=TextVectorEnv([Picky] * 16), micro_tokens=80,
+        shared_prefixes=False,
+    )  # fmt: skip
     seen: list[tuple[int, ...]] = []
     inner = made._part_loss
 
