@@ -9,6 +9,7 @@ than the student: on-policy self-distillation (arXiv 2601.18734, arXiv 2602.0494
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
@@ -27,7 +28,9 @@ logger = logging.getLogger(__name__)
 PLAN = "These actions solve the task that follows:\n{}"
 """The text of the message."""
 PLAN_TOKENS = 512
-"""Most tokens of the message; of a longer plan the last actions are left out."""
+"""Most tokens of its text; of a longer plan the last actions are left out."""
+MARK = "\u2042plan\u2042"
+"""Text that no template holds by itself."""
 CACHED = 4096
 """Messages whose tokens are remembered."""
 
@@ -47,7 +50,7 @@ class PlanReader:
     ) -> None:
         self._chat, self._plan, self._context = chat, plan, context
         self._role = _role_of_plans(chat)
-        self._messages: BoundedCache[tuple[str, int], list[int]] = BoundedCache(CACHED)
+        self._messages: BoundedCache[str, list[int]] = BoundedCache(CACHED)
 
     def __call__(
         self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]
@@ -62,7 +65,7 @@ class PlanReader:
         sizes = (mask.sum(1) + batch["completion_mask"].sum(1)).tolist()
         prompts = [row[held.bool()].tolist() for row, held in zip(ids, mask, strict=True)]
         for number, episode in enumerate(episodes):
-            room = min(PLAN_TOKENS, self._context - sizes[number])
+            room = self._context - sizes[number]
             prompts[number] = self._joined(self.message(self._plan(episode), room), prompts[number])
         width = max(map(len, prompts))
         longer = ids.new_full((len(prompts), width), self._chat.pad_id)
@@ -79,17 +82,18 @@ class PlanReader:
             plan: Actions, one a line.
             room: Most tokens; none fit: no message.
         """
-        ids = self._messages.get((plan, room))
+        ids = self._messages.get(plan)
         if ids is None:
-            ids = self._messages.put((plan, room), self._encoded(plan, room))
-        return ids
+            ids = self._messages.put(plan, self._encoded(plan, sys.maxsize))
+        return ids if len(ids) <= room else self._encoded(plan, room)
 
     def _encoded(self, plan: str, room: int) -> list[int]:
         """Encode a message, without the actions at its end that have no room."""
         actions = split_lines(plan)
         while actions:
-            ids = self._chat.encode(self._rendered(PLAN.format("\n".join(actions))))
-            if len(ids) <= room:
+            text = PLAN.format("\n".join(actions))
+            ids = self._chat.encode(self._rendered(text))
+            if len(ids) <= room and len(self._chat.encode(text)) <= PLAN_TOKENS:
                 return ids
             actions.pop()
         return []
@@ -114,11 +118,11 @@ def _role_of_plans(chat: TurnTokenizer) -> str:
     """
     for role in ("system", "user"):
         try:
-            text = chat.template.text([{"role": role, "content": "plan"}], prompt=False)
+            text = chat.template.text([{"role": role, "content": MARK}], prompt=False)
         except Exception:  # whatever a template raises
             logger.debug("the chat template refuses a %s message alone", role, exc_info=True)
             continue
-        if "plan" in text:
+        if MARK in text:
             return role
     raise ConfigurationError(
         "expected a chat template that renders a message by itself, which holds the plan for "
