@@ -38,6 +38,7 @@ from trainers.output.remarks import (
     judge_remark,
     pooled_remark,
     random_remark,
+    repeats_remark,
     reward_model_remark,
     steps_remark,
     target_remark,
@@ -70,6 +71,8 @@ from trainers.rollouts.trajectory import by_family
 if TYPE_CHECKING:
     from trainers.phases.baselines import Baseline
 
+LEARNERS = (BASE_MODEL, WARM_START, TRAINED)
+"""The policy of a run as it learns."""
 logger = logging.getLogger(__name__)
 
 
@@ -262,6 +265,7 @@ class _Run:
                 for name, end in warm_starts.items()
             ),
             base_model_remark(run, results.eval[WARM_START].success),
+            repeats_remark({arm: comparison.repeated_share(arm) for arm in LEARNERS}, self._names),
             steps_remark(
                 self._steps(),
                 run.config.steps,

@@ -100,6 +100,8 @@ class EpisodeResult:
     """The failure, or the reason of an end caused by the policy, such as its endpoint's message."""
     invalid: int | None = None
     """Number of turns with an invalid action; None if not counted."""
+    repeated: int | None = None
+    """How many of these repeat an earlier invalid action of the episode; None if not counted."""
     sample: int = 0
     """Number of the sample of the task, from 0."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -158,6 +160,7 @@ class EpisodeResult:
         """
         place = place_of(episode)
         turns = episode.turns
+        invalid = [turn.action for turn in turns if not turn.action_valid]
         outputs: list[Mapping[str, Any]] = [*map(vars, turns), *episode.extra.get(UNUSED, ())]
         finished = Counter[str](filter(None, (each.get("finish_reason") for each in outputs)))
 
@@ -173,7 +176,8 @@ class EpisodeResult:
             episode.stop_reason,
             # A family may use this key for facts of its own, but not at an end from outside.
             str(episode.details.get("error", "")) if episode.stop_reason in OUTSIDE else "",
-            sum(not turn.action_valid for turn in turns) if episode.start.state_key else None,
+            len(invalid) if episode.start.state_key else None,
+            repeated_actions(invalid) if episode.start.state_key else None,
             place.get("sample", 0),
             dict(place.get("labels", {})),
             prompt_tokens=tokens("prompt"),
@@ -201,7 +205,7 @@ class Tally:
     def __init__(self, task_id: str, sample: int, labels: Mapping[str, str]) -> None:
         self._task_id, self._sample, self._labels = task_id, sample, labels
         self._rewards: list[float] = []
-        self._invalid = 0
+        self._invalid: list[str] = []
         self._invalid_answer = ""
         self._asked: list[ModelOutput] = []
         self._verdicts: list[dict[str, Verdict]] = []
@@ -217,7 +221,8 @@ class Tally:
             if not (self._rewards or moment.info["action_valid"]):
                 self._invalid_answer = _begun(moment.action)
             self._rewards.append(moment.reward)
-            self._invalid += not moment.info["action_valid"]
+            if not moment.info["action_valid"]:
+                self._invalid.append(moment.action)
             self._verdicts.append(verdicts_of(moment.info))
             self._costs.append(costs_of(moment.info))
 
@@ -239,7 +244,9 @@ class Tally:
             total(self._rewards),
             str(info.get("stop_reason", "")) if failure is None else StopReason.ERROR.value,
             last.words if failure is None else str(failure),
-            self._invalid if info else None,  # nothing is counted of an episode that did not begin
+            # Nothing is counted of an episode that did not begin.
+            len(self._invalid) if info else None,
+            repeated_actions(self._invalid) if info else None,
             self._sample,
             dict(self._labels),
             prompt_tokens=used.prompt_tokens,
@@ -253,6 +260,11 @@ class Tally:
             costs=summed_costs(self._costs),
             success_unknown=bool(info.get("details", {}).get(SUCCESS_UNKNOWN)),
         )
+
+
+def repeated_actions(actions: Sequence[str]) -> int:
+    """Return how many actions repeat an earlier one."""
+    return len(actions) - len(set(actions))
 
 
 def _begun(action: str) -> str:

@@ -191,9 +191,12 @@ def test_invalid_actions_are_counted():
     )
     assert [row.invalid for row in report.rows] == [2, 2, 2, 2]
     assert report.invalid_share == report.to_dict()["invalid_share"] == 0.5
+    assert [row.repeated for row in report.rows] == [1, 1, 1, 1], "of two, one repeats the other"
+    assert report.repeated_share == report.to_dict()["repeated_share"] == 0.25
     text = io.StringIO()
     Console(file=text, width=100).print(report.table())
-    assert "50.0% of them with an invalid action" in text.getvalue()
+    shown = " ".join(text.getvalue().split())
+    assert "50.0% of them with an invalid action, 25.0% repeat an earlier one" in shown
     assert evaluate("oracle", TOY_ID, num_tasks=4).invalid_share == 0.0
 
 

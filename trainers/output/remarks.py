@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from agentgym.evaluation.reports.diagnosis import OFTEN
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
 from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
@@ -38,6 +39,7 @@ __all__ = [
     "judge_remark",
     "pooled_remark",
     "random_remark",
+    "repeats_remark",
     "reward_model_remark",
     "scaled_text",
     "steps_remark",
@@ -344,6 +346,17 @@ def target_remark(
         f"{missed} Reinforcement learning started from a policy that rarely succeeds; more "
         "--sft.max-steps or --sft.demonstrations help."
     )
+
+
+def repeats_remark(shares: Mapping[str, float], names: Mapping[str, str]) -> str:
+    """State which policies often repeat an invalid action of their episode; empty if none does.
+
+    Args:
+        shares: Share of the turns of each policy that do so.
+        names: What the policies are called.
+    """
+    often = [f"{names[arm]} {share:.0%}" for arm, share in shares.items() if share >= OFTEN]
+    return f"Turns that repeat an earlier invalid action: {', '.join(often)}." if often else ""
 
 
 def base_model_remark(run: ResolvedRun, success: float) -> str:

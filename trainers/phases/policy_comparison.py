@@ -14,6 +14,7 @@ from agentgym.core import TextEnv
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
 from agentgym.evaluation import EpisodeResult, Report, Scale, evaluate, paired_difference
+from agentgym.evaluation.episode_result import repeated_actions
 from agentgym.evaluation.reports.report_tables import REMEDY, UNKNOWN
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
@@ -58,6 +59,7 @@ ENDS = (RANDOM, ORACLE)
 
 def evaluation_row(trajectory: Trajectory) -> EpisodeResult:
     """Return an episode of a learned policy as a row of a report."""
+    invalid = [turn.text for turn in trajectory.turns if not turn.valid]
     return EpisodeResult(
         trajectory.task_id,
         trajectory.score,
@@ -66,6 +68,8 @@ def evaluation_row(trajectory: Trajectory) -> EpisodeResult:
         trajectory.episode_return,
         trajectory.stop_reason,
         trajectory.error,
+        len(invalid),
+        repeated_actions(invalid),
     )
 
 
@@ -132,6 +136,10 @@ class PolicyComparison:
     def success(self, arm: str) -> float:
         """Return the success of an arm over the tasks of all environments."""
         return self._pooled(arm).success
+
+    def repeated_share(self, arm: str) -> float:
+        """Return the share of an arm's turns that repeat an earlier invalid action."""
+        return (self._pooled(arm).repeated_share or 0.0) if arm in self else 0.0
 
     def scale_remarks(self) -> Iterator[str]:
         """Explain for each environment why it has no scale, or why success is not known."""

@@ -254,6 +254,13 @@ class ReportData:
         return sum(row.invalid or 0 for row in counted) / turns if turns else None
 
     @property
+    def repeated_share(self) -> float | None:
+        """Share of turns that repeat an earlier invalid action; None if not counted."""
+        counted = [row for row in self.valid if row.repeated is not None]
+        turns = sum(row.turns for row in counted)
+        return sum(row.repeated or 0 for row in counted) / turns if turns else None
+
+    @property
     def scaled(self) -> float | None:
         """The score on a scale with random at 0 and the expert at 100; None without this scale."""
         return self.scale.place(self.headline_score.value) if self.scale else None

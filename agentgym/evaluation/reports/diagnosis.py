@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 NEARLY_ALL = 0.9
 """Share from which something is the set-up's doing, not the model's."""
+OFTEN = 0.2
+"""Share of turns from which a model that repeats its invalid actions is said to do so."""
 CUT_SHORT = ("length", "max_tokens")
 """Finish reasons of answers that were cut at the limit on their length."""
 FORGIVING = ("react", "tool_call")
@@ -67,6 +69,13 @@ def _cut(report: ReportData) -> str:
     cut, of = sum(answers.get(reason, 0) for reason in CUT_SHORT), sum(answers.values())
     if not _nearly_all(cut, of):
         return ""
+    thinks = any(first_mark(row.invalid_answer)[0] for row in report.valid)
+    if (repeated := report.repeated_share or 0.0) >= OFTEN and not thinks:
+        return (
+            f"{_share(cut, of)} answers were cut at the limit on their length, but {repeated:.0%} "
+            "of the turns repeat an earlier invalid action, which a higher limit does not change: "
+            "`shots=2` shows the model how actions are written"
+        )
     limit = report.policy_facts.get("max_tokens")
     if not isinstance(limit, int):
         return f"{_share(cut, of)} answers were cut at the limit on their length: raise it"
@@ -95,8 +104,10 @@ def _invalid(report: ReportData) -> str:
     grammar = str(report.env_kwargs.get("grammar") or "native")
     invalid_actions = f"{_share(invalid, turns)} actions were invalid: {said}, where"
     wanted = f"the grammar {grammar} expects {_form(report.env_id, grammar)}"
+    repeated = report.repeated_share or 0.0
+    repeats = f"; {repeated:.0%} of the turns repeat an earlier one" if repeated >= OFTEN else ""
     if report.policy_facts.get("kind") in TRAINED:
-        return f"{invalid_actions} {wanted}"
+        return f"{invalid_actions} {wanted}{repeats}"
     wanted = f"{wanted}; try"
     if report.policy_facts.get("tools"):
         wanted = (
@@ -104,7 +115,7 @@ def _invalid(report: ReportData) -> str:
             "--enable-auto-tool-choice, --tool-call-parser), or try"
         )
     others = " or ".join(f'`grammar="{each}"`' for each in FORGIVING if each != grammar)
-    return f"{invalid_actions} {wanted} {others}{_server(answer, report.env_id)}"
+    return f"{invalid_actions} {wanted} {others}{_server(answer, report.env_id)}{repeats}"
 
 
 def _server(answer: str, env_id: str) -> str:

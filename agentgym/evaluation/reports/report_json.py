@@ -5,10 +5,10 @@ under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``head
 shows first: ``score`` and ``success`` with their intervals, lower bounds if ``at_least``; null
 where ``success_unknown``), ``success_lower_bound``, ``success_lower_bound_ci95`` and those of
 ``score`` (over all planned episodes), ``score_mean``, ``score_ci95``, ``success``, ``success_ci95``
-(over the episodes that count), ``incomplete``, ``turns_mean``, ``invalid_share``, ``pass_at``,
-``pass_hat``, ``tokens``, ``cost``, ``judges`` and ``costs`` (by the names of their hooks),
-``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``;
-under ``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
+(over the episodes that count), ``incomplete``, ``turns_mean``, ``invalid_share``,
+``repeated_share``, ``pass_at``, ``pass_hat``, ``tokens``, ``cost``, ``judges`` and ``costs`` (by
+the names of their hooks), ``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``; under
+``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
 evaluation departs from it. The fields ``protocol``, ``limits`` and ``failed`` may be missing.
 ``failed`` says what became of broken episodes, the ``errors``, see `Report`. Figures are null where
 there is nothing to average. Readers ignore fields that they do not know.
@@ -56,6 +56,7 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
         **figures,
         "turns_mean": report.turns_mean if some else None,
         "invalid_share": report.invalid_share,
+        "repeated_share": report.repeated_share,
         "pass_at": _draws(report, report.pass_at),
         "pass_hat": _draws(report, report.pass_hat),
         "scaled": report.scaled if some else None,

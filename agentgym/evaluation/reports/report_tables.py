@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.core.outcome import ending_words, reason_words
 from agentgym.evaluation.prices import dollars
 from agentgym.evaluation.reports.data import TOLERATED, ReportData, mean_score, success_rate
-from agentgym.evaluation.reports.diagnosis import diagnoses
+from agentgym.evaluation.reports.diagnosis import OFTEN, diagnoses
 from agentgym.rewards.table import hook_words
 from agentgym.support.statistics import Estimate
 from agentgym.support.terminal import cell, printable
@@ -128,6 +128,8 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
         yield "scale", report.scale.problem if place is None else f"{place:.1f}  ({ends})"
     share = report.invalid_share
     note = f", {share:.1%} of them with an invalid action" if share else ""
+    if (repeated := report.repeated_share or 0.0) >= OFTEN:
+        note += f", {repeated:.1%} repeat an earlier one"
     yield "turns", f"{report.turns_mean:.1f}{note}"
     for name, count in report.judges.items():
         mean = "no verdict" if count.mean is None else f"{count.mean:.3f}"

@@ -107,6 +107,17 @@ def test_episodes_that_outgrew_the_context() -> None:
     assert diagnoses(report_of(*(row("context", str(k)) for k in range(4)), row())) == []
 
 
+def test_a_higher_limit_is_not_advised_to_a_model_that_repeats_itself() -> None:
+    cut: dict[str, Any] = {"invalid": 2, "repeated": 1, "finish_reasons": {"length": 2}}
+    [told] = diagnoses(report_of(row(invalid_answer="3 cedar 3 cedar", **cut)))
+    assert "50% of the turns repeat an earlier invalid action" in told
+    assert "raise" not in told and "`shots=2`" in told
+    [thinking] = diagnoses(report_of(row(invalid_answer="<think>Hm", **cut)))
+    assert thinking.endswith("raise `max_tokens`")
+    [fresh] = diagnoses(report_of(row(**{**cut, "repeated": 0})))
+    assert fresh.endswith("raise `max_tokens`")
+
+
 def test_an_answer_that_is_empty_and_an_environment_that_is_none_of_the_suite() -> None:
     [told] = diagnoses(report_of(row(invalid=2)))
     assert "the first was empty" in told and "as the action prompt shows it" in told

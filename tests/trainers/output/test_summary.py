@@ -22,6 +22,7 @@ from trainers.output.remarks import (
     horizon_remark,
     pooled_remark,
     random_remark,
+    repeats_remark,
     steps_remark,
     target_remark,
     teacher_remark,
@@ -349,6 +350,15 @@ def test_a_base_model_that_solves_nothing_names_the_warm_start():
     assert base_model_remark(run(sft__max_steps=0), 0.0) == "", "a tiny policy is from scratch"
     nobody = run(model="x", env=toy_runs.NO_EXPERT_ID, sft__max_steps=0)
     assert base_model_remark(nobody, 0.0) == "", "there is nobody to imitate"
+
+
+def test_policies_that_often_repeat_themselves_are_named():
+    names = {"base-model": "base-model", "warm-start": "warm-start", "trained": "trained"}
+    shares = {"base-model": 0.72, "warm-start": 0.2, "trained": 0.1}
+    assert repeats_remark(shares, names) == (
+        "Turns that repeat an earlier invalid action: base-model 72%, warm-start 20%."
+    )
+    assert repeats_remark({"trained": 0.1}, names) == ""
 
 
 def test_a_horizon_that_never_grew_is_said():

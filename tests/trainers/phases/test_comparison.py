@@ -66,6 +66,10 @@ def test_an_episode_becomes_a_row():
     assert (row.task_id, row.score, row.success, row.turns, row.reward, row.stop_reason) == (
         "a", 0.5, False, 2, 0.75, "horizon",
     )  # fmt: skip
+    assert (row.invalid, row.repeated) == (0, 0)
+    again = [SampledTurn([1], [2], [-0.5], text="eh", valid=False) for _ in range(3)]
+    row = evaluation_row(Trajectory(task_id="a", turns=again))
+    assert (row.invalid, row.repeated) == (3, 2)
 
 
 def test_arms_are_kept_and_read_again_without_playing(tmp_path, monkeypatch):
