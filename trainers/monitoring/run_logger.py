@@ -7,8 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from trainers.algorithms.loss import GAP_MEAN
 from trainers.algorithms.schedule import Schedule
 from trainers.config.resolve import ResolvedRun
+from trainers.grpo.advantages import GAP_MAX
 from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS
 from trainers.grpo.drift import KL_BEHAVIOUR
 from trainers.grpo.rollout_event import RolloutEvent
@@ -26,7 +28,8 @@ __all__ = ["RunLogger"]
 
 STEP_FIGURES = (
     "loss", "grad_norm", "entropy", "learning_rate", "kl", "critic/value_loss", KL_BEHAVIOUR,
-    FINITE, DROPPED, IDLE, LOST_TOKENS,
+    FINITE, DROPPED, IDLE, LOST_TOKENS, GAP_MEAN, GAP_MAX, "sampling/importance_mean",
+    "sampling/importance_truncated",
 )  # fmt: skip
 """Figures of the trainer's that a step's record holds."""
 CLIPPED = "clip_ratio/region_mean"

@@ -70,6 +70,7 @@ def batch(vocabulary: int) -> dict[str, Any]:
         "completion_ids": torch.randint(vocabulary, shape, generator=draw),
         "completion_mask": mask,
         "tool_mask": mask,
+        "sampling_per_token_logps": torch.zeros(shape),
         "advantages": torch.randn(shape, generator=draw),
         "token_weights": torch.ones(shape),
         "behaviour_weights": torch.ones(shape),
