@@ -412,7 +412,9 @@ def defaults_for(
     training = dict(entry.training_set.kwargs) if entry else {}
     tasks = dict(entry.task_set(task_set).kwargs) if entry and task_set else training
     usual, made = ({**known.experts, **each} for each in (training, {**tasks, **asked}))
-    other = any(usual.get(name) != made.get(name) for name in known.task_args)
+    # A pretrained model writes in any grammar: to it the tasks stay the same.
+    deciding = [name for name in known.task_args if not (pretrained and name == "grammar")]
+    other = any(usual.get(name) != made.get(name) for name in deciding)
     chosen = known.other_tasks if other and known.other_tasks else known
     env = chosen.env if chosen is not known and not task_set else tasks
     turns = (tasks["horizon"],) if "horizon" in tasks and env is tasks else STAGES

@@ -95,6 +95,15 @@ def test_a_grammar_with_thoughts_gets_the_tokens_of_any_tasks() -> None:
     assert (long.turn_tokens, long.episode_tokens) == (256, 4096)
 
 
+def test_a_grammar_does_not_change_the_tasks_of_a_pretrained_model() -> None:
+    native, react = (
+        resolved("--env=database", f"--grammar={name}") for name in ("native", "react")
+    )
+    assert react.envs[0].kwargs["difficulty"] == native.envs[0].kwargs["difficulty"] == "easy"
+    assert react.config.steps == native.config.steps
+    assert react.config.rl.turn_tokens == 256 > native.config.rl.turn_tokens
+
+
 @pytest.mark.parametrize(
     ("weights", "flags", "rates"),
     [
