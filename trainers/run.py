@@ -16,9 +16,16 @@ from agentgym.support.provenance import commit
 from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.schema import TrainConfig
+from trainers.config.schema import TINY, TrainConfig
 from trainers.gateway.agent_output import agent_output_to
-from trainers.models.memory_plan import check_memory, memory_notes, plan_memory
+from trainers.models.memory import GIB
+from trainers.models.memory_plan import (
+    MemoryPlan,
+    check_memory,
+    memory_line,
+    memory_notes,
+    plan_memory,
+)
 from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
 from trainers.output.display import Display, result_table
@@ -118,9 +125,11 @@ def train(
             backend_session(run.config.backend),
             processes.losses_explained(),
         ):
+            if run.config.model != TINY:
+                shown.note(memory_line(run, memory))
             for note in memory_notes(run, memory):
                 shown.note(note)
-            return _Run(run, folder, shown).execute()
+            return _Run(run, folder, shown, memory).execute()
     finally:
         folder.close()
 
@@ -140,8 +149,11 @@ def _published(run: ResolvedRun, folder: RunFolder, display: Display) -> dict[st
 class _Run:
     """The phases of one run."""
 
-    def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
+    def __init__(
+        self, run: ResolvedRun, folder: RunFolder, display: Display, memory: MemoryPlan
+    ) -> None:
         self._run, self._folder, self._display = run, folder, display
+        self._memory = memory
         self._names = arm_names(run)
 
     def execute(self) -> dict[str, Any]:
@@ -303,6 +315,8 @@ class _Run:
             seed=run.config.seed,
             wall_s=round(self._folder.seconds(), 1),
             cpu_s=round(self._folder.cpu_seconds(), 1),
+            estimated_gib=round(self._memory.peak / GIB, 2),
+            peak_gib=round(self._folder.peak_bytes() / GIB, 2) or None,
             remarks=tuple(remark for remark in remarks if remark),
             packages=versions(),
             commit=commit(),
@@ -342,7 +356,8 @@ class _Run:
             self._display.note(f"there were warnings, see {self._folder.warnings_path}")
         if self._folder.agent_output_path.exists():
             self._display.note(f"what the agent printed is in {self._folder.agent_output_path}")
-        self._display.note(f"{summary.wall_s:.0f} s; open {report}")
+        ends = (f"{summary.wall_s:.0f} s", summary.memory_sentence, f"open {report}")
+        self._display.note("; ".join(end for end in ends if end))
 
 
 class _WarningFile(logging.FileHandler):

@@ -235,7 +235,7 @@ def nearly(records: Any) -> Any:
 def summary(folder: Path) -> dict[str, Any]:
     """The summary of a run, without what the clock said."""
     content: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    for name in ("wall_s", "cpu_s", "step_seconds"):
+    for name in ("wall_s", "cpu_s", "step_seconds", "estimated_gib", "peak_gib"):
         content.pop(name)
     return content
 

@@ -97,6 +97,8 @@ class ResolvedRun:
     """Credit assignment and loss."""
     template_args: Mapping[str, Any]
     """Arguments of the chat template."""
+    opening_tokens: int = 0
+    """Tokens of an opening, of which the estimate of memory is made; 0: they are not known."""
 
     @property
     def seconds(self) -> float:

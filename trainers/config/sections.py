@@ -423,13 +423,15 @@ class MemoryConfig:
     the run."""
     checkpointing: Literal["auto", "on", "off"] = "auto"
     """Compute the activations of each layer again in the backward pass instead of keeping them:
-    a third more time for a fraction of the memory. auto: on for a pretrained model."""
+    a third more time for a fraction of the memory. auto: off where the estimate leaves room for it,
+    as a run says at its start; the choice is stored with the run."""
     micro_tokens: Count | None = None
     """Maximum tokens, including padding, of a forward and backward pass in a process. Rows are
     sorted by length; a longer row gets a separate pass. A prefix that rows of a pass share counts
     once, and an eighth of it for each further row. The gradient does not depend on it.
 
-    None: 2,048 for ``--model tiny``, else 16,384."""
+    None: 2,048 for ``--model tiny``, else as many as the free memory allows, up to 16,384; the
+    choice is stored with the run."""
     shared_prefixes: Literal["auto", "off"] = "auto"
     """Compute what rows begin with alike, such as the prompt of a group and equal first actions,
     once in training. auto: where the model's attention allows it, as a run says at its start."""

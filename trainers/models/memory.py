@@ -1,8 +1,10 @@
 """An estimate of the memory that training takes on each device, from a model's shape alone.
 
 With P weights, of which T are trained, b bytes for a number in the forward pass and n tokens in a
-micro-batch, padding included:
+micro-batch, which has no more than a step: rows of an opening, which the episodes of a group share
+where prefixes are computed once, and of what is played after it:
 
+    process      libraries, and on a CPU what they hold beside tensors
     weights      P x 4, or x 2 for a frozen base in bf16; matrices x 1.03 in 8 bits, x .52 in 4 bits
     gradients    T x 4
     optimiser    T x 8 (AdamW), T x 2.03 (8-bit states with a scale per 256 weights)
@@ -19,10 +21,11 @@ micro-batch, padding included:
     working      the larger of what the head needs (a tile of --memory.logits_mib, what torch's
                  functions on it need without Triton, hidden states and their gradients, and the
                  head's gradient, V x H x 4, if it is trained) and what the backward pass of a layer
-                 needs (with checkpointing the whole layer once)
+                 needs (with checkpointing the whole layer once); a tile has sampled tokens alone
+    allocator    on a CPU, what the allocator keeps of small tensors that are freed between others
     generation   slots x context x layers x 2 x (width of keys) x b: the key-value cache, whose rows
                  the in-process engine keeps while the policy trains; it is an upper bound, reached
-                 when an episode fills its context
+                 when an episode spends all of its tokens
     engine       P x b, if the in-process engine has weights of its own
 
 A stale policy that plays, too, doubles these two where the in-process engine is no vLLM.
@@ -35,8 +38,7 @@ optimiser states by the number of devices; FSDP and ZeRO 3 divide the weights, t
 
     gathered     two layers, embedding and head are whole while they are at work.
 
-What the framework itself takes (CUDA context 0.5 GiB,
-fragments of the allocator) comes on top.
+On a GPU fragments of the allocator come on top.
 """
 
 from __future__ import annotations
@@ -54,6 +56,8 @@ TILE_TOKENS = 4096
 """Tokens of a tile of logits, at most."""
 TILES_WITHOUT_TRITON = 7
 """Tiles in float32 that torch's own functions hold at once in the backward pass of a tile."""
+HEAP_TENSOR = 32 * 2**20
+"""Bytes from which on glibc asks the system for every tensor, and returns it when it is freed."""
 STATES = {"adamw": 8.0, "adamw-8bit": 2.03, "paged-adamw-8bit": 2.03}
 """Bytes of an optimiser's states per trained weight."""
 QUANTIZED = {"8bit": 1.0, "4bit": 0.516}
@@ -164,12 +168,48 @@ class Training:
     """Devices that gradients and optimiser states are divided among."""
     weights_sharded: bool = False
     """Whether the weights are divided among them as well."""
+    rows: int = 0
+    """Rows of a step; 0: nobody knows."""
+    groups: int = 0
+    """Groups whose rows begin with the same opening, computed once; 0: rows are computed apart."""
+    opening_tokens: int = 0
+    """Tokens of the opening of a row."""
+    scored_tokens: int = 0
+    """Sampled tokens of a row, whose logits are computed; 0: all."""
+    process: int = 0
+    """Bytes of libraries, and of what they hold beside tensors."""
+    retained: float = 0.0
+    """Share of a layer's tensors that the allocator keeps once they are freed."""
+
+    @property
+    def step_tokens(self) -> int:
+        """Tokens of a step; 0: nobody knows."""
+        if not self.groups:
+            return self.rows * self.row_tokens
+        played = self.row_tokens - self.opening_tokens
+        return self.groups * self.opening_tokens + self.rows * played
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of its largest micro-batch, padding included."""
+        most = min(self.micro_tokens, self.step_tokens or self.micro_tokens)
+        return max(most, self.row_tokens)
+
+    @property
+    def scored(self) -> int:
+        """Tokens of its largest micro-batch whose logits are computed."""
+        if not (self.step_tokens and self.scored_tokens):
+            return self.tokens
+        most = self.rows * min(self.scored_tokens, self.row_tokens)
+        return max(1, min(self.tokens, most, -(-self.tokens * most // self.step_tokens)))
 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
     """Bytes on one device, by what they are for."""
 
+    process: int
+    """Libraries, and what they hold beside tensors."""
     weights: int
     """Weights, adapters among them."""
     reference: int
@@ -188,6 +228,8 @@ class MemoryEstimate:
     """What is kept of a micro-batch for its backward pass."""
     working: int
     """What the head or one layer needs while it is computed."""
+    allocator: int
+    """What the allocator keeps of tensors that are freed."""
     generation: int
     """Key-value cache of an engine in this process."""
     engine: int
@@ -208,7 +250,8 @@ class MemoryEstimate:
     @property
     def updating(self) -> int:
         """What is there only while the policy trains."""
-        return self.cast_weights + self.activations + self.working + self.gathered
+        passing = self.activations + self.working + self.allocator
+        return self.cast_weights + passing + self.gathered
 
     def peak(self, *, sleeps: bool) -> int:
         """The most at a time: a sleeping engine makes room for the training, and the reverse."""
@@ -229,6 +272,7 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
     copied = 8 * stored * training.engine_copy * (1 + training.stale) + training.vllm_bits
     at_work = 2 * shape.matrices // shape.layers + 2 * shape.vocabulary * shape.hidden
     return MemoryEstimate(
+        process=training.process,
         weights=int(weights / (training.shards if training.weights_sharded else 1)),
         reference=int(
             training.reference * (0 if adapters else shape.parameters * 4)
@@ -249,6 +293,7 @@ def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
         cast_weights=2 * (shape.matrices + shape.hidden * shape.vocabulary) if cast else 0,
         activations=_activation_bytes(shape, training),
         working=max(_head_bytes(shape, training), _backward_bytes(shape, training)),
+        allocator=_retained_bytes(shape, training),
         generation=training.slots
         * (1 + training.stale)
         * cache_bytes(shape, training.context, 8 * low)
@@ -265,7 +310,7 @@ def cache_bytes(shape: ModelShape, tokens: int, bits: int) -> int:
 
 def _activation_bytes(shape: ModelShape, training: Training) -> int:
     """Bytes that are kept of a micro-batch, for all layers."""
-    tokens = max(training.micro_tokens, training.row_tokens)
+    tokens = training.tokens
     # Between layers, all weights trained, everything is float32.
     wide = training.precision == "fp32" or not training.rank
     layer = shape.hidden * (4 if wide else 2)
@@ -276,10 +321,25 @@ def _activation_bytes(shape: ModelShape, training: Training) -> int:
 
 def _backward_bytes(shape: ModelShape, training: Training) -> int:
     """Bytes of the backward pass of one layer: gradients, and with checkpointing the layer."""
-    tokens = max(training.micro_tokens, training.row_tokens)
+    tokens = training.tokens
     low = 2 if training.precision == "bf16" else 4
     passing = 2 * low * (shape.intermediate + shape.hidden)
     return tokens * (passing + training.checkpointing * _layer_bytes(shape, training))
+
+
+def _retained_bytes(shape: ModelShape, training: Training) -> int:
+    """Bytes of freed tensors that a CPU's allocator keeps between those that are in use.
+
+    Tensors below 32 MiB come from one heap. In every layer a few are freed beside others that stay,
+    and their room is too small for the next ones. Larger tensors go back to the system at once.
+    """
+    tokens, low = training.tokens, 2 if training.precision == "bf16" else 4
+    # Width and number of the tensors of a layer, as in `_layer_bytes`.
+    tensors = (shape.hidden, 10), (shape.queries, 5), (shape.intermediate, 4)
+    size = sum(
+        width * number * low for width, number in tensors if tokens * width * low < HEAP_TENSOR
+    )
+    return int(training.retained * tokens * shape.layers * size)
 
 
 def _layer_bytes(shape: ModelShape, training: Training) -> int:
@@ -300,11 +360,12 @@ def _layer_bytes(shape: ModelShape, training: Training) -> int:
 
 def _head_bytes(shape: ModelShape, training: Training) -> int:
     """Bytes of the head: tiles of logits, hidden states and their gradients, its own gradient."""
-    tokens = max(training.micro_tokens, training.row_tokens)
+    tokens = training.tokens
     low = 2 if training.precision == "bf16" else 4
-    rows = min(tokens, TILE_TOKENS)
-    columns = min(shape.vocabulary, training.logits_mib * 2**20 // (low * rows))
-    tile = rows * max(1, columns)
+    # The width follows from all tokens; those that are not sampled are left out afterwards.
+    columns = training.logits_mib * 2**20 // (low * min(tokens, TILE_TOKENS))
+    rows = min(training.scored, TILE_TOKENS)
+    tile = rows * max(1, min(columns, shape.vocabulary))
     tiles = tile * low + (0 if training.triton else TILES_WITHOUT_TRITON * 4 * tile)
     states = tokens * shape.hidden * (low + 4)
     head = 0 if training.rank else shape.vocabulary * shape.hidden * 4

@@ -11,13 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.process_memory import available_bytes, resident_bytes
 from agentgym.support.provenance import machine
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
+from trainers.config.sections import TinyConfig
 from trainers.methods.distillation.settings import START
 from trainers.models.memory import (
     GIB,
@@ -38,6 +41,7 @@ __all__ = [
     "Device",
     "MemoryPlan",
     "check_memory",
+    "memory_line",
     "memory_notes",
     "memory_table",
     "plan_memory",
@@ -53,6 +57,14 @@ MOST_FOR_VLLM = 0.9
 """Largest share of a GPU that vLLM is given."""
 CPU_CACHE = GIB
 """What vLLM takes for its cache without a GPU."""
+LIBRARIES = GIB // 10
+"""What the packages take that are imported after a run was checked."""
+RETAINED = 0.5
+"""Share of what a layer computes that the allocator of a CPU keeps, measured with glibc."""
+LONGER_OPENING = 1.25
+"""Opening of the longest task of a step, as a multiple of that of the first one."""
+SPARE_ROOM = 1.5
+"""Positions that the engine of transformers makes for an episode, as a multiple of its tokens."""
 BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "fp32": 32, "bf16": 16}
 """Bits of a number, by the name of its type or of a run's precision."""
 ADVICE = {
@@ -60,9 +72,10 @@ ADVICE = {
         "a smaller --model, adapters (--lora.r), --memory.quantize, --memory.optimizer adamw-8bit "
         "or more GPUs with --launch-config fsdp2"
     ),
-    ("activations", "working", "gathered"): (
+    ("activations", "working", "allocator", "gathered"): (
         "a lower --memory.micro-tokens or --rl.episode-tokens, or --memory.checkpointing on"
     ),
+    ("process",): "a machine with more memory, or smaller data of the environment (--env-kwargs)",
     ("critic",): (
         "--critic.kind head where the preset has a choice, or a lower --rl.groups or "
         "--rl.turn-tokens"
@@ -86,10 +99,27 @@ class Device:
     """Bytes of its memory, for one process."""
     gpu: bool
     """Whether it is a GPU."""
+    free: int | None = None
+    """Bytes that this process holds or may still take; None: all."""
 
     def __str__(self) -> str:
         """The device and its memory."""
-        return f"{self.name} of {self.size / GIB:.1f} GiB"
+        free = f", {self.usable / GIB:.1f} of them free" if self.usable < 0.95 * self.size else ""
+        return f"{self.name} of {self.size / GIB:.1f} GiB{free}"
+
+    @property
+    def usable(self) -> int:
+        """Bytes that the run may take: what other programs hold is left out."""
+        return self.size if self.free is None else min(self.size, self.free)
+
+    def shared_by(self, runs: int) -> Device:
+        """Return what each of several runs has of it."""
+        return replace(
+            self,
+            name=f"{self.name}, shared by {runs} runs,",
+            size=self.size // runs,
+            free=self.usable // runs,
+        )
 
     @classmethod
     def here(cls) -> Device | None:
@@ -97,14 +127,16 @@ class Device:
         import torch
 
         if torch.cuda.is_available():
-            found = torch.cuda.get_device_properties(torch.cuda.current_device())
-            return cls(f"one {found.name}", int(found.total_memory), gpu=True)
+            name = torch.cuda.get_device_name()
+            left, size = torch.cuda.mem_get_info()
+            return cls(f"one {name}", size, gpu=True, free=left + torch.cuda.memory_reserved())
         size = machine()["memory_gib"]
         if size is None:
             return None
-        several = processes.local_world()
+        several, left = processes.local_world(), available_bytes()
         name = "this machine" if several == 1 else f"a share of this machine among {several}"
-        return cls(name, int(size * GIB) // several, gpu=False)
+        free = None if left is None else left // several + (resident_bytes() or 0)
+        return cls(name, int(size * GIB) // several, gpu=False, free=free)
 
 
 @dataclass(frozen=True)
@@ -135,7 +167,13 @@ class MemoryPlan:
 
 
 def share_for_vllm(
-    training: MemoryEstimate, device: int, weights: int, episode: int, wanted: int, *, sleeps: bool
+    training: MemoryEstimate,
+    device: Device,
+    weights: int,
+    episode: int,
+    wanted: int,
+    *,
+    sleeps: bool,
 ) -> float:
     """Return the share of a GPU that vLLM gets beside the training, in hundredths.
 
@@ -144,17 +182,18 @@ def share_for_vllm(
 
     Args:
         training: What the training takes without an engine.
-        device: Bytes of the GPU.
+        device: The GPU.
         weights: Bytes of vLLM's weights.
         episode: Bytes of the keys and values of an episode that fills its context.
         wanted: Episodes that play at a time.
         sleeps: Whether vLLM frees its memory while the policy trains.
     """
     beside = training.total - (training.updating if sleeps else 0)
-    left = device * (1 - RESERVE) - beside
-    useful = weights + wanted * episode + device * RESERVE
-    share = int(100 * min(left, useful, device * MOST_FOR_VLLM) / device)
-    return max(share, math.ceil(100 * (weights + episode) / device)) / 100
+    size = device.size  # Of all memory, not of what is free, vLLM takes a share.
+    left = device.usable - size * RESERVE - beside
+    useful = weights + wanted * episode + size * RESERVE
+    share = int(100 * min(left, useful, size * MOST_FOR_VLLM) / size)
+    return max(share, math.ceil(100 * (weights + episode) / size)) / 100
 
 
 def slots_that_fit(training: MemoryEstimate, device: int, episode: int) -> int:
@@ -174,27 +213,28 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     Raises:
         ConfigurationError: The model cannot be found.
     """
-    from trainers.models.loaded_policy import read_model_config, token_budget
+    from trainers.models.loaded_policy import token_budget
 
     settings, device = run.config, device or Device.here()
-    if settings.model == TINY:
-        config: PretrainedConfig = model_config(settings.tiny, TINY_VOCABULARY)
-    else:
-        config = read_model_config(settings.model)
-    shape, context = ModelShape.of(config), token_budget(run, config).context
+    config, shape = _config_and_shape(settings.model, settings.tiny)
+    context = token_budget(run, config).context
     ahead = settings.rl.staleness > 0
     engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
     wanted = -(-settings.rl.episodes // processes.world())
-    training = replace(_training(run, context), engine_copy=engine == "hf-copy")
+    training = replace(
+        _training(run, context, on_gpu=device is not None and device.gpu),
+        engine_copy=engine == "hf-copy",
+    )
     if engine == "vllm":
         return _beside_vllm(run, shape, training, device, context, wanted)
     if engine == "vllm-server":
         return MemoryPlan(estimate(shape, training), device, wanted)
     alone, room = estimate(shape, training), None
+    context = min(context, int(SPARE_ROOM * training.row_tokens))
     if device is not None:
         episode = cache_bytes(shape, context, BITS[settings.memory.precision])
         episode *= 1 + training.stale  # Both policies read it.
-        room = slots_that_fit(alone, device.size, episode)
+        room = slots_that_fit(alone, device.usable, episode)
     slots = wanted if room is None else min(wanted, room)
     whole = estimate(shape, replace(training, slots=slots, context=context))
     return MemoryPlan(whole, device, wanted, room)
@@ -215,7 +255,7 @@ def _beside_vllm(
         episode = cache_bytes(shape, context, bits)
         weights = shape.parameters * bits // 8
         share = vllm.memory or share_for_vllm(
-            estimate(shape, training), device.size, weights, episode, wanted, sleeps=vllm.sleep
+            estimate(shape, training), device, weights, episode, wanted, sleeps=vllm.sleep
         )
         cache = max(int(share * device.size) - weights, episode)
     whole = estimate(shape, replace(training, vllm_bits=bits, vllm_cache=cache))
@@ -228,11 +268,13 @@ def check_memory(plan: MemoryPlan) -> None:
     Raises:
         ConfigurationError: It does not.
     """
-    if plan.device is None or plan.peak <= plan.device.size:
+    if plan.device is None or plan.peak <= plan.device.usable:
         return
     parts = {item.name: getattr(plan.estimate, item.name) for item in fields(plan.estimate)}
     most = max(parts, key=parts.__getitem__)
     advice = next(text for names, text in ADVICE.items() if most in names)
+    if plan.peak <= plan.device.size:
+        advice = f"{advice}; or end other programs"
     raise ConfigurationError(
         f"expected a run that fits {plan.device}, got one that is estimated at "
         f"{plan.peak / GIB:.1f} GiB, of which {parts[most] / GIB:.1f} GiB for "
@@ -257,6 +299,15 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
     yield (
         f"vLLM takes {plan.share:g} of {plan.device}, beside {beside / GIB:.1f} GiB at which "
         f"{what} is estimated{given}"
+    )
+
+
+def memory_line(run: ResolvedRun, plan: MemoryPlan) -> str:
+    """Say what a run is estimated to take, and how it trains with that much."""
+    memory, of = run.config.memory, f" of {plan.device}" if plan.device else ""
+    return (
+        f"memory: estimated at {plan.peak / GIB:.1f} GiB{of}; checkpointing "
+        f"{memory.checkpointing}, micro-batches of at most {memory.micro_tokens:,} tokens"
     )
 
 
@@ -298,7 +349,27 @@ def _division() -> str:
     return f", in {processes.world()} processes that divide {what}"
 
 
-def _training(run: ResolvedRun, context: int) -> Training:
+@cache
+def _config_and_shape(model: str, tiny: TinyConfig) -> tuple[PretrainedConfig, ModelShape]:
+    """Return the configuration of a run's model and its shape; both are read once."""
+    from trainers.models.loaded_policy import read_model_config
+
+    config: PretrainedConfig = (
+        model_config(tiny, TINY_VOCABULARY) if model == TINY else read_model_config(model)
+    )
+    return config, ModelShape.of(config)
+
+
+@cache
+def _process_bytes() -> int:
+    """Return what this process holds before it loads weights, at the first time that it is asked.
+
+    A process that has carried out a run goes on holding parts of it, and loads none twice.
+    """
+    return (resident_bytes() or 0) + LIBRARIES
+
+
+def _training(run: ResolvedRun, context: int, *, on_gpu: bool) -> Training:
     """Return how a run trains its model, without an engine."""
     import torch
 
@@ -307,10 +378,18 @@ def _training(run: ResolvedRun, context: int) -> Training:
     of_turns = "turn_critic" in run.preset.needs
     episodes = -(-settings.rl.episodes // processes.world())
     turns = max(env.full_horizon for env in run.envs)
-    sampled = episodes * min(context, settings.rl.turn_tokens * turns)
+    acted = min(context, settings.rl.turn_tokens * turns)
+    # After the only turn of an episode nothing follows.
+    played = min(settings.rl.episode_tokens, acted if turns == 1 else context)
+    known = run.opening_tokens > 0
+    row = min(context, int(LONGER_OPENING * run.opening_tokens) + played) if known else context
+    imitated = settings.sft.batch_size if run.imitates else 0
     return Training(
         micro_tokens=memory.micro_tokens,
-        row_tokens=context,
+        row_tokens=row,
+        rows=max(episodes, imitated) if known else 0,
+        opening_tokens=min(run.opening_tokens, row - 1),
+        scored_tokens=min(acted, played),
         precision=memory.precision,
         checkpointing=memory.checkpointing == "on",
         rank=0 if settings.model == TINY else settings.lora.r,
@@ -319,11 +398,15 @@ def _training(run: ResolvedRun, context: int) -> Training:
         quantize=memory.quantize,
         reference="reference" in run.preset.needs or settings.distill.teacher == START,
         stale=run.preset.pool is not None,
-        critic_tokens=sampled if kind == "head" and settings.critic.trunk == "detached" else 0,
+        critic_tokens=(
+            episodes * acted if kind == "head" and settings.critic.trunk == "detached" else 0
+        ),
         critic_model=kind == "model" or of_turns,
         critic_copies=int(of_turns),
         reward_model="prm" in run.preset.needs,
         triton=torch.cuda.is_available(),
         shards=processes.world() if processes.states_sharded() else 1,
         weights_sharded=processes.sharded(),
+        process=0 if on_gpu else _process_bytes(),
+        retained=0.0 if on_gpu else RETAINED,
     )

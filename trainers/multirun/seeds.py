@@ -10,7 +10,6 @@ the folder of the first seed, and given to the others before these begin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -199,8 +198,7 @@ def _check_room(run: ResolvedRun, jobs: int) -> None:
     """
     device = Device.here()
     if device is not None and jobs > 1:
-        shared = f"{device.name}, shared by {jobs} runs,"
-        device = replace(device, name=shared, size=device.size // jobs)
+        device = device.shared_by(jobs)
     plan = plan_memory(run, device)
     if plan.share is not None and jobs > 1:
         raise ConfigurationError(

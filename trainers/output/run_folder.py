@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from typing import Any
 
 from agentgym.episodes.run_layout import EVALUATED
 from agentgym.errors import ConfigurationError
+from agentgym.support import process_memory
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_links import check_no_link_leads_out
 from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
@@ -67,6 +69,7 @@ class RunFolder:
         self.agent_output_path = path / "agent.log"
         self._clock = time.monotonic()
         self._cpu_before = 0.0
+        self._peak_before = 0
         self._lock: FolderLock | None = None
         self._longer: Mapping[str, Any] | None = None
 
@@ -188,6 +191,7 @@ class RunFolder:
         # The clocks go on from the seconds that were noted before a kill.
         self._clock -= self.state().get("seconds", 0.0)
         self._cpu_before = self.state().get("cpu_seconds", 0.0)
+        self._peak_before = self.state().get("peak_bytes", 0)
         validations = self.eval_files(Phase.VALIDATION)
         for records in (self.metrics_path, self.episodes_path, *validations):
             cut_unfinished_line(records)
@@ -286,10 +290,19 @@ class RunFolder:
         """
         return self._cpu_before + time.process_time()
 
+    def peak_bytes(self) -> int:
+        """Return the most memory of this process so far, or of those noted before; 0 if unknown."""
+        return max(self._peak_before, _peak_of_process())
+
     @main_only
     def note(self, **values: object) -> None:
-        """Add notes on finished phases, and the time spent; survives ``kill -9``."""
-        self.give(seconds=self.seconds(), cpu_seconds=self.cpu_seconds(), **values)
+        """Add notes on finished phases, and the time and memory spent; survives ``kill -9``."""
+        self.give(
+            seconds=self.seconds(),
+            cpu_seconds=self.cpu_seconds(),
+            peak_bytes=self.peak_bytes(),
+            **values,
+        )
 
     @main_only
     def give(self, **values: object) -> None:
@@ -361,3 +374,11 @@ class RunFolder:
 def training_step(episode: Mapping[str, Any]) -> int:
     """Return the training step of an episode record."""
     return int(episode["options"].get("training_step", 0))
+
+
+def _peak_of_process() -> int:
+    """Return the most bytes that this process has held, on its GPU if it trains on one."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return int(torch.cuda.max_memory_reserved())
+    return process_memory.peak_bytes() or 0

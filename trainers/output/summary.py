@@ -237,6 +237,10 @@ class Summary(Results):
     """Processor seconds of the main process, user and system, environments in it included."""
     chosen: ChosenPolicy
     """The policy that is called trained."""
+    estimated_gib: float | None = None
+    """Memory of the main process as it was estimated before anything was loaded."""
+    peak_gib: float | None = None
+    """The most memory that it held; None if unknown."""
     families: Mapping[str, Results] = field(default_factory=dict)
     """The results of each environment by name, if there are several."""
     remarks: tuple[str, ...] = ()
@@ -264,6 +268,15 @@ class Summary(Results):
     judges: Mapping[str, int] = field(default_factory=dict)
     """Requests, missing verdicts and usage of the judges in training: for each by the name of its
     hook ``NAME_asked`` and ``NAME_missing``, of all ``judge_calls`` and ``judge_tokens``."""
+
+    @property
+    def memory_sentence(self) -> str:
+        """The peak of memory beside its estimate; empty if it is unknown."""
+        if self.peak_gib is None:
+            return ""
+        estimated = self.estimated_gib
+        beside = "" if estimated is None else f" (estimated: {estimated:.1f})"
+        return f"at most {self.peak_gib:.1f} GiB of memory{beside}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""

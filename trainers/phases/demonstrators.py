@@ -184,8 +184,11 @@ def first_messages(prompt: Prompt, observation: str, info: Mapping[str, Any]) ->
 
 def require_room(
     chat: TurnTokenizer, budget: TokenBudget, opening: Sequence[Message], task_id: str
-) -> None:
+) -> int:
     """Check that the opening of an episode leaves the policy room for a turn.
+
+    Returns:
+        Its tokens.
 
     Raises:
         ConfigurationError: It does not.
@@ -198,6 +201,7 @@ def require_room(
             f"{tokens}: use a model with more positions, lower --rl.turn-tokens, or ask for "
             "shorter observations with --env-kwargs"
         )
+    return tokens
 
 
 def show_watching(display: Display, demonstrators: Iterable[Demonstrator]) -> None:

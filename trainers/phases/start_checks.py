@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+from dataclasses import replace
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, NotSupported, require
 from agentgym.rewards.judge.terms import AskingHook
@@ -18,6 +19,7 @@ from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.config.schema import TINY, TrainConfig, checked
 from trainers.methods.distillation.teacher_names import check_teacher
 from trainers.models.loaded_policy import check_model, make_prompts, reader_of
+from trainers.models.memory_choice import with_chosen_memory
 from trainers.output.hub import check_hub
 from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import check_export
@@ -64,10 +66,10 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     check_teacher(run)
     check_export(run)
     check_hub(run)
-    processes.on_main(lambda: _check_openings(run))
+    run = replace(run, opening_tokens=processes.on_main(lambda: _check_openings(run)))
     if run.preset.branching is not None:
         processes.on_main(lambda: _check_forks(run))
-    return run
+    return with_chosen_memory(run)
 
 
 def _check_packages(run: ResolvedRun) -> None:
@@ -128,9 +130,14 @@ def _check_processes(run: ResolvedRun) -> None:
         )
 
 
-def _check_openings(run: ResolvedRun) -> None:
-    """Refuse episodes that cannot be imitated, and a model that cannot read the first opening."""
-    prompts = make_prompts(run)
+def _check_openings(run: ResolvedRun) -> int:
+    """Refuse episodes that cannot be imitated, and a model that cannot read the first opening.
+
+    Returns:
+        Tokens of the longest opening; 0 if one cannot be measured, or if an episode may become
+        several rows, whose openings are longer.
+    """
+    prompts, sizes, known = make_prompts(run), [0], not run.plays_agent
     for resolved in run.envs:
         if run.imitates and run.config.sft.episodes:
             recorded_demonstrations(run, resolved)
@@ -140,12 +147,15 @@ def _check_openings(run: ResolvedRun) -> None:
             observation, info = env.reset(options=first)
         except Exception:
             logger.info("no opening of %s to measure", resolved.name, exc_info=True)
+            known = False
             continue  # Whatever fails is reported by the phases that play.
         finally:
             env.close()
         opening = first_messages(prompts[resolved.name], observation, info)
         chat, budget = reader_of(run, [message["content"] for message in opening])
-        require_room(chat, budget, opening, info["task_id"])
+        sizes.append(require_room(chat, budget, opening, info["task_id"]))
+        known &= not chat.follows
+    return max(sizes) if known else 0
 
 
 def _check_forks(run: ResolvedRun) -> None:

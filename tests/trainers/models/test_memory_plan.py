@@ -55,7 +55,7 @@ def shares(rank: int, sleeps: bool) -> tuple[float, int]:
     shape = ModelShape.of(QWEN3_4B)
     training = estimate(shape, Training(16_384, CONTEXT, "bf16", True, rank))
     weights, episode = 2 * shape.parameters, cache_bytes(shape, CONTEXT, 16)
-    share = share_for_vllm(training, GPU.size, weights, episode, EPISODES, sleeps=sleeps)
+    share = share_for_vllm(training, GPU, weights, episode, EPISODES, sleeps=sleeps)
     tokens = (share * GPU.size - weights) / cache_bytes(shape, 1, 16) / EPISODES
     return share, round(tokens)
 
@@ -71,8 +71,9 @@ def test_vllm_gets_what_the_training_leaves(rank, sleeps, share, tokens):
 
 def test_vllm_gets_no_more_than_it_can_fill_and_no_less_than_it_needs_to_start():
     small = estimate(ModelShape.of(Qwen3Config()), Training(1, 1))
-    assert share_for_vllm(small, 10**12, 10**9, 10**9, 4, sleeps=False) == pytest.approx(0.1, 0.1)
-    assert share_for_vllm(small, 10**10, 4 * 10**9, 10**9, 4, sleeps=False) == 0.5
+    large, tight = (Device("one GPU", size, gpu=True) for size in (10**12, 10**10))
+    assert share_for_vllm(small, large, 10**9, 10**9, 4, sleeps=False) == pytest.approx(0.1, 0.1)
+    assert share_for_vllm(small, tight, 4 * 10**9, 10**9, 4, sleeps=False) == 0.5
 
 
 def test_as_many_episodes_play_as_fit():
@@ -141,17 +142,17 @@ def test_fewer_slots_play_the_same_episodes(tmp_path, monkeypatch):
     """A machine whose memory holds three episodes at a time."""
     run = resolve(toy_runs.config(tmp_path))
     policy = build_tiny(run, ["press red gold blue"])
-    alone = plan_memory(run, Device("this machine", GIB, gpu=False)).estimate
+    alone = plan_memory(run, Device("this machine", 64 * GIB, gpu=False)).estimate
     episode = alone.generation // run.config.rl.episodes
     size = int((alone.total - alone.generation + 3.5 * episode) / 0.9)
     played = []
-    for bytes_ in (GIB, size):
+    for bytes_ in (64 * GIB, size):
         monkeypatch.setattr(Device, "here", lambda n=bytes_: Device("this machine", n, gpu=False))
         runner = make_runner(run, policy, 8)
         tasks = [{"split": "train", "index": index} for index in range(8)]
         runner.engine.sync(policy.model.named_parameters(), 0)
         played.append([t.turns[0].ids for t in runner.run(tasks, horizon=2)])
-        assert runner.envs.num_envs == (8 if bytes_ == GIB else 3)
+        assert runner.envs.num_envs == (8 if bytes_ == 64 * GIB else 3)
         runner.engine.close()
         runner.envs.close()
     assert played[0] == played[1]

@@ -29,7 +29,7 @@ from trainers.multirun.seed_flags import SEEDS_FILE, SeedFlags
 from trainers.multirun.seeds import seeds_sentences, train_over_seeds
 
 RUN = (*FLAGS.split(), "--horizon", "3")
-UNEQUAL = ("wall_s", "cpu_s", "commit")
+UNEQUAL = ("wall_s", "cpu_s", "commit", "estimated_gib", "peak_gib")
 """Entries of a run that two equal ones need not share: a commit may be made meanwhile."""
 
 
