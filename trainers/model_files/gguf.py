@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError, require
 from agentgym.support.caching import cache_folder, check_folder, file_entry, save_folder
+from trainers.model_files.weights_size import check_room
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 MAGIC = b"GGUF"
 SPECIAL_TOKENS = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
 """Special tokens of a tokenizer, by the names that the metadata has for them."""
+CONVERSION = 6
+"""Bytes per weight of a conversion: all in float32, and the model that is saved in bfloat16."""
 DIGIT_SPLITTERS = frozenset({"smollm"})
 """Pre-tokenizers (``tokenizer.ggml.pre``) that split numbers into digits, which the conversion
 of transformers forgets."""
@@ -53,8 +56,8 @@ def convert_gguf(path: Path) -> Path:
         path: The file. Its weights are dequantized and kept in bfloat16.
 
     Raises:
-        ConfigurationError: It is not a GGUF file, or transformers does not read its architecture
-            or its tokenizer.
+        ConfigurationError: It is not a GGUF file, transformers does not read its architecture or
+            its tokenizer, or its conversion takes more memory than is free.
         DataError: The converted folder has been damaged since.
         DependencyNotInstalled: The package ``gguf`` is missing.
     """
@@ -70,6 +73,7 @@ def convert_gguf(path: Path) -> Path:
     if not folder.is_dir():
         metadata = read_metadata(path)
         check_architecture(path, metadata)
+        check_room(path, CONVERSION * count_weights(path), "its conversion takes")
         logger.info("converting %s, once, into %s", path.name, folder)
         if not save_folder(folder, lambda scratch: _convert(path, metadata, scratch)):
             raise ConfigurationError(
@@ -96,6 +100,13 @@ def read_metadata(path: Path) -> dict[str, Any]:
             f"expected a whole GGUF file, got {path}, which cannot be read ({error}): fetch it "
             "again"
         ) from error
+
+
+def count_weights(path: Path) -> int:
+    """Count the weights of a GGUF file by the shapes that it states; none is read."""
+    from gguf import GGUFReader
+
+    return sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors)
 
 
 def check_architecture(path: Path, metadata: Mapping[str, Any]) -> None:

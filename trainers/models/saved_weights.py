@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trainers.model_files.adapter_folder import base_of, has_adapters
+from trainers.model_files.weights_size import check_room, stored_bytes
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -20,11 +21,17 @@ def load_weights(folder: Path, **options: Any) -> PreTrainedModel | PeftModel:
     Args:
         folder: Where it lies.
         **options: Of transformers' ``from_pretrained``.
+
+    Raises:
+        ConfigurationError: Its weights take more memory than is free.
     """
     from transformers import AutoModelForCausalLM
 
     adapted = has_adapters(folder)
     place = base_of(folder) if adapted else str(folder)
+    if "quantization_config" not in options:
+        dtype = options.get("dtype", "auto")
+        check_room(place, stored_bytes(Path(place), None if dtype == "auto" else dtype.itemsize))
     model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(place, **options)
     if not adapted:
         return model
