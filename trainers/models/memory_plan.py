@@ -63,6 +63,9 @@ RETAINED = 0.5
 """Share of what a layer computes that the allocator of a CPU keeps, measured with glibc."""
 LONGER_OPENING = 1.25
 """Opening of the longest task of a step, as a multiple of that of the first one."""
+SHARING = ("llama", "qwen2", "qwen3")
+"""Kinds of models whose attention is known to compute shared prefixes once; for others the estimate
+is that of rows computed apart, which is an upper bound."""
 SPARE_ROOM = 1.5
 """Positions that the engine of transformers makes for an episode, as a multiple of its tokens."""
 BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "fp32": 32, "bf16": 16}
@@ -222,7 +225,12 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
     wanted = -(-settings.rl.episodes // processes.world())
     training = replace(
-        _training(run, context, on_gpu=device is not None and device.gpu),
+        _training(
+            run,
+            context,
+            on_gpu=device is not None and device.gpu,
+            shares=getattr(config, "model_type", "") in SHARING,
+        ),
         engine_copy=engine == "hf-copy",
     )
     if engine == "vllm":
@@ -369,9 +377,11 @@ def _process_bytes() -> int:
     return (resident_bytes() or 0) + LIBRARIES
 
 
-def _training(run: ResolvedRun, context: int, *, on_gpu: bool) -> Training:
+def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> Training:
     """Return how a run trains its model, without an engine."""
     import torch
+
+    from trainers.grpo.forward import CPU_TILE, MIB
 
     settings, memory = run.config, run.config.memory
     kind = settings.critic.kind if "critic" in run.preset.needs else "zero"
@@ -388,12 +398,17 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool) -> Training:
         micro_tokens=memory.micro_tokens,
         row_tokens=row,
         rows=max(episodes, imitated) if known else 0,
+        groups=(
+            -(-settings.rl.groups // processes.world())
+            if known and shares and memory.shared_prefixes == "auto"
+            else 0
+        ),
         opening_tokens=min(run.opening_tokens, row - 1),
         scored_tokens=min(acted, played),
         precision=memory.precision,
         checkpointing=memory.checkpointing == "on",
         rank=0 if settings.model == TINY else settings.lora.r,
-        logits_mib=memory.logits_mib,
+        logits_mib=memory.logits_mib if on_gpu else min(memory.logits_mib, CPU_TILE // MIB),
         optimizer=memory.optimizer,
         quantize=memory.quantize,
         reference="reference" in run.preset.needs or settings.distill.teacher == START,
