@@ -49,7 +49,6 @@ from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.models.tiny import build_model, build_tokenizer
-from trainers.models.torch_setup import one_thread
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines import engine_maker
@@ -263,7 +262,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/async-training"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    one_thread()
+    torch.set_num_threads(1)
     rows = [throughput(e, options.delays, options.steps, options.pairs) for e in options.engines]
     result = {
         "episodes_per_step": SLOTS,

@@ -30,8 +30,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 when the run is complete, 2 after bad input or a full disk, 130 after Ctrl-C, else the
         code of :func:`agentgym.support.exits.run_command`.
     """
-    # One thread per process: small models on few cores lose more at barriers than they gain.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from agentgym.support.exits import run_command
     from trainers.models.torch_setup import quiet_kernels
@@ -140,12 +138,14 @@ def _show_settings(config: TrainConfig, typed: Collection[str]) -> None:
 
     from trainers.config.describe import describe
     from trainers.models.memory_plan import check_memory, memory_table, plan_memory
+    from trainers.models.threads import run_threads
     from trainers.output.run_folder import RunFolder
     from trainers.phases.start_checks import checked_run
 
     run, console = checked_run(config, folder=False), Console()
     plan = plan_memory(run)
     console.print(describe(config, run, typed), memory_table(run, plan), sep="\n")
+    console.print(f"threads: {run_threads(run)}", highlight=False)
     if run.config.engine == "vllm-server":
         from trainers.phases.rollout_setup import server_command
 

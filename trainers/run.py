@@ -26,6 +26,7 @@ from trainers.models.memory_plan import (
     memory_notes,
     plan_memory,
 )
+from trainers.models.threads import computing_threads, run_threads
 from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
 from trainers.output.display import Display, result_table
@@ -124,12 +125,13 @@ def train(
             agent_output_to(folder.agent_output_path) if run.plays_agent else nullcontext(),
             backend_session(run.config.backend),
             processes.losses_explained(),
+            computing_threads(threads := run_threads(run)),
         ):
             if run.config.model != TINY:
                 shown.note(memory_line(run, memory))
             for note in memory_notes(run, memory):
                 shown.note(note)
-            return _Run(run, folder, shown, memory).execute()
+            return _Run(run, folder, shown, memory, threads).execute()
     finally:
         folder.close()
 
@@ -150,22 +152,28 @@ class _Run:
     """The phases of one run."""
 
     def __init__(
-        self, run: ResolvedRun, folder: RunFolder, display: Display, memory: MemoryPlan
+        self,
+        run: ResolvedRun,
+        folder: RunFolder,
+        display: Display,
+        memory: MemoryPlan,
+        threads: int,
     ) -> None:
         self._run, self._folder, self._display = run, folder, display
-        self._memory = memory
+        self._memory, self._threads = memory, threads
         self._names = arm_names(run)
 
     def execute(self) -> dict[str, Any]:
         """Run all phases that are not done yet and write the summary."""
-        from trainers.models.torch_setup import one_thread, seed_everything
+        from trainers.models.torch_setup import seed_everything
 
         _quiet_libraries()
-        one_thread()
         seed_everything(self._run.config.seed)
         if self._run.config.push_to_hub and not has_token():
             self._display.note(NO_TOKEN)
-        self._display.note(f"training on {self._run.title}")
+        self._display.note(
+            f"training on {self._run.title} with {self._threads} thread{'s' * (self._threads > 1)}"
+        )
         with closing(BaseModel(self._run, self._folder, self._display)) as base:
             comparison = self._compare_untrained(base)
         self._learn(comparison)
@@ -317,6 +325,7 @@ class _Run:
             cpu_s=round(self._folder.cpu_seconds(), 1),
             estimated_gib=round(self._memory.peak / GIB, 2),
             peak_gib=round(self._folder.peak_bytes() / GIB, 2) or None,
+            threads=self._threads,
             remarks=tuple(remark for remark in remarks if remark),
             packages=versions(),
             commit=commit(),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from agentgym.cli.arguments import Eval
     from agentgym.evaluation import EpisodeResult, Report
     from agentgym.evaluation.suites.named_evaluation import NamedEvaluation
+    from agentgym.policies.base import ModelOutput
 
 
 def evaluate(command: Eval, console: Console) -> int:
@@ -126,6 +127,7 @@ class _Display(EvaluationProgress):
         self.console, self._number, self._announced = console, number, out
         self.reports: list[Report] = []
         self._done = 0
+        self._notes = getattr(console, "shows_notes", True)
 
     def say(self, told: str) -> None:
         """Print a sentence."""
@@ -133,7 +135,7 @@ class _Display(EvaluationProgress):
 
     def _note(self, sentence: str) -> None:
         """Print what is no result, unless the command is quiet."""
-        if getattr(self.console, "shows_notes", True):
+        if self._notes:
             self.say(sentence)
 
     def begin(
@@ -152,13 +154,19 @@ class _Display(EvaluationProgress):
         if self._announced:
             self._note(f"Every episode is saved in {self._announced}.")
             self._announced = None
-        self._bar = EpisodeProgress(self.console, episodes, its.prices)
+        self._bar = EpisodeProgress(
+            self.console, episodes, its.prices, played=len(self._before), quiet=not self._notes
+        )
         # Opened and closed by hand: two calls of the library, `begin` and `end`, are its block.
         self._bar.__enter__()
 
     def episode(self, result: EpisodeResult) -> None:
         """Move the bar on."""
         self._bar.add(result)
+
+    def output(self, output: ModelOutput) -> None:
+        """Count the tokens of a turn."""
+        self._bar.count(output)
 
     def end(self) -> None:
         """Take the bar away."""

@@ -1,40 +1,68 @@
-"""The progress bar of an evaluation."""
+"""The progress of an evaluation: a bar on a terminal, lines on standard error elsewhere."""
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from agentgym.evaluation import EpisodeResult, Prices
+    from agentgym.policies.base import ModelOutput
+
+SOONEST = 30.0
+"""Least seconds between two lines."""
 
 
 class EpisodeProgress:
-    """A progress bar with the time left, the success so far and the tokens used.
+    """Episodes, the time left, the success so far, and the tokens, in all and a second.
 
     Args:
         console: Where the bar is drawn.
         total: Episodes to play.
         prices: Prices of tokens.
+        played: Episodes that were played before, and come at once.
+        quiet: Whether no lines are written; a quiet console draws no bar by itself.
     """
 
-    def __init__(self, console: Console, total: int, prices: Prices | None) -> None:
+    def __init__(
+        self,
+        console: Console,
+        total: int,
+        prices: Prices | None,
+        *,
+        played: int = 0,
+        quiet: bool = False,
+    ) -> None:
         from agentgym.support.progress_bars import FittedProgress
+        from agentgym.support.progress_lines import ProgressLines
 
         self._prices = prices
         self._rows: list[EpisodeResult] = []
+        self._total = total
         self._progress = FittedProgress(console, transient=True)
         self._bar = self._progress.begin("episodes", total)
+        silent = quiet or console.is_terminal
+        self._lines = None if silent else ProgressLines(_print, SOONEST)
+        if self._lines is not None:
+            self._lines.begin("episodes", total, played)
+        self._lock = threading.Lock()
+        self._written, self._began = 0, time.monotonic()
 
     def __enter__(self) -> EpisodeProgress:
         """Show the bar."""
         self._progress.start()
+        if self._lines is not None:
+            self._lines.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         """Take the bar away."""
         self._progress.stop()
+        if self._lines is not None:
+            self._lines.stop()
 
     @property
     def told(self) -> bool:
@@ -43,17 +71,44 @@ class EpisodeProgress:
 
     def add(self, row: EpisodeResult) -> None:
         """Count an episode that has ended."""
+        self._rows.append(row)
+        values = self._values()
+        self._progress.update(self._bar, advance=1, values=values)
+        # The report follows the last one.
+        if self._lines is not None and len(self._rows) < self._total:
+            self._lines.update(len(self._rows), values)
+
+    def count(self, output: ModelOutput) -> None:
+        """Count what a model wrote in a turn, from any thread."""
+        with self._lock:
+            self._written += output.completion_tokens
+        if self._lines is not None:
+            self._lines.count(output.completion_tokens)
+        else:
+            self._progress.update(self._bar, values=self._values())
+
+    def _values(self) -> str:
+        """Write the measurements; a narrow terminal leaves them out from the last one."""
         from agentgym.evaluation.prices import dollars
 
-        self._rows.append(row)
-        valid = [each for each in self._rows if each.valid]
-        told = [f"{sum(each.success for each in valid)} solved"]
-        if len(valid) < len(self._rows):
-            told.append(f"{len(self._rows) - len(valid)} failed")
-        tokens = sum(each.prompt_tokens + each.completion_tokens for each in self._rows)
+        rows = [*self._rows]
+        valid = [each for each in rows if each.valid]
+        parts = [f"{sum(each.success for each in valid)} solved"]
+        if len(valid) < len(rows):
+            parts.append(f"{len(rows) - len(valid)} failed")
+        if self._written:
+            parts.append(f"tokens_s {self._written / (time.monotonic() - self._began):,.0f}")
+        tokens = sum(each.prompt_tokens + each.completion_tokens for each in rows)
         if tokens:
-            told.append(f"{tokens:,} tokens")
+            parts.append(f"{tokens:,} tokens")
         if self._prices is not None:
-            cost = dollars(sum(map(self._prices.cost, self._rows)))
-            told.append(f"{cost} US dollars")
-        self._progress.update(self._bar, advance=1, values="  ".join(told))
+            cost = dollars(sum(map(self._prices.cost, rows)))
+            parts.append(f"{cost} US dollars")
+        return "  ".join(parts)
+
+
+def _print(line: str) -> None:
+    """Print a line on standard error, as the trainer does: standard output holds the result."""
+    from rich.console import Console
+
+    Console(stderr=True).print(line, highlight=False, markup=False, soft_wrap=True)

@@ -18,6 +18,7 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "out": (str, os.PathLike),
     "record": (str, os.PathLike),
     "on_episode": (Callable,),  # type: ignore[dict-item]
+    "on_output": (Callable,),  # type: ignore[dict-item]
     "limits": (Limits,),
     "total_limits": (Limits,),
     "prices": (Prices,),

@@ -55,6 +55,8 @@ class EpisodeRules:
     """Consecutive invalid actions that end it; 0: no limit."""
     labels: Callable[[str], Mapping[str, str]] = lambda task_id: {}
     """Returns the kinds that a task is of."""
+    on_output: Callable[[ModelOutput], None] | None = None
+    """Called with what a model produced, in the thread of its episode."""
 
 
 class Player:
@@ -89,6 +91,8 @@ class Player:
 
         def listen(output: ModelOutput) -> None:
             tally.ask(output)
+            if rules.on_output is not None:
+                rules.on_output(output)
             if self._recorder is not None:
                 self._recorder.annotate_output(output)
 

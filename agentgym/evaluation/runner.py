@@ -44,7 +44,7 @@ from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.making import make, resolve
-from agentgym.policies.base import Policy
+from agentgym.policies.base import ModelOutput, Policy
 from agentgym.support.event_loop import EventLoop
 from agentgym.support.provenance import commit, machine
 from agentgym.vector.backends import backend_session
@@ -68,6 +68,7 @@ def evaluate(
     retry_failed: bool = False,
     record: str | Path | None = None,
     on_episode: Callable[[EpisodeResult], None] | None = None,
+    on_output: Callable[[ModelOutput], None] | None = None,
     concurrency: int | None = None,
     backend: str = "sync",
     step_timeout: float | None = None,
@@ -127,6 +128,7 @@ def evaluate(
             always does.
         record: JSONL file to which every episode is appended as it ends, see `agentgym.episodes`.
         on_episode: Called after each episode as it ends, for progress display.
+        on_output: Called with what a model produced for each turn, in the thread of its episode.
         concurrency: Number of concurrent episodes, each in a separate environment. Default: 8 for
             policies that wait for I/O (coroutines, endpoints) and for the thread backend, one per
             CPU for processes and actors, else 1. A policy object plays one episode at a time unless
@@ -161,6 +163,7 @@ def evaluate(
     check_seed(seed)
     check_kinds(protocol=protocol, prompt=prompt, tasks=tasks, env_kwargs=env_kwargs)
     check_kinds(out=out, record=record)
+    check_kinds(on_output=on_output)
     check_kinds(on_episode=on_episode, limits=limits, prices=prices, scale=scale)
     check_kinds(total_limits=total_limits)
     choice(failed, "failed", FAILED)
@@ -194,7 +197,9 @@ def evaluate(
         if report is None or (retry_failed and report.errors):
             session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
             labels = partial(_labels, made.unwrapped.tasks)
-            rules = EpisodeRules(horizon, limits or Limits(), prices, end_after_invalid, labels)
+            rules = EpisodeRules(
+                horizon, limits or Limits(), prices, end_after_invalid, labels, on_output
+            )
             _play(session, source, made, where, rules, stack)
             report = _report({**about, "limits": limits, "protocol": used}, session)
         report = replace(

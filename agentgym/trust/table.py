@@ -296,7 +296,7 @@ EVALUATION: Mapping[str, Entry | Group] = {
 
 TRAINING: Mapping[str, Entry | Group] = {
     **_plain("steps horizon_every horizon_gate fit_horizon window temperature top_p backend"),
-    **_plain("workers step_timeout minutes budget quick template_args seed resume export"),
+    **_plain("workers step_timeout threads minutes budget quick template_args seed resume export"),
     **_plain("hub_private name weight target_success shots grammar"),
     "env": Group.ENVIRONMENTS,
     "envs": Group.ENVIRONMENTS,
@@ -316,16 +316,16 @@ TRAINING: Mapping[str, Entry | Group] = {
     **_plain(
         "demonstrator demonstrations only_successes weights beta batch_size learning_rate"
         " max_steps rounds teacher round_tasks round_steps observation_weight copy_steps"
-        " target_success eval_every eval_tasks save_every",
+        " target_success eval_every eval_tasks save_every save_minutes",
         "sft.",
     ),
     "sft.episodes": PATH,
     **_plain(
         "groups num_generations minibatches num_iterations learning_rate warmup_steps turn_tokens"
         " episode_tokens max_grad_norm adam_beta2 success_bonus invalid_penalty price_rate"
-        " turn_budget save_every keep_checkpoints log_groups staleness stale_share stale_every"
-        " refill gamma beta entropy epsilon epsilon_high aggregation branch branch_roots"
-        " branch_copies branch_credit normalize",
+        " turn_budget save_every save_minutes keep_checkpoints log_groups staleness stale_share"
+        " stale_every refill gamma beta entropy epsilon epsilon_high aggregation branch"
+        " branch_roots branch_copies branch_credit normalize",
         "rl.",
     ),
     "rl.sampler": OWN_PART,

@@ -100,13 +100,14 @@ class ForkedRun:
         main: Carries out ``agentgym-train``; the process has its own.
         arguments: Arguments of the run.
         log: File to which goes what it prints.
+        threads: Most threads with which it computes.
     """
 
     exitcode: int | None = None
 
-    def __init__(self, main: object, arguments: Sequence[str], log: Path) -> None:
+    def __init__(self, main: object, arguments: Sequence[str], log: Path, threads: int = 1) -> None:
         argv = ["alive", *arguments]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         with open(os.devnull) as nothing, log.open("ab") as said:
             files = [each.fileno() for each in (nothing, said, said)]
             self._process = Forked(server(), "tests.trainers.toy_runs", argv, environment, files)

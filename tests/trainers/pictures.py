@@ -55,9 +55,9 @@ def _axes() -> Axes:
     return Figure().subplots()
 
 
-def begin_blank(main: Main, arguments: list[str], log: Path) -> BaseProcess:
+def begin_blank(main: Main, arguments: list[str], log: Path, threads: int = 1) -> BaseProcess:
     """Begin a run in a process of its own, whose pictures are blank, too."""
-    return begin_process(partial(_blank, main), arguments, log)
+    return begin_process(partial(_blank, main), arguments, log, threads)
 
 
 def _blank(main: Main, arguments: list[str]) -> int:

@@ -410,7 +410,7 @@ def test_an_environment_that_always_fails_is_one_sentence(tmp_path, capsys):
     ended = toy_runs.run_command(command, environment=os.environ)
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
-        f"training on {toy_runs.BROKEN_ID}",
+        f"training on {toy_runs.BROKEN_ID} with 1 thread",
         "[references] 24 episodes",
         "agentgym-train: expected episodes, but all 12 failed; first: RuntimeError: short circuit",
     ]

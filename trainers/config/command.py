@@ -35,7 +35,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "--rl.beta", "--reward-hooks", "--temperature", "--window",
     ),
     "what it is compared with": ("--eval.num-tasks", "--eval.every", "--eval.baselines"),
-    "the machine": ("--engine", "--backend", "--workers", "--memory.precision"),
+    "the machine": ("--engine", "--backend", "--workers", "--threads", "--memory.precision"),
     "the run": (
         "--out", "--resume", "--config", "--dry-run", "--report-to", "--quiet", "--log-level",
         "--version",
@@ -58,7 +58,7 @@ class Arguments(TrainConfig):
     folder within --out, by default ``runs/<env>-<model>-seeds``; --resume continues in it. Policies
     that do not depend on the seed are played once. Replaces --seed."""
     jobs: int = 1
-    """Number of concurrent runs with --seeds, each in a process with one thread."""
+    """Number of concurrent runs with --seeds, which share the cores."""
     config: Path | None = None
     """YAML file of settings, such as the config.yaml of a run. It may be partial, and flags
     override it."""

@@ -155,6 +155,10 @@ class TrainConfig:
     ``--step-timeout``."""
     workers: Count | None = None
     """Threads, processes or actors. None: 32 threads, or one process or actor per CPU."""
+    threads: Count | Literal["auto"] = "auto"
+    """Threads of torch on a CPU. Another number may change the last bits of weights, also when a
+    run resumes with it. auto: 1 below 10 million weights, else all physical cores, or
+    OMP_NUM_THREADS if that is lower; runs side by side (``--jobs``) share them."""
     step_timeout: Positive | None = None
     """Seconds that an environment may take for one turn, ten times that for a reset; then its
     episode ends with ``error`` and is left out. None: no limit."""

@@ -138,6 +138,9 @@ class SftConfig:
     """Tasks of each of these validations; None: the family's default, mostly 128."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
+    save_minutes: NotNegative = 5.0
+    """Minutes after which imitation saves a checkpoint in any case, unless saving would take more
+    than a twentieth of the time; 0: never by time."""
 
 
 @strict
@@ -191,6 +194,10 @@ class RlConfig:
     """Environment turns after which training ends; 0: only ``steps`` counts."""
     save_every: Count = 25
     """Steps between two checkpoints."""
+    save_minutes: NotNegative = 5.0
+    """Minutes after which the next step saves a checkpoint in any case, unless saving would take
+    more than a twentieth of the time; 0: never by time. Only a run that was killed goes on from
+    it: alarms go back to the others, which are kept besides."""
     keep_checkpoints: Count = 2
     """Number of checkpoints of this phase to keep."""
     log_groups: Whole = 1

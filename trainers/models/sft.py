@@ -35,6 +35,8 @@ GateFn = Callable[[int], bool]
 """Called with the number of finished steps; True opens the gate, which ends the warm start."""
 ProgressFn = Callable[[int, Mapping[str, float]], None]
 """Called with the number of finished steps and the figures since the last call."""
+StepFn = Callable[[int], None]
+"""Called with the number of finished steps."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class Sft:
         self._masks = [np.array(row.mask, dtype=bool) for row in rows]
         self._lengths = np.array([len(ids) for ids in self._ids])
         self._weights = [p for p in model.parameters() if p.requires_grad]
+        self._since, self._clock = np.zeros(3), 0.0  # Sums of what `_train` returns; seconds.
         self._optimizer = torch.optim.AdamW(
             self._weights,
             lr=self.settings.lr,
@@ -136,7 +139,12 @@ class Sft:
             weight_decay=self.settings.weight_decay,
         )
 
-    def run(self, gate: GateFn | None = None, progress: ProgressFn | None = None) -> SftResult:
+    def run(
+        self,
+        gate: GateFn | None = None,
+        progress: ProgressFn | None = None,
+        after_step: StepFn | None = None,
+    ) -> SftResult:
         """Train until the gate opens or the steps are used up.
 
         Args:
@@ -144,35 +152,49 @@ class Sft:
             progress: Told ``loss``, ``observation_loss``, ``lr``, ``tokens_per_second``, and the
                 ``tokens`` and ``seconds`` of training since it was last told, every ``log_every``
                 steps.
+            after_step: Called last after each step with which training goes on; it may save.
 
         Returns:
             How it ended.
         """
         settings, seconds, gated = self.settings, 0.0, False
-        since, clock, loss = np.zeros(3), 0.0, math.nan  # Sums of what `_train` returns; seconds.
+        loss = math.nan
         batches = self._batches(self.step)
         while self.step < settings.steps and not gated:
             began = time.perf_counter()
             self.model.train()
-            since += self._train(next(batches))
+            self._since += self._train(next(batches))
             self.step += 1
-            clock += time.perf_counter() - began
+            self._clock += time.perf_counter() - began
             last = self.step == settings.steps
             if self.step % settings.log_every == 0 or last:
-                count = (self.step - 1) % settings.log_every + 1
-                loss, other = (since[:2] / count).tolist()
-                lr = settings.learning_rate(self.step - 1)
-                figures = {"loss": loss, "observation_loss": other, "lr": lr}
+                figures = self.figures()
+                loss = figures["loss"]
                 if progress is not None:
-                    tokens = float(since[2])
-                    speed = {"tokens_per_second": tokens / clock, "seconds": clock}
-                    figures["tokens"] = tokens
-                    progress(self.step, {**figures, **speed})
-                seconds, since, clock = seconds + clock, np.zeros(3), 0.0
+                    progress(self.step, figures)
+                seconds += self._clock
+                self._since, self._clock = np.zeros(3), 0.0
             if gate is not None and (self.step % settings.eval_every == 0 or last):
                 gated = bool(gate(self.step))
+            if after_step is not None and not (gated or last):
+                after_step(self.step)
         self.model.eval()
-        return SftResult(self.step, loss, gated, seconds + clock)
+        return SftResult(self.step, loss, gated, seconds + self._clock)
+
+    def figures(self) -> dict[str, float]:
+        """Return what ``progress`` is told, of the steps since it was last told; empty after it."""
+        count = (self.step - 1) % self.settings.log_every + 1
+        if not self._clock:
+            return {}
+        loss, other, tokens = self._since.tolist()
+        return {
+            "loss": loss / count,
+            "observation_loss": other / count,
+            "lr": self.settings.learning_rate(self.step - 1),
+            "tokens": tokens,
+            "tokens_per_second": tokens / self._clock,
+            "seconds": self._clock,
+        }
 
     def merged(self) -> PreTrainedModel:
         """Return the trained model; only a pretrained one has adapters to be merged."""
@@ -180,7 +202,12 @@ class Sft:
 
     def save(self, path: Path) -> None:
         """Write a checkpoint into a folder."""
-        sft = {"step": self.step, "optimizer": self._optimizer.state_dict()}
+        sft = {
+            "step": self.step,
+            "optimizer": self._optimizer.state_dict(),
+            "since": self._since.tolist(),
+            "clock": self._clock,
+        }
         torch.save({"sft": sft, "model": self.model.state_dict()}, path / STATE_FILE)
 
     def load(self, path: Path) -> None:
@@ -189,6 +216,7 @@ class Sft:
         self.model.load_state_dict(state["model"])
         self.step = int(state["sft"]["step"])
         self._optimizer.load_state_dict(state["sft"]["optimizer"])
+        self._since, self._clock = np.array(state["sft"]["since"]), state["sft"]["clock"]
 
     def _batches(self, start: int) -> Iterator[Sequence[int]]:
         """Row indices of each step from ``start`` on: a pure function of seed and step."""

@@ -46,6 +46,7 @@ from trainers.models.sft import (
     ProgressFn,
     SftResult,
     SftSettings,
+    StepFn,
     check_demonstrations,
 )
 from trainers.rollouts.engines.policy_weights import base_model
@@ -54,6 +55,9 @@ from trainers.rollouts.trajectory import Row
 __all__ = ["PretrainedSft"]
 
 logger = logging.getLogger(__name__)
+
+UNTOLD = "untold-{}.pt"
+"""File of a checkpoint with the losses of a process, by its rank, that no log holds yet."""
 
 
 class _Trainer(SFTTrainer):
@@ -67,14 +71,15 @@ class _Trainer(SFTTrainer):
         self._longest = longest_row(self.model)
         self.schedule = schedule
         self.losses: list[torch.Tensor] = []
-        self.tokens = 0
+        self.tokens = torch.zeros((), dtype=torch.int64)
+        self.seconds = 0.0
 
     def compute_loss(
         self, model: nn.Module, inputs: dict[str, torch.Tensor], *args: Any, **kwargs: Any
     ) -> torch.Tensor:
         """Return TRL's loss, and keep it for the log."""
         # Tensors are added up, here and below: to read a number waits for the device.
-        self.tokens += inputs["attention_mask"].sum()
+        self.tokens = self.tokens + inputs["attention_mask"].sum()
         labels, vocabulary = inputs["labels"], base_model(model).config.get_text_config().vocab_size
         packed = self._packed(model, inputs["input_ids"], labels)
         with head_of_chosen_tokens(self.accelerator, labels.numel(), vocabulary):
@@ -201,9 +206,14 @@ class PretrainedSft:
         self._trainer.remove_callback(PrinterCallback)
         self.model = self._trainer.model
 
-    def run(self, gate: GateFn | None = None, progress: ProgressFn | None = None) -> SftResult:
+    def run(
+        self,
+        gate: GateFn | None = None,
+        progress: ProgressFn | None = None,
+        after_step: StepFn | None = None,
+    ) -> SftResult:
         """Train until the gate opens or the steps are used up, as ``Sft.run`` does."""
-        watch = _Watch(self, self._trainer, gate, progress)
+        watch = _Watch(self, self._trainer, gate, progress, after_step)
         self._trainer.add_callback(watch)
         if self.step < self.settings.steps:
             self._trainer.train(resume_from_checkpoint=self._resume_from)
@@ -218,15 +228,37 @@ class PretrainedSft:
             return self.model
         return self.model.merge_and_unload()
 
+    def figures(self) -> dict[str, float]:
+        """Return those of this process since ``progress`` was last told; empty after it."""
+        trainer = self._trainer
+        if not trainer.losses:
+            return {}
+        loss, tokens = torch.stack(trainer.losses).sum(), trainer.tokens
+        return _figures(self.settings, self.step, loss, tokens, trainer.seconds)
+
     def save(self, path: Path) -> None:
-        """Write a checkpoint into a folder."""
-        self._trainer.args.output_dir = str(path)
-        self._trainer._save_checkpoint(self.model, None)
+        """Write a checkpoint into a folder; every process adds what it has not told yet."""
+        trainer = self._trainer
+        untold = {"tokens": trainer.tokens, "seconds": torch.tensor(trainer.seconds)}
+        if trainer.losses:
+            untold["losses"] = torch.stack(trainer.losses)
+        torch.save(untold, path / UNTOLD.format(processes.rank()))
+        trainer.args.output_dir = str(path)
+        trainer._save_checkpoint(self.model, None)
+        processes.meet("the end of a checkpoint of the warm start")
 
     def load(self, path: Path) -> None:
         """Continue from a checkpoint, as soon as :meth:`run` is called."""
         (checkpoint,) = path.glob("checkpoint-*")
         self.step, self._resume_from = int(checkpoint.name.rsplit("-", 1)[1]), str(checkpoint)
+        trainer = self._trainer
+        untold = torch.load(
+            path / UNTOLD.format(processes.rank()),
+            map_location=trainer.accelerator.device,
+            weights_only=True,
+        )
+        trainer.tokens, trainer.seconds = untold["tokens"], float(untold["seconds"])
+        trainer.losses = [*untold["losses"].unbind()] if "losses" in untold else []
 
 
 class _Watch(TrainerCallback):
@@ -238,10 +270,11 @@ class _Watch(TrainerCallback):
         trainer: _Trainer,
         gate: GateFn | None,
         progress: ProgressFn | None,
+        after_step: StepFn | None,
     ) -> None:
         self._sft, self._trainer, self._gate, self._progress = sft, trainer, gate, progress
+        self._after_step = after_step
         self._began = 0.0
-        self._since = 0.0
         self.loss, self.gated, self.seconds = float("nan"), False, 0.0
 
     def on_step_begin(
@@ -254,7 +287,7 @@ class _Watch(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         """Tell the figures of some steps, and end the training when the gate opens."""
-        self._since += time.perf_counter() - self._began
+        self._trainer.seconds += time.perf_counter() - self._began
         sft, settings = self._sft, self._sft.settings
         sft.step = state.global_step
         last = sft.step == settings.steps
@@ -263,27 +296,37 @@ class _Watch(TrainerCallback):
         if self._gate is not None and (sft.step % settings.eval_every == 0 or last):
             self.gated = bool(self._gate(sft.step))
             control.should_training_stop |= self.gated
+        if self._after_step is not None and not (self.gated or last):
+            self._after_step(sft.step)
 
     def _tell(self, step: int) -> None:
         """Tell the means since the last time."""
         trainer = self._trainer
-        # The steps since the last log: fewer than an interval at the end alone.
-        count = (step - 1) % self._sft.settings.log_every + 1
         accelerator = trainer.accelerator
         loss = accelerator.reduce(torch.stack(trainer.losses).sum(), "mean")
-        self.loss = loss.item() / count
-        tokens = float(accelerator.reduce(trainer.tokens, "sum"))
-        figures = {
-            "loss": self.loss,
-            "lr": self._sft.settings.learning_rate(step - 1),
-            "tokens": tokens,
-            "tokens_per_second": tokens / self._since,
-            "seconds": self._since,
-        }
-        self.seconds += self._since
-        trainer.losses, trainer.tokens, self._since = [], 0, 0.0
+        tokens = accelerator.reduce(trainer.tokens, "sum")
+        figures = _figures(self._sft.settings, step, loss, tokens, trainer.seconds)
+        self.loss = figures["loss"]
+        self.seconds += trainer.seconds
+        trainer.losses, trainer.seconds = [], 0.0
+        trainer.tokens = torch.zeros_like(trainer.tokens)
         if self._progress is not None:
             self._progress(step, figures)
+
+
+def _figures(
+    settings: SftSettings, step: int, loss: torch.Tensor, tokens: torch.Tensor, seconds: float
+) -> dict[str, float]:
+    """Return the figures of the steps since the last log, of a sum of losses and of tokens."""
+    # Fewer than an interval at the end, and where they are shown between.
+    count = (step - 1) % settings.log_every + 1
+    return {
+        "loss": loss.item() / count,
+        "lr": settings.learning_rate(step - 1),
+        "tokens": float(tokens),
+        "tokens_per_second": float(tokens) / seconds,
+        "seconds": seconds,
+    }
 
 
 def _rows_per_pass(rows: Sequence[Row], settings: SftSettings, micro_tokens: int | None) -> int:

@@ -1,11 +1,13 @@
-"""How a run uses torch: random generators, threads and device."""
+"""How a run uses torch: random generators and device."""
 
 from __future__ import annotations
 
 import logging
-import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["device", "one_thread", "quiet_kernels", "seed_everything"]
+__all__ = ["device", "quiet_kernels", "quiet_loading", "seed_everything"]
 
 
 def quiet_kernels() -> None:
@@ -20,12 +22,19 @@ def seed_everything(seed: int) -> None:
     set_seed(seed)
 
 
-def one_thread() -> None:
-    """Use one torch thread: on few shared cores, barriers cost small models more than they give."""
-    import torch
+@contextmanager
+def quiet_loading() -> Iterator[None]:
+    """Keep transformers' bar of loaded weights out of what is no terminal, such as a log."""
+    from transformers.utils import logging as messages
 
-    if not torch.cuda.is_available():
-        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    drawn = messages.is_progress_bar_enabled() and not sys.stderr.isatty()
+    if drawn:
+        messages.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if drawn:
+            messages.enable_progress_bar()
 
 
 def device() -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 from rich.console import Console
 
 from agentgym.support.progress_bars import FittedProgress
+from agentgym.support.progress_lines import ProgressLines
 from agentgym.support.terminal import say
 from agentgym.support.text_lines import last_line
 from trainers.multirun.cache import DONE, Run, RunCache
@@ -145,6 +147,9 @@ def play(
         task = progress.add_task(
             "runs", total=len(distinct), completed=len(distinct) - len(pending)
         )
+        lines = ProgressLines(partial(say, progress.console))
+        lines.begin("runs", len(distinct), len(distinct) - len(pending))
+        written = not (quiet or progress.console.is_terminal)
         try:
             while work.pending or work.running:
                 while len(work.running) < jobs and (run := _next(work, cache, share_start)):
@@ -158,6 +163,8 @@ def play(
                     say(progress.console, said)
                 left = len(work.pending) + len(work.running) + len(work.failed)
                 progress.update(task, completed=len(distinct) - left)
+                if written and left:
+                    lines.show(len(distinct) - left, _now(work))
             progress.update(task, description=_now(work) or "runs")
         finally:
             for each in work.running.values():

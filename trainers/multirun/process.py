@@ -1,4 +1,4 @@
-"""One run in a process of its own, with one thread.
+"""One run in a process of its own.
 
 The processes are copies of one that has imported the trainer and done nothing else, as the import
 takes longer than the warm start of a small run.
@@ -17,20 +17,17 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 PRELOADED = "trainers.multirun.preloaded"
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-"""Runs share the processors by being side by side."""
-
-
 Main = Callable[[Sequence[str]], int]
 """Carries out ``agentgym-train`` with arguments; a function of a module, returns an exit code."""
 
 
-def begin_process(main: Main, arguments: list[str], log: Path) -> BaseProcess:
+def begin_process(main: Main, arguments: list[str], log: Path, threads: int = 1) -> BaseProcess:
     """Start ``agentgym-train`` with arguments; what it prints goes to a file.
 
-    It ends, like a process that is killed, when this one does.
+    It ends, like a process that is killed, when this one does. Unless ``--threads`` says otherwise,
+    it computes with at most so many threads.
     """
-    os.environ.update(ONE_THREAD)
+    os.environ.update({"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"})
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([PRELOADED])
     process = context.Process(target=_train, args=(main, arguments, str(log)))

@@ -26,6 +26,7 @@ from trainers import processes
 from trainers.config.config_file import CONFIG_FILE
 from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.models.memory_plan import Device, check_memory, plan_memory
+from trainers.models.threads import thread_limit
 from trainers.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
 from trainers.multirun.playing import Failure, play
 from trainers.multirun.process import Main, begin_process
@@ -81,7 +82,7 @@ def train_over_seeds(
         if again or not all(cache.state(run) == DONE for run in runs):
             _forget_result(folder)
         _share_baselines(cache, runs, first, parse, Display(console, progress=not quiet))
-        begin = partial(begin_process, main)
+        begin = partial(begin_process, main, threads=max(1, thread_limit() // flags.jobs))
         failures = play(
             cache, runs, flags.jobs, begin, share_start=False, again=again, console=console,
             quiet=quiet,

@@ -12,15 +12,14 @@ from rich.progress import TaskID
 from rich.table import Table
 
 from agentgym.support.progress_bars import FittedProgress
+from agentgym.support.progress_lines import ProgressLines
 from agentgym.support.terminal import cell
 from trainers.output.remarks import scaled_text
 from trainers.output.roles import TRAINED
 from trainers.output.summary import ArmResult, Results
 
-PLAIN_INTERVAL = 10.0
-"""Seconds between two lines where the output is not a terminal."""
-
-
+REFRESH = 1.0
+"""Seconds between two updates of a bar that cost something."""
 UNKNOWN = "-"
 """Stands where nothing has been measured yet."""
 
@@ -39,7 +38,7 @@ def measurements(values: Mapping[str, object]) -> str:
 
 
 class Display:
-    """A progress bar per phase on a terminal, and a line now and then elsewhere.
+    """A progress bar per phase on a terminal, and lines elsewhere, at least one a minute.
 
     Args:
         console: Where to draw; None takes standard error.
@@ -55,12 +54,15 @@ class Display:
         self._live = self.console.is_terminal and self._progress
         self._bar = FittedProgress(self.console, hidden=not self._live)
         self._task: TaskID | None = None
-        self._phase, self._total = "", 0
-        self._began, self._first_step, self._printed = 0.0, 0, 0.0
+        self._shown = 0.0
+        lines = ProgressLines(self._print)
+        self._lines = lines if self._progress and not self._live else None
 
     def __enter__(self) -> Display:
         """Start drawing."""
         self._bar.start()
+        if self._lines is not None:
+            self._lines.start()
         return self
 
     def __exit__(
@@ -71,28 +73,36 @@ class Display:
     ) -> None:
         """Stop drawing and leave the terminal as it was."""
         self._bar.stop()
+        if self._lines is not None:
+            self._lines.stop()
 
     def phase(self, name: str, total: int, step: int = 0, unit: str = "steps") -> None:
         """Begin a phase of ``total`` steps, or others of a unit, of which ``step`` are done."""
-        self._phase, self._total, self._first_step = name, total, step
-        self._began = self._printed = time.monotonic()
         if self._live:
             self._task = self._bar.begin(name, total, step)
-        elif self._progress:
-            length = f" {total} {unit}" if total > 1 else ""
-            self.console.print(f"[{name}]{length}", highlight=False, markup=False, soft_wrap=True)
+        elif self._lines is not None:
+            self._print(f"[{name}]" + (f" {total} {unit}" if total > 1 else ""))
+            self._lines.begin(name, total, step)
 
     def update(self, step: int, **values: object) -> None:
         """Show that ``step`` steps of the phase are done, with its measurements."""
+        self._shown = time.monotonic()
         if self._live and self._task is not None:
             self._bar.update(self._task, completed=step, values=measurements(values))
-        elif self._progress:
-            now = time.monotonic()
-            if now - self._printed >= PLAIN_INTERVAL or step >= self._total:
-                self._printed = now
-                self.console.print(
-                    self._line(step, now, values), highlight=False, markup=False, soft_wrap=True
-                )
+        elif self._lines is not None:
+            self._lines.update(step, measurements(values))
+
+    @property
+    def due(self) -> bool:
+        """Whether an update now would be seen: its measurements may cost something."""
+        if self._live:
+            return time.monotonic() - self._shown >= REFRESH
+        return self._lines is not None and self._lines.due
+
+    def count(self, tokens: int) -> None:
+        """Count tokens that were sampled, for the lines that come while no step ends."""
+        if self._lines is not None:
+            self._lines.count(tokens)
 
     def episodes(self, name: str, total: int, *, result: bool = False) -> Callable[[], None]:
         """Begin a phase that plays episodes; return what is to be called as each ends.
@@ -119,18 +129,9 @@ class Display:
             # A terminal breaks sentences between words; elsewhere each stays on its line.
             self.console.print(shown, highlight=False, soft_wrap=not self.console.is_terminal)
 
-    def _line(self, step: int, now: float, values: Mapping[str, object]) -> str:
-        """Write a plain progress line with the time left."""
-        if self._total == 1:
-            return f"[{self._phase}] done  {measurements(values)}".rstrip()
-        done = step - self._first_step
-        seconds = (now - self._began) / done * (self._total - step) if done > 0 else None
-        parts = (
-            f"[{self._phase}] {step}/{self._total}",
-            measurements(values),
-            "" if seconds is None else f"left {seconds:.0f} s",
-        )
-        return "  ".join(filter(None, parts))
+    def _print(self, line: str) -> None:
+        """Print a line as it is."""
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def result_table(summary: Results) -> Table:

@@ -235,6 +235,8 @@ class Summary(Results):
     """Seconds from start to end."""
     cpu_s: float
     """Processor seconds of the main process, user and system, environments in it included."""
+    threads: int = 1
+    """Threads with which torch computed on the CPU, in each process."""
     chosen: ChosenPolicy
     """The policy that is called trained."""
     estimated_gib: float | None = None

@@ -24,6 +24,7 @@ from trainers.phases.equal_compute import GENERATION
 from trainers.phases.learning_clock import LearningClock, note_cut
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.spending import Spent, check_left, spent_on_imitation
+from trainers.phases.timed_checkpoints import TimedCheckpoints
 
 __all__ = ["AfterStep", "StopConditions"]
 
@@ -86,6 +87,7 @@ class AfterStep(TrainerCallback):
     best: BestPolicy
     stop: StopConditions
     health: HealthWatch
+    checkpoints: TimedCheckpoints
 
     def on_train_begin(
         self,
@@ -136,8 +138,9 @@ class AfterStep(TrainerCallback):
             save = self.health.keeps(alarm)
         # 5. The checkpoint, and only then the best policy: a run that is killed never goes on from
         #    before the policy that is kept.
-        if save:
-            end.save()
+        by_time = not save and self.checkpoints.due
+        if save or by_time:
+            self.checkpoints.save(end, by_time=by_time)
             write_curve(self.folder, self.run.title)
             self.folder.note()
             self.best.keep(step)

@@ -101,7 +101,9 @@ class BaseModel:
     @cached_property
     def _player(self) -> HeldOutPlayer:
         slots = len(processes.share(self._run.config.rl.episodes))
-        return HeldOutPlayer(self._run, self._policy, slots, together=True)
+        return HeldOutPlayer(
+            self._run, self._policy, slots, together=True, on_tokens=self._display.count
+        )
 
     @property
     def chat(self) -> TurnTokenizer:

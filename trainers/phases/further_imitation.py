@@ -79,7 +79,9 @@ class FurtherImitation:
         self.chat = self._policy.chat
         self.end = BaselineEnd(**processes.on_main(lambda: place.state()[END]))
         slots = len(processes.share(run.config.rl.episodes))
-        self._player = HeldOutPlayer(run, self._policy, slots, together=True)
+        self._player = HeldOutPlayer(
+            run, self._policy, slots, together=True, on_tokens=display.count
+        )
 
     def play(
         self,
@@ -132,7 +134,7 @@ class FurtherImitation:
         )  # fmt: skip
         try:
             course.begin()
-            sft.run(course.validate, course.progress)
+            sft.run(course.validate, course.progress, course.after_step)
         finally:
             course.close()
         place.note(**{END: asdict(course.end())})
@@ -160,16 +162,16 @@ class _Course:
         panels = {env.name: env.panel(VALID, run.config.eval.valid_tasks) for env in run.envs}
         self._tasks, self._seed = panel_tasks(panels, run), run.config.seed
         slots = len(processes.share(len(self._tasks))) if together else len(self._tasks)
-        self._player = HeldOutPlayer(run, policy, slots, together=together)
-        self._checkpoints = SftCheckpoints(folder, PREFIX)
+        self._player = HeldOutPlayer(run, policy, slots, together=together, on_tokens=display.count)
+        self._checkpoints = SftCheckpoints(
+            folder, PREFIX, run.config.sft.save_minutes, together=together
+        )
         self._best: Validated | None = None
         self._weights: dict[str, torch.Tensor] = {}
 
     def begin(self) -> None:
         """Continue from the newest checkpoint, if there is one."""
         found = self._checkpoints.latest
-        if self._together:
-            found = processes.broadcast(found)
         if found is not None:
             self._sft.load(found)
             if self._validates:
@@ -181,20 +183,27 @@ class _Course:
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
         """Take down the losses, every few steps."""
         self._folder.log(phase=Phase.IMITATION, step=step, **figures)
+        self._show(step, figures)
+
+    def _show(self, step: int, figures: Mapping[str, float]) -> None:
+        """Show the loss, the best policy so far, and the speed."""
         best = self._best.success if self._best else 0.0
         self._display.update(
             step, loss=figures["loss"], best=best, tokens_s=figures["tokens_per_second"]
         )
 
     def validate(self, step: int) -> bool:
-        """Play the validation tasks, and save; nothing ends this but the steps."""
+        """Play the validation tasks; nothing ends this but the steps."""
         if self._validates:
             self._validated(step)
-        settings = self._sft.settings
-        # At the end of a logged interval, so that a resumed run logs the same means.
-        if step < settings.steps and step % settings.log_every == 0:
-            self._checkpoints.save(self._sft, self._keep)
         return False
+
+    def after_step(self, step: int) -> None:
+        """Show now and then; save so, too, and after each validation."""
+        if self._display.due and (figures := self._sft.figures()):
+            self._show(step, figures)
+        validated = step % self._sft.settings.eval_every == 0
+        self._checkpoints.save_if_due(self._sft, validated, self._keep)
 
     def end(self) -> BaselineEnd:
         """Let the policy be the best one, or the last where none was validated; say which it is."""

@@ -24,13 +24,21 @@ class HeldOutPlayer:
         policy: The policy.
         slots: Maximum number of concurrent episodes in this process.
         together: Whether every process of the run plays its share of the tasks.
+        on_tokens: Called with the number of tokens of each sampled turn of this process.
     """
 
     def __init__(
-        self, run: ResolvedRun, policy: LoadedPolicy, slots: int, *, together: bool
+        self,
+        run: ResolvedRun,
+        policy: LoadedPolicy,
+        slots: int,
+        *,
+        together: bool,
+        on_tokens: Callable[[int], None] = lambda tokens: None,
     ) -> None:
         self._run, self._model, self._together = run, policy.model, together
         self._runner = make_runner(run, policy, max(1, slots))
+        self._runner.on_tokens = on_tokens
         self.engine = self._runner.engine
 
     def play(

@@ -31,16 +31,18 @@ from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.safe_env import make_safe_env
-from trainers.phases.sft_loop import make_sft, sft_settings
+from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
 from trainers.phases.spending import Spent, imitation_is_spent, note_round
 from trainers.rollouts.expert_labels import labelled_rows
 from trainers.rollouts.task_feed import FAMILY
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
-__all__ = ["ROUND", "ImitationRounds"]
+__all__ = ["ROUND", "UNFINISHED", "ImitationRounds"]
 
 ROUND = "round"
 """Beginning of the checkpoints of the rounds; round 0 is the warm start before them."""
+UNFINISHED = "in-round"
+"""Beginning of the checkpoints within a round."""
 FOLDER = "rounds"
 """Folder of episodes and rows within a run's."""
 
@@ -102,14 +104,28 @@ class ImitationRounds:
             sft_settings(self._run, steps, steps), seed=self._run.config.seed + number
         )
         sft = make_sft(self._run, self._folder, policy, learnt, settings)
-        self._folder.rewind(Phase.IMITATION, first)
-        self._display.phase(f"round {number}", steps)
+        checkpoints = SftCheckpoints(
+            self._folder, f"{UNFINISHED}-{number}", self._settings.save_minutes,
+            together=self._together,
+        )  # fmt: skip
+        if (checkpoint := checkpoints.latest) is not None:
+            sft.load(checkpoint)
+        self._folder.rewind(Phase.IMITATION, first + sft.step)
+        self._display.phase(f"round {number}", steps, sft.step)
+
+        def show(step: int, figures: Mapping[str, float]) -> None:
+            self._display.update(step, loss=figures["loss"], tokens_s=figures["tokens_per_second"])
 
         def progress(step: int, figures: Mapping[str, float]) -> None:
             self._folder.log(phase=Phase.IMITATION, step=first + step, **figures)
-            self._display.update(step, loss=figures["loss"], tokens_s=figures["tokens_per_second"])
+            show(step, figures)
 
-        sft.run(None, progress)
+        def after_step(step: int) -> None:
+            if self._display.due and (figures := sft.figures()):
+                show(step, figures)
+            checkpoints.save_if_due(sft)
+
+        sft.run(None, progress, after_step)
         policy.model = sft.merged()
         return policy
 
@@ -122,7 +138,9 @@ class ImitationRounds:
         self._display.phase(f"round {number}: play", len(tasks))
         slots = len(processes.share(len(tasks))) if self._together else len(tasks)
         slots = min(slots, self._run.config.rl.episodes)
-        player = HeldOutPlayer(self._run, policy, slots, together=self._together)
+        player = HeldOutPlayer(
+            self._run, policy, slots, together=self._together, on_tokens=self._display.count
+        )
         # So far apart that no round shares a seed with training or validation.
         seed = (self._run.config.seed * 1_000_003 + number) * 10_007 + 5_003
         try:

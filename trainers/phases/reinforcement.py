@@ -45,6 +45,7 @@ from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.phases.safe_env import make_safe_env
+from trainers.phases.timed_checkpoints import TimedCheckpoints, is_by_time
 from trainers.rollouts.expert_plans import ExpertPlans
 from trainers.rollouts.priced_tasks import PricedTasks
 from trainers.rollouts.task_feed import MixedTasks, TaskSource
@@ -123,13 +124,15 @@ class Reinforcement:
             teacher=make_teacher(run, policy, self._plans),
             plan=self._plans,
         )
+        trainer.runner.on_tokens = display.count
         self._best = best = BestPolicy(folder, self.save)
         self._validation = PeriodicValidation(run, folder, policy.chat, self.play, log, dashboards)
         self._stop = StopConditions(run, folder, display, log)
         self._health = HealthWatch(run, folder, display)
         after = AfterStep(
-            run, folder, trainer, log, dashboards, self._validation, best, self._stop, self._health
-        )
+            run, folder, trainer, log, dashboards, self._validation, best, self._stop,
+            self._health, TimedCheckpoints(trainer, run.config.rl.save_minutes),
+        )  # fmt: skip
         trainer.add_callback(after)
         trainer.after_step = after.after_step
         trainer.on_saved = write_sizes
@@ -145,9 +148,9 @@ class Reinforcement:
         """
         if not self._step:
             self._stop.check()
+        self._display.phase(self._title, self._run.config.steps, self._step)
         if self._run.config.eval.every and not self._step:
             self._validation.validate(0)
-        self._display.phase(self._title, self._run.config.steps, self._step)
         if self._checkpoint and self._health.stopped and not self._step:
             self._trainer.restore(self._checkpoint)
             return
@@ -181,7 +184,7 @@ class Reinforcement:
     def _go_back(self, alarm: Alarm) -> None:
         """Go on from the last good checkpoint, as a process would that had been killed there."""
         found = processes.on_main(lambda: [p for p in complete(self._output) if not damage(p)])
-        kept = {self._steps_of(path): path for path in found}
+        kept = {self._steps_of(path): path for path in found if not is_by_time(path)}
         scores = {
             record["step"]: record["score"]
             for record in processes.on_main(self._folder.metrics)
@@ -192,7 +195,7 @@ class Reinforcement:
             self._health.give_up("there is no checkpoint from before the alarm to go back to")
             return
         # The record is last: a process that is killed before it meets the same alarm again.
-        _remove([path for number, path in kept.items() if number > step])
+        _remove([path for path in found if self._steps_of(path) > step])
         _rewind(self._folder, step)
         self._best.forget_after(step)
         self._folder.note(**{REPORTED: step})
@@ -217,7 +220,7 @@ class Reinforcement:
         """Load the last checkpoint if training ended with weights that are no numbers."""
         if self._log.record.get("kl_behaviour", 0.0) is not None:
             return
-        checkpoint = processes.on_main(lambda: self._newest(self._output))
+        checkpoint = processes.on_main(lambda: self._newest(self._output, by_time=False))
         if checkpoint is None:
             raise DataError(
                 "expected finite weights after reinforcement learning, got weights that are not, "
@@ -227,14 +230,19 @@ class Reinforcement:
         self._trainer.restore(checkpoint)
         self._display.note(f"weights are not finite; restored the weights of {checkpoint.name}")
 
-    def _newest(self, output: Path) -> Path | None:
+    def _newest(self, output: Path, *, by_time: bool = True) -> Path | None:
         """Return the newest checkpoint that is whole; say what was passed over.
+
+        Args:
+            output: The folder of checkpoints.
+            by_time: Whether it may be one that was written because of the time alone.
 
         Raises:
             DataError: There are checkpoints, and all are damaged.
         """
         begun = [path for path in output.glob("checkpoint-*") if was_finished(path)]
         found = sorted({*complete(output), *begun}, key=updates_of, reverse=True)
+        found = [path for path in found if by_time or not is_by_time(path)]
         checkpoint, damaged = newest_whole(found)
         if checkpoint is None and damaged:
             raise DataError(

@@ -15,6 +15,7 @@ from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.models.sft import Sft, SftSettings
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.whole_checkpoint import newest_whole, write_sizes
+from trainers.phases.save_clock import SaveClock
 from trainers.rollouts.trajectory import Row
 
 if TYPE_CHECKING:
@@ -75,24 +76,47 @@ def make_sft(
 
 
 class SftCheckpoints:
-    """The newest checkpoint of a phase of imitation, in ``checkpoints/<prefix>-<step>``."""
+    """The newest checkpoint of a phase of imitation, in ``checkpoints/<prefix>-<step>``.
 
-    def __init__(self, folder: RunFolder, prefix: str) -> None:
-        self._folder, self._prefix = folder, prefix
+    Args:
+        folder: The folder of the run or baseline.
+        prefix: Begins their names.
+        minutes: Minutes between two of them; 0: none is due by time.
+        together: Whether all processes train and save.
+    """
+
+    def __init__(
+        self, folder: RunFolder, prefix: str, minutes: float = 0.0, *, together: bool = False
+    ) -> None:
+        self._folder, self._prefix, self._together = folder, prefix, together
+        self._clock = SaveClock(minutes, together=together)
 
     @property
     def latest(self) -> Path | None:
         """The newest complete checkpoint; None if there is none that is whole."""
         checkpoint = self._folder.latest_checkpoint(self._prefix)
-        return newest_whole([checkpoint] if checkpoint else [])[0]
+        newest = newest_whole([checkpoint] if checkpoint else [])[0]
+        return processes.broadcast(newest) if self._together else newest
 
-    def save(self, sft: Sft | PretrainedSft, add: Callable[[Path], None] | None = None) -> None:
-        """Write a checkpoint and drop older ones.
+    def save_if_due(
+        self,
+        sft: Sft | PretrainedSft,
+        due: bool = False,
+        add: Callable[[Path], None] | None = None,
+    ) -> None:
+        """Write a checkpoint if it is time for one, and drop older ones.
 
         Args:
             sft: What imitates.
+            due: Whether one is due by the number of steps.
             add: Writes further files into its folder.
         """
+        if due or self._clock.due:
+            with self._clock:
+                self._save(sft, add)
+
+    def _save(self, sft: Sft | PretrainedSft, add: Callable[[Path], None] | None) -> None:
+        """Write a checkpoint and drop older ones."""
         path = self._folder.checkpoints / f"{self._prefix}-{sft.step}"
         path.mkdir(exist_ok=True)
         sft.save(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.output.whole_checkpoint import check_policy
 from trainers.phases.demonstrators import Demonstrator, demonstrated_rows, show_watching
 from trainers.phases.held_out import HeldOutPlayer
-from trainers.phases.imitation_rounds import ROUND, ImitationRounds
+from trainers.phases.imitation_rounds import ROUND, UNFINISHED, ImitationRounds
 from trainers.phases.learning_clock import note_cut
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
@@ -60,7 +60,7 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
             save_whole(_learn(run, folder, display), finished)
         processes.on_main((finished / COMPLETE).touch)
     processes.on_main(lambda: check_policy(finished, "the warm start"))
-    for prefix in (PREFIX, ROUND):
+    for prefix in (PREFIX, ROUND, UNFINISHED):
         processes.on_main(SftCheckpoints(folder, prefix).drop)
     return load_policy(run, finished)
 
@@ -137,20 +137,18 @@ def _imitate(
     """Run the supervised phase from the latest checkpoint to the gate."""
     settings = sft_settings(run, run.config.sft.max_steps, run.config.sft.eval_every)
     sft = make_sft(run, folder, policy, rows, settings)
-    checkpoints = SftCheckpoints(folder, PREFIX)
+    checkpoints = SftCheckpoints(folder, PREFIX, run.config.sft.save_minutes, together=together)
     checkpoint = checkpoints.latest
-    if together:
-        checkpoint = processes.broadcast(checkpoint)
     if checkpoint is not None:
         sft.load(checkpoint)
     elif run.config.model == TINY:
         _pretrain_copying(run, policy, display)
     folder.rewind(Phase.WARM_START, sft.step)
     display.phase(WARM_START, sft.settings.steps, sft.step)
-    gate = ValidationGate(run, folder, policy, together=together)
+    gate = ValidationGate(run, folder, policy, together=together, on_tokens=display.count)
     log = _WarmStartLog(run, folder, display, sft, gate, checkpoints)
     try:
-        result = sft.run(log.validate, log.progress)
+        result = sft.run(log.validate, log.progress, log.after_step)
     finally:
         gate.close()
     policy.model = sft.merged()
@@ -185,7 +183,13 @@ class ValidationGate:
     """
 
     def __init__(
-        self, run: ResolvedRun, folder: RunFolder, policy: LoadedPolicy, *, together: bool = False
+        self,
+        run: ResolvedRun,
+        folder: RunFolder,
+        policy: LoadedPolicy,
+        *,
+        together: bool = False,
+        on_tokens: Callable[[int], None] = lambda tokens: None,
     ) -> None:
         self._run, self._folder = run, folder
         self._gates = {env.name: env.target_success for env in run.envs if env.demonstrator}
@@ -195,7 +199,7 @@ class ValidationGate:
         self._together = together
         count = len(self._tasks)
         slots = len(processes.share(count)) if together else count
-        self._player = HeldOutPlayer(run, policy, slots, together=together)
+        self._player = HeldOutPlayer(run, policy, slots, together=together, on_tokens=on_tokens)
         self.engine = self._player.engine
         self.successes: dict[str, float] = {}
 
@@ -254,32 +258,31 @@ class _WarmStartLog:
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
         """Take down the losses, every few steps."""
         self._folder.log(phase=Phase.WARM_START, step=step, **figures)
-        self._loss, self._speed = figures["loss"], figures["tokens_per_second"]
+        self._measure(figures)
         self._show(step)
-        # At a step with a gate `validate` saves, once the gate has let training go on.
-        if step % self._config.eval_every:
-            self._save(step)
 
     def validate(self, step: int) -> bool:
-        """Ask the gate; only a warm start that goes on is saved, as no gate is asked twice."""
+        """Ask the gate."""
         reached = self._gate(step)
         self._show(step)
-        if not reached:
-            self._save(step)
         return reached
+
+    def after_step(self, step: int) -> None:
+        """Show and save now and then; after a gate only if that lets the warm start go on."""
+        if self._display.due and (figures := self._sft.figures()):
+            self._measure(figures)
+            self._show(step)
+        self._checkpoints.save_if_due(self._sft, step % self._config.save_every == 0)
+
+    def _measure(self, figures: Mapping[str, float]) -> None:
+        """Remember what is to be shown."""
+        self._loss, self._speed = figures["loss"], figures["tokens_per_second"]
 
     def _show(self, step: int) -> None:
         """Show what was measured last."""
         self._display.update(
             step, success=self._gate.success, loss=self._loss, tokens_s=self._speed
         )
-
-    def _save(self, step: int) -> None:
-        """Save at the end of a logged interval, so that a resumed run logs the same means."""
-        settings = self._sft.settings
-        whole = step % settings.log_every == 0 and step % self._config.save_every == 0
-        if whole and step < settings.steps:
-            self._checkpoints.save(self._sft)
 
 
 def _pretrain_copying(run: ResolvedRun, policy: LoadedPolicy, display: Display) -> None:

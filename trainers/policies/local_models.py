@@ -11,7 +11,7 @@ from agentgym.conversation import BARE, Prompt
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.model_files.source import model_folder, problem_of
-from trainers.policies.players import PlaySettings, check_packages, load_player, maker
+from trainers.policies.players import PlaySettings, check_counts, check_packages, load_player, maker
 from trainers.policies.served_agents import agent_maker
 
 __all__ = ["LocalModels"]
@@ -64,6 +64,8 @@ class LocalModels:
         history: str = "auto",
         template_args: dict[str, Any] | None = None,
         system: str | None = None,
+        threads: int | None = None,
+        precision: str | None = None,
         agent: str | None = None,
     ) -> PolicyMaker:
         """Load a model.
@@ -83,6 +85,11 @@ class LocalModels:
             template_args: Arguments of the chat template, such as ``{"enable_thinking": False}``.
             system: System message; default: what training tells a pretrained model, which holds how
                 actions are written. An empty one is left out.
+            threads: Threads of torch on a CPU while it generates; default: 1 below 10 million
+                weights, else all physical cores. Another number may change the last bits.
+            precision: Precision of matrix products, ``fp32`` or ``bf16``; default: as the weights
+                are stored. In fp32 an episode is the same whichever others play beside it; in
+                lower precision rounding may change its text.
             agent: ``MODULE:FUNCTION`` of an agent that plays with the model.
 
         Raises:
@@ -91,11 +98,11 @@ class LocalModels:
         """
         check_packages()
 
-        for name, value in (
-            ("turn_tokens", turn_tokens), ("episode_tokens", episode_tokens), ("window", window),
-        ):  # fmt: skip
-            if value is not None and (type(value) is not int or value < 1):
-                raise ConfigurationError(f"expected {name} to be at least 1, got {value!r:.80}")
+        check_counts(
+            turn_tokens=turn_tokens, episode_tokens=episode_tokens, window=window, threads=threads
+        )
+        if precision not in (None, "fp32", "bf16"):
+            raise ConfigurationError(f"expected precision fp32 or bf16, got {precision!r:.80}")
         if history not in ("auto", "keep"):
             raise ConfigurationError(f"expected history auto or keep, got {history!r:.80}")
         played: Any = env.unwrapped
@@ -109,6 +116,8 @@ class LocalModels:
             episode_tokens=episode_tokens,
             history=history,
             template_args=template_args or {},
+            precision=precision,
+            threads=threads,
         )
         player = load_player(
             model_folder(path),

@@ -46,6 +46,8 @@ class ModelPlayer:
         """Return what identifies the policies, JSON-safe."""
         sampling = self.engine.sampling
         drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
+        if sampling.top_k:
+            drawn["top_k"] = sampling.top_k
         return {
             **self.facts,
             "sampling": {"greedy": True} if sampling.greedy else {"greedy": False, **drawn},

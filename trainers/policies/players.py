@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
 
 __all__ = ["PACKAGES", "PlaySettings", "chosen_sampling", "load_player", "maker"]
+
+logger = logging.getLogger(__name__)
 
 PACKAGES = ("torch", "transformers", "peft", "jinja2", "yaml")
 """What loading a model needs, all of the extra ``train``."""
@@ -51,6 +54,8 @@ class PlaySettings:
     """Precision of training, ``fp32`` or ``bf16``; None: as the weights are stored."""
     quantize: str = "none"
     """How the base of adapters is quantised."""
+    threads: int | None = None
+    """Threads of torch while it generates; None: as many as a training of the model has."""
     sampling: Sampling | None = None
     """How tokens are drawn; None: as the model's own generation config says."""
 
@@ -81,13 +86,13 @@ def load_player(
 
     from trainers.models.loaded_policy import budget_within, loading, stop_ids
     from trainers.models.model_parts import check_ids
-    from trainers.models.torch_setup import device, one_thread
+    from trainers.models.threads import thread_count
+    from trainers.models.torch_setup import device, quiet_loading
     from trainers.output.summary import versions
     from trainers.policies.weights import weights_sha256
     from trainers.rollouts.chat import TurnTokenizer
 
-    one_thread()
-    with loading(folder):
+    with loading(folder), quiet_loading():
         tokenizer = AutoTokenizer.from_pretrained(str(folder), padding_side="left")
         model = _model(folder, settings)
     if not getattr(model, "is_quantized", False):
@@ -107,13 +112,15 @@ def load_player(
     drawn = dataclasses.replace(drawn, max_tokens=budget.turn_tokens, stop_ids=chat.stop_ids)
     bf16 = settings.precision == "bf16"
     make = engine_maker("hf", EngineSettings(chat.pad_id, budget.context, SLOTS, bf16=bf16))
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     weights = {
         "weights_sha256": weights_sha256(folder),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "parameters": parameters,
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         "packages": versions(),
     }
-    engine = SharedEngine(make(model), drawn)
+    threads = thread_count(settings.threads or "auto", parameters)
+    engine = SharedEngine(make(model), drawn, threads)
     facts = {**facts, **weights}
     return ModelPlayer(engine, chat, settings.prompt, budget, facts, horizon, settings.window)
 
@@ -151,6 +158,17 @@ def chosen_sampling(default: Sampling, temperature: float | None, top_p: float |
             drawn, greedy=greedy, temperature=1.0 if greedy else float(temperature)
         )
     return drawn if top_p is None else dataclasses.replace(drawn, top_p=float(top_p))
+
+
+def check_counts(**counts: object) -> None:
+    """Check options that are whole numbers of at least 1, or open (None).
+
+    Raises:
+        ConfigurationError: One is something else.
+    """
+    for name, value in counts.items():
+        if value is not None and (type(value) is not int or value < 1):
+            raise ConfigurationError(f"expected {name} to be at least 1, got {value!r:.80}")
 
 
 def check_packages() -> None:
@@ -195,9 +213,17 @@ def _tokens(settings: PlaySettings, config: PretrainedConfig, thinks: bool) -> t
 def _own_sampling(model: PreTrainedModel | PeftModel) -> Sampling:
     """Return how the model's generation config draws tokens."""
     config = getattr(model, "generation_config", None)
+    penalty = getattr(config, "repetition_penalty", None)
+    if penalty not in (None, 1.0):
+        logger.warning(
+            "the model's generation config has a repetition_penalty of %g, without which it plays: "
+            "its engine draws from the model's own probabilities, as in training",
+            penalty,
+        )
     if not getattr(config, "do_sample", False):
         return Sampling(greedy=True)
     return Sampling(
         temperature=float(getattr(config, "temperature", None) or 1.0),
         top_p=float(getattr(config, "top_p", None) or 1.0),
+        top_k=int(getattr(config, "top_k", None) or 0),
     )

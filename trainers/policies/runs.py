@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from trainers.output.run_checkpoints import (
     run_of,
     step_of,
 )
-from trainers.policies.players import PlaySettings, check_packages, load_player, maker
+from trainers.policies.players import PlaySettings, check_counts, check_packages, load_player, maker
 from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
 from trainers.policies.served_agents import agent_maker
 
@@ -94,6 +94,7 @@ class Runs:
         temperature: float | None = None,
         top_p: float | None = None,
         mismatch: str = "error",
+        threads: int | None = None,
         agent: str | None = None,
     ) -> PolicyMaker:
         """Load the policy of a run.
@@ -110,6 +111,7 @@ class Runs:
             top_p: Share of the probability that is drawn from; default: the run's.
             mismatch: What an environment with other arguments is: an ``error``, or a reason to
                 ``warn``.
+            threads: Threads of torch on a CPU while it generates; default: as for a training.
             agent: ``MODULE:FUNCTION`` of the agent that plays with the policy as its model;
                 default: the one that the run trained, if it was one.
 
@@ -120,6 +122,7 @@ class Runs:
         check_packages()
         if mismatch not in ("error", "warn"):
             raise ConfigurationError(f"expected mismatch to be error or warn, got {mismatch!r:.80}")
+        check_counts(threads=threads)
         run = run_of(Path(path))
         assert run is not None  # `problem` has looked
         settings = RunSettings.of(run / CONFIG)
@@ -141,7 +144,7 @@ class Runs:
         }
         player = load_player(
             place,
-            settings.play(env, played),
+            replace(settings.play(env, played), threads=threads),
             temperature=temperature,
             top_p=top_p,
             facts=facts,

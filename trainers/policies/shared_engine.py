@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 
 from agentgym.errors import ConfigurationError, PolicyFailure
+from trainers.models.threads import computing_threads
 from trainers.rollouts.engines.base import Completion, GenerationEngine, Request, Sampling
 
 __all__ = ["SharedEngine"]
@@ -24,10 +25,13 @@ class SharedEngine:
     Args:
         engine: The engine; nobody else uses it.
         sampling: How all tokens are drawn.
+        threads: Number of torch's threads while the engine computes; None leaves it alone.
     """
 
-    def __init__(self, engine: GenerationEngine, sampling: Sampling) -> None:
-        self.sampling = sampling
+    def __init__(
+        self, engine: GenerationEngine, sampling: Sampling, threads: int | None = None
+    ) -> None:
+        self.sampling, self._threads = sampling, threads
         self._engine = engine
         self._changed = threading.Condition()
         self._submitted: list[Request] = []
@@ -102,9 +106,11 @@ class SharedEngine:
             submitted, self._submitted = self._submitted, []
         ended: dict[int, Completion | BaseException] = {}
         try:
-            if submitted:
-                self._engine.submit(submitted, self.sampling)
-            ended.update(self._engine.advance())
+            # Set in the thread that computes, where torch keeps it; who called has another number.
+            with computing_threads(self._threads):
+                if submitted:
+                    self._engine.submit(submitted, self.sampling)
+                ended.update(self._engine.advance())
         except BaseException as error:
             self._engine.abort()
             with self._changed:

@@ -141,6 +141,7 @@ class RolloutRunner:
         engine: What generates.
         budget: Limits on tokens.
         stats: Where its time went since it was made.
+        on_tokens: Called with the number of tokens of turns as they have been sampled.
     """
 
     def __init__(
@@ -176,6 +177,7 @@ class RolloutRunner:
         self.engine = engine
         self.budget = budget or TokenBudget()
         self.stats = RolloutStats()
+        self.on_tokens: Callable[[int], None] = lambda tokens: None
         self.prompt = Prompt(BARE) if prompt is None else prompt
         self.end_after_invalid = end_after_invalid
         self._family = families if isinstance(families, str) else None
@@ -415,8 +417,11 @@ class _Rollout:
         if not self._engine.running:
             return
         began = time.perf_counter()
-        self._generated += self._engine.advance(_POLL_SECONDS if self._unanswered else None)
+        ended = self._engine.advance(_POLL_SECONDS if self._unanswered else None)
         self._stats.engine_seconds += time.perf_counter() - began
+        if ended:
+            self._generated += ended
+            self._runner.on_tokens(sum(len(out.ids) for _, out in ended))
 
     def _act(self) -> None:
         """Hand generated turns to their environments.

@@ -272,6 +272,12 @@ class ReportData:
         return {kind: sum(getattr(row, f"{kind}_tokens") for row in self.rows) for kind in kinds}
 
     @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens that were written a second, all episodes together; None if not known."""
+        written = self.tokens["completion"]
+        return written / self.seconds if written and self.seconds else None
+
+    @property
     def judges(self) -> dict[str, JudgeCount]:
         """What judges said of all turns, by the names of their hooks."""
         found: dict[str, JudgeCount] = {}

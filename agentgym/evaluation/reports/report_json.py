@@ -6,9 +6,10 @@ shows first: ``score`` and ``success`` with their intervals, lower bounds if ``a
 where ``success_unknown``), ``success_lower_bound``, ``success_lower_bound_ci95`` and those of
 ``score`` (over all planned episodes), ``score_mean``, ``score_ci95``, ``success``, ``success_ci95``
 (over the episodes that count), ``incomplete``, ``turns_mean``, ``invalid_share``,
-``repeated_share``, ``pass_at``, ``pass_hat``, ``tokens``, ``cost``, ``judges`` and ``costs`` (by
-the names of their hooks), ``scaled``, ``stop_reasons``, ``finish_reasons``, ``by_label``; under
-``figures`` those of the protocol (name, value, ci95, n) and under ``departures`` where the
+``repeated_share``, ``pass_at``, ``pass_hat``, ``tokens``, ``tokens_per_second`` (those written),
+``cost``, ``judges`` and ``costs`` (by the names of their hooks), ``scaled``, ``stop_reasons``,
+``finish_reasons``, ``by_label``; under ``figures`` those of the protocol (name, value, ci95, n) and
+under ``departures`` where the
 evaluation departs from it. The fields ``protocol``, ``limits`` and ``failed`` may be missing.
 ``failed`` says what became of broken episodes, the ``errors``, see `Report`. Figures are null where
 there is nothing to average. Readers ignore fields that they do not know.
@@ -61,6 +62,7 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
         "pass_hat": _draws(report, report.pass_hat),
         "scaled": report.scaled if some else None,
         "tokens": report.tokens,
+        "tokens_per_second": report.tokens_per_second,
         "cost": report.cost,
         "judges": {
             name: {**asdict(count), "mean": count.mean} for name, count in report.judges.items()

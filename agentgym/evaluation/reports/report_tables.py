@@ -191,8 +191,10 @@ def _model(report: ReportData) -> Iterator[tuple[str, str]]:
     tokens = report.tokens
     if any(tokens.values()):
         told = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
+        speed = report.tokens_per_second
+        rate = f"; {speed:,.1f} written a second" if speed is not None else ""
         cost = f"; {dollars(report.cost)} US dollars" if report.cost is not None else ""
-        yield "tokens", told + cost
+        yield "tokens", told + rate + cost
     # The versions of packages stand in report.json; here they would take lines.
     facts = {name: fact for name, fact in report.policy_facts.items() if name != "packages"}
     if told := facts_in_words(facts):

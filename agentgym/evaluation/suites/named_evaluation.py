@@ -39,7 +39,7 @@ from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.chat_settings import at_endpoint, chat_policy
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.making import HOW_PLAYED, make_asked, parse_pairs, resolve
-from agentgym.policies.base import Policy
+from agentgym.policies.base import ModelOutput, Policy
 from agentgym.policies.blind import is_yardstick
 from agentgym.rewards import parse_hooks
 from agentgym.rewards.judge.terms import AskingHook
@@ -70,6 +70,9 @@ class EvaluationProgress:
 
     def episode(self, result: EpisodeResult) -> None:
         """Called after each episode."""
+
+    def output(self, output: ModelOutput) -> None:
+        """Called with what a model produced for each turn, in the thread of its episode."""
 
     def end(self) -> None:
         """Called when the evaluation has ended, also after an error."""
@@ -286,6 +289,7 @@ class NamedEvaluation:
                         out=out,
                         retry_failed=its.retry_failed,
                         on_episode=progress.episode,
+                        on_output=progress.output,
                         concurrency=its.concurrency,
                         backend=its.backend,
                         step_timeout=its.step_timeout,

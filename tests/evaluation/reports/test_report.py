@@ -74,10 +74,12 @@ def row(task: str, success: bool, sample: int = 0, **more: Any) -> EpisodeResult
 
 def test_a_report_identifies_itself() -> None:
     env_kwargs = {"grammar": "xml"}
+    outputs: list[ModelOutput] = []
     report = evaluate(
         Model(),
         TOY_ID,
         num_tasks=6,
+        on_output=outputs.append,
         env_kwargs=env_kwargs,
         horizon=7,
         prices=Prices(2.0, 10.0, 1.0),
@@ -94,6 +96,8 @@ def test_a_report_identifies_itself() -> None:
         "cached": 40 * turns,
         "reasoning": 4 * turns,
     }
+    assert len(outputs) == turns and {each.completion_tokens for each in outputs} == {10}
+    assert data["tokens_per_second"] == pytest.approx(10 * turns / data["seconds"])
     assert data["cost"] == pytest.approx(turns * (60 * 2.0 + 40 * 1.0 + 10 * 10.0) / 1e6)
     assert set(data["finish_reasons"]) <= {"stop", "length"}
     assert report_from_dict(data) == report

@@ -54,6 +54,6 @@ def test_more_steps_or_minutes_extend_a_run(now):
 
 
 def test_what_changes_no_number_may_change():
-    now = after(backend="thread", workers=3, report_to=("tensorboard",))
+    now = after(backend="thread", workers=3, threads=2, report_to=("tensorboard",))
     assert compare(after(), now).changes == ()
     assert compare(after(), after(window=3)).changes

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -92,13 +94,17 @@ def test_prefixes_computed_once_give_the_same_step():
 
 def test_stopped_and_continued_equals_uninterrupted(tmp_path):
     whole, parts = tiny_policy.model(), tiny_policy.model()
-    Sft(whole, rows(), 0, settings()).run()
-    first = Sft(parts, rows(), 0, settings(eval_every=1))
+    expected: list[Any] = []
+    Sft(whole, rows(), 0, settings(log_every=4)).run(progress=lambda s, f: expected.append(f))
+    first = Sft(parts, rows(), 0, settings(eval_every=1, log_every=4))
     assert first.run(gate=lambda step: step == 3).steps == 3
-    second = Sft(parts, rows(), 0, settings())
+    second = Sft(parts, rows(), 0, settings(log_every=4))
     first.save(tmp_path)
     second.load(tmp_path)
-    assert second.run().steps == 8
+    told: list[Any] = []
+    assert second.run(progress=lambda s, f: told.append(f)).steps == 8
+    for name in ("loss", "observation_loss", "tokens"):
+        assert [f[name] for f in told] == [f[name] for f in expected], "also between two logs"
     pairs = zip(whole.parameters(), parts.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
 

@@ -153,25 +153,29 @@ def test_without_adapters_all_weights_are_trained(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("adapters", [True, False])
-def test_stopped_and_continued_equals_uninterrupted(tmp_path: Path, adapters: bool) -> None:
-    """It is saved where it tells its progress, as in a run, and dies two steps later."""
+@pytest.mark.parametrize(("adapters", "last"), [(True, 2), (False, 2), (True, 3)])
+def test_stopped_and_continued_equals_uninterrupted(
+    tmp_path: Path, adapters: bool, last: int
+) -> None:
+    """It is saved where it tells its progress, or between, and dies a step or two later."""
     whole = make(tmp_path, adapters)
     seen: list[Any] = []
     whole.run(progress=lambda step, figures: seen.append((step, figures["loss"], figures["lr"])))
-    checkpoint = tmp_path / "sft-2"
+    checkpoint = tmp_path / "sft"
+    checkpoint.mkdir()
     first = make(tmp_path, adapters)
 
-    def save(step: int, figures: Any) -> None:
+    def save(step: int) -> None:
         if step == 4:
             raise KeyboardInterrupt
-        first.save(checkpoint)
+        if step == last:
+            first.save(checkpoint)
 
     with pytest.raises(KeyboardInterrupt):
-        first.run(progress=save)
+        first.run(after_step=save)
     second = make(tmp_path, adapters)
     second.load(checkpoint)
-    assert second.step == 2
+    assert second.step == last
     again: list[Any] = []
     result = second.run(progress=lambda s, told: again.append((s, told["loss"], told["lr"])))
     assert result.steps == 6

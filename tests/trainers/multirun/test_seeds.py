@@ -251,3 +251,20 @@ def test_a_dry_run_names_the_seeds_and_makes_no_folder(tmp_path: Path, capsys: A
     shown = capsys.readouterr().out
     assert re.search(r"seeds: 4 7 \(2 runs, 2 at a time", shown) and "rl.learning-rate" in shown
     assert not folder.exists()
+
+
+@pytest.mark.slow
+def test_runs_side_by_side_share_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+
+    def begin(*_: object, **options: int) -> None:
+        threads.append(options["threads"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trainers.multirun.seeds.begin_process", begin)
+    monkeypatch.setattr("trainers.multirun.seeds.thread_limit", lambda: 7)
+    flags = SeedFlags.read(over([0, 1], tmp_path / "seeds", "--jobs", "2"))
+    assert flags is not None
+    with pytest.raises(KeyboardInterrupt):
+        train_over_seeds(flags, parse_config, main, quiet=True)
+    assert threads == [3]

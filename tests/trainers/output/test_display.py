@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from rich.console import Console
 
 from tests.trainers.output.test_summary import ARM, CONTENT
-from trainers.output import display as progress
 from trainers.output.display import Display, measurements, result_table
 from trainers.output.summary import Summary
 
@@ -25,7 +25,7 @@ def text(display: Display) -> str:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands at the last entry."""
     now = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[-1])
+    monkeypatch.setattr(time, "monotonic", lambda: now[-1])
     return now
 
 
@@ -133,3 +133,33 @@ def test_the_results_fit_a_narrow_terminal():
     shown = narrow.file.getvalue()  # type: ignore[attr-defined]
     assert "warm-start-greedy" in shown and "…" not in shown
     assert shown.count("0.300 0.10-0.50") == shown.count("0.500 0.40-0.60") == 8
+
+
+def test_a_log_is_never_silent_for_a_minute(clock):
+    """Nothing has ended yet, or the next step takes long: tokens are all that comes."""
+    with Display(console(False)) as display:
+        display.phase("RL", 4)
+        clock.append(160.0)
+        display.count(1200)
+        display._lines.say_if_silent()
+        assert not display.due
+        clock.append(180.0)
+        assert display.due
+        display.update(1, reward=0.5)
+        clock.append(240.0)
+        display._lines.say_if_silent()
+    assert text(display).splitlines() == [
+        "[RL] 4 steps",
+        "[RL] 0/4  tokens_s 20  after 60 s",
+        "[RL] 1/4  reward 0.500  left 240 s",
+        "[RL] 1/4  reward 0.500  after 60 s  left 180 s",
+    ]
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_who_wants_no_progress_hears_nothing_of_the_time(quiet):
+    with Display(console(False), quiet=quiet, progress=False) as display:
+        display.phase("RL", 4)
+        display.count(3)
+        assert not display.due
+    assert text(display) == ""

@@ -9,6 +9,9 @@ from typing import Any
 
 import gymnasium
 import pytest
+import torch
+from transformers import AutoModelForCausalLM
+from transformers.utils.logging import enable_progress_bar, is_progress_bar_enabled
 
 from agentgym.cli import main
 from agentgym.errors import ConfigurationError
@@ -17,6 +20,7 @@ from agentgym.evaluation.policy_names import load_policy, policy_content
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID
 from trainers.policies import weights
+from trainers.rollouts.engines.hf import HFEngine
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +58,7 @@ def test_the_weights_decide_what_is_played(finished: Path, env: Any) -> None:
 
 
 def test_the_model_s_own_config_says_how_it_samples(
-    small_model: Path, env: Any, tmp_path: Path
+    small_model: Path, env: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
@@ -67,6 +71,13 @@ def test_the_model_s_own_config_says_how_it_samples(
     assert maker.facts["sampling"] == {"greedy": False, "temperature": 0.5, "top_p": 0.75}
     maker = load_policy(f"hf:{folder}", env, **SHORT, temperature=0)
     assert maker.facts["sampling"] == {"greedy": True}
+    assert not caplog.messages
+    config |= {"top_k": 3, "repetition_penalty": 1.25}
+    (folder / "generation_config.json").write_text(json.dumps(config))
+    maker = load_policy(f"hf:{folder}", env, **SHORT)
+    assert maker.facts["sampling"]["top_k"] == 3
+    (message,) = caplog.messages
+    assert "repetition_penalty of 1.25, without which it plays" in message
 
 
 def test_the_command_s_sampling_flags_are_those_of_the_model(
@@ -103,6 +114,8 @@ def test_the_system_message_is_that_of_training_unless_told(small_model: Path, e
     [
         ({"turn_tokens": 0}, "expected turn_tokens to be at least 1, got 0"),
         ({"window": "all"}, "expected window to be at least 1, got 'all'"),
+        ({"threads": 0}, "expected threads to be at least 1, got 0"),
+        ({"precision": "fp8"}, "expected precision fp32 or bf16, got .fp8."),
         ({"history": "error"}, "expected history auto or keep"),
         ({"checkpoint": "best"}, "among temperature, top_p, turn_tokens, .*got checkpoint"),
     ],
@@ -175,3 +188,69 @@ def test_of_large_weights_pieces_are_read(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(found) == 7
     (tmp_path / "tokenizer_config.json").write_text('{"chat_template": "{{ x }}", "path": "/b"}')
     assert weights.weights_sha256(tmp_path) in found
+
+
+@pytest.mark.parametrize("asked", [{}, {"threads": 3}])
+def test_loading_and_playing_leave_the_threads_of_the_caller_alone(
+    small_model: Path, env: Any, monkeypatch: pytest.MonkeyPatch, asked: dict[str, int]
+) -> None:
+    before, seen = torch.get_num_threads(), set()
+    torch.set_num_threads(2)
+    advance = HFEngine.advance
+
+    def watched(engine: HFEngine, timeout: float | None = None) -> Any:
+        seen.add(torch.get_num_threads())
+        return advance(engine, timeout)
+
+    monkeypatch.setattr(HFEngine, "advance", watched)
+    try:
+        with load_policy(f"hf:{small_model}", env, **SHORT, **asked) as maker:
+            assert torch.get_num_threads() == 2
+            evaluate(maker, env, num_tasks=3, concurrency=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {asked.get("threads", 1)}, "a small model plays with one unless told"
+
+
+def test_episodes_that_play_together_are_those_of_each_alone(small_model: Path, env: Any) -> None:
+    def played(concurrency: int | None) -> list[Any]:
+        requests.clear()
+        with load_policy(f"hf:{small_model}", env, **SHORT, temperature=1.5) as maker:
+            report = evaluate(maker, env, num_tasks=12, concurrency=concurrency)
+        return [(row.task_id, row.score, row.turns, row.completion_tokens) for row in report.rows]
+
+    requests: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        advance = HFEngine.advance
+
+        def watched(engine: HFEngine, timeout: float | None = None) -> Any:
+            requests.append(engine.running)
+            return advance(engine, timeout)
+
+        patch.setattr(HFEngine, "advance", watched)
+        alone = played(1)
+        assert max(requests) == 1
+        assert played(None) == alone
+        assert max(requests) > 1, "several at a time unless told otherwise"
+
+
+def test_loading_writes_no_bar_into_a_log(
+    small_model: Path, env: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    enable_progress_bar()
+    load_policy(f"hf:{small_model}", env, **SHORT).close()
+    assert "Loading" not in capfd.readouterr().err
+    assert is_progress_bar_enabled(), "the caller's setting stays"
+
+
+def test_a_model_stored_in_bfloat16_can_play_in_float32(
+    small_model: Path, env: Any, tmp_path: Path
+) -> None:
+    folder = tmp_path / "half"
+    shutil.copytree(small_model, folder)
+    AutoModelForCausalLM.from_pretrained(small_model, dtype="bfloat16").save_pretrained(folder)
+    with load_policy(f"hf:{folder}", env, **SHORT) as stored:
+        assert stored.facts["dtype"] == "bfloat16"
+    with load_policy(f"hf:{folder}", env, **SHORT, precision="fp32") as exact:
+        assert exact.facts["dtype"] == "float32"

@@ -251,7 +251,7 @@ def test_an_environment_without_an_id_cannot_be_compared(finished: Path) -> None
         ({"mismatch": "ignore"}, "expected mismatch to be error or warn"),
         (
             {"temprature": 0},
-            "among checkpoint, temperature, top_p, mismatch, agent; got temprature",
+            "among checkpoint, temperature, top_p, mismatch, threads, agent; got temprature",
         ),
     ],
 )

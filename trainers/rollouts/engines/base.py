@@ -49,6 +49,9 @@ class Sampling:
     top_p: float = 1.0
     """Nucleus mass in (0, 1]; below 1 the tail is dropped and the rest renormalised, and the
     returned log-probabilities are those of the renormalised distribution."""
+    top_k: int = 0
+    """Draw among so many of the likeliest tokens, before the nucleus; 0: among all. Engines of
+    transformers know it; no training uses it."""
     stop_ids: tuple[int, ...] = ()
     """Token ids that end a completion; the one drawn is part of the completion."""
     greedy: bool = False
@@ -70,6 +73,10 @@ class Sampling:
             )
         if not 0 < self.top_p <= 1:
             raise ConfigurationError(f"Sampling.top_p must be in (0, 1], got {self.top_p}.")
+        if self.top_k < 0:
+            raise ConfigurationError(
+                f"Sampling.top_k must be >= 0, got {self.top_k}: 0 draws among all tokens."
+            )
 
 
 @dataclass(frozen=True, slots=True)

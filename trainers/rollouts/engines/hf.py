@@ -45,12 +45,15 @@ _DRAWS = 64
 def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
     """Return the (B, V) float32 log-probabilities of the sampling distribution.
 
-    They are -inf outside the nucleus; ``greedy`` leaves the logits alone.
+    They are -inf outside the top k and the nucleus; ``greedy`` leaves the logits alone.
     """
     logits = logits.float()
     if sampling.greedy:
         return torch.log_softmax(logits, -1)
     logp = torch.log_softmax(logits / sampling.temperature, -1)
+    if 0 < sampling.top_k < logp.shape[-1]:
+        least = logp.topk(sampling.top_k, -1).values[:, -1:]  # (B, 1); its equals stay as well
+        logp = torch.log_softmax(logp.masked_fill(logp < least, -torch.inf), -1)
     if sampling.top_p >= 1.0:
         return logp
     ordered, index = logp.sort(-1, descending=True)  # (B, V) each

@@ -372,8 +372,20 @@ def test_nucleus_and_temperature():
     assert most.sum().item() == pytest.approx(1.0)
     hot = distribution(logits, Sampling(temperature=2.0))
     assert torch.allclose(hot, torch.log_softmax(logits / 2, -1))
+    two = distribution(logits, Sampling(temperature=2.0, top_k=2)).exp()
+    assert torch.allclose(
+        two, torch.softmax(torch.tensor([[1.5, 1.0, -torch.inf, -torch.inf]]), -1)
+    )
+    # The nucleus is that of the two alone, of which the first has .73.
+    assert distribution(logits, Sampling(top_k=2, top_p=0.7)).exp().tolist() == [[1, 0, 0, 0]]
+    for many in (0, 4, 9):
+        assert torch.equal(
+            distribution(logits, Sampling(top_k=many)), torch.log_softmax(logits, -1)
+        )
     with pytest.raises(ConfigurationError, match="temperature"):
         Sampling(temperature=0.0)
+    with pytest.raises(ConfigurationError, match="top_k must be >= 0, got -1"):
+        Sampling(top_k=-1)
 
 
 @pytest.mark.parametrize("told", [True, False])

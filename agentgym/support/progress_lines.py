@@ -1,0 +1,113 @@
+"""Progress as lines, where the output is no terminal: now and then, and at least once a minute.
+
+A line is ``[description] 3/24  measurements  left 120 s``. While nothing ends, a thread writes how
+long that has lasted, and how many tokens a second came meanwhile if somebody counts them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+__all__ = ["ProgressLines"]
+
+LATEST = 60.0
+"""Seconds after which a line comes in any case."""
+POLL = 5.0
+"""Seconds between two looks at whether it is time for one."""
+
+
+class ProgressLines:
+    """The lines of one piece of work after another.
+
+    Args:
+        write: Prints a line; called from several threads, one at a time.
+        soonest: Least seconds between two lines, but for that of the end.
+    """
+
+    def __init__(self, write: Callable[[str], None], soonest: float = 10.0) -> None:
+        self._write, self._soonest = write, soonest
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.begin("start", 1)
+
+    def start(self) -> None:
+        """Write a line whenever a minute has brought none, until :meth:`stop`."""
+        self._ended.clear()
+        self._thread = threading.Thread(target=self._watch, daemon=True, name="agentgym-progress")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Write nothing any more by itself; calling it twice is allowed."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def begin(self, description: str, total: int, completed: int = 0) -> None:
+        """Begin a piece of work of ``total`` parts, of which some are done."""
+        with self._lock:
+            self._description, self._total = description, total
+            self._first = self._completed = completed
+            self._began = self._moved = self._written = time.monotonic()
+            self._values, self._tokens = "", 0
+
+    @property
+    def due(self) -> bool:
+        """Whether an update now would be written."""
+        return time.monotonic() - self._written >= self._soonest
+
+    def update(self, completed: int, values: str = "") -> None:
+        """Take down how much is done, with measurements; write it if it is time, or the end."""
+        with self._lock:
+            now = time.monotonic()
+            self._completed, self._values, self._moved = completed, values, now
+            if now - self._written >= self._soonest or completed >= self._total:
+                self._say(now, values)
+
+    def show(self, completed: int, values: str) -> None:
+        """Write how much is done if there was no line for a minute, whatever has changed."""
+        with self._lock:
+            now = time.monotonic()
+            if completed != self._completed:
+                self._completed, self._moved = completed, now
+            if now - self._written >= LATEST - POLL:
+                self._say(now, values, f"after {now - self._moved:.0f} s")
+
+    def count(self, tokens: int) -> None:
+        """Count tokens that have come."""
+        with self._lock:
+            self._tokens += tokens
+
+    def say_if_silent(self) -> None:
+        """Write a line if there was none for nearly a minute."""
+        with self._lock:
+            now = time.monotonic()
+            silent = now - self._written
+            if silent >= LATEST - POLL:
+                speed = f"tokens_s {self._tokens / silent:,.0f}" if self._tokens else self._values
+                self._say(now, speed, f"after {now - self._moved:.0f} s")
+
+    def _watch(self) -> None:
+        """Look now and then whether it is time for a line."""
+        while not self._ended.wait(POLL):
+            self.say_if_silent()
+
+    def _say(self, now: float, *values: str) -> None:
+        """Write a line with the time left, where it is known."""
+        self._written, self._tokens = now, 0
+        place = f"{self._completed}/{self._total}"
+        if self._total == 1:
+            place = "done" if self._completed else ""
+        parts = (f"[{self._description}] {place}".rstrip(), *values, self._left(now))
+        self._write("  ".join(filter(None, parts)))
+
+    def _left(self, now: float) -> str:
+        """Write the time left, by the time that a part took so far."""
+        done = self._completed - self._first
+        if done <= 0 or self._total == 1:
+            return ""
+        left = (self._moved - self._began) / done * (self._total - self._completed)
+        return f"left {max(0.0, left - (now - self._moved)):.0f} s"
