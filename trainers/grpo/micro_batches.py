@@ -23,7 +23,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from trainers.grpo.prefix_tree import divided_rows
+from trainers.grpo.prefix_tree import divided_rows, pays, prefix_tree
 from trainers.grpo.tensors import left_aligned, needed_columns, row_inputs, sampled_mask
 
 __all__ = ["MicroBatch", "accumulating", "divided", "micro_batches", "packed_micro_batches"]
@@ -80,13 +80,18 @@ def packed_micro_batches(
         gather: Joins the tensors of all processes along the first axis; None: there is one process.
 
     Returns:
-        At least one micro-batch, equally many in every process, the largest first. Rows without
+        At least one micro-batch, equally many in every process, the largest first, or those of
+        :func:`micro_batches` where trees would save little. Rows without
         trained tokens stand only where a process has fewer others than there are micro-batches.
     """
     ids, _, labels, _ = left_aligned(batch, sampled_mask(batch))
     rows = row_inputs(ids, labels)
-    parts = divided_rows(rows, budget) or [[0]]
     device = batch["completion_ids"].device
+    tree, alone = len(prefix_tree(rows).ids), sum(map(len, rows))
+    sizes = torch.tensor([[tree, alone]], device=device)
+    if not pays(*(gather(sizes) if gather else sizes).sum(0).tolist()):
+        return micro_batches(batch, budget, gather)
+    parts = divided_rows(rows, budget) or [[0]]
     if gather:
         counts = gather(torch.tensor([len(parts)], device=device))
         parts = _stretched(parts, int(counts.max()), len(rows))

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from trainers.grpo.prefix_tree import IntArray, PrefixTree, prefix_tree
+from trainers.grpo.prefix_tree import IntArray, PrefixTree, pays, prefix_tree
 from trainers.grpo.shared_attention import ARGUMENT, SharedAttention, install
 from trainers.grpo.tensors import IGNORED
 from trainers.rollouts.engines.policy_weights import base_model
@@ -34,8 +34,6 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-LEAST_SAVED = 0.1
-"""Least share of the padded tokens of rows that packing must save, since it copies keys."""
 TOLERANCE, ROUGH = 1e-3, 0.1
 """Relative difference of hidden states that rounding explains: in float32, in lower precision."""
 WINDOWS = ("sliding_window", "attention_chunk_size")
@@ -67,7 +65,7 @@ def pack(rows: Sequence[IntArray], labels: Tensor) -> PackedRows | None:
         labels: (B, W) ids of the labelled tokens, -100 elsewhere.
     """
     tree = prefix_tree(rows)
-    if not len(tree.ids) or len(tree.ids) > (1.0 - LEAST_SAVED) * labels.numel():
+    if not pays(len(tree.ids), sum(map(len, rows))):
         return None
     columns = labels.cpu().numpy()
     labelled = columns != IGNORED

@@ -116,7 +116,7 @@ def test_gradients_of_every_preset_are_those_of_rows(tmp_path, name):
 @pytest.mark.parametrize("name", ["default", "gspo", "reinforce++"])
 @pytest.mark.parametrize("adapters", [None, ADAPTERS], ids=["weights", "adapters"])
 def test_gradients_of_micro_batches_in_single_precision(tmp_path, name, adapters):
-    options: dict[str, Any] = {"micro_tokens": 70, "logits_mib": 1, **WINDOWED}
+    options: dict[str, Any] = {"micro_tokens": 160, "logits_mib": 1, **WINDOWED}
     if adapters is not None:
         options["peft_config"] = adapters
     made = playing(tmp_path, name, **options)

@@ -83,13 +83,13 @@ def test_prefixes_computed_once_give_the_same_step():
             lambda _, inputs, named, sizes=sizes: sizes.append(named["input_ids"].numel()),
             with_kwargs=True,
         )
-        system = [3] * 20
-        shown = [Row([*system, *row.ids], [*[0] * 20, *row.mask]) for row in rows()]
-        Sft(model, shown, 0, settings(steps=3), shared_prefixes=shared).run()
+        system = [3] * 60
+        shown = [Row([*system, *row.ids], [*[0] * 60, *row.mask]) for row in rows()]
+        Sft(model, shown, 0, settings(steps=1), shared_prefixes=shared).run()
         tokens.append(sum(sizes))
     assert tokens[0] < 0.8 * tokens[1]
     pairs = zip(models[0].parameters(), models[1].parameters(), strict=True)
-    assert all(torch.allclose(a, b, atol=1e-6) for a, b in pairs)
+    assert all(torch.allclose(a.grad, b.grad, rtol=1e-4, atol=1e-6) for a, b in pairs)
 
 
 def test_stopped_and_continued_equals_uninterrupted(tmp_path):

@@ -72,7 +72,7 @@ def test_the_loss_is_the_mean_over_action_tokens(tmp_path: Path) -> None:
 def test_prefixes_computed_once_give_the_same_steps(tmp_path: Path, adapters: bool) -> None:
     weights, losses, tokens = [], [], []
     for shared in (True, False):
-        sft = make(tmp_path, adapters, shared, [3] * 20, steps=3, micro_batch=4, log_every=1)
+        sft = make(tmp_path, adapters, shared, [3] * 60, steps=3, micro_batch=4, log_every=1)
         sizes: list[int] = []
         base_model(sft.model).base_model.register_forward_pre_hook(
             lambda _, inputs, named, sizes=sizes: sizes.append(named["input_ids"].numel()),
