@@ -158,6 +158,8 @@ class MemoryPlan:
     """Share of the GPU that vLLM in this process takes; None: there is none."""
     sleeps: bool = False
     """Whether it sleeps while the policy trains."""
+    merges: bool = True
+    """Whether adapted matrices fit once more, merged with their adapters, while it generates."""
 
     def slots(self, asked: int) -> int:
         """Return how many of so many episodes may play at a time."""
@@ -245,7 +247,11 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
         room = slots_that_fit(alone, device.usable, episode)
     slots = wanted if room is None else min(wanted, room)
     whole = estimate(shape, replace(training, slots=slots, context=context))
-    return MemoryPlan(whole, device, wanted, room)
+    # They are given up before the policy trains.
+    merged = shape.matrices * BITS[settings.memory.precision] // 8 * (1 + training.stale)
+    generating = whole.total - whole.updating + merged
+    merges = device is None or generating <= device.size * (1 - RESERVE)
+    return MemoryPlan(whole, device, wanted, room, merges=merges)
 
 
 def _beside_vllm(
@@ -298,6 +304,8 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
             f"{slots} of {plan.wanted} episodes play at a time, for whose keys and values "
             f"{plan.device} has room if all fill their context; --engine vllm packs them"
         )
+    if run.config.lora.r and not plan.merges:
+        yield "adapters are not merged while the policy generates: their matrices need more memory"
     if plan.share is None or plan.device is None:
         return
     beside = plan.estimate.total - plan.estimate.generating

@@ -74,6 +74,7 @@ class HeldOutPlayer:
             sampling=Sampling(temperature=config.temperature, top_p=config.top_p, greedy=greedy),
             on_episode=on_episode,
         )
+        self.engine.rest()  # What follows is most often training.
         if not self._together:
             return played
         return processes.gather(played, f"the end of the held-out episodes of weights {version}")

@@ -26,7 +26,7 @@ from trainers.gateway.agent_runner import AgentRules, AgentRunner
 from trainers.gateway.agents import Agent, find_agent
 from trainers.grpo.precision import weights_dtype
 from trainers.models.loaded_policy import LoadedPolicy, adapters, read_model_config, token_budget
-from trainers.models.memory_plan import plan_memory
+from trainers.models.memory_plan import MemoryPlan, plan_memory
 from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
@@ -99,7 +99,7 @@ def rollout_setup(
             policy,
             len(families),
             ahead,
-            memory.share,
+            memory,
             # Held-out episodes are the policy's own.
             pool=training and run.preset.pool is not None,
         ),
@@ -208,13 +208,14 @@ def _engine_maker(
     policy: LoadedPolicy,
     slots: int,
     ahead: bool,
-    share: float | None,
+    memory: MemoryPlan,
     *,
     pool: bool,
 ) -> Callable[[nn.Module], GenerationEngine]:
     """Return what makes the engine that was chosen from a model."""
     pad_id, context = policy.chat.pad_id, policy.budget.context
-    settings = _engine_settings(run, pad_id, context, slots, share, pool=pool)
+    settings = _engine_settings(run, pad_id, context, slots, memory.share, pool=pool)
+    settings = dataclasses.replace(settings, merge_adapters=memory.merges)
     name = acting_engine(run.config.engine, ahead=ahead, sharded=processes.sharded())
     return engine_maker(name, settings)
 

@@ -132,6 +132,8 @@ class EngineSettings:
     """Whether the training forward multiplies matrices in bfloat16."""
     pool: bool = False
     """Whether a stale policy plays beside the present one: a ``PoolEngine`` is wanted."""
+    merge_adapters: bool = True
+    """Whether there is memory for the adapted matrices once more while an engine generates."""
 
 
 @runtime_checkable

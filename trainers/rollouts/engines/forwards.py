@@ -73,6 +73,10 @@ class Forward(Protocol):
         """Feed tokens; returns (sum of wanted, V) logits, in the order of the segments."""
         ...
 
+    def copy(self, source: int, targets: Sequence[int], count: int) -> None:
+        """Let sequences begin with the first ``count`` tokens of another, if they can join."""
+        ...
+
     def forget(self) -> None:
         """Forget all sequences."""
         ...
@@ -274,6 +278,11 @@ class PackedForward:
         self._sound = self._sound and not bool(logits.isnan().any())
         return logits if self._takes_indices else logits[where]
 
+    def copy(self, source: int, targets: Sequence[int], count: int) -> None:
+        """Copy keys and values of the first tokens of a sequence; see :class:`Forward`."""
+        place, *places = (self._rows.place(key) for key in (source, *targets))
+        self._rows.copy(place, places, count)
+
     @contextlib.contextmanager
     def _in_rows(self) -> Iterator[None]:
         """Let the model attend to rows, and afterwards as before."""
@@ -302,6 +311,14 @@ class PaddedForward:
         """Forget all sequences."""
         self._keys: list[int] = []
         self._cache = DynamicCache()
+
+    def copy(self, source: int, targets: Sequence[int], count: int) -> None:
+        """Refuse: there are no rows.
+
+        Raises:
+            NotSupported: Always.
+        """
+        raise NotSupported("expected a forward whose sequences can join others: feed them whole")
 
     def close(self) -> None:
         """Forget them: nothing is put by."""

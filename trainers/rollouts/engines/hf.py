@@ -10,6 +10,7 @@ log-probabilities equal those of a training forward to <= 1e-5 in fp32.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -28,7 +29,9 @@ from trainers.rollouts.engines.base import (
 )
 from trainers.rollouts.engines.drafts import Drafts
 from trainers.rollouts.engines.forwards import Segment, forward_of
+from trainers.rollouts.engines.merged_adapters import MergedAdapters
 from trainers.rollouts.engines.policy_weights import check_whole
+from trainers.rollouts.engines.shared_prefixes import LEAST, shared_length, shared_prefixes
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -38,6 +41,8 @@ __all__ = ["HFEngine", "distribution", "draw"]
 
 MOST_GUESSED = 2
 """Tokens that are guessed of a row and checked in one forward, at most."""
+ANCHORS = 64
+"""Latest prompts whose beginning is looked for in new ones."""
 _DRAWS = 64
 """Random numbers made at a time for a request."""
 
@@ -173,6 +178,7 @@ class HFEngine:
         drafts: int = MOST_GUESSED,
         context: int = 0,
         slots: int = 0,
+        merge: bool = True,
     ) -> None:
         """Wrap a model.
 
@@ -186,6 +192,8 @@ class HFEngine:
                 sampled does not depend on it.
             context: Most tokens of prompt and completion together; 0: nobody knows.
             slots: Most sequences at a time; 0: nobody knows.
+            merge: Generate with adapters merged into copies of their base weights, which take
+                memory until ``rest``; a quantized base stays as it is.
         """
         self.model = model
         self.version = 0
@@ -198,6 +206,7 @@ class HFEngine:
         with self._precision():
             self._forward = forward_of(model, pad=pad_id, dtype=autocast, most=(slots, context))
         self._most = drafts if self._forward.joins else 0
+        self._adapters = MergedAdapters(model if merge else None)
         self._forget()
 
     @classmethod
@@ -213,6 +222,7 @@ class HFEngine:
             "autocast": torch.bfloat16 if settings.bf16 else None,
             "context": settings.context,
             "slots": settings.slots,
+            "merge": settings.merge_adapters,
         }
 
     @property
@@ -253,7 +263,7 @@ class HFEngine:
         ended: list[tuple[int, Completion]] = []
         if self.running:
             try:
-                with torch.no_grad(), self._precision():
+                with torch.no_grad(), self._precision(), self._adapters.in_use():
                     ended = self._step()
             except BaseException:
                 self.abort()
@@ -276,21 +286,25 @@ class HFEngine:
         """
         require_idle(self)
         self._forget()
+        self._adapters.drop()
         self.version = version
 
     def rest(self) -> None:
-        """Do nothing: the weights are those that train."""
+        """Free merged adapters; the other weights are those that train."""
+        self._adapters.drop()
 
     def close(self) -> None:
         """Free the cache."""
         self.abort()
+        self._adapters.drop()
         self._forward.close()
 
     # -- what is kept ----------------------------------------------------------------------------
 
     def _forget(self) -> None:
         """Forget all conversations, and what the old weights liked to write."""
-        self._ended: dict[int, _Row] = {}
+        self._fed: dict[int, _Row] = {}
+        self._anchors: deque[int] = deque(maxlen=ANCHORS)
         self._drafts = Drafts()
         self._forward.forget()
 
@@ -300,6 +314,7 @@ class HFEngine:
         stamp = sum(parameter._version for parameter in self.model.parameters())
         if stamp != self._stamp:
             self._forget()
+            self._adapters.drop()
         self._stamp = stamp
 
     def _give_model_back(self) -> None:
@@ -327,6 +342,7 @@ class HFEngine:
             [_segment(bundle, guess) for bundle, guess in zip(bundles, guesses, strict=True)]
         )
         self._running = [row for bundle in bundles for row in bundle]
+        self._fed.update((row.request.key, row) for row in self._running)
         every = [guess for bundle, guess in zip(bundles, guesses, strict=True) for _ in bundle]
         if len(every) > len(bundles):
             logits = logits[_repeated(bundles, guesses)]
@@ -339,7 +355,43 @@ class HFEngine:
             row.held = self._kept(row)
             alike = self._forward.joins and not row.held
             bundles.setdefault(tuple(row.text) if alike else id(row), []).append(row)
+        if self._forward.joins:
+            self._share_prefixes([row for row, *_ in bundles.values() if not row.held])
         return list(bundles.values())
+
+    def _share_prefixes(self, rows: Sequence[_Row]) -> None:
+        """Copy what new prompts share with others that were fed; feed what they share first."""
+        for row in rows:
+            self._fed.pop(row.request.key, None)  # Its place is theirs now.
+        for row in rows:
+            sources = ((self._shared(row, key), key) for key in self._anchors)
+            row.held, source = max(sources, default=(0, 0))
+            if row.held:
+                self._forward.copy(source, [row.request.key], row.held)
+            if len(row.text) - row.held > LEAST:
+                self._anchors.append(row.request.key)
+        texts = [row.text for row in rows]
+        while prefixes := shared_prefixes(texts, [row.held for row in rows]):
+            groups = [([rows[at] for at in prefix.prompts], prefix.length) for prefix in prefixes]
+            self._forward.feed(
+                [
+                    Segment(first.request.key, first.held, first.text[first.held : length])
+                    for (first, *_), length in groups
+                ]
+            )
+            for (first, *others), length in groups:
+                keys = [row.request.key for row in others]
+                self._forward.copy(first.request.key, keys, length)
+                for row in (first, *others):
+                    row.held = length
+
+    def _shared(self, row: _Row, key: int) -> int:
+        """Return how many tokens a new prompt has in common with a row that was fed; 0: too few."""
+        old = self._fed.get(key)
+        if old is None or old.text[:LEAST] != row.text[:LEAST]:
+            return 0
+        shared = min(shared_length(old.text, row.text), old.held, len(row.text) - 1)
+        return shared if shared >= LEAST else 0
 
     def _due(self) -> list[_Row]:
         """Take the waiting rows that can be fed now: all of one sampling, or none."""
@@ -354,13 +406,11 @@ class HFEngine:
 
     def _kept(self, row: _Row) -> int:
         """Return how many tokens of a prompt are kept of the conversation's last turn."""
-        old, prompt = self._ended.get(row.request.key), row.text
+        old, prompt = self._fed.get(row.request.key), row.text
         if old is None or not self._forward.joins:
             return 0
-        most = min(old.held, len(prompt) - 1)  # The last one is fed for its logits.
-        if old.text[:most] == prompt[:most]:
-            return most
-        return next(at for at in range(most) if old.text[at] != prompt[at])
+        # The last token is fed for its logits.
+        return min(shared_length(old.text, prompt), old.held, len(prompt) - 1)
 
     def _guess(self, row: _Row) -> list[int]:
         """Guess the tokens after the next one that is sampled surely."""
@@ -394,7 +444,6 @@ class HFEngine:
         for row, guess in zip(rows, guesses, strict=True):
             here = [next(drawn) for _ in range(1 + len(guess))]
             if (stopped := row.take(here, guess, sampling.stop_ids)) or not row.left:
-                self._ended[row.request.key] = row
                 self._drafts.learn(row.request.prompt, row.ids)
                 told = row.entropies if sampling.entropies else []
                 out = Completion(row.ids, row.logprobs, stopped, told)

@@ -133,7 +133,9 @@ class HFPoolEngine:
         self._stale.take(weights, version)
 
     def rest(self) -> None:
-        """Do nothing: the weights are those that train, or copies that stay."""
+        """Free merged adapters; the other weights are those that train, or copies that stay."""
+        self._present.rest()
+        self._stale.rest()
 
     def close(self) -> None:
         """Free the caches."""

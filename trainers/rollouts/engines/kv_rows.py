@@ -64,16 +64,26 @@ class _RowLayer(DynamicLayer):
         """Return 0: there are several lengths, and position ids are always given."""
         return 0
 
+    def grow(self) -> None:
+        """Make as much room as the extent says."""
+        self.keys, self.values = self._grown(self.keys), self._grown(self.values)
+
+    def _grown(self, rows: Tensor) -> Tensor:
+        """Return rows in the size of the extent."""
+        size = (self._extent.rows, rows.shape[1], self._extent.room, rows.shape[3])
+        if rows.shape == size:
+            return rows
+        # Zeros: what is not written to is hidden by masks, but a hidden NaN would spread.
+        grown = rows.new_zeros(size)
+        grown[: rows.shape[0], :, : rows.shape[2]] = rows
+        return grown
+
     def _written(self, rows: Tensor, states: Tensor) -> Tensor:
         """Write states to rows, of which there are enough afterwards."""
         heads, width = states.shape[1], states.shape[3]
-        size = (self._extent.rows, heads, self._extent.room, width)
-        if rows.shape != size:
-            # Zeros: what is not written to is hidden by masks, but a hidden NaN would spread.
-            grown = states.new_zeros(size)
-            if rows.numel():
-                grown[: rows.shape[0], :, : rows.shape[2]] = rows
-            rows = grown
+        if not rows.numel():
+            rows = states.new_zeros((0, heads, 0, width))
+        rows = self._grown(rows)
         tokens = states[0].transpose(0, 1).reshape(-1, width)
         rows.view(-1, width).index_copy_(0, self._extent.index(heads), tokens)
         return rows
@@ -112,16 +122,22 @@ class KVRows:
     def reserve(self, feds: Sequence[Fed], device: torch.device) -> None:
         """Make room for tokens that are fed next, and let the next update write them there."""
         extent, need = self._extent, max(fed.held + fed.size for fed in feds)
-        if (rows := len(self._places)) > extent.rows:
-            # Most often all come at once; where they come one by one, not every one is a copy.
-            extent.rows = _spared(rows, self._most[0]) if extent.rows else rows
+        self._reserve_rows()
         if need > extent.room:
             extent.room = _spared(need, self._most[1])
         extent.write_to(feds, device)
 
+    def _reserve_rows(self) -> None:
+        """Make sure that every sequence has a row."""
+        if (rows := len(self._places)) > self._extent.rows:
+            # Most often all come at once; where they come one by one, not every one is a copy.
+            self._extent.rows = _spared(rows, self._most[0]) if self._extent.rows else rows
+
     def copy(self, source: int, targets: Sequence[int], count: int) -> None:
         """Copy the first tokens of a row to other rows."""
+        self._reserve_rows()
         for layer in self.cache.layers:
+            layer.grow()
             for rows in (layer.keys, layer.values):
                 rows[list(targets), :, :count] = rows[source, :, :count]
 

@@ -11,22 +11,33 @@ from __future__ import annotations
 import importlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import torch
 
 from agentgym.errors import ConfigurationError, NotSupported
 
 if TYPE_CHECKING:
-    import torch
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils.other import ModulesToSaveWrapper
     from transformers import PreTrainedModel
 
-__all__ = ["base_model", "check_whole", "policy_weights", "with_tied_head"]
+__all__ = [
+    "base_model",
+    "check_whole",
+    "merged_parameters",
+    "policy_weights",
+    "round_stochastically",
+    "with_tied_head",
+]
 
 _WRAPPERS = ("module", "_orig_mod")
 """Where DDP and ``torch.compile`` keep the model that they wrap."""
 EMBEDDING = "embed_tokens.weight"
 HEAD = "lm_head.weight"
+NOISES = 1_000_003
+"""Random numbers that rounding repeats; a prime, so that no two rows of a matrix get the same."""
 
 
 def policy_weights(
@@ -214,25 +225,65 @@ def _saved_module(wrapper: ModulesToSaveWrapper) -> torch.nn.Module:
 
 
 def _merged(layer: BaseTunerLayer, prefix: str, merged: bool) -> Iterator[tuple[str, torch.Tensor]]:
-    """Parameters of one adapted layer, merged or not; the layer is left exactly as it was.
-
-    The parameters point at copies while PEFT merges, so the training tensors are only read, and
-    rounding of a merge followed by an unmerge cannot creep into them.
-    """
-    base = layer.get_base_layer()
-    parameters = dict(base.named_parameters(recurse=False))
+    """Parameters of one adapted layer, merged or not; the layer is left exactly as it was."""
     if layer.merged or layer.disable_adapters or not merged:
-        yield from ((prefix + name, parameter) for name, parameter in parameters.items())
-        return
+        parameters = layer.get_base_layer().named_parameters(recurse=False)
+        yield from ((prefix + name, parameter) for name, parameter in parameters)
+    else:
+        yield from ((prefix + name, tensor) for name, tensor in merged_parameters(layer).items())
+
+
+def merged_parameters(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
+    """Return new tensors by name: the parameters of one adapted layer with its adapters merged.
+
+    The parameters point at copies while PEFT merges, so the training tensors are only read. The sum
+    is computed in float32 and rounded once (see :func:`round_stochastically`).
+
+    Args:
+        layer: A layer with adapters that are neither merged nor disabled.
+
+    Raises:
+        ValueError: PEFT finds weights that are not finite.
+    """
+    parameters = dict(layer.get_base_layer().named_parameters(recurse=False))
     originals = {name: parameter.data for name, parameter in parameters.items()}
-    whole: dict[str, torch.Tensor] = {}
     try:
-        for parameter in parameters.values():
-            parameter.data = parameter.data.clone()
-        layer.merge(safe_merge=True)  # raises ValueError on weights that are not finite
-        whole = {name: parameter.data.clone() for name, parameter in parameters.items()}
-        layer.unmerge()
+        for name, parameter in parameters.items():
+            wide = torch.promote_types(parameter.dtype, torch.float32)
+            parameter.data = originals[name].to(wide, copy=True)
+        layer.merge(safe_merge=True)
+        # Copies are given up, not unmerged: that would compute the adapters' product once more.
+        layer.merged_adapters.clear()
+        return {
+            name: round_stochastically(parameter.data, originals[name].dtype)
+            for name, parameter in parameters.items()
+        }
     finally:
         for name, parameter in parameters.items():
             parameter.data = originals[name]
-    yield from ((prefix + name, tensor) for name, tensor in whole.items())
+
+
+def round_stochastically(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Return float32 values in another type; in bfloat16 rounded up or down by chance.
+
+    Weights of a bfloat16 base lie on its grid, and what an adapter adds is often less than half a
+    step of the grid: rounding to the nearest would take it away from nearly all of them. Rounded up
+    with the probability of what lies above the grid, a sum of many weights keeps it. Numbers that
+    lie on the grid stay. The noise is the same in every call.
+
+    Source: Gupta et al. (2015), https://arxiv.org/abs/1502.02551.
+    """
+    if dtype != torch.bfloat16 or values.dtype != torch.float32:
+        return values.to(dtype)
+    noise = _rounding_noise(values.device).repeat(-(-values.numel() // NOISES))[: values.numel()]
+    # bfloat16 is the upper half of float32, whose bits grow with its size.
+    bits = values.contiguous().view(torch.int32) + noise.view(values.shape)
+    return (bits & ~0xFFFF).view(torch.float32).to(dtype)
+
+
+@lru_cache(maxsize=4)
+def _rounding_noise(device: torch.device) -> torch.Tensor:
+    """Return random lower halves of float32 numbers, (NOISES,)."""
+    generator = torch.Generator().manual_seed(0)
+    noise = torch.randint(1 << 16, (NOISES,), dtype=torch.int32, generator=generator)
+    return noise.to(device)

@@ -1,0 +1,91 @@
+"""Adapters added to the weights of their base while a policy generates.
+
+A token costs two small matrix products and several casts per adapted layer, which add nothing once
+the adapters are in the weights: W' = W + s B A for LoRA. The merged weights are tensors beside the
+base weights, and the two change places: nothing is ever subtracted, so the weights that train stay
+as they are to the bit. They take the memory of the adapted matrices once more until ``drop``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from trainers.rollouts.engines.policy_weights import merged_parameters
+
+if TYPE_CHECKING:
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+__all__ = ["MergedAdapters", "mergeable_layers"]
+
+PLAIN = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
+"""Types of weights that can be added to; others are codes of a quantization."""
+
+
+class MergedAdapters:
+    """The adapted layers of a model, and their merged weights once they are needed."""
+
+    def __init__(self, model: nn.Module | None) -> None:
+        """Find the layers, none without a model; nothing is merged yet."""
+        self._layers = [] if model is None else mergeable_layers(model)
+        self._merged: list[tuple[nn.Parameter, Tensor]] = []
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Let the model act with merged weights for the block; nothing may train meanwhile."""
+        layers = [layer for layer in self._layers if not (layer.merged or layer.disable_adapters)]
+        if layers and not self._merged:
+            self._merged = list(_merge(layers))
+        base = [weight.data for weight, _ in self._merged]
+        try:
+            for weight, merged in self._merged:
+                weight.data = merged
+            for layer in layers:
+                layer.merged_adapters.extend(layer.active_adapters)
+            yield
+        finally:
+            for (weight, _), data in zip(self._merged, base, strict=True):
+                weight.data = data
+            for layer in layers:
+                layer.merged_adapters.clear()
+
+    def drop(self) -> None:
+        """Forget the merged weights: the adapters are trained now, or memory is needed."""
+        self._merged = []
+
+
+@torch.no_grad()
+def _merge(layers: Iterable[BaseTunerLayer]) -> Iterator[tuple[nn.Parameter, Tensor]]:
+    """Yield each weight that adapters change, and what it becomes."""
+    for layer in layers:
+        parameters = dict(layer.get_base_layer().named_parameters(recurse=False))
+        for name, merged in merged_parameters(layer).items():
+            yield parameters[name], merged
+
+
+def mergeable_layers(model: nn.Module) -> list[BaseTunerLayer]:
+    """Return the adapted layers of a model if all of them can be merged, else none.
+
+    They cannot in a quantized base, whose numbers would have to be decoded, nor where a weight is
+    tied to another layer, which its adapter does not change.
+    """
+    if not hasattr(model, "peft_config"):
+        return []
+    from peft.tuners.tuners_utils import BaseTunerLayer
+
+    uses = Counter(id(weight) for _, weight in model.named_parameters(remove_duplicate=False))
+    layers = [module for module in model.modules() if isinstance(module, BaseTunerLayer)]
+    weights = [getattr(layer.get_base_layer(), "weight", None) for layer in layers]
+    plain = all(
+        weight is not None
+        and type(weight) is nn.Parameter
+        and weight.dtype in PLAIN
+        and uses[id(weight)] == 1
+        for weight in weights
+    )
+    return layers if plain else []
