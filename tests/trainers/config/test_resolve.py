@@ -60,6 +60,11 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 NONE_IS_A_CHOICE = {
     "agent",
     "agent_command",
+    "distill.privileged",
+    "distill.reward_weight",
+    "distill.teacher",
+    "distill.url",
+    "distill.weight",
     "rollout.agent_calls",
     "eval.baseline_steps",
     "horizon_gate",
