@@ -152,7 +152,10 @@ def test_what_renders_parses_back(name, grammar, data):
 
 
 UNMARKED = st.text(
-    st.characters(exclude_characters="[]<", exclude_categories=["Cs"]), min_size=1, max_size=12
+    # Lines that end in a carriage return and a line feed are read as those of a line feed alone.
+    st.characters(exclude_characters="[]<\r", exclude_categories=["Cs"]),
+    min_size=1,
+    max_size=12,
 )
 MARKS = st.sampled_from(["  ", "\xa0", "\n", "\t", '"', "'", "\\", "&", ">", "{", "}"])
 SPACED = st.lists(st.one_of(UNMARKED, MARKS), min_size=1, max_size=5).map("".join)
