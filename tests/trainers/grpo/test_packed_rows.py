@@ -100,7 +100,7 @@ def compare(made: Any, tolerance: float, dtype: torch.dtype = torch.float64) -> 
     assert made._forward.packs(made.model)
     rows, many = gradients(made, updates, packs=False)
     packed, few = gradients(made, updates, packs=True)
-    assert few < 0.8 * many
+    assert few <= 0.8 * many
     assert any(one.norm() > 0 for one in rows)
     for one, other in zip(rows, packed, strict=True):
         assert (one - other).norm() <= tolerance * one.norm()
@@ -173,7 +173,7 @@ def test_padding_rows_and_rows_without_trained_tokens_take_no_part(tmp_path):
     made = playing(tmp_path, "default")
     batch = made._generate_and_score_completions(INPUTS)
     mask = sampled_mask(batch)
-    mask[::2] = False
+    mask[::4] = False
     ids, _, labels, _ = left_aligned(batch, mask)
     packed = pack(row_inputs(ids, labels), labels)
     assert packed is not None

@@ -205,11 +205,11 @@ def test_the_gradient_has_the_truncated_importance_weights(tmp_path):
         gradient, used = reference_gradient(copy, event.trajectories)
         for old, new, slope in zip(before, after, gradient, strict=True):
             assert torch.allclose(new - old, -rate * slope, atol=2e-5, rtol=1e-3)
-        assert event.metrics["sampling/importance_mean"] == pytest.approx(
-            sum(used) / len(used), rel=1e-4
-        )
+        mean = log(made, "sampling/importance_mean")[event.step - 1]
+        assert mean == pytest.approx(sum(used) / len(used), rel=1e-4)
         truncated.append(sum(weight == CAP for weight in used) / len(used))
-        assert event.metrics["sampling/importance_truncated"] == pytest.approx(truncated[-1])
+        cut = log(made, "sampling/importance_truncated")[event.step - 1]
+        assert cut == pytest.approx(truncated[-1])
         off = max(abs(weight - 1.0) for weight in used)
         assert off < 1e-4 if event.step == 1 else off > 0.1
     assert truncated[0] == 0.0 and max(truncated) > 0.0
@@ -222,7 +222,7 @@ def test_adapters_are_handed_over_merged(tmp_path):
     made = ahead(tmp_path, 2, env=Slow, peft_config=config, probe_every=1)
     made.train()
     assert max(log(made, "sampling/probe_gap")) <= 1e-5
-    assert max(log(made, "sampling/importance_mean")) != 1.0
+    assert min(log(made, "sampling/importance_mean")) != 1.0
 
 
 class Reading(HFCopyEngine):
