@@ -145,7 +145,7 @@ class TokenForward:
         if self._packs is None:
             # Checkpointing would warn that there is no gradient.
             with disable_gradient_checkpointing(model), self._accelerator.autocast():
-                self._packs = computes_packed_rows(model)
+                self._packs = computes_packed_rows(model, fused_head=True)
         return self._packs
 
     def _packed_scores(

@@ -121,9 +121,15 @@ def longest_row(model: nn.Module) -> int:
 
 
 @torch.no_grad()
-def computes_packed_rows(model: nn.Module) -> bool:
-    """Find out whether a model computes packed rows as it computes single ones, and log if not."""
-    problem = _problem(model)
+def computes_packed_rows(model: nn.Module, *, fused_head: bool = False) -> bool:
+    """Find out whether a model computes packed rows as it computes single ones, and log if not.
+
+    Args:
+        model: The model.
+        fused_head: Whether TRL has given it its fused head, through which it is then called: a copy
+            of such a model otherwise runs the layers of the model that it was copied from.
+    """
+    problem = _problem(model, fused_head)
     if problem:
         logger.warning(
             "training computes a prefix again for each row that shares it, because %s cannot "
@@ -132,7 +138,7 @@ def computes_packed_rows(model: nn.Module) -> bool:
     return problem is None
 
 
-def _problem(model: nn.Module) -> str | None:
+def _problem(model: nn.Module, fused_head: bool) -> str | None:
     """Return why a model cannot compute packed rows; None if it can."""
     config = base_model(model).config.get_text_config()
     if config._attn_implementation != "sdpa":
@@ -143,14 +149,14 @@ def _problem(model: nn.Module) -> str | None:
     inputs = tree_inputs(tree, weight.device)
     inputs[ARGUMENT] = counted = _Counted(inputs[ARGUMENT])
     try:
-        packed = _states(model, **inputs)
+        packed = _states(model, fused_head, **inputs)
     # Whatever a model does with arguments that it does not know.
     except (TypeError, ValueError, RuntimeError, LookupError, AttributeError) as error:
         return f"{type(error).__name__}: {error}"
     if counted.calls != config.num_hidden_layers:
         return f"{counted.calls} of {config.num_hidden_layers} layers attend by rows"
     single = [torch.from_numpy(row)[None].to(weight.device) for row in rows]
-    expected = torch.cat([_states(model, input_ids=ids) for ids in single])
+    expected = torch.cat([_states(model, fused_head, input_ids=ids) for ids in single])
     gap = (packed[np.concatenate(tree.places)] - expected).norm() / expected.norm()
     rough = weight.dtype.itemsize < 4 or torch.is_autocast_enabled(weight.device.type)
     return None if gap < (ROUGH if rough else TOLERANCE) else f"states differ by {float(gap):.2g}"
@@ -163,11 +169,13 @@ def _example_rows(vocabulary: int) -> list[IntArray]:
     return [ids[:24], *(np.concatenate([ids[:a], ids[b:c]]) for a, b, c in ends), ids[:28]]
 
 
-def _states(model: nn.Module, **inputs: Any) -> Tensor:
+def _states(model: nn.Module, fused_head: bool, **inputs: Any) -> Tensor:
     """Return the final hidden states (N, H) of all tokens of an input row."""
     places = torch.arange(inputs["input_ids"].shape[1], device=inputs["input_ids"].device)
+    labels = torch.zeros_like(places)[None]
+    head = {"shift_labels": labels, "fused_lm_head": True} if fused_head else {"use_cache": False}
     with gathered_states(model, places) as heard:
-        model(**inputs, use_cache=False)
+        model(**inputs, **head)
     return heard[0].float()
 
 
