@@ -137,9 +137,13 @@ def test_every_script_is_listed_with_its_report() -> None:
     assert all(row[1] for row in rows.values())
 
 
+UNPLAYED = {"`on-policy-distillation`", "`self-distillation`"}
+"""Presets that need a teacher, which the study has not got."""
+
+
 def test_every_preset_was_played_on_the_toy() -> None:
     rows = {row[0]: row for row in played_methods.played_methods_table()}
-    assert {row[0] for row in methods.methods_table()[1:]} <= set(rows)
+    assert {row[0] for row in methods.methods_table()[1:]} - set(rows) == UNPLAYED
     assert rows["`matpo`"][-1] and not rows["`turn-loo` with workers"][-1], "its control"
 
 
