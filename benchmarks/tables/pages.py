@@ -27,6 +27,7 @@ from benchmarks.tables import (
     overview,
     peers,
     played_methods,
+    pretrained,
     recipes,
     scripts,
     speed,
@@ -53,6 +54,8 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "families": families.families_table,
     "gains": training.gains_table,
     "tried": training.tried_table,
+    "pretrained": pretrained.pretrained_table,
+    "pretrained gains": pretrained.pretrained_gains_table,
     "lucky": training.lucky_table,
     **{
         f"training {name}": partial(training.training_table, name)

@@ -1,0 +1,67 @@
+"""The tables of a pretrained model: what each of its policies solves, and what reward added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from benchmarks.tables.formats import (
+    Table,
+    bold_without_zero,
+    interval,
+    result,
+    share,
+    spoken,
+)
+from trainers.output.roles import BASE_MODEL, BASELINES, DEMONSTRATOR, TRAINED, WARM_START
+from trainers.output.seed_summary import spread
+
+FILE = "pretrained_gain.json"
+POLICIES = (BASE_MODEL, DEMONSTRATOR, WARM_START, *BASELINES, TRAINED)
+
+
+def pretrained_table() -> Table:
+    """Return the success of each policy on held-out tasks, one row a family."""
+    families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
+    known = {arm for runs in families.values() for arm in runs[0]["success"]}
+    shown = [arm for arm in POLICIES if arm in known]
+    table = [["family, seeds", *shown, "greedy", "CPU minutes"]]
+    for family, runs in families.items():
+        cells = [_success([run["success"].get(arm) for run in runs]) for arm in shown]
+        greedy = _success([(run["greedy_success"] or {}).get(TRAINED) for run in runs])
+        minutes = [run["cpu_minutes"] for run in runs]
+        lasted = f"{min(minutes):.0f} to {max(minutes):.0f}"
+        table.append([f"{spoken(family)}, {len(runs)}", *cells, greedy, lasted])
+    return table
+
+
+def pretrained_gains_table() -> Table:
+    """Return what the trained policy has above each other one, paired by task and over seeds."""
+    families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
+    gains = {family: dict(_gains(runs)) for family, runs in families.items()}
+    others = [arm for arm in POLICIES if any(arm in each for each in gains.values())]
+    table = [["family, seeds", *(f"minus {arm}" for arm in others)]]
+    for family, each in gains.items():
+        cells = [
+            bold_without_zero(each[arm]["mean"], each[arm]["ci95"]) if arm in each else ""
+            for arm in others
+        ]
+        table.append([f"{spoken(family)}, {len(families[family])}", *cells])
+    return table
+
+
+def _gains(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the spread over seeds of the differences to each policy that all runs have."""
+    for arm in POLICIES:
+        pairs = [run["success"]["over"].get(arm) for run in runs]
+        if all(pairs):
+            yield arm, spread([pair[0] for pair in pairs])
+
+
+def _success(values: Sequence[float | None]) -> str:
+    """Write a success over seeds; empty where a run lacks it."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return ""
+    over = spread(known, (0.0, 1.0))
+    return f"{share(over['mean'])} {interval(over['ci95'])}".rstrip()
