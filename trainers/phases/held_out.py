@@ -10,7 +10,6 @@ from trainers.config.resolve import ResolvedRun
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.phases.rollout_setup import make_runner
 from trainers.rollouts.engines.base import Sampling
-from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = ["HeldOutPlayer"]
@@ -62,6 +61,8 @@ class HeldOutPlayer:
         Returns:
             The episodes, in the order of the tasks; with ``together`` of all processes.
         """
+        from trainers.rollouts.engines.policy_weights import policy_weights  # imports torch
+
         # An engine that shares the model leaves the stream unread, but drops its cache.
         self.engine.sync(policy_weights(self._model), version)
         config = self._run.config
