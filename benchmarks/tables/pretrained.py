@@ -29,8 +29,7 @@ def pretrained_table() -> Table:
     for family, runs in families.items():
         cells = [_success([run["success"].get(arm) for run in runs]) for arm in shown]
         greedy = _success([(run["greedy_success"] or {}).get(TRAINED) for run in runs])
-        minutes = [run["cpu_minutes"] for run in runs]
-        lasted = f"{min(minutes):.0f} to {max(minutes):.0f}"
+        lasted = ", ".join(f"{run['cpu_minutes']:.0f}" for run in runs)
         table.append([f"{spoken(family)}, {len(runs)}", *cells, greedy, lasted])
     return table
 
