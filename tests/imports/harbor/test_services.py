@@ -115,16 +115,14 @@ def test_services_end_with_their_command_where_that_is_asked_for(tmp_path: Path)
 def test_a_service_answers_between_turns_and_in_forks(tmp_path: Path) -> None:
     env = env_of(tmp_path, KEYS)
     env.reset(seed=0)
-    env.step(bash("python3 store.py > log 2>&1 &"))
+    env.step(bash("python3 store.py > log 2>&1 & echo $! > service"))
     assert env.step(bash("python3 talk.py 'set a 1'"))[0] == "[exit 0]\n1"
     state = pickle.loads(pickle.dumps(env.snapshot()))
     assert env.step(bash("python3 talk.py 'set a 42'"))[0] == "[exit 0]\n42"
     assert env.step(SUBMIT)[1] == 1
     env.restore(state)
     assert env.step(bash("python3 talk.py 'get a'"))[0] == "[exit 0]\n1"
-    env.step(
-        bash("pkill -f store.py || kill $(cat /proc/[0-9]*/stat | grep python3 | cut -d' ' -f1)")
-    )
+    env.step(bash("kill $(cat service)"))
     state = env.snapshot()  # which holds files again, as nothing runs
     env.restore(state)
     assert env.step(SUBMIT)[1] == 0
