@@ -269,7 +269,8 @@ POLICY_NAMES = re.compile(r"random|oracle|demonstrator|chat|blind-[a-z-]+")
 """Policies that go before a folder of the same name."""
 POLICY_ARGUMENTS: Mapping[str, Entry] = {
     **_plain("checkpoint temperature top_p mismatch"),
-    **_plain("turn_tokens episode_tokens window history template_args system"),
+    **_plain("turn_tokens episode_tokens window history template_args system end_of_turn"),
+    "chat_template": Entry("path", _is_bundled_name),
     "agent": CODE,
 }
 """Options of these kinds."""
@@ -297,7 +298,8 @@ EVALUATION: Mapping[str, Entry | Group] = {
 TRAINING: Mapping[str, Entry | Group] = {
     **_plain("steps horizon_every horizon_gate fit_horizon window temperature top_p backend"),
     **_plain("workers step_timeout threads minutes budget quick template_args seed resume export"),
-    **_plain("hub_private name weight target_success shots grammar"),
+    **_plain("hub_private name weight target_success shots grammar end_of_turn"),
+    "chat_template": Entry("path", _is_bundled_name),
     "env": Group.ENVIRONMENTS,
     "envs": Group.ENVIRONMENTS,
     "env_kwargs": Group.ENV_ARGUMENTS,
@@ -342,7 +344,7 @@ TRAINING: Mapping[str, Entry | Group] = {
     "distill.teacher": Entry("path", _is_teacher),
     "distill.url": ADDRESS,
     **_plain("history end_after_invalid agent_timeout agent_calls rank_timeout", "rollout."),
-    **_plain("r alpha dropout", "lora."),
+    **_plain("r alpha dropout targets", "lora."),
     **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),
     **_plain("hidden layers heads head_dim intermediate context rope_theta init", "tiny."),
     **_plain(

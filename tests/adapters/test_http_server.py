@@ -112,6 +112,7 @@ def test_what_is_served_says_so() -> None:
     assert "press" in about["actions"]
 
 
+@pytest.mark.slow
 def test_many_clients_do_not_meet() -> None:
     """256 environments, played at the same time by 16 clients: each equals one played alone."""
     numbers: list[int] = []

@@ -193,6 +193,7 @@ def played(act: Callable[..., tuple[str, float, int]], index: int, first: str) -
     return seen
 
 
+@pytest.mark.slow
 def test_many_sessions_do_not_meet() -> None:
     """256 sessions, played at the same time by 16 clients: each equals one played alone."""
 

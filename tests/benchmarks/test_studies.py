@@ -122,6 +122,7 @@ def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) ->
     assert (folder / "toy_study.png").read_text() == "short, long"
 
 
+@pytest.mark.slow
 def test_a_second_call_plays_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.studies.__main__.begin_process", refuse)
     before = result(folder)

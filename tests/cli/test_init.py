@@ -75,6 +75,7 @@ def test_a_page_shows_what_the_command_writes(kind: str, folder: Path) -> None:
     assert len(words) <= 250
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", STEMS)
 def test_the_written_test_passes_under_another_name(
     kind: str, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -158,6 +158,7 @@ def test_hooks_are_spelt_as_for_training(capsys: Any, path: Path, good: Episode)
 OWN = ("--env", f"tests.toy:{TOY_ID}")  # processes know what the command imports
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flags",
     [

@@ -81,6 +81,7 @@ def test_a_visit_is_recorded_and_ctrl_c_ends_it(tmp_path: Path, capsys: Any) -> 
     assert code == 0 and "1 equal" in out
 
 
+@pytest.mark.slow
 def test_a_killed_server_loses_the_open_episode_only(tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "demos.jsonl"
     for _ in range(2):

@@ -260,6 +260,7 @@ def kill() -> Iterator[Kill]:
         yield found
 
 
+@pytest.mark.slow
 @EVERY
 def test_a_build_killed_at_any_moment_leaves_no_half_index(
     engine: str, tmp_path: Path, kill: Kill, caplog: pytest.LogCaptureFixture

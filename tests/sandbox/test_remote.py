@@ -555,6 +555,7 @@ def test_a_short_token_and_other_arguments_are_refused(server: tuple[str, Leased
         open_remote("ftp://x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["", "a token of one's own"])
 def test_the_command_serves_until_it_is_stopped(tmp_path: Path, given: str) -> None:
     variables = {**os.environ, TOKEN_VARIABLE: given, "TMPDIR": str(tmp_path)}

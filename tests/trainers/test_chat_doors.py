@@ -9,7 +9,8 @@ from typing import Any
 import gymnasium
 import pytest
 
-from tests.toy import ToyEnv
+from agentgym.cli import main as agentgym
+from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
 from trainers.config.resolve import resolve
@@ -63,7 +64,7 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("template", "expected"),
     [
-        (None, "expected a tokenizer with a chat_template, got none"),
+        (None, "got none: use an instruct model, or choose a template by --chat-template"),
         (FIRST_ONLY, "expected a chat template with a place for the observation of a turn"),
         (
             "{%- for m in messages -%}{{ m['role'] }} {{ m['content'] }}\n{%- endfor -%}",
@@ -77,6 +78,43 @@ def test_a_template_that_cannot_hold_an_episode_is_refused(tmp_path, capsys, tem
     out = tmp_path / "run"
     assert main(toy_runs.arguments(out, **QUICK, model=made)) == 2
     assert expected in sentence(capsys)
+    assert not out.exists()
+
+
+def test_a_chosen_template_trains_and_stays_with_the_policy(tmp_path, capsys):
+    made = model(tmp_path / "model", None)
+    file = tmp_path / "mine.jinja"
+    file.write_text(CHAT_TEMPLATE)
+    out = tmp_path / "run"
+    flags = ["--chat-template", str(file), "--end-of-turn", "<|end|>"]
+    assert main(toy_runs.arguments(out, *flags, **QUICK, model=made)) == 0
+    file.unlink()
+    assert agentgym(["eval", TOY_ID, "--policy", f"run:{out}", "--num-tasks", "2"]) == 0
+    assert agentgym(["eval", TOY_ID, "--policy", f"hf:{made}", "--num-tasks", "2"]) == 2
+    assert "--chat-template" in sentence(capsys)
+
+
+def test_adapters_stand_on_the_chosen_layers(tmp_path, capsys):
+    made = model(tmp_path / "model", CHAT_TEMPLATE)
+    out = tmp_path / "run"
+    changes = {**QUICK, "model": made, "lora__r": 2}
+    wrong = ["--lora.targets", "q_proj", "no_proj"]
+    assert main(toy_runs.arguments(out, *wrong, **changes)) == 2
+    assert "expected --lora.targets to be all-linear, or linear layers" in sentence(capsys)
+    flags = ["--lora.targets", "q_proj", "v_proj"]
+    assert main(toy_runs.arguments(out, *flags, **changes)) == 0
+    saved = json.loads((out / "checkpoints/trained/adapter_config.json").read_text())
+    assert sorted(saved["target_modules"]) == ["q_proj", "v_proj"]
+
+
+def test_a_chosen_end_that_the_template_does_not_write_is_refused(tmp_path, capsys):
+    made = model(tmp_path / "model", CHAT_TEMPLATE)
+    out = tmp_path / "run"
+    flags = ["--end-of-turn", "<|user|>"]
+    assert main(toy_runs.arguments(out, *flags, **QUICK, model=made)) == 2
+    assert "close an answer with '<|user|>', the chosen end of turn, but it puts" in sentence(
+        capsys
+    )
     assert not out.exists()
 
 

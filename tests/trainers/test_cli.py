@@ -139,7 +139,7 @@ def test_a_model_without_a_chat_template_is_refused_before_anything_is_written(t
     tokenizer.save_pretrained(tmp_path / "model")
     tiny_policy.model().save_pretrained(tmp_path / "model")
     assert main(toy_runs.arguments(tmp_path / "run", model=tmp_path / "model")) == 2
-    assert "chat_template" in sentence(capsys)
+    assert "--chat-template" in sentence(capsys)
     assert not (tmp_path / "run").exists()
 
 

@@ -58,6 +58,7 @@ def gap(ours: Path, theirs: Path) -> float:
     return max(float((one[name] - other[name]).abs().max()) for name in one)
 
 
+@pytest.mark.slow
 def test_workers_act_and_their_records_replay(begun, whole):
     for out, steps in ((begun, 1), (whole, 2)):
         episodes = list(read_episodes(out / "episodes.jsonl"))

@@ -235,6 +235,7 @@ def test_the_parts_on_the_page_are_taken(mine, tmp_path, capsys):
 # -- the supplied samplers -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["interleaved", "value", "informative"])
 def test_a_sampler_by_name_chooses_other_tasks(name, plain, tmp_path):
     out = trained(tmp_path / "run", f"--rl.sampler={name}", start=plain)
@@ -242,6 +243,7 @@ def test_a_sampler_by_name_chooses_other_tasks(name, plain, tmp_path):
     assert not same_weights(out, plain)
 
 
+@pytest.mark.slow
 def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path, monkeypatch):
     """Killed behind the checkpoint of step 2; also what step 5 draws is what it would have been."""
     settings = {**QUICK, "steps": 5, "rl__save_every": 2, "rl__sampler": "value"}

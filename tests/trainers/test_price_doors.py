@@ -38,6 +38,7 @@ def test_the_price_of_what_is_above_its_limit_rises_by_the_rule(whole: Path) -> 
     assert price > 0.01
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_with_its_prices(whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "killed"
     toy_runs.run_command(toy_runs.arguments(out, **SMALL), die_at="rl 2")

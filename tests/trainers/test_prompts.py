@@ -128,6 +128,7 @@ def tokens_read(path: Path) -> list[list[int | None]]:
     return [[turn.prompt_tokens for turn in episode.turns] for episode in read_episodes(path)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["verl-agent", "agentgym"])
 def test_a_trained_model_is_evaluated_under_the_prompt_of_its_training(
     runs: dict[str, Path],

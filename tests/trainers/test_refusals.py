@@ -153,7 +153,7 @@ def test_dry_run_and_start_agree_on_what_is_refused(
         ({"rl__turn_tokens": 200, "rl__episode_tokens": 150}, "raise the larger budgets"),
         ({"tiny__context": 12}, "expected the opening of an episode to leave room for a turn of 4"),
         ({"report_to": "trackio"}, "pip install trackio"),
-        ({"model": "bare"}, "chat_template"),
+        ({"model": "bare"}, "--chat-template"),
         ({"model": "stuck"}, "expected a chat template"),
         ({"push_to_hub": "nowhere"}, "expected --push-to-hub to be a repository"),
         ({"out": "taken"}, "expected --out to be empty or the folder of a run"),

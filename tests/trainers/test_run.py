@@ -355,6 +355,7 @@ def test_the_gate_ends_the_warm_start(tmp_path):
     assert summary["warm_start"]["gated"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["scalinginter", "gigpo"])
 def test_other_presets_run_also_from_a_reference_policy(tmp_path, preset):
     changes = {"steps": 2, "sft__max_steps": 5, "eval__every": 0, "preset": preset}

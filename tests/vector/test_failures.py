@@ -142,6 +142,7 @@ def test_odd_infos_pass_the_gymnasium_face() -> None:
 # -- what is not the member's fault ------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["sigterm", "ctrl-c"])
 def test_the_end_of_the_program_is_no_failure_of_an_environment(how: str, backend: str) -> None:
     """A handler that ends the program does so while a member runs, too."""

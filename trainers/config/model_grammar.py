@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from agentgym import making
 from agentgym.errors import AgentGymError
+from trainers.model_files.chat_templates import read_tokenizer
 from trainers.model_files.source import model_source
 from trainers.rollouts.template import ChatTemplate
 
@@ -27,18 +28,23 @@ class ChosenGrammar(NamedTuple):
 
 
 @cache
-def grammar_of_model(model: str, template_args: Sequence[str] = ()) -> ChosenGrammar:
+def grammar_of_model(
+    model: str,
+    template_args: Sequence[str] = (),
+    chat_template: str | None = None,
+    end_of_turn: str | None = None,
+) -> ChosenGrammar:
     """Choose ``tool_call`` if the chat template writes tool calls in the form that it reads.
 
     Args:
         model: As for ``--model``, a pretrained one.
         template_args: As for ``--template-args``.
+        chat_template: As for ``--chat-template``.
+        end_of_turn: As for ``--end-of-turn``.
     """
     arguments = making.parse_pairs(template_args, "--template-args")
     try:
-        from transformers import AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(model_source(model))
+        tokenizer = read_tokenizer(model_source(model), chat_template, end_of_turn)
         calls = ChatTemplate(tokenizer, kwargs=arguments).writes_calls()
     except AgentGymError:  # a template or model that is refused where it is used
         calls = False

@@ -64,6 +64,7 @@ from trainers.methods.distillation.settings import (
     has_teacher,
     with_distillation,
 )
+from trainers.model_files.chat_templates import read_tokenizer
 from trainers.model_files.source import model_source
 from trainers.rollouts.chat import TurnTokenizer
 
@@ -563,9 +564,8 @@ def _thinks(asked: TrainConfig) -> bool:
     """Return whether the model may think before it answers, as its chat template tells."""
     arguments = making.parse_pairs(asked.template_args, "--template-args")
     try:
-        from transformers import AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(model_source(asked.model))
+        source = model_source(asked.model)
+        tokenizer = read_tokenizer(source, asked.chat_template, asked.end_of_turn)
         return TurnTokenizer(tokenizer, template_kwargs=arguments).thinks
     except AgentGymError:
         raise  # A chat template that no conversation can be made with.

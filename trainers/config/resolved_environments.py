@@ -399,7 +399,9 @@ class _Decision:
         # A bare prompt does not explain a grammar, and agents word their own messages.
         if asked.model == TINY or prompt.name == "bare" or plays_agent:
             return ChosenGrammar("", "")
-        return grammar_of_model(asked.model, asked.template_args)
+        return grammar_of_model(
+            asked.model, asked.template_args, asked.chat_template, asked.end_of_turn
+        )
 
     def _defaults_of(self, quick: bool) -> FamilyDefaults:
         """Return the family's defaults for these tasks."""

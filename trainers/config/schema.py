@@ -176,6 +176,13 @@ class TrainConfig:
     the rest is used up."""
     quick: bool = False
     """Train with the family's small sizes, for a first look."""
+    chat_template: str | None = None
+    """Chat template of a model that has none, or a wrong one: a Jinja file such as
+    ``./template.jinja``, ``chatml``, or a name of TRL's templates such as ``llama3``. Checkpoints
+    keep it. None: the model's own."""
+    end_of_turn: str | None = None
+    """Token that closes an answer, such as ``<|im_end|>``. None: the first special token that the
+    chat template puts behind one."""
     template_args: Pairs = ()
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0

@@ -41,6 +41,8 @@ FilterName = (
 """Filters that decide which episodes train."""
 Demonstrator = Literal["expert", "random"]
 """Who is imitated."""
+ALL_LINEAR = ("all-linear",)
+"""Adapters on all linear layers but the head, as PEFT names them."""
 BaselineName = Literal["bc", "filtered-bc", "expert-iteration"]
 """Baselines trained from the same warm start."""
 
@@ -291,6 +293,9 @@ class LoraConfig:
     """Scale of the update, relative to the rank."""
     dropout: Share = 0.0
     """Dropout on the adapters; must be 0, since the trained policy must be the one that acts."""
+    targets: Annotated[tuple[str, ...], BeforeValidator(as_names)] = ALL_LINEAR
+    """Linear layers that get adapters, by the last part of their names, such as ``q_proj v_proj``;
+    ``all-linear``: all but the head."""
 
 
 @strict

@@ -14,10 +14,13 @@ from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.support.text_lines import error_line
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.schema import TINY
+from trainers.config.schema import TINY, TrainConfig
+from trainers.config.sections import ALL_LINEAR
 from trainers.grpo.precision import keep_differentiable, quantization_config, weights_dtype
+from trainers.model_files.chat_templates import read_tokenizer
 from trainers.model_files.source import MODEL_NAMES, model_source
 from trainers.models.model_parts import (
+    check_end,
     check_history,
     check_ids,
     check_no_adapters,
@@ -25,7 +28,7 @@ from trainers.models.model_parts import (
 )
 from trainers.models.torch_setup import device
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.chat import History, TurnTokenizer
+from trainers.rollouts.chat import TurnTokenizer
 
 if TYPE_CHECKING:
     from peft import PeftConfig, PeftModel
@@ -79,12 +82,15 @@ def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
     Raises:
         ConfigurationError: There is no such model, or it has no chat template.
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
+    config = run.config
+    # Checkpoints have the tokenizer that the run began with.
+    completed = (config.chat_template, config.end_of_turn) if path == config.model else (None, None)
     # Adapters store where their base lies, and are loaded from other folders than this run's.
     path = Path(path).resolve() if Path(path).exists() else path
     with loading(path) as source:
-        tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
+        tokenizer = read_tokenizer(source, *completed, padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(source, **_weights(run))
     keep_differentiable(model)
     return _assemble(run, model, tokenizer, make_prompts(run))
@@ -101,18 +107,16 @@ def _weights(run: ResolvedRun) -> dict[str, Any]:
 
 
 def check_model(
-    name: str,
-    template_args: Mapping[str, Any] | None = None,
-    history: History = "auto",
+    asked: TrainConfig,
+    template_args: Mapping[str, Any],
     imitates: bool = False,
     in_process: bool = False,
 ) -> None:
     """Check ``--model`` before a run's folder is made, without loading weights.
 
     Args:
-        name: A folder or hub id, or ``tiny``.
+        asked: The settings.
         template_args: Arguments of the chat template.
-        history: What becomes of earlier turns that the template rewrites.
         imitates: Whether it is to imitate written actions.
         in_process: Whether the engine of transformers generates with it.
 
@@ -120,15 +124,15 @@ def check_model(
         ConfigurationError: There is no such model, it has no chat template, its parts do not fit
             one another, or a written action has no tokens of its own behind the template's prompt.
     """
-    if name == TINY:
+    if asked.model == TINY:
         return
-    from transformers import AutoTokenizer
-
+    name, history = asked.model, asked.rollout.history
     check_no_adapters(name)
     config = read_model_config(name)
     with loading(name) as source:
-        tokenizer = AutoTokenizer.from_pretrained(source)
+        tokenizer = read_tokenizer(source, asked.chat_template, asked.end_of_turn)
     chat = TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
+    check_end(chat, asked.end_of_turn)
     check_ids(name, config, chat, generation_config(source, config))
     if in_process:
         check_history(name, config)
@@ -165,7 +169,7 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
         r=settings.r,
         lora_alpha=settings.alpha,
         lora_dropout=settings.dropout,
-        target_modules="all-linear",
+        target_modules=ALL_LINEAR[0] if settings.targets == ALL_LINEAR else [*settings.targets],
         task_type="CAUSAL_LM",
     )
 
@@ -207,10 +211,9 @@ def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, To
         tokenizer: PreTrainedTokenizerBase = build_tokenizer(texts, exact=run.exact_text)
         config: PretrainedConfig = model_config(run.config.tiny, len(tokenizer))
     else:
-        from transformers import AutoTokenizer
-
-        with loading(run.config.model) as source:
-            tokenizer = AutoTokenizer.from_pretrained(source)
+        asked = run.config
+        with loading(asked.model) as source:
+            tokenizer = read_tokenizer(source, asked.chat_template, asked.end_of_turn)
         config = read_model_config(run.config.model)
     chat = TurnTokenizer(
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args

@@ -43,8 +43,12 @@ On a GPU fragments of the allocator come on top.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
+
+from agentgym.errors import ConfigurationError
+from trainers.config.sections import ALL_LINEAR
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
@@ -83,25 +87,34 @@ class ModelShape:
     parameters: int
     """All weights; tied ones count once."""
     matrices: int
-    """Weights in linear layers, the head left out: what is quantised, and what is adapted."""
+    """Weights in linear layers, the head left out: what is quantised."""
     ends: int
-    """Inputs and outputs of those layers together: an adapter has rank times as many weights."""
+    """Inputs and outputs of the layers that get adapters: rank times as many weights."""
 
     @classmethod
-    def of(cls, config: PretrainedConfig) -> ModelShape:
-        """Read the shape off a configuration of transformers; no weights are made."""
+    def of(cls, config: PretrainedConfig, targets: Sequence[str] = ALL_LINEAR) -> ModelShape:
+        """Read the shape off a configuration of transformers; no weights are made.
+
+        Args:
+            config: The configuration.
+            targets: Linear layers that get adapters, as for ``--lora.targets``.
+
+        Raises:
+            ConfigurationError: The model has no such layer.
+        """
         import torch
         from transformers import AutoModelForCausalLM
 
         with torch.device("meta"):  # Shapes alone: no memory is taken.
             model = AutoModelForCausalLM.from_config(config)
         head = model.get_output_embeddings()
-        linear = [
-            module
-            for module in model.modules()
+        linear = {
+            name: module
+            for name, module in model.named_modules()
             if isinstance(module, torch.nn.Linear) and module is not head
-        ]
+        }
         text = config.get_text_config()
+        chosen = _chosen_layers(linear, targets)
         heads = getattr(text, "num_attention_heads", 0)  # A state-space model has none.
         width = getattr(text, "head_dim", None) or text.hidden_size // max(1, heads)
         experts = getattr(text, "num_experts_per_tok", None)
@@ -115,9 +128,23 @@ class ModelShape:
             keys=(getattr(text, "num_key_value_heads", None) or heads) * width,
             vocabulary=text.vocab_size,
             parameters=sum(p.numel() for p in model.parameters()),
-            matrices=sum(module.weight.numel() for module in linear),
-            ends=sum(module.in_features + module.out_features for module in linear),
+            matrices=sum(module.weight.numel() for module in linear.values()),
+            ends=sum(linear[n].in_features + linear[n].out_features for n in chosen),
         )
+
+
+def _chosen_layers(names: Iterable[str], targets: Sequence[str]) -> list[str]:
+    """Return the layers of which one of the targets is the last part of the name."""
+    if tuple(targets) == ALL_LINEAR:
+        return list(names)
+    last_parts = {name: name.rpartition(".")[2] for name in names}
+    absent = [target for target in targets if target not in last_parts.values()]
+    if absent or not targets:
+        raise ConfigurationError(
+            f"expected --lora.targets to be all-linear, or linear layers of the model "
+            f"({', '.join(sorted({*last_parts.values()}))}), got {', '.join(absent) or 'none'}"
+        )
+    return [name for name, part in last_parts.items() if part in targets]
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     from trainers.models.loaded_policy import token_budget
 
     settings, device = run.config, device or Device.here()
-    config, shape = _config_and_shape(settings.model, settings.tiny)
+    config, shape = _config_and_shape(settings.model, settings.tiny, settings.lora.targets)
     context = token_budget(run, config).context
     ahead = settings.rl.staleness > 0
     engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
@@ -366,14 +366,17 @@ def _division() -> str:
 
 
 @cache
-def _config_and_shape(model: str, tiny: TinyConfig) -> tuple[PretrainedConfig, ModelShape]:
+def _config_and_shape(
+    model: str, tiny: TinyConfig, targets: tuple[str, ...]
+) -> tuple[PretrainedConfig, ModelShape]:
     """Return the configuration of a run's model and its shape; both are read once."""
     from trainers.models.loaded_policy import read_model_config
 
-    config: PretrainedConfig = (
-        model_config(tiny, TINY_VOCABULARY) if model == TINY else read_model_config(model)
-    )
-    return config, ModelShape.of(config)
+    if model == TINY:
+        fresh = model_config(tiny, TINY_VOCABULARY)
+        return fresh, ModelShape.of(fresh)
+    config = read_model_config(model)
+    return config, ModelShape.of(config, targets)
 
 
 @cache

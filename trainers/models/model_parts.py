@@ -75,6 +75,23 @@ def check_ids(
         )
 
 
+def check_end(chat: TurnTokenizer, chosen: str | None) -> None:
+    """Check that a chat template closes answers with the token that somebody chose.
+
+    Args:
+        chat: The turn tokenizer.
+        chosen: The token as text; None: nobody chose one.
+
+    Raises:
+        ConfigurationError: It closes them with another one.
+    """
+    if chosen not in (None, chat.end_text):
+        raise ConfigurationError(
+            f"expected the chat template to close an answer with {chosen!r}, the chosen end of "
+            f"turn, but it puts {chat.end_text!r} there: choose that, or another chat template"
+        )
+
+
 def _ids(
     config: PretrainedConfig, chat: TurnTokenizer, generation: GenerationConfig | None
 ) -> Iterator[tuple[int, str]]:

@@ -62,7 +62,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     # Where a test of the base model decides, it finds out what cannot be imitated.
     imitates = run.imitates and not run.config.sft.if_needed
     in_process = run.config.engine in ("hf", "hf-copy")
-    check_model(config.model, run.template_args, run.config.rollout.history, imitates, in_process)
+    check_model(run.config, run.template_args, imitates, in_process)
     check_teacher(run)
     check_export(run)
     check_hub(run)

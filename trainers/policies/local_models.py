@@ -62,6 +62,8 @@ class LocalModels:
         episode_tokens: int | None = None,
         window: int | None = None,
         history: str = "auto",
+        chat_template: str | None = None,
+        end_of_turn: str | None = None,
         template_args: dict[str, Any] | None = None,
         system: str | None = None,
         threads: int | None = None,
@@ -82,6 +84,9 @@ class LocalModels:
             window: Turns that it reads besides the opening; default: all.
             history: What becomes of earlier turns that the chat template rewrites: ``auto`` or
                 ``keep``.
+            chat_template: Chat template instead of the model's own: a Jinja file, ``chatml``, or a
+                name of TRL's templates. The grammar is chosen by the model's own.
+            end_of_turn: Token that closes an answer; default: as the chat template says.
             template_args: Arguments of the chat template, such as ``{"enable_thinking": False}``.
             system: System message; default: what training tells a pretrained model, which holds how
                 actions are written. An empty one is left out.
@@ -115,6 +120,8 @@ class LocalModels:
             turn_tokens=turn_tokens,
             episode_tokens=episode_tokens,
             history=history,
+            chat_template=chat_template,
+            end_of_turn=end_of_turn,
             template_args=template_args or {},
             precision=precision,
             threads=threads,
@@ -129,6 +136,8 @@ class LocalModels:
                 "path": path,
                 "seed": seed,
                 "history": history,
+                "chat_template": chat_template,
+                "end_of_turn": end_of_turn,
                 "template_args": template_args or {},
                 "system": system,
             },

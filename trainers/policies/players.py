@@ -48,6 +48,10 @@ class PlaySettings:
     """Most tokens of an episode after its opening; None: what the model can read."""
     history: Any = "auto"
     """What becomes of earlier turns that the chat template rewrites."""
+    chat_template: str | None = None
+    """Chat template instead of the model's own, as for ``--chat-template``."""
+    end_of_turn: str | None = None
+    """Token that closes an answer; None: as the chat template says."""
     template_args: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the chat template."""
     precision: str | None = None
@@ -82,10 +86,9 @@ def load_player(
     Raises:
         ConfigurationError: It cannot be loaded, has no chat template, or a value is out of range.
     """
-    from transformers import AutoTokenizer
-
+    from trainers.model_files.chat_templates import read_tokenizer
     from trainers.models.loaded_policy import budget_within, loading, stop_ids
-    from trainers.models.model_parts import check_ids
+    from trainers.models.model_parts import check_end, check_ids
     from trainers.models.threads import thread_count
     from trainers.models.torch_setup import device, quiet_loading
     from trainers.output.summary import versions
@@ -93,7 +96,9 @@ def load_player(
     from trainers.rollouts.chat import TurnTokenizer
 
     with loading(folder), quiet_loading():
-        tokenizer = AutoTokenizer.from_pretrained(str(folder), padding_side="left")
+        tokenizer = read_tokenizer(
+            str(folder), settings.chat_template, settings.end_of_turn, padding_side="left"
+        )
         model = _model(folder, settings)
     if not getattr(model, "is_quantized", False):
         model = model.to(device())
@@ -104,6 +109,7 @@ def load_player(
         template_kwargs=settings.template_args,
         stop_ids=stop_ids(model),
     )
+    check_end(chat, settings.end_of_turn)
     vocabulary = model.get_input_embeddings().weight.shape[0]
     check_ids(folder, model.config, chat, getattr(model, "generation_config", None), vocabulary)
     turn, episode = _tokens(settings, model.config, chat.thinks)

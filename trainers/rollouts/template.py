@@ -74,8 +74,8 @@ class ChatTemplate:
         """
         if not getattr(tokenizer, "chat_template", None):
             raise ConfigurationError(
-                "expected a tokenizer with a chat_template, got none: use an instruct model or set "
-                "tokenizer.chat_template (trainers.models.tiny.CHAT_TEMPLATE only appends)."
+                "expected a model with a chat template, got none: use an instruct model, or choose "
+                "a template by --chat-template, such as chatml or a file"
             )
         self.tokenizer = tokenizer
         self._kwargs = dict(kwargs or {})
@@ -94,12 +94,13 @@ class ChatTemplate:
             raise ConfigurationError(
                 f"expected a chat template of this tokenizer, but it closes an answer with "
                 f"{foreign!r}, which is no token of the tokenizer: it is the template of another "
-                "model; use the model's own, or add the token to the tokenizer and resize the model"
+                "model; use the model's own, or choose a template by --chat-template whose tokens "
+                "the tokenizer has"
             )
         if end_of_turn is None and found is None:
             raise ConfigurationError(
                 "expected the chat template to close an assistant message with a special token, "
-                "found none: pass end_of_turn=<token id>."
+                "found none: choose its token by --end-of-turn (in Python end_of_turn=<token id>)"
             )
         self.end_of_turn = int(found if end_of_turn is None else end_of_turn)  # type: ignore[arg-type]
         last = self._special_after_action(self._dummy("x")[:2])
@@ -359,7 +360,8 @@ class ChatTemplate:
         if end < 0:
             raise ConfigurationError(
                 f"expected {self.end_text!r} between an action and the observation after it, but "
-                "the chat template does not put it there: pass the right end_of_turn=<token id>."
+                "the chat template does not put it there: choose another by --end-of-turn or "
+                "--chat-template"
             )
         return self.encode(shared[: end + len(self.end_text)])
 

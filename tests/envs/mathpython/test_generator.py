@@ -45,6 +45,7 @@ def test_each_kind_is_graded_and_its_ways_to_the_answer_agree(kind: str) -> None
     assert operations[0] < operations[-1] and operations == sorted(operations)
 
 
+@pytest.mark.slow
 def test_the_splits_are_disjoint_where_questions_are_few() -> None:
     few = GeneratorConfig("few", (("steps", 1, 1), ("boxes", 1, 1)))
     questions = {

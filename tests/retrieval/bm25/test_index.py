@@ -350,6 +350,7 @@ def test_documents_are_looked_up_in_the_terms_behind(always_prune: None) -> None
     assert [rows.tolist() for rows in found if rows is not None] == [[1], [0, 1], [0, 1, 2]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", ["w0 w1 w2", "w0 w39 w39 w39", "w3 w3 w3 w0 w0 w0 w0 w0 w20"])
 def test_a_large_index_is_pruned(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draw = random.Random(0)

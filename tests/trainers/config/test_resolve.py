@@ -60,11 +60,13 @@ def test_other_policies_have_defaults_of_their_own(flags, rates, steps, minutes)
 NONE_IS_A_CHOICE = {
     "agent",
     "agent_command",
+    "chat_template",
     "distill.privileged",
     "distill.reward_weight",
     "distill.teacher",
     "distill.url",
     "distill.weight",
+    "end_of_turn",
     "rollout.agent_calls",
     "eval.baseline_steps",
     "horizon_gate",

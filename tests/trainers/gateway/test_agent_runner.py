@@ -57,6 +57,7 @@ def post(session: Session, path: str = "/chat/completions", **body: Any) -> Any:
 # -- the same as the trainer's own loop ------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_loop_like_ours_gives_the_weights_of_our_own(tmp_path: Path) -> None:
     trained, warm = [], helpers.warm_model()
     for agent in (None, toy_agents.words):

@@ -125,6 +125,7 @@ def test_an_update_follows_the_gradient_of_the_pairs_by_hand():
     assert (losses[0] - losses[1]) / 2e-3 == pytest.approx(norm, rel=0.02)
 
 
+@pytest.mark.slow
 def test_it_learns_to_rank_the_episodes_of_a_task():
     made, shown = critic(updates=12), episodes(8)
     first = made._learn(shown)

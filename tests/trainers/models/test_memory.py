@@ -10,6 +10,7 @@ import torch
 from peft import LoraConfig
 from transformers import LlamaConfig, Qwen3Config
 
+from agentgym.errors import ConfigurationError
 from tests.trainers.grpo.helpers import trainer
 from trainers.models.memory import MemoryEstimate, ModelShape, Training, estimate
 from trainers.models.memory_peak import held_bytes, peak_bytes
@@ -127,6 +128,21 @@ def test_the_shape_is_read_from_a_configuration_alone():
     assert (shape.layers, shape.queries, shape.keys) == (36, 4096, 1024)
     assert shape.parameters == 8_190_735_360
     assert shape.matrices == 6_945_767_424
+
+
+def test_adapters_take_memory_on_the_chosen_layers_alone():
+    config = Qwen3Config(
+        vocab_size=100, hidden_size=8, intermediate_size=16, num_hidden_layers=2,
+        num_attention_heads=2, num_key_value_heads=1, head_dim=4,
+    )  # fmt: skip
+    whole, part = ModelShape.of(config), ModelShape.of(config, ("q_proj", "down_proj"))
+    assert part.ends == 2 * (8 + 8 + 16 + 8) < whole.ends
+    assert part.matrices == whole.matrices
+    expected = r"\(down_proj, gate_proj, .*\), got lm_head, no_proj"
+    with pytest.raises(ConfigurationError, match=expected):
+        ModelShape.of(config, ("q_proj", "lm_head", "no_proj"))
+    with pytest.raises(ConfigurationError, match="got none"):
+        ModelShape.of(config, ())
 
 
 @pytest.mark.parametrize(

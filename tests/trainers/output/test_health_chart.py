@@ -67,6 +67,7 @@ def test_a_loss_that_is_no_number_is_marked_where_it_is_missing():
     assert ALARM in pictures["loss"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("events", [EVENTS, ()])
 def test_the_page_tells_of_health_time_and_tokens(folder, events):
     for number in (1, 2, 3):

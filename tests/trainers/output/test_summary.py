@@ -67,6 +67,7 @@ CONTENT = {
 """What every run writes."""
 
 
+@pytest.mark.slow
 def test_the_file_of_a_run_is_read_whole(finished):
     content = json.loads((finished / "summary.json").read_text())
     read = Summary.from_dict(content)

@@ -92,6 +92,7 @@ def test_a_run_writes_adapters_and_their_merged_model(adapter_run):
     assert one.apply_chat_template(chat) == other.apply_chat_template(chat)
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_exported_by_the_command(run, capsys):
     shutil.rmtree(run / "checkpoints" / "merged")
     before = (run / "summary.json").read_bytes()

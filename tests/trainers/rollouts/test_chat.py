@@ -149,10 +149,10 @@ def test_real_templates(template, specials, options, append_only):
 def test_missing_or_unclosed_templates_are_refused():
     made = tiny_policy.tokenizer()
     made.chat_template = None
-    with pytest.raises(ConfigurationError, match="chat_template"):
+    with pytest.raises(ConfigurationError, match="--chat-template"):
         TurnTokenizer(made)
     open_end = "{%- for m in messages -%}{{ m['role'] }} {{ m['content'] }}\n{%- endfor -%}"
-    with pytest.raises(ConfigurationError, match="end_of_turn"):
+    with pytest.raises(ConfigurationError, match="--end-of-turn"):
         TurnTokenizer(tiny_policy.tokenizer(open_end))
 
 

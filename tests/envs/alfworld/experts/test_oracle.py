@@ -77,6 +77,7 @@ def test_generated_games_are_won_from_anywhere(task_type: str) -> None:
         follow(session)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["valid_seen.json.gz", "valid_train.json.gz"])
 def test_every_official_game_is_won(name: str) -> None:
     rng = random.Random(0)

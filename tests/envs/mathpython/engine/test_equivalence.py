@@ -149,6 +149,7 @@ BOMBS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_text_breaks_the_check_or_takes_long() -> None:
     equivalent(r"\sqrt{2}", "x+1")  # sympy is imported
     for gold in ("42", r"\sqrt{2}", "x+1", "(1,2)"):

@@ -25,6 +25,7 @@ def make(difficulty, **changes):
     return gymnasium.make("agentgym/Search-v0", difficulty=difficulty, **changes).unwrapped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
 def test_it_answers_nearly_every_question_of_every_kind(difficulty):
     env = make(difficulty)

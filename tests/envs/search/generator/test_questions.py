@@ -75,6 +75,7 @@ def test_the_questions_are_fixed(difficulty: str):
     assert hashlib.sha256(text.encode()).hexdigest() == GOLDEN[difficulty]
 
 
+@pytest.mark.slow
 @CONFIG
 def test_the_texts_alone_give_the_answer_and_no_other(config: GeneratorConfig):
     solver = Solver(indexed(config, SIZE, 1)[1].passages)
@@ -117,6 +118,7 @@ def test_every_plan_finds_its_passages(difficulty: str, size: int, seed: int):
             assert question.answers[0] in f"{last.title} {last.text}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
 def test_the_question_itself_does_not_find_the_answer(difficulty: str):
     _, index = indexed(difficulty, SHIPPED, 0)

@@ -49,6 +49,7 @@ def test_the_splits_share_no_library(instances):
     assert {name for split, name in libraries if split == "test"} <= set(TEST)
 
 
+@pytest.mark.slow
 def test_every_kind_and_every_difficulty_is_there_and_no_place_comes_twice(instances):
     kinds = Counter(one.details["kind"] for _, one in instances)
     assert kinds.keys() == {name.replace("-", " ") for name in TASKS["bundled"]}

@@ -226,6 +226,7 @@ def submitted(env: SWEEnv, files: Mapping[str, str | None]) -> dict[str, Any]:
     return info
 
 
+@pytest.mark.slow
 def test_the_right_solution_is_full(env: SWEEnv) -> None:
     info = submitted(env, {"sums/plain.py": WRONG.replace("a - b", "a + b")})
     assert info["success"] and info["details"]["verdict"] == "FULL"

@@ -72,6 +72,7 @@ def append(text: str) -> str:
     return f"cat >> sums/plain.py <<'END'\n{text}\nEND"
 
 
+@pytest.mark.slow
 def test_a_folder_holds_what_the_format_asks_for(folders: Path) -> None:
     assert sorted(path.name for path in folders.iterdir()) == [
         "swe-own-test-0", "swe-own-train-0", "swe-own-train-1", "swe-own-valid-0"

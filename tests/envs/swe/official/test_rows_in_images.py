@@ -101,6 +101,7 @@ def test_the_right_solution_of_a_row_of_swe_gym_resolves_it(world: World, tmp_pa
     assert gold(world, read(tmp_path, row(world))).verdict == FULL
 
 
+@pytest.mark.slow
 def test_doing_nothing_does_not(world: World, tmp_path: Path) -> None:
     result = grade(world, read(tmp_path, row(world)))
     assert (result.verdict, result.unfixed, result.broken) == (NO, tuple(FAILS), ())

@@ -30,6 +30,7 @@ def test_they_are_small_and_the_default_is_among_them(games: Pack) -> None:
     assert bundled("w2-o3-q5") is None
 
 
+@pytest.mark.slow
 def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
     setting, sizes = GeneratorConfig.of(games.settings), BUNDLED[games.settings]
     prints: dict[str, set[str]] = {split: set() for split in sizes}

@@ -36,6 +36,7 @@ def test_it_is_a_message_of_its_own_before_the_prompt(name):
         assert torch.equal(longer[column], batch[column])
 
 
+@pytest.mark.slow
 def test_a_plan_is_cut_after_an_action_to_what_a_teacher_reads():
     chat = tiny_policy.chat()
     plans = {"short": "press red\npress blue", "none": "", "long": "press gold\n" * 2000}

@@ -163,6 +163,7 @@ def test_the_student_comes_closer_to_its_teacher(tmp_path):
     assert np.mean(gaps[-4:]) < 0.3 * gaps[0] and gaps[0] > 0.1, gaps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [{}, ADAPTERS], ids=["all weights", "adapters"])
 def test_the_start_stays_what_it_was_and_the_current_policy_does_not(size, tmp_path):
     """Without privileged information their log-ratios are a drift, and 0."""

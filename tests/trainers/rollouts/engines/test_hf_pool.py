@@ -79,6 +79,7 @@ def turns_alone(episodes: list[Trajectory], stale: bool) -> list[Row]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("kind", ENGINES)
 def test_log_probabilities_are_those_of_who_acted(kind, make):
