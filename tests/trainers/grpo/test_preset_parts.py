@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import TOY_ID, ToyEnv
@@ -128,7 +129,9 @@ def gradient(preset: Preset) -> torch.Tensor:
     made.critic = None
     if "critic" in preset.needs:  # In a shared trunk all that it learns by acts on the policy.
         inputs["old_values"] = scatter_tokens(values, mask)
-        made.critic = make_critic(CriticSettings(trunk="shared"), made.accelerator, made.model)
+        # Arguments that another test makes without a trainer unset the state of older accelerators.
+        accelerator = Accelerator(cpu=True)
+        made.critic = make_critic(CriticSettings(trunk="shared"), accelerator, made.model)
         torch.nn.init.normal_(made.critic._head.weight, generator=torch.Generator().manual_seed(4))
     start = disturbed(made, 0.0, 0)
     made.model.load_state_dict(disturbed(made, 0.03, 2))
