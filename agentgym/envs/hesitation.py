@@ -24,4 +24,4 @@ def hesitates(task_id: str) -> bool:
 
 def with_checks(plan: Iterable[str]) -> tuple[str, ...]:
     """Return the plan with a check before each action; it is twice as long."""
-    return tuple(each for action in plan for each in (CHECK, action))
+    return tuple(turn for action in plan for turn in (CHECK, action))

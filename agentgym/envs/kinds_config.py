@@ -22,7 +22,7 @@ class KindsConfig:
         ConfigurationError: A value is out of range; the message names it.
     """
 
-    known: ClassVar[Sequence[str]]
+    all_kinds: ClassVar[Sequence[str]]
     """Kinds of the family."""
 
     name: str
@@ -36,10 +36,10 @@ class KindsConfig:
             raise ConfigurationError(
                 f"expected the name of a difficulty to be a text without /, got {self.name!r:.80}"
             )
-        unknown = [kind for kind in self.kinds if kind not in self.known]
+        unknown = [kind for kind in self.kinds if kind not in self.all_kinds]
         if isinstance(self.kinds, str) or not self.kinds or unknown:
             raise ConfigurationError(
-                f"expected kinds among {', '.join(self.known)}, got {self.kinds!r:.200}"
+                f"expected kinds among {', '.join(self.all_kinds)}, got {self.kinds!r:.200}"
             )
         object.__setattr__(self, "kinds", tuple(self.kinds))
 

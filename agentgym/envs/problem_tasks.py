@@ -27,13 +27,17 @@ class _ProblemTasks(NumberedTasks[Problem], Generic[Problem]):
     """Problems as tasks; ids read ``<name>/<split>/<number>``."""
 
     def __init__(
-        self, name: str, describe: Describe[Problem], plan_length: PlanLength[Problem], kept: int
+        self,
+        name: str,
+        describe: Describe[Problem],
+        plan_length: PlanLength[Problem],
+        cache_size: int,
     ) -> None:
-        super().__init__(name, plan_length=plan_length, kept=kept)
-        self._told = describe
+        super().__init__(name, plan_length=plan_length, kept=cache_size)
+        self._describe_problem = describe
 
     def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:
-        return self._told(problem)
+        return self._describe_problem(problem)
 
 
 class GeneratedTasks(_ProblemTasks[Problem]):
@@ -45,7 +49,7 @@ class GeneratedTasks(_ProblemTasks[Problem]):
         make: Makes the problem of a split and number.
         describe: Returns goal and content of its task.
         plan_length: Returns the length of the expert's plan.
-        kept: Maximum number of cached problems.
+        cache_size: Maximum number of cached problems.
     """
 
     remedy = "make the environment with the difficulty and generator_seed that the id names"
@@ -57,9 +61,9 @@ class GeneratedTasks(_ProblemTasks[Problem]):
         make: Callable[[str, int], Problem],
         describe: Describe[Problem],
         plan_length: PlanLength[Problem],
-        kept: int = 256,
+        cache_size: int = 256,
     ) -> None:
-        super().__init__(name, describe, plan_length, kept)
+        super().__init__(name, describe, plan_length, cache_size)
         self._sizes, self._make = sizes, make
 
     def len(self, split: str) -> int:
@@ -78,7 +82,7 @@ class ListedTasks(_ProblemTasks[Problem]):
         problems: The problems of each split.
         describe: Returns goal and content of a problem's task.
         plan_length: Returns the length of the expert's plan.
-        kept: Maximum number of cached problems.
+        cache_size: Maximum number of cached problems.
     """
 
     remedy = "make the environment with the data that the id names"
@@ -89,9 +93,9 @@ class ListedTasks(_ProblemTasks[Problem]):
         problems: Mapping[str, Sequence[Problem]],
         describe: Describe[Problem],
         plan_length: PlanLength[Problem],
-        kept: int = 256,
+        cache_size: int = 256,
     ) -> None:
-        super().__init__(name, describe, plan_length, kept)
+        super().__init__(name, describe, plan_length, cache_size)
         self._listed = problems
         self.splits = tuple(split for split in SPLITS if problems.get(split))
 
@@ -103,12 +107,12 @@ class ListedTasks(_ProblemTasks[Problem]):
         return self._listed[split][number]
 
 
-def expert_for(expert: str | None, own: bool, experts: Collection[str]) -> str:
+def expert_for(expert: str | None, own_data: bool, experts: Collection[str]) -> str:
     """Return the name of the demonstrator; for the user's own questions this is the oracle.
 
     Args:
         expert: The argument; None if it was left out.
-        own: Whether the questions are the user's own, which no other expert can parse.
+        own_data: Whether the questions are the user's own, which no other expert can parse.
         experts: Names of the family's experts, the default first.
 
     Raises:
@@ -116,7 +120,7 @@ def expert_for(expert: str | None, own: bool, experts: Collection[str]) -> str:
     """
     if expert is not None:
         choice(expert, "expert", experts)
-    if not own:
+    if not own_data:
         return next(iter(experts)) if expert is None else expert
     if expert not in (None, SOLVER):
         raise ConfigurationError(

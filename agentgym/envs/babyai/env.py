@@ -95,18 +95,18 @@ class BabyAIEnv(TextEnv[GridSession]):
         return f"{self.task.id}\n{self.session.state_text()}"
 
     def _oracle_turns(self) -> int | None:
-        taken = self.session.taken
-        if self._plan is None or tuple(taken) != self._plan[: len(taken)]:
+        actions = self.session.actions
+        if self._plan is None or tuple(actions) != self._plan[: len(actions)]:
             return None
-        return len(self._plan) - len(taken)
+        return len(self._plan) - len(actions)
 
     def _oracle_action(self) -> str | None:
-        taken = self.session.taken
+        actions = self.session.actions
         if left := self._oracle_turns():
             return WORDS[self._plan[-left]] if self._plan else None
-        if self._bot is None or not self._bot.knows(taken):
+        if self._bot is None or not self._bot.knows(actions):
             self._bot = BotExpert(*self._tasks.problem(self.task))
-        number = self._bot.action(taken)
+        number = self._bot.action(actions)
         return None if number is None else WORDS[number]
 
     def _snapshot(self) -> Any:

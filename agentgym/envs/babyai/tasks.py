@@ -70,8 +70,8 @@ class LevelTasks(NumberedTasks[Mission]):
 
     def _describe(self, split: str, number: int, problem: Mission) -> tuple[str, Mapping[str, Any]]:
         content = {"task_type": problem.level, "seed": problem.seed, "minigrid": self._version}
-        said = str(open_level(*problem).mission)
-        return f"{said[:1].upper()}{said[1:]}.", content
+        mission = str(open_level(*problem).mission)
+        return f"{mission[:1].upper()}{mission[1:]}.", content
 
 
 def open_tasks(difficulty: str, levels: str | Sequence[str] | None, seed: int) -> LevelTasks:
@@ -82,10 +82,10 @@ def open_tasks(difficulty: str, levels: str | Sequence[str] | None, seed: int) -
         DependencyNotInstalled: minigrid is missing.
     """
     seed = integer(seed, "generator_seed", 0)
-    chosen = DIFFICULTIES[choice(difficulty, "difficulty", DIFFICULTIES)]
-    found = check_levels(chosen if levels is None else levels)
-    name = difficulty if levels is None else "+".join(found)
-    return _shared(f"babyai/{name}" + (f"-{seed}" if seed else ""), found, seed)
+    default_levels = DIFFICULTIES[choice(difficulty, "difficulty", DIFFICULTIES)]
+    level_names = check_levels(default_levels if levels is None else levels)
+    name = difficulty if levels is None else "+".join(level_names)
+    return _shared(f"babyai/{name}" + (f"-{seed}" if seed else ""), level_names, seed)
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,7 @@ from agentgym.actions import ActionSpec, Param, parse
 from agentgym.core.options import choice, integer
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
-from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseSession, written
+from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseSession, write_cell
 from agentgym.envs.database.engine.tables import quoted
 from agentgym.envs.database.experts import EXPERTS
 from agentgym.envs.database.experts.base import Expert
@@ -128,8 +128,8 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     def _misread(self, action: str, problem: str) -> Outcome:
         return Outcome(problem, valid=False, details={"reason": problem, "failed": False})
 
-    def _idle(self, said: str, valid: bool) -> Outcome:
-        return Outcome(said, valid=valid, details={"reason": "", "failed": False})
+    def _idle(self, message: str, valid: bool) -> Outcome:
+        return Outcome(message, valid=valid, details={"reason": "", "failed": False})
 
     def _admissible(self) -> Sequence[str]:
         session = self.session
@@ -138,10 +138,12 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
         names = [quoted(table.name) for table in session.problem.tables]
         offered = [SCHEMA, LISTING]
         offered += (
-            f"sql[SELECT {what} FROM {name}]" for name in names for what in ("*", "count(*)")
+            f"sql[SELECT {selection} FROM {name}]"
+            for name in names
+            for selection in ("*", "count(*)")
         )
         rows = session.result.rows if session.result else ()
-        cells = [written(cell) for row in rows[: OFFERED + 1] for cell in row]
+        cells = [write_cell(cell) for row in rows[: OFFERED + 1] for cell in row]
         # After one look nobody has found out anything.
         if len(session.steps) > 1 and len(cells) <= OFFERED:
             offered += dict.fromkeys(
@@ -151,7 +153,7 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
 
     def _state(self) -> str:
         # What was carried out, and nothing hidden.
-        done = [[each.action, each.argument] for each in self.session.steps]
+        done = [[step.action, step.argument] for step in self.session.steps]
         return f"{self.task.id} {done!r}"
 
     def _oracle_turns(self) -> int | None:

@@ -86,7 +86,7 @@ class MathPythonEnv(ToolEnv):
         if data is not None:
             require("sympy", "math")
         self.reward = choice(reward, "reward", REWARDS)
-        self._chosen = EXPERTS[choice(expert, "expert", EXPERTS)]()
+        self._demonstrator = EXPERTS[choice(expert, "expert", EXPERTS)]()
         self._oracle = EXPERTS["oracle"]()
         self._sandbox = check_isolated(text(sandbox, "sandbox"))
         self._seconds = integer(seconds, "seconds", 1, MOST_SECONDS)
@@ -95,7 +95,7 @@ class MathPythonEnv(ToolEnv):
             data,
             GeneratorConfig.of(difficulty),
             integer(generator_seed, "generator_seed", 0),
-            self._chosen.turns,
+            self._demonstrator.turns,
         )
         generated = data is None
         if generated:
@@ -113,23 +113,23 @@ class MathPythonEnv(ToolEnv):
         """Return a sample: calls with numbers that stand next to each other, and answers."""
         if self._answered:
             return ()
-        seen = list(dict.fromkeys(_NUMBER.findall(self.task.goal)))[:MOST_OFFERED]
+        numbers = list(dict.fromkeys(_NUMBER.findall(self.task.goal)))[:MOST_OFFERED]
         calls = [
             f"{CALCULATOR}[{left} {sign} {right.strip('-')}]"
-            for left, right in itertools.pairwise(seen)
+            for left, right in itertools.pairwise(numbers)
             for sign in "+-*"
         ]
-        shown = _NUMBER.findall(self._calls[-1].answer)[-1:] if self._calls else []
-        return [*calls, *(f"{ANSWER}[{number}]" for number in dict.fromkeys([*shown, *seen]))]
+        results = _NUMBER.findall(self._calls[-1].answer)[-1:] if self._calls else []
+        return [*calls, *(f"{ANSWER}[{number}]" for number in dict.fromkeys([*results, *numbers]))]
 
     def _oracle_turns(self) -> int:
-        return 0 if self._answered else self._chosen.turns(self._problem, self._calls)
+        return 0 if self._answered else self._demonstrator.turns(self._problem, self._calls)
 
     def _oracle_action(self) -> str | None:
         return self._action_of(self._oracle)
 
     def _demonstrator_action(self) -> str | None:
-        return self._action_of(self._chosen)
+        return self._action_of(self._demonstrator)
 
     def _action_of(self, expert: Expert) -> str | None:
         """Return an expert's next action; None once the problem is answered."""

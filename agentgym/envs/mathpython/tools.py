@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgym.envs.mathpython.engine.exact import NotRational, Unreadable, calculated, written
+from agentgym.envs.mathpython.engine.exact import NotRational, Unreadable, calculated, write_number
 from agentgym.tools import PythonTool
 
 ERROR_LINES = 3
@@ -30,6 +30,6 @@ class MathTools(PythonTool):
             expression: What to calculate, such as (3 + 4) * 5 / 2.
         """
         try:
-            return written(calculated(expression))
+            return write_number(calculated(expression))
         except (Unreadable, NotRational) as error:
             raise ValueError(str(error)) from None

@@ -25,12 +25,12 @@ SIZES: Mapping[str, int] = {"train": 20_000, "valid": 1_000, "test": 1_000}
 
 def describe(problem: Problem) -> tuple[str, Mapping[str, Any]]:
     """Return goal and content of a problem's task."""
-    held = canonical_json(
+    serialized = canonical_json(
         [dict(problem.files), problem.setup, dict(problem.expected or {}), problem.image]
     )
     return problem.text, {
         "kind": problem.kind,
-        "files": hashlib.sha256(held.encode()).hexdigest(),
+        "files": hashlib.sha256(serialized.encode()).hexdigest(),
         "answer": problem.answer,
     }
 

@@ -120,11 +120,11 @@ class TextCraftEnv(TextEnv[CraftSession]):
     def _act(self, action: str) -> Outcome:
         before = self._potential()
         answer = self.session.step(action)
-        for each in dict.fromkeys((self._shortest, self._expert)):
+        for expert in dict.fromkeys((self._shortest, self._expert)):
             if answer.won:
-                each.won()
+                expert.won()
             elif answer.valid:
-                each.saw(" ".join(action.split()))
+                expert.saw(" ".join(action.split()))
         progress = self._potential()
         return Outcome(
             answer.text,

@@ -10,7 +10,7 @@ from typing import Any
 from agentgym.core.options import integer
 from agentgym.core.row_splits import Row, by_split
 from agentgym.core.tasks import SPLITS, NumberedTasks
-from agentgym.envs.textcraft.engine.recipes import Recipe, World, shown
+from agentgym.envs.textcraft.engine.recipes import Recipe, World, format_name
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
 from agentgym.envs.textcraft.generator import GeneratorConfig, generate
 from agentgym.envs.textcraft.official.recipe_files import commands_of, read_book
@@ -42,7 +42,7 @@ class CraftTasks(NumberedTasks[World]):
             "task_type": f"depth {problem.depth}",
             "commands": [str(recipe) for recipe in problem.commands],
         }
-        return f"Craft {shown(problem.goal)}.", content
+        return f"Craft {format_name(problem.goal)}.", content
 
 
 def plan_length(world: World) -> int | None:
@@ -110,8 +110,8 @@ class OfficialTasks(CraftTasks):
         self._uses: dict[str, list[Recipe]] = {}
         for recipes in self.book.by_product.values():
             for recipe in recipes:
-                for each in recipe.ingredients:
-                    self._uses.setdefault(each.name, []).append(recipe)
+                for ingredient in recipe.ingredients:
+                    self._uses.setdefault(ingredient.name, []).append(recipe)
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
@@ -121,16 +121,16 @@ class OfficialTasks(CraftTasks):
         goal = self._goals[split][number]
         needed = commands_of(self.book, goal)
         stream = Stream("textcraft official", self._seed, goal)
-        others: dict[str, Recipe] = {}
+        distractors: dict[str, Recipe] = {}
         for recipe in needed:
-            for each in recipe.ingredients:
-                uses = self._uses[each.name]
+            for ingredient in recipe.ingredients:
+                uses = self._uses[ingredient.name]
                 drawn = stream.sample(uses, min(USES, len(uses)))
-                others.update((str(one), one) for one in drawn)
+                distractors.update((str(distractor), distractor) for distractor in drawn)
         lines = {str(recipe) for recipe in needed}
-        left = [recipe for line, recipe in others.items() if line not in lines]
-        kept = stream.sample(left, min(self._distractors, len(left)))
-        return World(self.book, goal, tuple(stream.shuffled([*needed, *kept])))
+        left = [recipe for line, recipe in distractors.items() if line not in lines]
+        sampled = stream.sample(left, min(self._distractors, len(left)))
+        return World(self.book, goal, tuple(stream.shuffled([*needed, *sampled])))
 
 
 def open_tasks(
@@ -155,10 +155,10 @@ def open_tasks(
     if data is None:
         config = GeneratorConfig.of(difficulty)
         return _generated(GeneratorConfig.of({**vars(config), **changes}), seed)
-    others = sorted(set(changes) - {"distractors"})
-    if others:
+    unexpected = sorted(set(changes) - {"distractors"})
+    if unexpected:
         raise ConfigurationError(
-            f"expected no {', '.join(others)} with data=, since published recipes are fixed; "
+            f"expected no {', '.join(unexpected)} with data=, since published recipes are fixed; "
             "leave data= out for generated ones"
         )
     most = integer(changes.get("distractors", DISTRACTORS), "distractors", 0, 1000)

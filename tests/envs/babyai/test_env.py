@@ -94,7 +94,7 @@ def test_what_does_nothing_says_why_and_costs_a_step() -> None:
         observation, reward, _, _, info = env.step(action)
         assert f"Nothing happens: {why}" in observation.replace("there is ", "")
         assert (reward, info["action_valid"], info["state_key"]) == (0.0, False, before)
-    assert env.session.env.step_count == 3 and len(env.session.taken) == 3
+    assert env.session.env.step_count == 3 and len(env.session.actions) == 3
     observation, _, _, _, info = env.step("fly")
     assert "expected one of turn left, turn right" in observation and not info["action_valid"]
     assert env.session.env.step_count == 3

@@ -11,7 +11,7 @@ import pytest
 
 from agentgym.core.tasks import SPLITS, NumberedTasks
 from agentgym.envs.mathpython.engine.equivalence import equivalent
-from agentgym.envs.mathpython.engine.exact import calculated, written
+from agentgym.envs.mathpython.engine.exact import calculated, write_number
 from agentgym.envs.mathpython.experts.lazy import LazyExpert
 from agentgym.envs.mathpython.generator import DIFFICULTIES, GeneratorConfig
 from agentgym.envs.mathpython.generator.config import HIGHEST, KINDS
@@ -39,7 +39,7 @@ def test_each_kind_is_graded_and_its_ways_to_the_answer_agree(kind: str) -> None
             assert equivalent(problem.answer, printed.getvalue(), lowest_form=True), problem
             assert equivalent(printed.getvalue().strip(), problem.answer)
             if problem.expression:
-                assert written(calculated(problem.expression)) == problem.answer
+                assert write_number(calculated(problem.expression)) == problem.answer
                 assert not equivalent(problem.answer, problem.expression, lowest_form=True)
         operations.append(problem.operations)
     assert operations[0] < operations[-1] and operations == sorted(operations)
@@ -83,7 +83,7 @@ def test_a_shortcut_is_often_lucky_and_cannot_be_told_beforehand() -> None:
         call = lazy.call(problem)
         assert call is not None
         if call[1] == problem.shorter:
-            lucky.append(written(calculated(problem.shorter)) == problem.answer)
+            lucky.append(write_number(calculated(problem.shorter)) == problem.answer)
     assert 290 < len(lucky) < 350 and 0.35 < sum(lucky) / len(lucky) < 0.65
 
 

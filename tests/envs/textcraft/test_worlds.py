@@ -27,7 +27,7 @@ def test_worlds_are_what_the_settings_say(name: str) -> None:
         assert config.depth[0] <= world.depth <= config.depth[1]
         session = CraftSession(world)
         assert [session.step(command).won for command in plan] == [False] * (len(plan) - 1) + [True]
-        names[split] |= world.book.found | set(world.book.by_product)
+        names[split] |= world.book.raw_items | set(world.book.by_product)
     assert not names["train"] & names["valid"] and not names["test"] & (
         names["train"] | names["valid"]
     )
@@ -38,7 +38,7 @@ def test_worlds_are_what_the_settings_say(name: str) -> None:
 
 def searched(world: World) -> int:
     """Return the length of the shortest plan by search over states, with amounts that suffice."""
-    most = {name: 6 for name in world.book.found}
+    most = {name: 6 for name in world.book.raw_items}
     queue: deque[tuple[dict[str, int], int]] = deque([({}, 0)])
     seen = set()
     while queue:

@@ -42,17 +42,17 @@ def check_levels(levels: str | Sequence[str]) -> tuple[str, ...]:
         ConfigurationError: A level does not exist, or no name is given.
         DependencyNotInstalled: minigrid is missing.
     """
-    known = known_levels()
-    given = [levels] if isinstance(levels, str) else levels
-    listed = isinstance(given, Sequence) and all(isinstance(name, str) for name in given)
-    if not listed or not given:
+    all_levels = known_levels()
+    entries = [levels] if isinstance(levels, str) else levels
+    listed = isinstance(entries, Sequence) and all(isinstance(name, str) for name in entries)
+    if not listed or not entries:
         raise ConfigurationError(f"expected the names of levels of BabyAI, got {levels!r:.80}")
-    names = tuple(_short(name) for name in given)
-    unknown = [name for name in names if name not in known]
+    names = tuple(_short(name) for name in entries)
+    unknown = [name for name in names if name not in all_levels]
     if unknown:
         raise ConfigurationError(
             f"expected levels of BabyAI such as {', '.join(DIFFICULTIES['easy'])}; got "
-            f"{with_guesses(unknown[:3], known)}"
+            f"{with_guesses(unknown[:3], all_levels)}"
         )
     return names
 
@@ -62,7 +62,7 @@ def open_level(level: str, seed: int) -> Any:
     require("minigrid", "babyai")
     # What it prints while it draws a level would get between the lines of a program.
     vars(require("minigrid.envs.babyai.core.roomgrid_level", "babyai"))["print"] = _silent
-    (name,) = (each for each in gymnasium.registry if _short(each) == level)
+    (name,) = (env_id for env_id in gymnasium.registry if _short(env_id) == level)
     env: Any = gymnasium.make(name, disable_env_checker=True).unwrapped
     env.reset(seed=seed)
     env.gen_obs = dict  # of the image that a step would make nothing is read
@@ -73,5 +73,5 @@ def _short(name: str) -> str:
     return name.removeprefix(PREFIX).rsplit("-v", 1)[0]
 
 
-def _silent(*said: object) -> None:
+def _silent(*values: object) -> None:
     """Print nothing."""

@@ -47,13 +47,13 @@ class GridSession:
 
     Attributes:
         env: The environment of minigrid; its steps return no observation.
-        taken: The numbers of the actions so far.
+        actions: The numbers of the actions so far.
     """
 
     def __init__(self, level: str, seed: int) -> None:
         self.env = open_level(level, seed)
-        self.taken: list[int] = []
-        self._things = _things(self.env)
+        self.actions: list[int] = []
+        self._objects = _grid_objects(self.env)
 
     @property
     def mission(self) -> str:
@@ -72,7 +72,7 @@ class GridSession:
             return Turn(f"invalid: expected one of {', '.join(ACTIONS)}", valid=False)
         useless = self.refusal(number)
         _, reward, terminated, truncated, _ = self.env.step(number)
-        self.taken.append(number)
+        self.actions.append(number)
         view = self._view()
         if useless:
             view = f"Nothing happens: {useless}. {view}"
@@ -111,39 +111,45 @@ class GridSession:
     def state_text(self) -> str:
         """Return a text that identifies the state, regardless of the number of steps."""
         env = self.env
-        things = [
-            (thing.type, thing.color, getattr(thing, "is_open", None),
-             getattr(thing, "is_locked", None), _where(env, thing))
-            for thing in self._things
+        object_states = [
+            (grid_object.type, grid_object.color, getattr(grid_object, "is_open", None),
+             getattr(grid_object, "is_locked", None), _where(env, grid_object))
+            for grid_object in self._objects
         ]  # fmt: skip
-        return f"{tuple(map(int, env.agent_pos))} {env.agent_dir} {things} {_done(env.instrs)}"
+        return (
+            f"{tuple(map(int, env.agent_pos))} {env.agent_dir} {object_states} {_done(env.instrs)}"
+        )
 
     def snapshot(self) -> Any:
         """Return a copy of the running level."""
-        return copy.deepcopy((self.env, self.taken, self._things))
+        return copy.deepcopy((self.env, self.actions, self._objects))
 
     def restore(self, state: Any) -> None:
         """Continue from a copy."""
-        self.env, self.taken, self._things = copy.deepcopy(state)
+        self.env, self.actions, self._objects = copy.deepcopy(state)
 
 
-def _things(env: Any) -> list[Any]:
+def _grid_objects(env: Any) -> list[Any]:
     """Return all that is no wall, what lies in boxes included."""
-    found = [cell for cell in env.grid.grid if cell is not None and cell.type != "wall"]
+    objects = [cell for cell in env.grid.grid if cell is not None and cell.type != "wall"]
     if env.carrying is not None:
-        found.append(env.carrying)
-    inside = [thing.contains for thing in found if getattr(thing, "contains", None) is not None]
-    return [*found, *inside]
+        objects.append(env.carrying)
+    inside = [
+        grid_object.contains
+        for grid_object in objects
+        if getattr(grid_object, "contains", None) is not None
+    ]
+    return [*objects, *inside]
 
 
-def _where(env: Any, thing: Any) -> Any:
+def _where(env: Any, grid_object: Any) -> Any:
     """Return where a thing lies; None where it is gone or in a box."""
-    if thing is env.carrying:
+    if grid_object is env.carrying:
         return "carried"
-    if thing.cur_pos is None:
+    if grid_object.cur_pos is None:
         return None
-    at = (int(thing.cur_pos[0]), int(thing.cur_pos[1]))
-    return at if at[0] >= 0 and env.grid.get(*at) is thing else None
+    at = (int(grid_object.cur_pos[0]), int(grid_object.cur_pos[1]))
+    return at if at[0] >= 0 and env.grid.get(*at) is grid_object else None
 
 
 def _done(instruction: Any) -> tuple[Any, ...]:

@@ -32,20 +32,20 @@ def visible(env: Any) -> View:
     size = env.agent_view_size
     cells = _cells(env, size)
     middle, last = size // 2, size - 1
-    seen = [[False] * size for _ in range(size)]
-    seen[middle][last] = True
+    mask = [[False] * size for _ in range(size)]
+    mask[middle][last] = True
     # As minigrid's process_vis: row by row from the agent, to the right and then to the left.
     for row in range(last, -1, -1):
         for side, columns in ((1, range(last)), (-1, range(last, 0, -1))):
             for column in columns:
                 cell = cells[column][row]
-                if seen[column][row] and (cell is None or cell.see_behind()):
-                    seen[column + side][row] = True
+                if mask[column][row] and (cell is None or cell.see_behind()):
+                    mask[column + side][row] = True
                     if row:
-                        seen[column + side][row - 1] = seen[column][row - 1] = True
+                        mask[column + side][row - 1] = mask[column][row - 1] = True
     return [
-        [cell if shown else HIDDEN for cell, shown in zip(*column, strict=True)]
-        for column in zip(cells, seen, strict=True)
+        [cell if is_visible else HIDDEN for cell, is_visible in zip(*column, strict=True)]
+        for column in zip(cells, mask, strict=True)
     ]
 
 
@@ -75,7 +75,7 @@ def describe(view: View, carrying: Any) -> str:
         carrying: The carried object, or None.
     """
     middle, last = len(view) // 2, len(view[0]) - 1
-    seen: list[tuple[int, int, int, str]] = []
+    objects: list[tuple[int, int, int, str]] = []
     for column, cells in enumerate(view):
         for row, cell in enumerate(cells):
             if cell is None or cell is HIDDEN or cell.type not in OBJECTS:
@@ -85,11 +85,11 @@ def describe(view: View, carrying: Any) -> str:
                 named = f"{cell.color} {cell.type}"
                 if cell.type == "door":
                     named = f"{_state(cell)} {named}"
-                seen.append((ahead + abs(right), ahead, right, named))
-    things = ", ".join(f"{_article(name)} {_place(*at)}" for _, *at, name in sorted(seen))
+                objects.append((ahead + abs(right), ahead, right, named))
+    listing = ", ".join(f"{_article(name)} {_place(*at)}" for _, *at, name in sorted(objects))
     carried = "nothing" if carrying is None else f"a {carrying.color} {carrying.type}"
     return (
-        f"You see {things or 'nothing but floor and walls'}. "
+        f"You see {listing or 'nothing but floor and walls'}. "
         f"You can walk {_free(view[middle])} ahead. You carry {carried}."
     )
 

@@ -28,42 +28,42 @@ class BotExpert:
         bots = require("minigrid.utils.baby_ai_bot", "babyai")
         self._env: Any = open_level(level, seed)
         self._bot: Any = bots.BabyAIBot(self._env)
-        self._seen: list[int] = []
+        self._actions: list[int] = []
         self._advice: int | None = None
-        self._lost = False
+        self._is_over = False
         self.solved: bool | None = None
         self._ask(None)
 
-    def action(self, taken: Sequence[int]) -> int | None:
+    def action(self, actions: Sequence[int]) -> int | None:
         """Return the bot's next action after the actions so far.
 
         Args:
-            taken: All actions so far; the bot may have seen the first ones.
+            actions: All actions so far; the bot may have seen the first ones.
 
         Returns:
             The number of the action; None if the bot has no advice: it asserts its assumptions and
             gives up if they do not hold, such as after a box was opened.
         """
-        for number in taken[len(self._seen) :]:
+        for number in actions[len(self._actions) :]:
             _, reward, terminated, truncated, _ = self._env.step(number)
-            self._seen.append(number)
+            self._actions.append(number)
             if terminated or truncated:
-                self.solved, self._lost = reward > 0, True
+                self.solved, self._is_over = reward > 0, True
             self._ask(number)
         return self._advice
 
-    def knows(self, taken: Sequence[int]) -> bool:
+    def knows(self, actions: Sequence[int]) -> bool:
         """Return whether the actions that the bot has seen are a prefix of these."""
-        return list(taken[: len(self._seen)]) == self._seen
+        return list(actions[: len(self._actions)]) == self._actions
 
     def _ask(self, done: int | None) -> None:
         self._advice = None
-        if self._lost:
+        if self._is_over:
             return
         try:
             advice = int(self._bot.replan(done))
         except Exception:  # its own assumptions, in whatever form they break
-            self._lost = True
+            self._is_over = True
             return
         self._advice = advice if advice <= 5 else None
 
@@ -71,7 +71,7 @@ class BotExpert:
 def bot_plan(level: str, seed: int) -> tuple[int, ...] | None:
     """Return the actions by which the bot solves a level; None if it fails."""
     expert = BotExpert(level, seed)
-    taken: list[int] = []
-    while (number := expert.action(taken)) is not None:
-        taken.append(number)
-    return tuple(taken) if expert.solved else None
+    actions: list[int] = []
+    while (number := expert.action(actions)) is not None:
+        actions.append(number)
+    return tuple(actions) if expert.solved else None

@@ -25,15 +25,15 @@ _THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _GROUPS = re.compile(r"[-+0-9.,]+")
 
 
-def same_answer(given: str, expected: Sequence[str], *, agentbench: bool = False) -> bool:
+def same_answer(answer: str, expected: Sequence[str], *, agentbench: bool = False) -> bool:
     """Return whether an answer gives the expected values.
 
     Args:
-        given: The policy's answer: a value, comma-separated values, or a JSON list.
+        answer: The policy's answer: a value, comma-separated values, or a JSON list.
         expected: The expected values.
         agentbench: Whether the task is a row of AgentBench, where "none" and its like are 0.
     """
-    values = [_clean(value, agentbench) for value in _values(given, len(expected))]
+    values = [_clean(value, agentbench) for value in _values(answer, len(expected))]
     right_values = [_clean(value, agentbench) for value in expected]
     numbers, right_numbers = _numbers(values), _numbers(right_values)
     if numbers is None or right_numbers is None:
@@ -42,9 +42,9 @@ def same_answer(given: str, expected: Sequence[str], *, agentbench: bool = False
     return len(values) == len(right_values) and all(abs(a - b) <= TOLERANCE for a, b in pairs)
 
 
-def _values(given: str, count: int) -> list[str]:
+def _values(answer: str, count: int) -> list[str]:
     """Read the values of an answer."""
-    text = given.strip()
+    text = answer.strip()
     if text.startswith("[") and text.endswith("]"):
         try:
             return [str(value) for value in json.loads(text)]

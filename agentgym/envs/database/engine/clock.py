@@ -19,7 +19,7 @@ _CURRENT = {"current_date": NOW[:10], "current_time": NOW[11:], "current_timesta
 def set_clock(connection: sqlite3.Connection) -> None:
     """Replace the functions of time of a connection."""
     for name in CLOCKS:
-        connection.create_function(name, -1, partial(_told, name), deterministic=True)
+        connection.create_function(name, -1, partial(_call_function, name), deterministic=True)
     for name, text in _CURRENT.items():
         connection.create_function(name, 0, _always(text), deterministic=True)
 
@@ -28,20 +28,20 @@ def _always(text: str) -> Callable[[], str]:
     return lambda: text
 
 
-def _told(name: str, *arguments: Cell) -> Cell:
+def _call_function(name: str, *arguments: Cell) -> Cell:
     """Return what SQLite's own function says, with `NOW` for now."""
     place = 1 if name == "strftime" else 0
-    given = [*arguments, NOW] if len(arguments) == place else [*arguments]
-    if any(isinstance(each, str) and each.strip().lower() in _OF_A_PLACE for each in given):
+    values = [*arguments, NOW] if len(arguments) == place else [*arguments]
+    if any(isinstance(value, str) and value.strip().lower() in _OF_A_PLACE for value in values):
         raise ValueError("expected no time zone")
-    moment = given[place] if len(given) > place else None
+    moment = values[place] if len(values) > place else None
     if isinstance(moment, str) and moment.lower() == "now":
-        given[place] = NOW
+        values[place] = NOW
     plain = sqlite3.connect(":memory:")
     try:
-        found: Cell = plain.execute(
-            f"SELECT {name}({', '.join('?' * len(given))})", given
+        cell: Cell = plain.execute(
+            f"SELECT {name}({', '.join('?' * len(values))})", values
         ).fetchone()[0]
     finally:
         plain.close()
-    return found
+    return cell

@@ -102,7 +102,7 @@ class Database:
         try:
             cursor.execute(sql)
             rows, more = _fetched(cursor)
-            columns = tuple(str(each[0]) for each in cursor.description or ())
+            columns = tuple(str(column[0]) for column in cursor.description or ())
             changed = self._connection.total_changes - before
             if changed and any(self._last_id(table) > LAST_ID for table in self._tables):
                 raise ValueError(f"the id of a row is at most {LAST_ID}")
@@ -135,12 +135,12 @@ class Database:
         if not self.changed:
             return None
         self._ticks = -(2**40)
-        found = []
+        states = []
         for table in self._tables:
             row_id = _row_name(table)
             rows = self._rows(f"SELECT {row_id}, * FROM {quoted(table.name)} ORDER BY {row_id}")
-            found.append((tuple(int(str(row[0])) for row in rows), tuple(row[1:] for row in rows)))
-        return tuple(found)
+            states.append((tuple(int(str(row[0])) for row in rows), tuple(row[1:] for row in rows)))
+        return tuple(states)
 
     def close(self) -> None:
         """Free the database; may be called twice."""
@@ -201,12 +201,12 @@ class Database:
 
     def _last_id(self, table: Table) -> int:
         """Return the largest id of a row."""
-        found = self._rows(f"SELECT max({_row_name(table)}) FROM {quoted(table.name)}")[0][0]
-        return found if isinstance(found, int) else 0
+        largest = self._rows(f"SELECT max({_row_name(table)}) FROM {quoted(table.name)}")[0][0]
+        return largest if isinstance(largest, int) else 0
 
     def _rows(self, sql: str) -> list[Row]:
-        found: list[tuple[Cell, ...]] = self._connection.execute(sql).fetchall()
-        return found
+        rows: list[tuple[Cell, ...]] = self._connection.execute(sql).fetchall()
+        return rows
 
     def _words(self, error: Exception) -> str:
         """Say what was wrong with a statement."""
@@ -234,5 +234,5 @@ def _size(table: Table) -> int:
 
 def _row_name(table: Table) -> str:
     """Return a name of the row's id that no column hides."""
-    taken = {column.name.lower() for column in table.columns}
-    return next(name for name in _ROW_NAMES if name not in taken)
+    column_names = {column.name.lower() for column in table.columns}
+    return next(name for name in _ROW_NAMES if name not in column_names)

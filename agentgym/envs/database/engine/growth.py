@@ -40,7 +40,7 @@ class _Level:
     def factor(self) -> int:
         """Return how often a column may be named, directly or by an alias of the same query."""
         direct = max(self.words.values(), default=0) + self.stars
-        return max(1, direct) * max([1, *(self.words[each] - 1 for each in self.aliases)])
+        return max(1, direct) * max([1, *(self.words[alias] - 1 for alias in self.aliases)])
 
 
 def growth(tokens: Sequence[str]) -> int:
@@ -49,7 +49,7 @@ def growth(tokens: Sequence[str]) -> int:
     Args:
         tokens: The words, names, texts and signs of the statement.
     """
-    plain = [each.upper() for each in tokens]
+    plain = [token.upper() for token in tokens]
     levels, brackets, factor, reads = [_Level()], [False], 1, False
     for place, word in enumerate(plain):
         before = plain[place - 1] if place else ""

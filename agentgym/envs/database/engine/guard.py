@@ -83,7 +83,7 @@ class Guard:
         # A name with quotes in it can be written in several ways, which would not be counted.
         if not all(map(_PLAIN.fullmatch, names)):
             return "a common table has a plain name and no list of columns; name them in its SELECT"
-        copies, words = 1, [_name(each) for each in tokens]
+        copies, words = 1, [_name(token) for token in tokens]
         for name in names:
             copies *= max(1, words.count(name) - 1)
         if copies > MOST_COPIES:
@@ -111,11 +111,15 @@ class Guard:
             return ""
         if action == sqlite3.SQLITE_READ:
             # A subquery of which no column is read is asked about by its name.
-            known = first in self._tables or first in SCHEMAS
-            return "" if known or (not second and first in self._common) else f"no table {first}"
+            is_available = first in self._tables or first in SCHEMAS
+            return (
+                ""
+                if is_available or (not second and first in self._common)
+                else f"no table {first}"
+            )
         if action == sqlite3.SQLITE_FUNCTION:
-            known = second in FUNCTIONS and (LENGTH_IS_BOUNDED or second not in GROWING)
-            return "" if known else f"the function {second} is not available"
+            is_available = second in FUNCTIONS and (LENGTH_IS_BOUNDED or second not in GROWING)
+            return "" if is_available else f"the function {second} is not available"
         if action in _CHANGES:
             return "" if first in self._tables else f"{first} cannot be changed"
         if action == sqlite3.SQLITE_RECURSIVE:
@@ -128,7 +132,7 @@ def common_tables(tokens: list[str]) -> list[str]:
 
     For a table that lists its columns, the bracket after them is returned in place of the name.
     """
-    plain = [each.upper() for each in tokens]
+    plain = [token.upper() for token in tokens]
     names = []
     for place, word in enumerate(plain):
         behind = plain[place + 1 : place + 4]
@@ -141,9 +145,9 @@ def common_tables(tokens: list[str]) -> list[str]:
 
 def _tokens(sql: str) -> Iterator[str]:
     """Yield the words, names, texts and signs of a statement, without its comments."""
-    for found in _TOKEN.finditer(sql):
-        if not found[0].startswith(("--", "/*")):
-            yield found[0]
+    for match in _TOKEN.finditer(sql):
+        if not match[0].startswith(("--", "/*")):
+            yield match[0]
 
 
 def _name(token: str) -> str:

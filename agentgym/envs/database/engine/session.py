@@ -98,26 +98,26 @@ class DatabaseSession:
         """Whether a statement has changed a row."""
         return self._database is not None and self._database.changed
 
-    def tried(self, sql: str) -> bool:
+    def has_failed(self, sql: str) -> bool:
         """Return whether a statement has failed."""
         return sql in self.failed
 
     def act(self, action: str, argument: str = "") -> Turn:
         """Execute an action: `SCHEMA`, `SQL` or `ANSWER`."""
         if action == SCHEMA:
-            return self._shown(action, argument, schema(self.problem.tables))
+            return self._record_turn(action, argument, schema(self.problem.tables))
         if action == ANSWER:
             self.answered, self.solved = argument, self._is_solved(argument)
-            return self._shown(action, argument, "right" if self.solved else "wrong")
+            return self._record_turn(action, argument, "right" if self.solved else "wrong")
         try:
             result = self.database.execute(argument)
         except SqlError as error:
             self.failed += (argument,)
             return Turn(bounded(f"error: {error}", self._max_chars), failed=True)
         self.result = result
-        return self._shown(action, argument, self._table(result))
+        return self._record_turn(action, argument, self._table(result))
 
-    def lost(self) -> bool:
+    def is_lost(self) -> bool:
         """Return whether the tables were changed, but not as requested."""
         problem = self.problem
         if not self.changed or self.answered is not None:
@@ -130,8 +130,8 @@ class DatabaseSession:
 
     def snapshot(self) -> Any:
         """Return a picklable copy of the state."""
-        told = self.steps, self.failed, self.answered, self.solved, self.result
-        return *told, self._database.snapshot() if self._database else None
+        fields = self.steps, self.failed, self.answered, self.solved, self.result
+        return *fields, self._database.snapshot() if self._database else None
 
     def restore(self, state: Any) -> None:
         """Return to a state of the same task."""
@@ -148,7 +148,7 @@ class DatabaseSession:
         if before is not None:
             before.close()
 
-    def _shown(self, action: str, argument: str, text: str) -> Turn:
+    def _record_turn(self, action: str, argument: str, text: str) -> Turn:
         text = bounded(text, self._max_chars)
         self.steps += (Step(action, argument, text),)
         return Turn(text)
@@ -164,8 +164,8 @@ class DatabaseSession:
         """Return whether the tables hold what they are to hold in the end."""
         problem = self.problem
         if problem.digest:
-            held = (self.database.rows(table.name) for table in problem.tables)
-            return table_hash(held) == problem.digest
+            table_rows = (self.database.rows(table.name) for table in problem.tables)
+            return table_hash(table_rows) == problem.digest
         if problem.contents_sha256:
             return contents_digest(self.database.contents()) == problem.contents_sha256
         if not problem.contents and not self.changed:
@@ -178,15 +178,15 @@ class DatabaseSession:
             return f"{result.changed} rows changed"
         if not result.rows:
             return NOTHING
-        shown = result.rows[: self._max_rows]
-        lines = [" | ".join(result.columns), *(" | ".join(map(written, row)) for row in shown)]
-        left = len(result.rows) - len(shown)
+        rows = result.rows[: self._max_rows]
+        lines = [" | ".join(result.columns), *(" | ".join(map(write_cell, row)) for row in rows)]
+        left = len(result.rows) - len(rows)
         if left or result.more:
             lines.append(f"... {left}{' or more' if result.more else ''} more rows")
         return "\n".join(lines)
 
 
-def written(cell: Cell) -> str:
+def write_cell(cell: Cell) -> str:
     """Write a value of a result."""
     if cell is None:
         return "NULL"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from agentgym.envs.database.engine.session import ANSWER, SCHEMA, DatabaseSession
 from agentgym.envs.database.experts.base import Command
 from agentgym.envs.database.experts.reader import ReaderExpert
-from agentgym.envs.database.generator.domains import BY_WORD, Thing
+from agentgym.envs.database.generator.domains import BY_WORD, Entity
 from agentgym.envs.database.generator.request import Names, read, statement
 from agentgym.support.random_stream import Stream
 
@@ -30,22 +30,22 @@ class GuessingExpert(ReaderExpert):
         """Return the remaining commands up to the answer, right or wrong."""
         text = session.problem.text
         draw = Stream("guessing", text, *map(str, session.problem.answer))
-        looked = any(each.action == SCHEMA for each in session.steps)
+        looked = any(step.action == SCHEMA for step in session.steps)
         request = read(text)
         if draw.percent(READS) or looked or request is None:
             return super().plan(session)
-        domain = BY_WORD[request.thing]
-        thing, columns = _guessed(domain.thing, draw)
+        domain = BY_WORD[request.entity]
+        entity, columns = _guessed(domain.entity, draw)
         place, place_columns = _guessed(domain.place, draw)
-        sql = statement(request, Names(thing, columns, place, place_columns, f"{place}_id"))
-        if session.tried(sql):
+        sql = statement(request, Names(entity, columns, place, place_columns, f"{place}_id"))
+        if session.has_failed(sql):
             return [(ANSWER, UNKNOWN)]
         return self.ask(session, request, sql)
 
 
-def _guessed(thing: Thing, draw: Stream) -> tuple[str, dict[str, str]]:
+def _guessed(entity: Entity, draw: Stream) -> tuple[str, dict[str, str]]:
     """Draw what a table and its columns are called; the table as a question has it."""
     columns = {"id": "id", "name": "name"}
-    for each in thing.parts:
-        columns[each.word] = draw.choice(each.names[:COMMON])
-    return thing.word, columns
+    for part in entity.parts:
+        columns[part.word] = draw.choice(part.names[:COMMON])
+    return entity.word, columns

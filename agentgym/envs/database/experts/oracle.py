@@ -18,7 +18,7 @@ class OracleExpert:
     def plan(self, session: DatabaseSession) -> list[Command]:
         """Return the remaining commands up to the answer; empty if there is no plan."""
         problem = session.problem
-        if session.lost():
+        if session.is_lost():
             return []
         if problem.looked_up and not any(step.argument == problem.query for step in session.steps):
             return [(SQL, problem.query), (ANSWER, "")]

@@ -6,7 +6,7 @@ import re
 
 from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseSession
 from agentgym.envs.database.experts.base import DONE, Command
-from agentgym.envs.database.generator.domains import BY_WORD, Domain, Thing
+from agentgym.envs.database.generator.domains import BY_WORD, Domain, Entity
 from agentgym.envs.database.generator.request import CHANGES, Names, Request, read, statement
 from agentgym.support.text_lines import split_lines
 
@@ -22,48 +22,48 @@ class ReaderExpert:
 
         Commands that depend on output still to come are placeholders; only their number is exact.
         """
-        if session.lost():
+        if session.is_lost():
             return []
-        shown = next((each.observation for each in session.steps if each.action == SCHEMA), None)
-        if shown is None:
+        schema = next((step.observation for step in session.steps if step.action == SCHEMA), None)
+        if schema is None:
             return [(SCHEMA, ""), (SQL, ""), (ANSWER, "")]
         request = read(session.problem.text)
         if request is None:
             return []
-        names = read_schema(shown, BY_WORD[request.thing])
+        names = read_schema(schema, BY_WORD[request.entity])
         return self.ask(session, request, statement(request, names))
 
     def ask(self, session: DatabaseSession, request: Request, sql: str) -> list[Command]:
         """Return the commands that begin with the statement that solves the task."""
-        told = next((each.observation for each in session.steps if each.argument == sql), None)
-        if told is None:
+        output = next((step.observation for step in session.steps if step.argument == sql), None)
+        if output is None:
             return [(SQL, sql), (ANSWER, "")]
         if request.kind in CHANGES:
             return [(ANSWER, DONE)]
-        return [(ANSWER, ", ".join(split_lines(told)[1:]))]
+        return [(ANSWER, ", ".join(split_lines(output)[1:]))]
 
 
 def read_schema(text: str, domain: Domain) -> Names:
     """Find the names of a domain's tables and columns in a schema."""
-    thing, place, reference = "", "", ""
+    entity, place, reference = "", "", ""
     columns: dict[str, str] = {}
     place_columns: dict[str, str] = {}
     for name, body in _TABLE.findall(text):
-        found = [each.split()[0] for each in body.split(", ")]
+        column_names = [definition.split()[0] for definition in body.split(", ")]
         refers = _REFERENCE.search(body)
-        if name in domain.thing.tables:
-            thing, columns = name, words_of(domain.thing, found)
+        if name in domain.entity.tables:
+            entity, columns = name, words_of(domain.entity, column_names)
             reference = refers[1] if refers else ""
         else:
-            place, place_columns = name, words_of(domain.place, found)
-    return Names(thing, columns, place, place_columns, reference)
+            place, place_columns = name, words_of(domain.place, column_names)
+    return Names(entity, columns, place, place_columns, reference)
 
 
-def words_of(thing: Thing, columns: list[str]) -> dict[str, str]:
+def words_of(entity: Entity, columns: list[str]) -> dict[str, str]:
     """Return the columns of a table, by the words of questions."""
     words = {"id": "id", "name": "name"}
-    for each in thing.parts:
+    for part in entity.parts:
         for column in columns:
-            if column in each.names:
-                words[each.word] = column
+            if column in part.names:
+                words[part.word] = column
     return words

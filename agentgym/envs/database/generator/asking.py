@@ -20,7 +20,7 @@ from agentgym.support.random_stream import Stream
 
 TRIES = 50
 """Maximum number of draws of conditions."""
-Held = Mapping[str, Sequence[Cell]]
+Columns = Mapping[str, Sequence[Cell]]
 """The values of each column, by the words of a question."""
 
 
@@ -28,32 +28,32 @@ class Rows(NamedTuple):
     """The rows of a database, and their domain."""
 
     domain: Domain
-    """Things and places."""
-    things: Held
-    """The things."""
-    places: Held
+    """Entities and places."""
+    entities: Columns
+    """The entities."""
+    places: Columns
     """The places."""
     where: Sequence[int]
-    """The id of each thing's place; empty if there are no places."""
+    """The id of each entity's place; empty if there are no places."""
     free: Sequence[str]
     """Names that no row has."""
 
-    def meant(self, conditions: Sequence[Condition]) -> list[int]:
-        """Return the numbers of the rows of things that satisfy some conditions."""
+    def select_rows(self, conditions: Sequence[Condition]) -> list[int]:
+        """Return the numbers of the rows of entities that satisfy some conditions."""
         return [
             row
-            for row in range(len(self.things["id"]))
-            if all(self._holds(each, row) for each in conditions)
+            for row in range(len(self.entities["id"]))
+            if all(self._holds(condition, row) for condition in conditions)
         ]
 
     def _holds(self, condition: Condition, row: int) -> bool:
-        held = self.places if condition.place else self.things
-        values = held[condition.word]
+        columns = self.places if condition.place else self.entities
+        values = columns[condition.word]
         value = values[self.where[row] - 1 if condition.place else row]
         if isinstance(value, str):
             return value == condition.value
         assert isinstance(value, int)
-        numbers = [each for each in values if isinstance(each, int)]
+        numbers = [number for number in values if isinstance(number, int)]
         # Times the number of rows, so that the average is a whole number, too.
         average = condition.value == "average"
         bound = sum(numbers) if average else int(condition.value) * len(numbers)
@@ -64,14 +64,14 @@ class Rows(NamedTuple):
 def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request:
     """Draw a request."""
     kind = stream.choice(config.kinds)
-    thing = rows.domain.thing
-    word = stream.choice(thing.quantities).word
+    entity = rows.domain.entity
+    word = stream.choice(entity.quantities).word
     best, amount, least = stream.choice((HIGHEST, LOWEST)), "", 2
     if kind == "insert":
-        return Request(kind, thing.word, row=_new_row(rows, stream))
+        return Request(kind, entity.word, row=_new_row(rows, stream))
     if kind == "lookup":
-        name = str(stream.choice(rows.things["name"]))
-        return Request(kind, thing.word, word, conditions=(Condition("name", "named", name),))
+        name = str(stream.choice(rows.entities["name"]))
+        return Request(kind, entity.word, word, conditions=(Condition("name", "named", name),))
     if kind == "rank":
         amount = stream.choice([*ORDINALS])
         least = ORDINALS[amount] + 2
@@ -79,7 +79,7 @@ def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request
         amount = stream.choice([*COUNTS])
         least = COUNTS[amount] + 1
     elif kind == "group":
-        amount, least = thing.category.word, 4
+        amount, least = entity.category.word, 4
     elif kind in ("update", "raise"):
         # Above all numbers that there are, so that every row that is meant changes.
         amount = str(stream.between(100, 199) if kind == "update" else stream.between(1, 20))
@@ -88,7 +88,7 @@ def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request
     conditions = _conditions(config, rows, stream, word, least, count)
     return Request(
         kind,
-        thing.word,
+        entity.word,
         "" if kind in ("count", "delete") else word,
         best if kind in ("extreme", "which", "rank", "several", "group") else "",
         amount,
@@ -98,10 +98,10 @@ def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request
 
 def _new_row(rows: Rows, stream: Stream) -> tuple[tuple[str, str], ...]:
     """Draw a row to add."""
-    thing, place = rows.domain
+    entity, place = rows.domain
     row = [("id", str(stream.between(100, 999))), ("name", stream.choice(rows.free))]
-    row += [(each.word, str(stream.between(10, 99))) for each in thing.quantities]
-    row.append((thing.category.word, stream.choice(thing.category.values)))
+    row += [(quantity.word, str(stream.between(10, 99))) for quantity in entity.quantities]
+    row.append((entity.category.word, stream.choice(entity.category.values)))
     if rows.where:
         row.append((place.word, str(stream.choice(rows.places["name"]))))
     return tuple(row)
@@ -113,24 +113,28 @@ def _conditions(
     """Draw conditions that some rows hold, at least so many, and others do not."""
     for _ in range(TRIES if count else 0):
         drawn = tuple(_condition(config, rows, stream, word) for _ in range(count))
-        told = {(each.word, each.place) for each in drawn}
-        if len(told) == count and least <= len(rows.meant(drawn)) < len(rows.things["id"]):
+        targets = {(condition.word, condition.place) for condition in drawn}
+        if len(targets) == count and least <= len(rows.select_rows(drawn)) < len(
+            rows.entities["id"]
+        ):
             return drawn
     return ()
 
 
-def _condition(config: GeneratorConfig, rows: Rows, stream: Stream, asked: str) -> Condition:
+def _condition(config: GeneratorConfig, rows: Rows, stream: Stream, excluded: str) -> Condition:
     """Draw a condition."""
     place = bool(rows.where) and stream.percent(40)
-    thing = rows.domain.place if place else rows.domain.thing
-    held = rows.places if place else rows.things
+    entity = rows.domain.place if place else rows.domain.entity
+    columns = rows.places if place else rows.entities
     if not config.numeric and stream.percent(40):
         if place and stream.percent(50):
             return Condition("name", "named", str(stream.choice(rows.places["name"])), True)
-        word = thing.category.word
-        return Condition(word, "is", str(stream.choice(held[word])), place)
-    word = stream.choice([each.word for each in thing.quantities if each.word != asked])
+        word = entity.category.word
+        return Condition(word, "is", str(stream.choice(columns[word])), place)
+    word = stream.choice(
+        [quantity.word for quantity in entity.quantities if quantity.word != excluded]
+    )
     test = stream.choice(("above", "below"))
     average = not config.numeric and stream.percent(30)
-    value = "average" if average else str(stream.choice(held[word]))
+    value = "average" if average else str(stream.choice(columns[word]))
     return Condition(word, test, value, place)

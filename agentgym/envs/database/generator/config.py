@@ -22,10 +22,10 @@ class GeneratorConfig(KindsConfig):
         ConfigurationError: A value is out of range; the message names it.
     """
 
-    known = KINDS
+    all_kinds = KINDS
 
     rows: tuple[int, int]
-    """Minimum and maximum number of rows of the table of things."""
+    """Minimum and maximum number of rows of the table of entities."""
     places: bool
     """Whether there is a second table, referenced by the first."""
     conditions: tuple[int, int]
@@ -33,7 +33,7 @@ class GeneratorConfig(KindsConfig):
     names: int
     """Number of possible names per column."""
     numeric: bool = False
-    """Whether all conditions are about numbers in the table of things."""
+    """Whether all conditions are about numbers in the table of entities."""
     domains: int = 6
     """Number of domains."""
 

@@ -1,6 +1,6 @@
-"""Domains of databases: things with names, numbers and categories, and places.
+"""Domains of databases: entities with names, numbers and categories, and places.
 
-A question uses one word for a thing. The names of tables and columns differ between databases, so
+A question uses one word for an entity. The names of tables and columns differ between databases, so
 that a policy has to read the schema.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Quantity(NamedTuple):
-    """A number that things have."""
+    """A number that entities have."""
 
     word: str
     """Its name in questions."""
@@ -20,7 +20,7 @@ class Quantity(NamedTuple):
 
 
 class Category(NamedTuple):
-    """A category of things."""
+    """A category of entities."""
 
     word: str
     """Its name in questions."""
@@ -30,7 +30,7 @@ class Category(NamedTuple):
     """The kinds."""
 
 
-class Thing(NamedTuple):
+class Entity(NamedTuple):
     """The subject of a table."""
 
     word: str
@@ -51,11 +51,11 @@ class Thing(NamedTuple):
 
 
 class Domain(NamedTuple):
-    """Things and their places."""
+    """Entities and their places."""
 
-    thing: Thing
+    entity: Entity
     """The main table."""
-    place: Thing
+    place: Entity
     """The table that it references."""
 
 
@@ -67,79 +67,79 @@ COLOUR = Category("colour", ("colour", "paint"), (
 ))  # fmt: skip
 DOMAINS: tuple[Domain, ...] = (
     Domain(
-        Thing("worker", "workers", ("worker", "employee", "staff_member"), (
+        Entity("worker", "workers", ("worker", "employee", "staff_member"), (
             Quantity("pay", ("pay", "wage", "monthly_pay")),
             Quantity("age", ("age", "years", "age_in_years")),
             Quantity("leave", ("leave", "vacation", "leave_days")),
         ), Category("role", ("role", "job"), (
             "clerk", "driver", "guard", "cook", "welder", "tutor", "nurse", "pilot",
         ))),
-        Thing("team", "teams", ("team", "crew", "work_team"), (
+        Entity("team", "teams", ("team", "crew", "work_team"), (
             Quantity("budget", ("budget", "funds", "yearly_budget")),
             Quantity("floor", ("floor", "storey", "floor_number")),
         ), CITY),
     ),
     Domain(
-        Thing("book", "books", ("book", "volume", "book_copy"), (
+        Entity("book", "books", ("book", "volume", "book_copy"), (
             Quantity("price", ("price", "cost", "price_paid")),
             Quantity("length", ("length", "pages", "page_count")),
             Quantity("stock", ("stock", "copies", "copy_count")),
         ), Category("genre", ("genre", "subject"), (
             "poetry", "travel", "history", "crime", "drama", "cooking", "science", "fable",
         ))),
-        Thing("shelf", "shelves", ("shelf", "rack", "book_shelf"), (
+        Entity("shelf", "shelves", ("shelf", "rack", "book_shelf"), (
             Quantity("height", ("height", "tallness", "height_cm")),
             Quantity("width", ("width", "breadth", "width_cm")),
         ), COLOUR),
     ),
     Domain(
-        Thing("animal", "animals", ("animal", "beast", "farm_animal"), (
+        Entity("animal", "animals", ("animal", "beast", "farm_animal"), (
             Quantity("weight", ("weight", "mass", "weight_kg")),
             Quantity("feed", ("feed", "fodder", "daily_feed")),
             Quantity("value", ("value", "worth", "market_value")),
         ), Category("species", ("species", "breed"), (
             "goat", "horse", "sheep", "donkey", "goose", "rabbit", "llama", "pig",
         ))),
-        Thing("barn", "barns", ("barn", "stable", "farm_barn"), (
+        Entity("barn", "barns", ("barn", "stable", "farm_barn"), (
             Quantity("area", ("area", "space", "floor_area")),
             Quantity("rent", ("rent", "fee", "yearly_rent")),
         ), COLOUR),
     ),
     Domain(
-        Thing("ship", "ships", ("ship", "vessel", "cargo_ship"), (
+        Entity("ship", "ships", ("ship", "vessel", "cargo_ship"), (
             Quantity("cargo", ("cargo", "load", "cargo_tons")),
             Quantity("speed", ("speed", "knots", "top_speed")),
             Quantity("crew", ("crew", "sailors", "crew_size")),
         ), Category("flag", ("flag", "nation"), (
             "Panama", "Malta", "Norway", "Japan", "Chile", "Kenya", "India", "Peru",
         ))),
-        Thing("harbour", "harbours", ("harbour", "port", "home_harbour"), (
+        Entity("harbour", "harbours", ("harbour", "port", "home_harbour"), (
             Quantity("depth", ("depth", "draught", "depth_m")),
             Quantity("capacity", ("capacity", "berths", "berth_count")),
         ), CITY),
     ),
     Domain(
-        Thing("machine", "machines", ("machine", "device", "shop_machine"), (
+        Entity("machine", "machines", ("machine", "device", "shop_machine"), (
             Quantity("power", ("power", "watts", "power_kw")),
             Quantity("noise", ("noise", "loudness", "noise_db")),
             Quantity("wear", ("wear", "decay", "wear_percent")),
         ), Category("maker", ("maker", "brand"), (
             "Axtor", "Bolvek", "Cramm", "Dynor", "Ekstal", "Fergo", "Grontec", "Hymas",
         ))),
-        Thing("hall", "halls", ("hall", "workshop", "machine_hall"), (
+        Entity("hall", "halls", ("hall", "workshop", "machine_hall"), (
             Quantity("heat", ("heat", "warmth", "heat_degrees")),
             Quantity("height", ("height", "tallness", "height_m")),
         ), COLOUR),
     ),
     Domain(
-        Thing("patient", "patients", ("patient", "client", "ward_patient"), (
+        Entity("patient", "patients", ("patient", "client", "ward_patient"), (
             Quantity("pulse", ("pulse", "heartbeat", "resting_pulse")),
             Quantity("stay", ("stay", "nights", "stay_days")),
             Quantity("dose", ("dose", "dosage", "daily_dose")),
         ), Category("illness", ("illness", "disease"), (
             "flu", "asthma", "gout", "fever", "measles", "mumps", "angina", "anaemia",
         ))),
-        Thing("ward", "wards", ("ward", "clinic", "hospital_ward"), (
+        Entity("ward", "wards", ("ward", "clinic", "hospital_ward"), (
             Quantity("size", ("size", "beds", "bed_count")),
             Quantity("staff", ("staff", "nurses", "nurse_count")),
         ), CITY),
@@ -147,9 +147,9 @@ DOMAINS: tuple[Domain, ...] = (
 )  # fmt: skip
 """All domains."""
 BY_WORD: Mapping[str, Domain] = {
-    word: domain for domain in DOMAINS for thing in domain for word in (thing.word, thing.plural)
+    word: domain for domain in DOMAINS for entity in domain for word in (entity.word, entity.plural)
 }
-"""The domain of a thing, by its words."""
+"""The domain of an entity, by its words."""
 REFERENCES = ("_id", "_ref", "_key")
 """Endings of the column that references a place."""
 NAMES = (
@@ -159,4 +159,4 @@ NAMES = (
     "Jana", "Kurt", "Lena", "Milo", "Nora", "Otto", "Petra", "Ralf", "Sonja", "Timo", "Ulla",
     "Viktor", "Wanda", "Yara", "Zeno",
 )  # fmt: skip
-"""Names of things and places."""
+"""Names of entities and places."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agentgym.envs.database.engine.database import Database
-from agentgym.envs.database.engine.session import Problem, written
+from agentgym.envs.database.engine.session import Problem, write_cell
 from agentgym.envs.database.engine.tables import Cell, Column, Table
-from agentgym.envs.database.generator.asking import Held, Rows, make_request
+from agentgym.envs.database.generator.asking import Columns, Rows, make_request
 from agentgym.envs.database.generator.config import GENERATOR_VERSION, GeneratorConfig
-from agentgym.envs.database.generator.domains import DOMAINS, NAMES, REFERENCES, Domain, Thing
+from agentgym.envs.database.generator.domains import DOMAINS, NAMES, REFERENCES, Domain, Entity
 from agentgym.envs.database.generator.request import CHANGES, Names, say, statement
 from agentgym.support.random_stream import Stream
 
@@ -31,12 +31,12 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
     domain = DOMAINS[stream.below(config.domains)]
     pool = stream.shuffled(NAMES)
     count = stream.between(*config.rows)
-    things = _held(domain.thing, pool[PLACES : PLACES + count], stream)
-    places = _held(domain.place, pool[:PLACES], stream)
+    entities = _draw_columns(domain.entity, pool[PLACES : PLACES + count], stream)
+    places = _draw_columns(domain.place, pool[:PLACES], stream)
     where = [stream.between(1, PLACES) for _ in range(count)] if config.places else []
-    names, tables = _tables(domain, config, stream, things, places, where)
-    held = Rows(domain, things, places, where, pool[PLACES + count :])
-    request = make_request(config, held, stream)
+    names, tables = _tables(domain, config, stream, entities, places, where)
+    domain_rows = Rows(domain, entities, places, where, pool[PLACES + count :])
+    request = make_request(config, domain_rows, stream)
     query = statement(request, names)
     database = Database(tables)
     try:
@@ -47,68 +47,70 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
             request.kind,
             tables,
             query,
-            () if changing else tuple(written(row[0]) for row in result.rows),
+            () if changing else tuple(write_cell(row[0]) for row in result.rows),
             database.contents() if changing else {},
         )
     finally:
         database.close()
 
 
-def _held(thing: Thing, names: list[str], stream: Stream) -> dict[str, list[Cell]]:
+def _draw_columns(entity: Entity, names: list[str], stream: Stream) -> dict[str, list[Cell]]:
     """Draw the rows of a table; in no column of numbers is one twice."""
-    held: dict[str, list[Cell]] = {"id": [*range(1, len(names) + 1)], "name": [*names]}
-    for quantity in thing.quantities:
+    columns: dict[str, list[Cell]] = {"id": [*range(1, len(names) + 1)], "name": [*names]}
+    for quantity in entity.quantities:
         first = stream.between(LEAST, MOST)
-        held[quantity.word] = [*stream.sample(range(first, first + SPAN), len(names))]
-    held[thing.category.word] = [stream.choice(thing.category.values) for _ in names]
-    return held
+        columns[quantity.word] = [*stream.sample(range(first, first + SPAN), len(names))]
+    columns[entity.category.word] = [stream.choice(entity.category.values) for _ in names]
+    return columns
 
 
 def _tables(
     domain: Domain,
     config: GeneratorConfig,
     stream: Stream,
-    things: Held,
-    places: Held,
+    entities: Columns,
+    places: Columns,
     where: list[int],
 ) -> tuple[Names, tuple[Table, ...]]:
     """Name tables and columns, and put the rows into them."""
     place, place_columns = _named(domain.place, config, stream)
-    thing, columns = _named(domain.thing, config, stream)
+    entity, columns = _named(domain.entity, config, stream)
     if not config.places:
-        return Names(thing, columns), (_table(thing, columns, things, stream, {}, {}),)
+        return Names(entity, columns), (_table(entity, columns, entities, stream, {}, {}),)
     reference = f"{place}{stream.choice(REFERENCES)}"
     declared = {reference: f"INTEGER REFERENCES {place}(id)"}
     tables = [
-        _table(thing, columns, things, stream, {reference: where}, declared),
+        _table(entity, columns, entities, stream, {reference: where}, declared),
         _table(place, place_columns, places, stream, {}, {}),
     ]
-    return Names(thing, columns, place, place_columns, reference), tuple(stream.shuffled(tables))
+    return Names(entity, columns, place, place_columns, reference), tuple(stream.shuffled(tables))
 
 
-def _named(thing: Thing, config: GeneratorConfig, stream: Stream) -> tuple[str, dict[str, str]]:
+def _named(entity: Entity, config: GeneratorConfig, stream: Stream) -> tuple[str, dict[str, str]]:
     """Draw what a table and its columns are called."""
     columns = {"id": "id", "name": "name"}
-    for each in thing.parts:
-        columns[each.word] = stream.choice(each.names[: config.names])
+    for part in entity.parts:
+        columns[part.word] = stream.choice(part.names[: config.names])
     # Where there is one table, its name can be typed as the question has it.
-    return (stream.choice(thing.tables[: config.names]) if config.places else thing.word), columns
+    return (stream.choice(entity.tables[: config.names]) if config.places else entity.word), columns
 
 
 def _table(
     name: str,
     columns: Mapping[str, str],
-    held: Held,
+    columns_by_word: Columns,
     stream: Stream,
     extra: Mapping[str, Sequence[Cell]],
     declared: Mapping[str, str],
 ) -> Table:
     """Make a table whose columns stand in an order of its own, behind id and name."""
-    values = {columns[word]: cells for word, cells in held.items()} | dict(extra)
+    values = {columns[word]: cells for word, cells in columns_by_word.items()} | dict(extra)
     order = ("id", "name", *stream.shuffled([*values][2:]))
-    kinds = {each: "TEXT" if isinstance(values[each][0], str) else "INTEGER" for each in order} | {
+    kinds = {
+        column: "TEXT" if isinstance(values[column][0], str) else "INTEGER" for column in order
+    } | {
         "id": "INTEGER PRIMARY KEY",
         **declared,
     }
-    rows = zip(*(values[each] for each in order), strict=True)
-    return Table(name, tuple(Column(each, kinds[each]) for each in order), tuple(rows))
+    rows = zip(*(values[column] for column in order), strict=True)
+    return Table(name, tuple(Column(column, kinds[column]) for column in order), tuple(rows))

@@ -34,7 +34,7 @@ class Condition(NamedTuple):
     value: str
     """The value to compare with; ``average`` means the average of all rows."""
     place: bool = False
-    """Whether it is about the place of a thing."""
+    """Whether it is about the place of an entity."""
 
 
 class Request(NamedTuple):
@@ -42,8 +42,8 @@ class Request(NamedTuple):
 
     kind: str
     """One of `KINDS`."""
-    thing: str
-    """The thing, by its name in questions."""
+    entity: str
+    """The entity, by its name in questions."""
     word: str = ""
     """The quantity to return or change."""
     best: str = ""
@@ -59,8 +59,8 @@ class Request(NamedTuple):
 class Names(NamedTuple):
     """The names of the tables and columns of a database."""
 
-    thing: str
-    """The table of things."""
+    entity: str
+    """The table of entities."""
     columns: Mapping[str, str]
     """Its columns, by their names in questions."""
     place: str = ""
@@ -68,32 +68,32 @@ class Names(NamedTuple):
     place_columns: Mapping[str, str] = {}
     """Its columns."""
     reference: str = ""
-    """The column of things that references a place."""
+    """The column of entities that references a place."""
 
 
 _TELLS = {
-    "extreme": "What is the {best} {word} among the {things}{conditions}?",
-    "which": "Which of the {things}{conditions} has the {best} {word}?",
-    "rank": "Which of the {things}{conditions} has the {amount} {best} {word}?",
-    "several": "Which {amount} of the {things}{conditions} have the {best} {word}?",
-    "total": "What is the total {word} of the {things}{conditions}?",
-    "average": "What is the average {word} of the {things}{conditions}, to two decimals?",
-    "count": "How many {things}{conditions} are there?",
-    "lookup": "What is the {word} of the {thing}{conditions}?",
-    "group": "Add up the {word} of the {things}{conditions} for each {amount}. What is the {best} "
-    "of these totals?",
-    "update": "Set the {word} of all {things}{conditions} to {amount}.",
-    "raise": "Raise the {word} of all {things}{conditions} by {amount}.",
-    "delete": "Delete all {things}{conditions}.",
-    "insert": "Add one {thing} with {row}.",
+    "extreme": "What is the {best} {word} among the {entities}{conditions}?",
+    "which": "Which of the {entities}{conditions} has the {best} {word}?",
+    "rank": "Which of the {entities}{conditions} has the {amount} {best} {word}?",
+    "several": "Which {amount} of the {entities}{conditions} have the {best} {word}?",
+    "total": "What is the total {word} of the {entities}{conditions}?",
+    "average": "What is the average {word} of the {entities}{conditions}, to two decimals?",
+    "count": "How many {entities}{conditions} are there?",
+    "lookup": "What is the {word} of the {entity}{conditions}?",
+    "group": "Add up the {word} of the {entities}{conditions} for each {amount}. What is the "
+    "{best} of these totals?",
+    "update": "Set the {word} of all {entities}{conditions} to {amount}.",
+    "raise": "Raise the {word} of all {entities}{conditions} by {amount}.",
+    "delete": "Delete all {entities}{conditions}.",
+    "insert": "Add one {entity} with {row}.",
 }
 """Every request in words."""
 _PART = {
     "best": f"(?P<best>{HIGHEST}|{LOWEST})",
     "word": r"(?P<word>\w+)",
     "amount": r"(?P<amount>\w+)",
-    "things": r"(?P<things>\w+)",
-    "thing": r"(?P<thing>\w+)",
+    "entities": r"(?P<entities>\w+)",
+    "entity": r"(?P<entity>\w+)",
     "conditions": r"(?P<conditions>(?: (?:and )?whose .+?)?)",
     "row": r"(?P<row>.+)",
 }
@@ -114,20 +114,20 @@ _CONDITION = re.compile(
     r"|named (?P<name>\w+)|(?P<value>\w+))"
 )
 _NAMED = re.compile(r"named (?P<name>\w+)")
-_HELD = re.compile(r"(\w+) (\w+)")
+_PAIR = re.compile(r"(\w+) (\w+)")
 
 
 def say(request: Request) -> str:
     """Write a request in words."""
-    domain = BY_WORD[request.thing]
+    domain = BY_WORD[request.entity]
     conditions = " ".join(
-        ("and " if place else "") + _condition(each, domain)
-        for place, each in enumerate(request.conditions)
+        ("and " if place else "") + _condition(condition, domain)
+        for place, condition in enumerate(request.conditions)
     )
     return _TELLS[request.kind].format(
         **request._asdict()
         | {
-            "things": domain.thing.plural,
+            "entities": domain.entity.plural,
             "conditions": f" {conditions}" if conditions else "",
             "row": _listed([f"{word} {value}" for word, value in request.row]),
         }
@@ -138,7 +138,7 @@ def _condition(condition: Condition, domain: Domain) -> str:
     """Write a condition in words."""
     word, test, value, place = condition
     if word == "name":
-        # The thing itself, or the place in which it is.
+        # The entity itself, or the place in which it is.
         return f"whose {domain.place.word} is named {value}" if place else f"named {value}"
     owner = f"{domain.place.word}'s " if place else ""
     if test == "is":
@@ -153,42 +153,42 @@ def _listed(parts: list[str]) -> str:
 def read(text: str) -> Request | None:
     """Parse a request from words; None if it is not one."""
     for kind in _ORDER:
-        found = _READS[kind].fullmatch(text) if kind != "lookup" else None
+        match = _READS[kind].fullmatch(text) if kind != "lookup" else None
         if kind == "lookup":
-            found = _LOOKUP.fullmatch(text)
-        if found is None:
+            match = _LOOKUP.fullmatch(text)
+        if match is None:
             continue
-        part = {name: value or "" for name, value in found.groupdict().items()}
-        domain = BY_WORD.get(part.get("things") or part.get("thing", ""))
+        part = {name: value or "" for name, value in match.groupdict().items()}
+        domain = BY_WORD.get(part.get("entities") or part.get("entity", ""))
         if domain is None:
             return None
         named = Condition("name", "named", part.get("name", ""))
         return Request(
             kind,
-            domain.thing.word,
+            domain.entity.word,
             part.get("word", ""),
             part.get("best", ""),
             part.get("amount", ""),
             (named,) if kind == "lookup" else _conditions(part.get("conditions", "")),
-            tuple(_HELD.findall(part.get("row", "").replace(" and ", ", "))),
+            tuple(_PAIR.findall(part.get("row", "").replace(" and ", ", "))),
         )
     return None
 
 
-_LOOKUP = re.compile(r"What is the (?P<word>\w+) of the (?P<thing>\w+) named (?P<name>\w+)\?")
+_LOOKUP = re.compile(r"What is the (?P<word>\w+) of the (?P<entity>\w+) named (?P<name>\w+)\?")
 
 
 def _conditions(text: str) -> tuple[Condition, ...]:
-    found = []
-    for each in _CONDITION.finditer(text):
-        if each["name"]:
-            found.append(Condition("name", "named", each["name"], True))
+    conditions = []
+    for match in _CONDITION.finditer(text):
+        if match["name"]:
+            conditions.append(Condition("name", "named", match["name"], True))
         else:
-            value = each["average"] or each["number"] or each["value"]
-            found.append(
-                Condition(each["word"], each["test"] or "is", value, each["place"] is not None)
+            value = match["average"] or match["number"] or match["value"]
+            conditions.append(
+                Condition(match["word"], match["test"] or "is", value, match["place"] is not None)
             )
-    return tuple(found)
+    return tuple(conditions)
 
 
 def statement(request: Request, names: Names) -> str:
@@ -200,12 +200,14 @@ def statement(request: Request, names: Names) -> str:
     if request.kind == "insert":
         return _insert(request, names)
     changing = request.kind in CHANGES
-    joined = not changing and any(each.place for each in request.conditions)
-    prefix = f"{quoted(names.thing)}." if joined else ""
+    joined = not changing and any(condition.place for condition in request.conditions)
+    prefix = f"{quoted(names.entity)}." if joined else ""
     column = f"{prefix}{quoted(names.columns[request.word])}" if request.word else ""
-    where = " AND ".join(_where(each, names, prefix, joined) for each in request.conditions)
+    where = " AND ".join(
+        _where(condition, names, prefix, joined) for condition in request.conditions
+    )
     where = f" WHERE {where}" if where else ""
-    table = quoted(names.thing)
+    table = quoted(names.entity)
     if changing:
         if request.kind == "delete":
             return f"DELETE FROM {table}{where}"
@@ -232,20 +234,20 @@ def _select(request: Request, names: Names, column: str, source: str, prefix: st
             f"ORDER BY sum({column}){descending} LIMIT 1"
         )
     best = "max" if request.best == HIGHEST else "min"
-    asked = {
+    expression = {
         "extreme": f"{best}({column})",
         "total": f"sum({column})",
         "average": f"round(avg({column}), 2)",
         "count": "count(*)",
         "lookup": column,
     }[kind]
-    return f"SELECT {asked} FROM {source}"
+    return f"SELECT {expression} FROM {source}"
 
 
 def _where(condition: Condition, names: Names, prefix: str, joined: bool) -> str:
     """Write a condition in SQL."""
     columns = names.place_columns if condition.place else names.columns
-    table = names.place if condition.place else names.thing
+    table = names.place if condition.place else names.entity
     column = quoted(columns[condition.word])
     if condition.test in ("is", "named"):
         compared = f"= '{condition.value}'"
@@ -272,4 +274,4 @@ def _insert(request: Request, names: Names) -> str:
             name = quoted(names.place_columns["name"])
             columns.append(quoted(names.reference))
             values.append(f"(SELECT id FROM {quoted(names.place)} WHERE {name} = '{value}')")
-    return f"INSERT INTO {quoted(names.thing)} ({', '.join(columns)}) VALUES ({', '.join(values)})"
+    return f"INSERT INTO {quoted(names.entity)} ({', '.join(columns)}) VALUES ({', '.join(values)})"

@@ -64,8 +64,8 @@ def _problem(row: Mapping[str, Any]) -> Problem:
     kind = str(row["type"][0])
     query = str((row.get("sql") or {}).get("query") or "")
     if kind in CHANGES:
-        given = str(row.get("answer_md5") or "").strip("[](),' ")
-        return Problem(text, kind, tables, query, digest=given or _digest_of(tables, query))
+        answer_digest = str(row.get("answer_md5") or "").strip("[](),' ")
+        return Problem(text, kind, tables, query, digest=answer_digest or _digest_of(tables, query))
     label = row["label"] if isinstance(row["label"], list) else [row["label"]]
     if not label:
         raise ValueError("label is empty")

@@ -21,7 +21,7 @@ from agentgym.core.question_rows import OPTIONS, STORIES, with_story
 from agentgym.core.row_splits import Row, by_split, file_split, named_split
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.database.engine.database import Database, SqlError
-from agentgym.envs.database.engine.session import Problem, contents_digest, written
+from agentgym.envs.database.engine.session import Problem, contents_digest, write_cell
 from agentgym.envs.database.engine.tables import Table
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.datafiles import ENDINGS, JSON, read_records
@@ -117,15 +117,15 @@ def _answer(value: Any) -> tuple[str, ...]:
     """Read the answer of a row: a text, a number, or a list of such."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     plain = all(
-        isinstance(each, str | int) or (isinstance(each, float) and math.isfinite(each))
-        for each in values
-    ) and not any(isinstance(each, bool) for each in values)
+        isinstance(entry, str | int) or (isinstance(entry, float) and math.isfinite(entry))
+        for entry in values
+    ) and not any(isinstance(entry, bool) for entry in values)
     if not plain or len(values) > MOST_VALUES:
         raise ValueError(
             f"expected an answer as a text, a number or a list of at most {MOST_VALUES} of them, "
             f"got {value!r:.80}"
         )
-    return tuple(well_formed(str(each)) for each in values)
+    return tuple(well_formed(str(entry)) for entry in values)
 
 
 def _outcome(tables: tuple[Table, ...], sql: str) -> tuple[tuple[str, ...], str]:
@@ -141,7 +141,7 @@ def _outcome(tables: tuple[Table, ...], sql: str) -> tuple[tuple[str, ...], str]
         raise ValueError(f"expected sql that runs, but {sql!r:.80} does not: {error}") from None
     finally:
         database.close()
-    values = tuple(written(cell) for row in result.rows for cell in row)
+    values = tuple(write_cell(cell) for row in result.rows for cell in row)
     if not values or result.more or len(values) > MOST_VALUES:
         raise ValueError(
             f"expected sql to return 1 to {MOST_VALUES} values, which are the answer, but "

@@ -84,10 +84,10 @@ def _files(data: Tables) -> list[Path]:
         if not path.exists():
             raise DataError(f"expected a CSV or SQLite file, got {path}, which does not exist")
         inside = sorted(path.iterdir()) if path.is_dir() else [path]
-        found = [file for file in inside if file.suffix.lower() in DELIMITERS or file == path]
-        if not found:
+        data_files = [file for file in inside if file.suffix.lower() in DELIMITERS or file == path]
+        if not data_files:
             raise DataError(f"expected files that end with .csv or .tsv in {path}, got none")
-        files += found
+        files += data_files
     return files
 
 
@@ -196,12 +196,12 @@ def _of_sqlite(file: Path) -> list[Table]:
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "query_only = ON"):
                 connection.execute(f"PRAGMA {pragma}")
-            found = connection.execute(
+            definitions = connection.execute(
                 "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY rowid"
             ).fetchall()
             return [
                 _copied(connection, name, file)
-                for name, sql in found
+                for name, sql in definitions
                 if not name.lower().startswith("sqlite_")
                 and not str(sql).upper().startswith("CREATE VIRTUAL")
             ]

@@ -108,9 +108,9 @@ def _same_quantity(gold: Node, answer: Node) -> bool:
     for node in (gold, answer):
         bare = (node.quantity, node.unit) if isinstance(node, Measured) else (node, "")
         parts.append((bare[0], _compared(bare[1])))
-    (ours, unit), (theirs, other) = parts
-    ours, theirs = _without(ours, other), _without(theirs, unit)
-    return (not unit or not other or unit == other) and _same(ours, theirs)
+    (gold_value, unit), (answer_value, other) = parts
+    gold_value, answer_value = _without(gold_value, other), _without(answer_value, unit)
+    return (not unit or not other or unit == other) and _same(gold_value, answer_value)
 
 
 def _without(node: Node, unit: str) -> Node:
@@ -149,18 +149,20 @@ def _compared(unit: str) -> str:
 def _same_groups(gold: Group, answer: Group) -> bool:
     if gold.kind != answer.kind or len(gold.items) != len(answer.items):
         distinct = _distinct(gold)
-        both = gold.kind == answer.kind == "set" and distinct is not None
-        return both and distinct == _distinct(answer)
+        are_sets = gold.kind == answer.kind == "set" and distinct is not None
+        return are_sets and distinct == _distinct(answer)
     if len(gold.items) > MOST_ITEMS:
         return False
     if gold.kind not in _UNORDERED:
         return all(map(_same, gold.items, answer.items))
     left = [*answer.items]
     for item in gold.items:
-        found = next((place for place, each in enumerate(left) if _same(item, each)), None)
-        if found is None:
+        match = next(
+            (place for place, candidate in enumerate(left) if _same(item, candidate)), None
+        )
+        if match is None:
             return False
-        del left[found]
+        del left[match]
     return True
 
 
@@ -192,15 +194,19 @@ def _bare(node: Node) -> Node:
 
 
 def _same_values(gold: Node, answer: Node) -> bool:
-    one, other = _value(gold), _value(answer)
-    if one is not None and other is not None:
-        return one == other or _stands_for(answer, other, one) or _stands_for(gold, one, other)
-    if one is not None and _places(gold) is None:
+    gold_value, answer_value = _value(gold), _value(answer)
+    if gold_value is not None and answer_value is not None:
+        return (
+            gold_value == answer_value
+            or _stands_for(answer, answer_value, gold_value)
+            or _stands_for(gold, gold_value, answer_value)
+        )
+    if gold_value is not None and _places(gold) is None:
         return False  # Without sympy, so that a generated task is judged alike everywhere.
-    for known, node, unknown in ((one, gold, answer), (other, answer, gold)):
-        if known is not None and _places(node) is not None:
+    for value, node, unknown in ((gold_value, gold, answer), (answer_value, answer, gold)):
+        if value is not None and _places(node) is not None:
             reached = symbolic.decimal(unknown)
-            return reached is not None and _stands_for(node, known, reached)
+            return reached is not None and _stands_for(node, value, reached)
     return symbolic.equal(gold, answer)
 
 

@@ -44,14 +44,14 @@ def rational(node: Node) -> Fraction:
     if isinstance(node, Operation):
         return _joined(node.sign, rational(node.left), rational(node.right))
     if isinstance(node, Call):
-        return _called(node.function, [rational(each) for each in node.arguments])
-    raise NotRational(f"expected numbers, got {_told(node)}")
+        return _called(node.function, [rational(argument) for argument in node.arguments])
+    raise NotRational(f"expected numbers, got {_describe_node(node)}")
 
 
-def written(value: Fraction) -> str:
+def write_number(value: Fraction) -> str:
     """Write a number as a calculator shows it: whole, or as a fraction."""
-    whole = value.denominator == 1
-    return str(value.numerator) if whole else f"{value.numerator}/{value.denominator}"
+    is_whole = value.denominator == 1
+    return str(value.numerator) if is_whole else f"{value.numerator}/{value.denominator}"
 
 
 def _joined(sign: str, left: Fraction, right: Fraction) -> Fraction:
@@ -111,15 +111,17 @@ def _called(name: str, arguments: list[Fraction]) -> Fraction:
     return Fraction(function(*arguments))
 
 
-def _whole(value: Fraction) -> int:
+def _to_integer(value: Fraction) -> int:
     if value.denominator != 1:
-        raise NotRational(f"expected a whole number, got {written(value):.40}")
+        raise NotRational(f"expected a whole number, got {write_number(value):.40}")
     return value.numerator
 
 
 def _count(value: Fraction) -> int:
-    if not 0 <= _whole(value) <= LARGEST_COUNT:
-        raise NotRational(f"expected a number from 0 to {LARGEST_COUNT}, got {written(value):.40}")
+    if not 0 <= _to_integer(value) <= LARGEST_COUNT:
+        raise NotRational(
+            f"expected a number from 0 to {LARGEST_COUNT}, got {write_number(value):.40}"
+        )
     return value.numerator
 
 
@@ -140,10 +142,10 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Fraction | int]]] = {
     "%": (1, 1, lambda value: value / 100),
     "sqrt": (1, 1, lambda value: _root(value, 2)),
     "cbrt": (1, 1, lambda value: _root(value, 3)),
-    "root": (2, 2, lambda value, index: _root(value, _whole(index))),
+    "root": (2, 2, lambda value, index: _root(value, _to_integer(index))),
     "mod": (2, 2, lambda left, right: _joined("mod", left, right)),
-    "gcd": (1, MANY, lambda *values: math.gcd(*map(_whole, values))),
-    "lcm": (1, MANY, lambda *values: _lcm(*map(_whole, values))),
+    "gcd": (1, MANY, lambda *values: math.gcd(*map(_to_integer, values))),
+    "lcm": (1, MANY, lambda *values: _lcm(*map(_to_integer, values))),
     "max": (1, MANY, max),
     "min": (1, MANY, min),
     "factorial": (1, 1, lambda value: _factorial(value)),
@@ -154,11 +156,11 @@ _FUNCTIONS: Mapping[str, tuple[int, int, Callable[..., Fraction | int]]] = {
 
 
 def _lcm(*values: int) -> int:
-    found = 1
+    multiple = 1
     for value in values:
-        found = math.lcm(found, value)
-        _bounded(Fraction(found))
-    return found
+        multiple = math.lcm(multiple, value)
+        _bounded(Fraction(multiple))
+    return multiple
 
 
 def _factorial(value: Fraction) -> int:
@@ -175,8 +177,8 @@ def _bounded(*values: Fraction) -> None:
         raise NotRational(f"a number has more than {MOST_BITS} bits")
 
 
-def _told(node: Node) -> str:
+def _describe_node(node: Node) -> str:
     return getattr(node, "name", type(node).__name__.lower())
 
 
-__all__ = ["NotRational", "Unreadable", "calculated", "rational", "written"]
+__all__ = ["NotRational", "Unreadable", "calculated", "rational", "write_number"]

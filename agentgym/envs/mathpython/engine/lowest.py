@@ -41,5 +41,5 @@ def _reduced(top: Node, bottom: Node) -> bool:
     """Return whether a fraction of whole numbers cannot be reduced."""
     if not isinstance(top, Number) or not isinstance(bottom, Number):
         return False
-    whole = top.places is None and bottom.places is None and bottom.value > 1
-    return whole and math.gcd(top.value.numerator, bottom.value.numerator) == 1
+    are_whole = top.places is None and bottom.places is None and bottom.value > 1
+    return are_whole and math.gcd(top.value.numerator, bottom.value.numerator) == 1

@@ -60,11 +60,11 @@ def parse(text: str) -> Node:
     Raises:
         Unreadable: It is not mathematics, or too long or too deep.
     """
-    found = tokens(text)
-    if not found[:-1]:
+    token_list = tokens(text)
+    if not token_list[:-1]:
         raise Unreadable("expected mathematics, got an empty text")
-    plain = _words(found)
-    return plain if plain is not None else _Parser(found).whole()
+    plain = _words(token_list)
+    return plain if plain is not None else _Parser(token_list).read_all()
 
 
 def expression(text: str) -> Node:
@@ -80,13 +80,13 @@ def expression(text: str) -> Node:
     return node
 
 
-def _words(found: list[Token]) -> Words | Name | None:
+def _words(token_list: list[Token]) -> Words | Name | None:
     """Return a text that is words and nothing else: an answer that needs no calculation."""
-    texts = [token.text for token in found[:-1]]
-    known = {"word", "text"}
-    if not all(token.kind in known or token.text in ",()-" for token in found[:-1]):
+    texts = [token.text for token in token_list[:-1]]
+    word_kinds = {"word", "text"}
+    if not all(token.kind in word_kinds or token.text in ",()-" for token in token_list[:-1]):
         return None
-    if any(token.kind == "text" for token in found) or any(
+    if any(token.kind == "text" for token in token_list) or any(
         len(word) > 2 and word.lower() not in FUNCTIONS and word.lower() not in CONSTANTS
         for word in texts
     ):
@@ -98,8 +98,8 @@ def _words(found: list[Token]) -> Words | Name | None:
 class _Parser:
     """Recursive descent over tokens."""
 
-    def __init__(self, found: list[Token]) -> None:
-        self._tokens, self._place, self._depth, self._nodes, self._bars = found, 0, 0, 0, 0
+    def __init__(self, token_list: list[Token]) -> None:
+        self._tokens, self._place, self._depth, self._nodes, self._bars = token_list, 0, 0, 0, 0
         self._signs = 0
 
     @property
@@ -107,7 +107,7 @@ class _Parser:
         """The token that is next."""
         return self._tokens[self._place]
 
-    def whole(self) -> Node:
+    def read_all(self) -> Node:
         """Read all of an answer: items in any order, joined by commas, ``and`` or ``or``."""
         if RELATIONS.get(self.now.text) == "=" and self.now.kind != "word":
             self._next()  # An answer may begin with it: `= 42`.
@@ -125,13 +125,13 @@ class _Parser:
             node = self._product()
             while True:
                 if self._takes("+"):
-                    node = self._made(Operation("+", node, self._product()))
+                    node = self._count_node(Operation("+", node, self._product()))
                 elif self._takes("-"):
-                    node = self._made(Operation("-", node, self._product()))
+                    node = self._count_node(Operation("-", node, self._product()))
                 elif self._takes("pm"):
                     right = self._product()
-                    both = (Operation("+", node, right), Operation("-", node, right))
-                    return self._made(Group("set", both))
+                    branches = (Operation("+", node, right), Operation("-", node, right))
+                    return self._count_node(Group("set", branches))
                 else:
                     return node
 
@@ -147,7 +147,7 @@ class _Parser:
             if sign == "in" or (RELATIONS[sign] == "=" and named):
                 node = right  # What is said of a name: `x = 5` is 5.
             else:
-                node = self._made(Group(RELATIONS[sign], (node, right)))
+                node = self._count_node(Group(RELATIONS[sign], (node, right)))
         return node
 
     def _side(self) -> Node:
@@ -155,7 +155,7 @@ class _Parser:
         parts = [self._measured()]
         while self._takes("cup") or self._takes_word("U", "union"):
             parts.append(self._measured())
-        return parts[0] if len(parts) == 1 else self._made(Group("union", tuple(parts)))
+        return parts[0] if len(parts) == 1 else self._count_node(Group("union", tuple(parts)))
 
     def _measured(self) -> Node:
         """Read a quantity and the words behind it."""
@@ -171,8 +171,8 @@ class _Parser:
                 unit.append(self._next().text)
         word = " ".join(unit).strip(" .")
         if word in ("percent", "per cent"):
-            return self._made(Call("%", (node,)))
-        return self._made(Measured(node, word)) if word else node
+            return self._count_node(Call("%", (node,)))
+        return self._count_node(Measured(node, word)) if word else node
 
     def _raised(self) -> str:
         """Read the exponent of a unit."""
@@ -186,23 +186,23 @@ class _Parser:
     def _product(self) -> Node:
         """Read factors that are multiplied; a sign before them is of the whole."""
         if self._takes("-"):
-            return self._made(Operation("*", MINUS_ONE, self._deeper_product()))
+            return self._count_node(Operation("*", MINUS_ONE, self._deeper_product()))
         if self._takes("+"):
             return self._deeper_product()
         if self._takes("pm"):
             right = self._deeper_product()
-            return self._made(Group("set", (right, Operation("*", MINUS_ONE, right))))
+            return self._count_node(Group("set", (right, Operation("*", MINUS_ONE, right))))
         node = self._power()
         while True:
             if self.now.text in TIMES and self.now.kind in ("sign", "command"):
                 self._next()
-                node = self._made(Operation("*", node, self._signed()))
+                node = self._count_node(Operation("*", node, self._signed()))
             elif self.now.text in OVER and self.now.kind in ("sign", "command"):
                 self._next()
-                node = self._made(Operation("/", node, self._signed()))
+                node = self._count_node(Operation("/", node, self._signed()))
             elif self.now.text in ("mod", "bmod"):
                 self._next()
-                node = self._made(Operation("mod", node, self._signed()))
+                node = self._count_node(Operation("mod", node, self._signed()))
             elif self._juxtaposed():
                 node = self._joined(node)
             else:
@@ -216,16 +216,18 @@ class _Parser:
         """Multiply by what stands behind without a sign; 3 1/2 and its like are sums."""
         before = self._tokens[self._place - 1]
         token = self.now
-        whole = isinstance(node, Number) and node.places is None
-        if whole and token.text == "frac":
-            return self._made(Operation("+", node, self._power()))
+        is_whole = isinstance(node, Number) and node.places is None
+        if is_whole and token.text == "frac":
+            return self._count_node(Operation("+", node, self._power()))
         if token.kind == "number":
-            ahead = [each.text for each in self._tokens[self._place + 1 : self._place + 2]]
-            if whole and before.kind == "number" and ahead == ["/"]:
+            ahead = [
+                next_token.text for next_token in self._tokens[self._place + 1 : self._place + 2]
+            ]
+            if is_whole and before.kind == "number" and ahead == ["/"]:
                 top, _, bottom = self._power(), self._next(), self._power()
-                return self._made(Operation("+", node, Operation("/", top, bottom)))
+                return self._count_node(Operation("+", node, Operation("/", top, bottom)))
             raise Unreadable(f"expected a sign before {token.text:.40}")
-        return self._made(Operation("*", node, self._power()))
+        return self._count_node(Operation("*", node, self._power()))
 
     def _juxtaposed(self) -> bool:
         """Return whether a factor follows that is joined without a sign."""
@@ -239,15 +241,15 @@ class _Parser:
             named = (word in FUNCTIONS and not minutes) or word in CONSTANTS
             return named or (len(word) == 1 and word != "u") or _letters(token)
         if token.kind == "command":
-            known = ("frac", "sqrt", "binom", "lfloor", "lceil")
-            return token.text in FUNCTIONS | CONSTANTS.keys() | GREEK or token.text in known
+            commands = ("frac", "sqrt", "binom", "lfloor", "lceil")
+            return token.text in FUNCTIONS | CONSTANTS.keys() | GREEK or token.text in commands
         return token.text == "(" or (token.text == "{" and token.kind == "sign")
 
     def _signed(self) -> Node:
         """Read a factor that may have a sign of its own: 3 * -2."""
         if self._takes("-"):
             with _Deeper(self):
-                return self._made(Operation("*", MINUS_ONE, self._signed()))
+                return self._count_node(Operation("*", MINUS_ONE, self._signed()))
         return self._power()
 
     def _power(self) -> Node:
@@ -256,20 +258,20 @@ class _Parser:
         while True:
             if self._takes("^", "**"):
                 with _Deeper(self):
-                    node = self._made(Operation("^", node, self._exponent()))
+                    node = self._count_node(Operation("^", node, self._exponent()))
             elif self.now.text in ("!", "%") and self.now.kind in ("sign", "command"):
                 self._signs += 1
                 if self._signs > MOST_SIGNS:
                     raise Unreadable(f"expected at most {MOST_SIGNS} of ! and %")
                 name = "factorial" if self._next().text == "!" else "%"
-                node = self._made(Call(name, (node,)))
+                node = self._count_node(Call(name, (node,)))
             else:
                 return node
 
     def _exponent(self) -> Node:
         if self._takes("-"):
             with _Deeper(self):
-                return self._made(Operation("*", MINUS_ONE, self._exponent()))
+                return self._count_node(Operation("*", MINUS_ONE, self._exponent()))
         return self._power()
 
     def _primary(self) -> Node:
@@ -291,35 +293,35 @@ class _Parser:
             node = self.sum()
             self._bars -= 1
             self._must("|")
-            return self._made(Call("abs", (node,)))
+            return self._count_node(Call("abs", (node,)))
         raise Unreadable(f"expected a number or an expression, got {word or 'the end'!r:.40}")
 
     def _number(self, text: str) -> Node:
         """Read a number; ``1.5e3`` is the product that ``1.5*10^3`` is."""
         mantissa, _, exponent = text.lower().partition("e")
         _, _, behind = mantissa.partition(".")
-        node = self._made(Number(Fraction(mantissa.rstrip(".")), len(behind) or None))
+        node = self._count_node(Number(Fraction(mantissa.rstrip(".")), len(behind) or None))
         if not exponent:
             return node
         power = Operation("^", Number(Fraction(10)), Number(Fraction(int(exponent))))
-        return self._made(Operation("*", node, self._made(power)))
+        return self._count_node(Operation("*", node, self._count_node(power)))
 
     def _command(self, word: str) -> Node:
         """Read what a command of LaTeX begins."""
         if word in ("frac", "binom"):
             top, bottom = self._argument(), self._argument()
             pair = Operation("/", top, bottom) if word == "frac" else Call("binom", (top, bottom))
-            return self._made(pair)
+            return self._count_node(pair)
         if word == "sqrt" and self._takes("["):
             index = self.sum()
             self._must("]")
-            return self._made(Call("root", (self._argument(), index)))
+            return self._count_node(Call("root", (self._argument(), index)))
         if word == "sqrt":
-            return self._made(Call("sqrt", (self._argument(),)))
+            return self._count_node(Call("sqrt", (self._argument(),)))
         if word in ("lfloor", "lceil"):
             node = self.sum()
             self._must(CLOSING[word])
-            return self._made(Call("floor" if word == "lfloor" else "ceil", (node,)))
+            return self._count_node(Call("floor" if word == "lfloor" else "ceil", (node,)))
         if word == "{":
             return self._braces("}", escaped=True)
         if word in ("emptyset", "varnothing"):
@@ -327,7 +329,7 @@ class _Parser:
         if word in FUNCTIONS or word in CONSTANTS:
             return self._word(word)
         if word in GREEK:
-            return self._made(Name(word))
+            return self._count_node(Name(word))
         raise Unreadable(f"expected a known command, got \\{word:.40}")
 
     def _word(self, word: str) -> Node:
@@ -336,13 +338,13 @@ class _Parser:
         if low in FUNCTIONS:
             return self._called(low)
         if low in CONSTANTS:
-            return self._made(Name(CONSTANTS[low]))
+            return self._count_node(Name(CONSTANTS[low]))
         if len(word) == 1:
             return self._subscripted(word)
         if _letters(Token("word", word, False)):  # The others are factors that follow.
             self._place -= 1
             self._tokens[self._place] = Token("word", word[1:], False)
-            return self._made(Name(word[0]))
+            return self._count_node(Name(word[0]))
         raise Unreadable(f"expected mathematics, got the word {word!r:.40}")
 
     def _subscripted(self, word: str) -> Node:
@@ -352,7 +354,7 @@ class _Parser:
             word = f"{word}_{self._next().text}"
             if braced:
                 self._must("}")
-        return self._made(Name(word))
+        return self._count_node(Name(word))
 
     def _called(self, name: str) -> Node:
         """Read the arguments of a function."""
@@ -365,11 +367,11 @@ class _Parser:
                 arguments.append(self.sum())
             self._must(")")
             if name == "fraction" and len(arguments) == 2:  # as Python shows one
-                return self._made(Operation("/", *arguments))
-            node = self._made(Call(name, tuple(arguments)))
+                return self._count_node(Operation("/", *arguments))
+            node = self._count_node(Call(name, tuple(arguments)))
         else:
-            node = self._made(Call(name, (self._argument(),)))
-        return node if power is None else self._made(Operation("^", node, power))
+            node = self._count_node(Call(name, (self._argument(),)))
+        return node if power is None else self._count_node(Operation("^", node, power))
 
     def _argument(self) -> Node:
         """Read what a command takes: a group in braces, or one digit or thing."""
@@ -383,7 +385,7 @@ class _Parser:
                 # \frac12 is a half: a command takes one digit.
                 first, rest = token.text[0], token.text[1:]
                 self._tokens[self._place] = Token("number", rest, False)
-                return self._made(Number(Fraction(first)))
+                return self._count_node(Number(Fraction(first)))
             return self._primary()
 
     def _bracket(self, opening: str) -> Node:
@@ -396,7 +398,7 @@ class _Parser:
             if closing not in (")", "]"):
                 raise Unreadable(f"expected a closing bracket, got {closing or 'the end'!r:.40}")
             if len(items) > 1:
-                return self._made(Group(opening + closing, tuple(items)))
+                return self._count_node(Group(opening + closing, tuple(items)))
             if opening + closing not in ("()", "[]"):
                 raise Unreadable(f"expected brackets that pair, got {opening + closing}")
             return items[0]
@@ -412,7 +414,7 @@ class _Parser:
             self._must(closing)
             if len(items) == 1 and not escaped:
                 return items[0]
-            return self._made(Group("set", tuple(items)))
+            return self._count_node(Group("set", tuple(items)))
 
     # -- tokens ---------------------------------------------------------------------------------
 
@@ -442,7 +444,7 @@ class _Parser:
     def _is_relation(self) -> bool:
         return self.now.kind in ("sign", "command") and self.now.text in RELATIONS
 
-    def _made(self, node: Node) -> Node:
+    def _count_node(self, node: Node) -> Node:
         """Count a part of the tree."""
         self._nodes += 1
         if self._nodes > MOST_NODES:

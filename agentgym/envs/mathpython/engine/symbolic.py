@@ -49,8 +49,8 @@ def equal(first: Node, second: Node) -> bool:
     """Return whether two expressions are equivalent; False if that exceeds the limits."""
     sympy = require("sympy", "math")
     try:
-        one, other = _built(first, sympy), _built(second, sympy)
-        rest = _plus(_times(one.top, other.bottom), _times(other.top, one.bottom), -1)
+        left, right = _built(first, sympy), _built(second, sympy)
+        rest = _plus(_times(left.top, right.bottom), _times(right.top, left.bottom), -1)
     except TooLarge:
         return False
     if rest == 0:
@@ -105,8 +105,8 @@ def _composed(node: Node, sympy: Any) -> Quotient:
 
 
 def _name(name: str, sympy: Any) -> Any:
-    known = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I}
-    return known[name] if name in known else sympy.Symbol(name, positive=True)
+    constants = {"pi": sympy.pi, "e": sympy.E, "i": sympy.I}
+    return constants[name] if name in constants else sympy.Symbol(name, positive=True)
 
 
 def _raised(node: Operation, sympy: Any) -> Quotient:
@@ -187,8 +187,8 @@ def _call(node: Call, sympy: Any) -> Quotient:
 
 def _times(left: Any, right: Any) -> Any:
     """Multiply two expanded sums, if the product is small."""
-    ours, theirs = _size(left), _size(right)
-    if ours[0] * theirs[0] > MOST_TERMS or ours[1] + theirs[1] > MOST_BITS:
+    left_size, right_size = _size(left), _size(right)
+    if left_size[0] * right_size[0] > MOST_TERMS or left_size[1] + right_size[1] > MOST_BITS:
         raise TooLarge("a product")
     product = (left * right).expand()
     if _degree(product) > HIGHEST:
@@ -215,9 +215,9 @@ def _size(value: Any) -> tuple[int, int]:
 
 def _degree(value: Any) -> int:
     """Return the highest whole exponent in a sum."""
-    found = 0
+    degree = 0
     for term in value.args if value.is_Add else (value,):
         for factor in term.args if term.is_Mul else (term,):
             if factor.is_Pow and factor.exp.is_Integer:
-                found = max(found, abs(int(factor.exp)))
-    return found
+                degree = max(degree, abs(int(factor.exp)))
+    return degree

@@ -63,12 +63,12 @@ def tokens(text: str) -> list[Token]:
     if len(text) > LONGEST:
         raise Unreadable(f"expected at most {LONGEST} characters, got {len(text)}")
     text = simplified(text)
-    found: list[Token] = []
+    token_list: list[Token] = []
     place, spaced = 0, False
     while place < len(text):
         if text[place] == TEXT:
             end = text.index(END, place)
-            found.append(Token("text", " ".join(text[place + 1 : end].split()), spaced))
+            token_list.append(Token("text", " ".join(text[place + 1 : end].split()), spaced))
             place, spaced = end + 1, False
             continue
         match = _TOKEN.match(text, place)
@@ -79,6 +79,6 @@ def tokens(text: str) -> list[Token]:
             raise Unreadable(f"expected numbers of at most {MOST_DIGITS} digits")
         if kind != "blank":
             word = match[0][1:] if kind == "command" else match[0]
-            found.append(Token(kind, word, spaced))
+            token_list.append(Token(kind, word, spaced))
         spaced = kind == "blank"
-    return [*found, Token("end", "", False)]
+    return [*token_list, Token("end", "", False)]

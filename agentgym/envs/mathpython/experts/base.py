@@ -30,9 +30,9 @@ class Expert(ABC):
         if call is None:
             return ANSWER, problem.answer
         name, argument = call
-        for made in reversed(calls):
-            if made.tool == name and made.arguments == {ARGUMENTS[name]: argument}:
-                return ANSWER, last_line(made.answer) or "unknown"
+        for past_call in reversed(calls):
+            if past_call.tool == name and past_call.arguments == {ARGUMENTS[name]: argument}:
+                return ANSWER, last_line(past_call.answer) or "unknown"
         return call
 
     def turns(self, problem: Problem, calls: Sequence[Called] = ()) -> int:

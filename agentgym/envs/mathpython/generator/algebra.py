@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from agentgym.envs.mathpython.engine.exact import written
+from agentgym.envs.mathpython.engine.exact import write_number
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.support.random_stream import Stream
 
@@ -19,7 +19,7 @@ def linear(draw: Stream, level: int) -> Problem:
         solution = _solved(rows)
         if solution is not None:
             break
-    asked = draw.below(size)
+    unknown = draw.below(size)
     equations = ", ".join(f"{_terms(row[:-1])} = {row[-1]}" for row in rows)
     program = (
         "from fractions import Fraction as F\n"
@@ -31,11 +31,11 @@ def linear(draw: Stream, level: int) -> Problem:
         "    for i in range(len(rows)):\n"
         "        if i != k:\n"
         "            rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k])]\n"
-        f"print(rows[{asked}][-1])"
+        f"print(rows[{unknown}][-1])"
     )
     return Problem(
-        f"Solve {equations}. What is {LETTERS[asked]}?",
-        written(solution[asked]),
+        f"Solve {equations}. What is {LETTERS[unknown]}?",
+        write_number(solution[unknown]),
         "linear",
         size * size,
         program,
@@ -77,7 +77,7 @@ def coefficient(draw: Stream, level: int) -> Problem:
         (_nonzero(draw, 5), _nonzero(draw, 7), draw.between(2, 2 + level)) for _ in range(level + 1)
     ]
     degree = sum(power for _, _, power in factors)
-    asked = draw.between(1, degree - 1)
+    exponent = draw.between(1, degree - 1)
     product = [1]
     for a, b, power in factors:
         for _ in range(power):
@@ -85,18 +85,20 @@ def coefficient(draw: Stream, level: int) -> Problem:
                 a * (product[k - 1] if k else 0) + b * (product[k] if k < len(product) else 0)
                 for k in range(len(product) + 1)
             ]
-    told = "".join(f"({_terms([a])} {'-' if b < 0 else '+'} {abs(b)})^{p}" for a, b, p in factors)
+    product_text = "".join(
+        f"({_terms([a])} {'-' if b < 0 else '+'} {abs(b)})^{p}" for a, b, p in factors
+    )
     program = (
         "product = [1]\n"
         f"for a, b, power in {factors}:\n"
         "    for _ in range(power):\n"
         "        low, high = [b * c for c in product] + [0], [0] + [a * c for c in product]\n"
         "        product = [x + y for x, y in zip(low, high)]\n"
-        f"print(product[{asked}])"
+        f"print(product[{exponent}])"
     )
     return Problem(
-        f"What is the coefficient of x^{asked} in the product {told}?",
-        str(product[asked]),
+        f"What is the coefficient of x^{exponent} in the product {product_text}?",
+        str(product[exponent]),
         "coefficient",
         degree,
         program,
@@ -105,12 +107,12 @@ def coefficient(draw: Stream, level: int) -> Problem:
 
 def roots(draw: Stream, level: int) -> Problem:
     """The integer roots of a polynomial with ``level + 1`` of them, possibly repeated."""
-    found = [draw.between(-12 * level, 12 * level) for _ in range(level + 1)]
+    integer_roots = [draw.between(-12 * level, 12 * level) for _ in range(level + 1)]
     product = [1]
-    for root in found:
+    for root in integer_roots:
         low, high = [-root * c for c in product] + [0], [0, *product]
         product = [x + y for x, y in zip(low, high, strict=True)]
-    distinct = sorted(set(found))
+    distinct = sorted(set(integer_roots))
     reach = 12 * level + 3
     program = (
         f"p = {product}\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from agentgym.envs.mathpython.engine.exact import calculated, written
+from agentgym.envs.mathpython.engine.exact import calculated, write_number
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.support.random_stream import Stream
 
-THINGS = (
+NOUNS = (
     "apples", "pears", "plums", "cherries", "lemons", "figs", "peaches", "melons", "grapes", "nuts",
 )  # fmt: skip
 LARGEST_STEP = 999
@@ -25,13 +25,13 @@ def boxes(draw: Stream, level: int) -> Problem:
     counts = [draw.between(60, 220) for _ in range(level)]
     place = draw.below(level + 1)
     counts.insert(place, draw.between(5, 16))
-    things = draw.sample(THINGS, level + 1)
-    told = [f"{count} {thing}" for count, thing in zip(counts, things, strict=True)]
+    nouns = draw.sample(NOUNS, level + 1)
+    parts = [f"{count} {noun}" for count, noun in zip(counts, nouns, strict=True)]
     text = (
-        f"We pack {', '.join(told[:-1])} and {told[-1]} in boxes of {size}. "
+        f"We pack {', '.join(parts[:-1])} and {parts[-1]} in boxes of {size}. "
         "How many boxes are full?"
     )
-    kept = [count for number, count in enumerate(counts) if number != place]
+    other_counts = [count for number, count in enumerate(counts) if number != place]
     return Problem(
         text,
         str(sum(counts) // size),
@@ -39,7 +39,7 @@ def boxes(draw: Stream, level: int) -> Problem:
         level + 2,
         f"print(({_sum(counts)}) // {size})",
         f"floor(({_sum(counts)}) / {size})",
-        f"floor(({_sum(kept)}) / {size})",
+        f"floor(({_sum(other_counts)}) / {size})",
     )
 
 
@@ -50,18 +50,18 @@ def _sum(numbers: list[int]) -> str:
 def steps(draw: Stream, level: int) -> Problem:
     """A chain of ``level + 1`` steps; above the first level with quotients."""
     value = Fraction(draw.between(2, 99 if level < 3 else 9999))
-    told, expression = [f"Start with {value}."], str(value)
+    sentences, expression = [f"Start with {value}."], str(value)
     for number in range(level + 1):
         word, sign, other = _step(draw, level, value, number)
-        told.append(f"{word} {other}.")
+        sentences.append(f"{word} {other}.")
         expression = (
             f"({expression} {sign} {other})" if number < level else f"{expression} {sign} {other}"
         )
         value = calculated(f"({value}) {sign} {other}")
     program = f"from fractions import Fraction as F\nprint({_exact(expression)})"
     return Problem(
-        f"{' '.join(told)} What is the result?",
-        written(value),
+        f"{' '.join(sentences)} What is the result?",
+        write_number(value),
         "steps",
         level + 1,
         program,
@@ -75,16 +75,16 @@ def _step(draw: Stream, level: int, value: Fraction, number: int) -> tuple[str, 
     while True:
         kind = draw.below(4 if level > 1 and number else 3)
         if kind == 0:
-            found = "Add", "+", draw.between(2, most)
+            step = "Add", "+", draw.between(2, most)
         elif kind == 1:
-            found = "Subtract", "-", draw.between(2, most)
+            step = "Subtract", "-", draw.between(2, most)
         elif kind == 2:
-            found = "Multiply by", "*", draw.between(2, 9 if level < 3 else 99)
+            step = "Multiply by", "*", draw.between(2, 9 if level < 3 else 99)
         else:
-            found = "Divide by", "/", draw.between(2, 9 if level < 3 else 99)
-        after = calculated(f"({value}) {found[1]} {found[2]}")
+            step = "Divide by", "/", draw.between(2, 9 if level < 3 else 99)
+        after = calculated(f"({value}) {step[1]} {step[2]}")
         if level > 1 or 0 < after <= LARGEST_STEP:
-            return found
+            return step
 
 
 def _exact(expression: str) -> str:

@@ -30,14 +30,14 @@ def divisors(draw: Stream, level: int) -> Problem:
     """The number or sum of the divisors of a number, which grows with the level."""
     number = math.prod(draw.choice((2, 2, 2, 3, 3, 5, 7, 11)) for _ in range(2 + level))
     number *= draw.between(2, 10 ** min(level, 3))
-    found = [
+    factors = [
         d for k in range(1, math.isqrt(number) + 1) if number % k == 0 for d in {k, number // k}
     ]
-    asked, answer, code = "How many positive divisors does {} have?", len(found), "len(found)"
+    question, answer, code = "How many positive divisors does {} have?", len(factors), "len(found)"
     if draw.percent(70):
-        asked, answer, code = (
+        question, answer, code = (
             "What is the sum of the positive divisors of {}?",
-            sum(found),
+            sum(factors),
             "sum(found)",
         )
     program = (
@@ -48,14 +48,14 @@ def divisors(draw: Stream, level: int) -> Problem:
         "        found |= {k, n // k}\n"
         f"print({code})"
     )
-    return Problem(asked.format(number), str(answer), "divisors", 2 + level, program)
+    return Problem(question.format(number), str(answer), "divisors", 2 + level, program)
 
 
 def primes(draw: Stream, level: int) -> Problem:
     """The sum of the primes in a range, which grows with the level."""
     low = draw.between(10, 10 ** (level + 1))
     high = low + draw.between(15, 30 * level)
-    found = [n for n in range(low, high + 1) if _prime(n)]
+    prime_numbers = [n for n in range(low, high + 1) if _prime(n)]
     program = (
         "def prime(n):\n"
         "    return n > 1 and all(n % k for k in range(2, int(n ** 0.5) + 1))\n"
@@ -63,7 +63,7 @@ def primes(draw: Stream, level: int) -> Problem:
     )
     return Problem(
         f"What is the sum of the prime numbers from {low} to {high}?",
-        str(sum(found)),
+        str(sum(prime_numbers)),
         "primes",
         3 * level,
         program,
@@ -79,11 +79,11 @@ def congruence(draw: Stream, level: int) -> Problem:
     moduli = draw.sample((7, 9, 11, 13, 16, 17, 19, 23, 25), level + 1)
     modulus = math.prod(moduli)
     number = draw.between(1, modulus)
-    wanted = [(m, number % m) for m in moduli]
-    told = " and ".join(f"{rest} when divided by {m}" for m, rest in wanted)
-    test = " and ".join(f"n % {m} == {rest}" for m, rest in wanted)
+    remainders = [(m, number % m) for m in moduli]
+    conditions = " and ".join(f"{rest} when divided by {m}" for m, rest in remainders)
+    test = " and ".join(f"n % {m} == {rest}" for m, rest in remainders)
     return Problem(
-        f"What is the smallest positive integer that leaves a remainder of {told}?",
+        f"What is the smallest positive integer that leaves a remainder of {conditions}?",
         str(number),
         "congruence",
         2 * (level + 1),
@@ -95,13 +95,13 @@ def multiples(draw: Stream, level: int) -> Problem:
     """How many numbers up to a limit are divisible by one of ``level + 1``, but not by another."""
     some = draw.sample((2, 3, 4, 5, 6, 7, 8, 9, 11, 13), level + 2)
     limit = draw.between(100, 10 ** min(level + 2, 4))
-    *wanted, unwanted = some
-    found = {n for k in wanted for n in range(k, limit + 1, k)}
-    count = len(found.difference(range(unwanted, limit + 1, unwanted)))
-    told = " or ".join(map(str, wanted))
-    test = " or ".join(f"n % {k} == 0" for k in wanted)
+    *factors, unwanted = some
+    candidates = {n for k in factors for n in range(k, limit + 1, k)}
+    count = len(candidates.difference(range(unwanted, limit + 1, unwanted)))
+    listing = " or ".join(map(str, factors))
+    test = " or ".join(f"n % {k} == 0" for k in factors)
     return Problem(
-        f"How many integers from 1 to {limit} are divisible by {told}, but not by {unwanted}?",
+        f"How many integers from 1 to {limit} are divisible by {listing}, but not by {unwanted}?",
         str(count),
         "multiples",
         level + 2,
@@ -124,9 +124,9 @@ def coins(draw: Stream, level: int) -> Problem:
         "        ways[amount] += ways[amount - coin]\n"
         "print(ways[total])"
     )
-    told = f"{', '.join(map(str, kinds[:-1]))} and {kinds[-1]}"
+    listing = f"{', '.join(map(str, kinds[:-1]))} and {kinds[-1]}"
     return Problem(
-        f"In how many ways can {total} cents be paid with coins of {told} cents?",
+        f"In how many ways can {total} cents be paid with coins of {listing} cents?",
         str(ways[total]),
         "coins",
         level + 3,

@@ -73,11 +73,11 @@ def _files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
             raise DataError(f"expected a file that ends with {' or '.join(ENDINGS)}, got {root}")
         return {root: file_split(root)}
     some = {root / f"{name}{end}": split for name, split in SPLIT_NAMES.items() for end in ENDINGS}
-    found: dict[Path, str | None] = {file: split for file, split in some.items() if file.is_file()}
-    if not found:
-        what = "which does not exist" if not root.exists() else "which holds none of them"
+    files: dict[Path, str | None] = {file: split for file, split in some.items() if file.is_file()}
+    if not files:
+        reason = "which does not exist" if not root.exists() else "which holds none of them"
         raise DataError(
             "expected a file of problems, or a folder with train.jsonl, dev.jsonl or test.jsonl "
-            f"(.jsonl.gz, .json, .parquet), got {root}, {what}"
+            f"(.jsonl.gz, .json, .parquet), got {root}, {reason}"
         )
-    return found
+    return files

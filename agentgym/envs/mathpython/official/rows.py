@@ -82,23 +82,23 @@ def _question(fields: Mapping[str, Any]) -> str:
     first = texts[0] if texts else None
     if not isinstance(first, str) or not first.strip():
         raise Unusable(f"expected a question as {' or '.join(QUESTIONS)}, got {first!r:.80}")
-    whole = first.strip()
+    question = first.strip()
     for text in texts[1:]:
-        if isinstance(text, str) and text.strip() not in whole:
-            whole = text.strip() if whole in text else f"{whole}\n{text.strip()}"
-    return whole
+        if isinstance(text, str) and text.strip() not in question:
+            question = text.strip() if question in text else f"{question}\n{text.strip()}"
+    return question
 
 
 def _answer(fields: Mapping[str, Any]) -> str:
     """Return the right answer of a row."""
-    given = fields.get("answer")
-    number = isinstance(given, int | float) and math.isfinite(given)
-    if isinstance(given, bool) or not (number or isinstance(given, str | None)):
-        raise Unusable(f"expected an answer as a text or a number, got {given!r:.80}")
-    text = "" if given is None else str(given)
+    answer = fields.get("answer")
+    number = isinstance(answer, int | float) and math.isfinite(answer)
+    if isinstance(answer, bool) or not (number or isinstance(answer, str | None)):
+        raise Unusable(f"expected an answer as a text or a number, got {answer!r:.80}")
+    text = "" if answer is None else str(answer)
     if MARK in text:
         text = text.rpartition(MARK)[2]
-    elif given is None:
+    elif answer is None:
         solution = fields.get("solution")
         if not isinstance(solution, str) or not any(box in solution for box in BOXES):
             raise Unusable(

@@ -159,20 +159,22 @@ class ShellSession:
     def _is_solved(self, value: str) -> bool:
         problem = self.problem
         if problem.example:
-            return same_answer(value, self._told(problem.example))
+            return same_answer(value, self._run_example(problem.example))
         if problem.expected is None:
             return same_answer(value, problem.answer, problem.pattern)
         try:
-            found = self._box.changes()
+            changes = self._box.changes()
         except SandboxLost:
             raise
         except SandboxDied:
             self.died = True
             return False
-        wanted = {path: text.encode() for path, text in problem.expected.items()}
-        return {path: held for path, held in found.items() if held is not None} == wanted
+        expected = {path: text.encode() for path, text in problem.expected.items()}
+        return {
+            path: content for path, content in changes.items() if content is not None
+        } == expected
 
-    def _told(self, example: str) -> str:
+    def _run_example(self, example: str) -> str:
         """Return what the command of a row prints in a box in which nobody has been."""
         with self._opened() as box:
             done = box.exec(example, timeout=self._seconds)
@@ -184,24 +186,24 @@ class ShellSession:
         return done.text
 
 
-def same_answer(given: str, expected: str, pattern: bool = False) -> bool:
+def same_answer(answer: str, expected: str, pattern: bool = False) -> bool:
     """Return whether an answer is the expected one.
 
     All white space is the same, and around an answer none counts; nor does ``./`` or `WORKDIR`
     before a path. Integers are compared by value.
 
     Args:
-        given: The policy's answer.
+        answer: The policy's answer.
         expected: The right answer.
         pattern: Whether ``expected`` is a regular expression; it comes from the task.
     """
     if pattern:
-        return matches(expected, given.strip())
-    mine = _relative(" ".join(given.strip().strip("'\"`").split()))
-    wanted = _relative(" ".join(expected.split()))
-    if re.fullmatch(r"[0-9]{1,18}", mine) and re.fullmatch(r"[0-9]{1,18}", wanted):
-        return int(mine) == int(wanted)
-    return mine == wanted
+        return matches(expected, answer.strip())
+    answer_text = _relative(" ".join(answer.strip().strip("'\"`").split()))
+    expected_text = _relative(" ".join(expected.split()))
+    if re.fullmatch(r"[0-9]{1,18}", answer_text) and re.fullmatch(r"[0-9]{1,18}", expected_text):
+        return int(answer_text) == int(expected_text)
+    return answer_text == expected_text
 
 
 def _relative(path: str) -> str:

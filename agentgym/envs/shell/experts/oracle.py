@@ -17,12 +17,14 @@ class OracleExpert(ReaderExpert):
         if problem.answer:
             return [] if problem.pattern else [(ANSWER, problem.answer)]
         if problem.example:
-            told = [step for step in steps if step.command == problem.example]
-            answer = [(ANSWER, told[-1].observation if told else "")]
-            return answer if told else [(RUN, problem.example), *answer]
+            runs = [step for step in steps if step.command == problem.example]
+            answer = [(ANSWER, runs[-1].observation if runs else "")]
+            return answer if runs else [(RUN, problem.example), *answer]
         request = read(problem.text)
         if request is None:
             return []
         name = request[1].get("file")
-        path = next((each for each in problem.files if each.rpartition("/")[2] == name), "")
+        path = next(
+            (candidate for candidate in problem.files if candidate.rpartition("/")[2] == name), ""
+        )
         return self.ask(request, path, steps)

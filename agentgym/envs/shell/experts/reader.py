@@ -52,8 +52,8 @@ class ReaderExpert:
         if listed is None:
             return [(RUN, LOOK), (RUN, ""), (ANSWER, "")]
         name = request[1].get("file")
-        paths = [each.removeprefix("./") for each in split_lines(listed)]
-        path = next((each for each in paths if each.rpartition("/")[2] == name), "")
+        paths = [line.removeprefix("./") for line in split_lines(listed)]
+        path = next((candidate for candidate in paths if candidate.rpartition("/")[2] == name), "")
         return self.ask(request, path, steps)
 
     def ask(
@@ -62,20 +62,20 @@ class ReaderExpert:
         """Return the commands that begin with the one that solves the task."""
         kind, words = request
         command = COMMANDS[kind].format(path=path, folder=path.rpartition("/")[0], **words)
-        told = next((step for step in steps if step.command == command), None)
-        if told is None:
+        solving_step = next((step for step in steps if step.command == command), None)
+        if solving_step is None:
             return [(RUN, command), (ANSWER, "")]
         if kind in CHANGES:
             return [(ANSWER, DONE)]
         # Of what wc prints the path stands last; grep says with its status that it counted none.
-        first = first_line(told.observation)
+        first = first_line(solving_step.observation)
         return [(ANSWER, first.split()[-1].removeprefix("./"))]
 
 
 def read(text: str) -> tuple[str, dict[str, str]] | None:
     """Parse the task: its kind, and the words in it."""
     for kind, pattern in _READS.items():
-        found = pattern.fullmatch(text)
-        if found:
-            return kind, found.groupdict()
+        match = pattern.fullmatch(text)
+        if match:
+            return kind, match.groupdict()
     return None

@@ -24,7 +24,7 @@ class GeneratorConfig(KindsConfig):
         ConfigurationError: A value is out of range; the message names it.
     """
 
-    known = KINDS
+    all_kinds = KINDS
 
     folders: int
     """Number of folders."""

@@ -56,8 +56,8 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
         names = [f"{name}.{stream.choice(ENDINGS)}" for name in names]
     files = {f"{stream.choice(folders)}/{name}": _text(config, stream) for name in names}
     path = stream.choice([*files])
-    found = sorted({each for each in files[path].split() if each.isalpha()})
-    word, other = stream.choice(found), stream.choice(RARE)
+    words = sorted({part for part in files[path].split() if part.isalpha()})
+    word, other = stream.choice(words), stream.choice(RARE)
     if kind in ("delete", "longest"):
         word = path.rpartition(".")[2]
         if kind == "longest":
@@ -66,12 +66,16 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
             files[path] += "".join(_line(stream) for _ in range(most + 1 - files[path].count("\n")))
     elif kind in ("holder", "move"):
         word = other
-        other = stream.choice([each for each in folders if each != posixpath.dirname(path)])
+        other = stream.choice([folder for folder in folders if folder != posixpath.dirname(path)])
         _hide(files, path, word, stream)
         if kind == "move":
-            others = [each for each in files if posixpath.dirname(each) != other and each != path]
-            for each in others[: stream.between(0, 2)]:
-                _hide(files, each, word, stream)
+            decoys = [
+                candidate
+                for candidate in files
+                if posixpath.dirname(candidate) != other and candidate != path
+            ]
+            for decoy in decoys[: stream.between(0, 2)]:
+                _hide(files, decoy, word, stream)
     elif kind == "collect":
         other = f"{other}.txt"
     text = TELLS[kind].format(file=posixpath.basename(path), word=word, other=other)
@@ -82,7 +86,7 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
 def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[str, Files | None]:
     """Return the answer, and the files expected after a change (None for a question)."""
     lines = split_lines(files[path], keep_ends=True)
-    holders = [each for each in sorted(files) if word in files[each].split()]
+    holders = [file_path for file_path in sorted(files) if word in files[file_path].split()]
     if kind == "count":
         return str(sum(word in line.split() for line in lines)), None
     if kind == "sum":
@@ -93,28 +97,32 @@ def solve(kind: str, files: Files, path: str, word: str, other: str) -> tuple[st
         files[path] = "".join(sorted(lines))
     elif kind == "replace":
         files[path] = "".join(
-            " ".join(other if each == word else each for each in line.split()) + "\n"
+            " ".join(other if token == word else token for token in line.split()) + "\n"
             for line in lines
         )
     elif kind == "delete":
-        files = {each: text for each, text in files.items() if not each.endswith(f".{word}")}
+        files = {
+            file_path: text
+            for file_path, text in files.items()
+            if not file_path.endswith(f".{word}")
+        }
     elif kind == "collect":
-        kept = "".join(line for line in lines if word in line.split())
-        files[posixpath.join(posixpath.dirname(path), other)] = kept
+        collected = "".join(line for line in lines if word in line.split())
+        files[posixpath.join(posixpath.dirname(path), other)] = collected
     elif kind == "move":
-        for each in holders:
-            files[posixpath.join(other, posixpath.basename(each))] = files.pop(each)
+        for file_path in holders:
+            files[posixpath.join(other, posixpath.basename(file_path))] = files.pop(file_path)
     return "", files
 
 
 def _folders(config: GeneratorConfig, stream: Stream) -> list[str]:
     """Draw folders, some of them in others."""
-    found: list[str] = []
+    folders: list[str] = []
     for name in FOLDERS[: config.folders]:
-        above = [each for each in found if each.count("/") < config.depth - 1]
+        above = [folder for folder in folders if folder.count("/") < config.depth - 1]
         nested = bool(above) and stream.percent(50)
-        found.append(f"{stream.choice(above)}/{name}" if nested else name)
-    return found
+        folders.append(f"{stream.choice(above)}/{name}" if nested else name)
+    return folders
 
 
 def _text(config: GeneratorConfig, stream: Stream) -> str:

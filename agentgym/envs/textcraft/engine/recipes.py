@@ -9,7 +9,7 @@ NAMESPACE = "minecraft:"
 """Prefix of the ids of published recipes; generated items have none."""
 
 
-def shown(name: str) -> str:
+def format_name(name: str) -> str:
     """Return an item or a tag as it is written in commands."""
     return name.removeprefix(NAMESPACE).replace("_", " ")
 
@@ -25,7 +25,7 @@ class Amount:
 
     def __str__(self) -> str:
         """Return the text used in commands."""
-        return f"{self.count} {shown(self.name)}"
+        return f"{self.count} {format_name(self.name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class RecipeBook:
     Attributes:
         by_product: The recipes of each craftable item.
         tags: The tags.
-        found: Items that no recipe makes; the command ``get`` provides them.
+        raw_items: Items that no recipe makes; the command ``get`` provides them.
         turns: Number of turns to make one of each item from nothing; for a tag, of its cheapest
             item. Items that cannot be made are missing.
         depths: Number of crafts on the longest path to each item, by the shallowest recipes.
@@ -72,10 +72,10 @@ class RecipeBook:
             product = recipe.product.name
             self.by_product[product] = (*self.by_product.get(product, ()), recipe)
             names[product] = None
-            names.update((each.name, None) for each in recipe.ingredients)
+            names.update((ingredient.name, None) for ingredient in recipe.ingredients)
         items = [name for name in names if name not in self.tags]
-        self.found = frozenset(name for name in items if name not in self.by_product)
-        self._ids = {shown(name): name for name in items}
+        self.raw_items = frozenset(name for name in items if name not in self.by_product)
+        self._ids = {format_name(name): name for name in items}
         self.turns = self._least(1, sum)
         self.depths = self._least(0, max)
 
@@ -87,26 +87,28 @@ class RecipeBook:
         """Return the items that a recipe accepts for this item or tag."""
         return self.tags.get(name, (name,))
 
-    def _least(self, found: int, combine: Callable[[list[int]], int]) -> dict[str, int]:
-        """Return the least value of each item and tag: what is got has ``found``, a craft adds 1.
+    def _least(self, raw_value: int, combine: Callable[[list[int]], int]) -> dict[str, int]:
+        """Return the least value of each item and tag: ``raw_value`` for raw ones, plus 1 a craft.
 
         It looks at all recipes until no value falls any more, so circles of recipes do no harm.
         """
-        known = dict.fromkeys(self.found, found)
+        lowest = dict.fromkeys(self.raw_items, raw_value)
         changed = True
         while changed:
             changed = False
             for tag, items in self.tags.items():
-                if values := [known[item] for item in items if item in known]:
-                    known[tag] = min(values)
+                if values := [lowest[item] for item in items if item in lowest]:
+                    lowest[tag] = min(values)
             for product, recipes in self.by_product.items():
                 for recipe in recipes:
-                    if any(each.name not in known for each in recipe.ingredients):
+                    if any(ingredient.name not in lowest for ingredient in recipe.ingredients):
                         continue
-                    value = combine([known[each.name] for each in recipe.ingredients]) + 1
-                    if value < known.get(product, value + 1):
-                        known[product], changed = value, True
-        return known
+                    value = (
+                        combine([lowest[ingredient.name] for ingredient in recipe.ingredients]) + 1
+                    )
+                    if value < lowest.get(product, value + 1):
+                        lowest[product], changed = value, True
+        return lowest
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,4 +130,4 @@ class World:
     def opening(self) -> str:
         """Return the first observation."""
         listed = "\n".join(map(str, self.commands))
-        return f"Crafting commands:\n{listed}\n\nGoal: craft {shown(self.goal)}."
+        return f"Crafting commands:\n{listed}\n\nGoal: craft {format_name(self.goal)}."

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, World, shown
+from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, World, format_name
 
 MOST = 9999
 """Maximum number of an item in a command."""
@@ -51,12 +51,12 @@ class CraftSession:
         text = " ".join(command.split())
         if text == "inventory":
             return Answer(self._listed())
-        if got := _GET.fullmatch(text):
-            return self._get(got["count"], got["item"])
+        if get_match := _GET.fullmatch(text):
+            return self._get(get_match["count"], get_match["item"])
         if crafted := _CRAFT.fullmatch(text):
             return self._craft(crafted["product"], crafted["ingredients"])
-        if self._look_up and (asked := _RECIPE.fullmatch(text)):
-            return self._recipes(asked["item"])
+        if self._look_up and (recipe_match := _RECIPE.fullmatch(text)):
+            return self._recipes(recipe_match["item"])
         return Answer(f"Could not execute {text[:ECHO]}", valid=False)
 
     def admissible(self) -> list[str]:
@@ -64,23 +64,25 @@ class CraftSession:
 
         ``get`` is listed with the amounts that some recipe requires.
         """
-        found = self.world.book.found
+        raw_items = self.world.book.raw_items
         needed = {
-            Amount(member, each.count): None
+            Amount(member, ingredient.count): None
             for recipe in self.world.commands
-            for each in recipe.ingredients
-            for member in self.world.book.members(each.name)
-            if member in found
+            for ingredient in recipe.ingredients
+            for member in self.world.book.members(ingredient.name)
+            if member in raw_items
         }
         gets = [f"get {amount}" for amount in needed]
         crafts = [
-            recipe.using(chosen)
+            recipe.using(amounts)
             for recipe in self.world.commands
-            if (chosen := self._at_hand(recipe)) is not None
+            if (amounts := self._at_hand(recipe)) is not None
         ]
-        made = [shown(recipe.product.name) for recipe in self.world.commands if self._look_up]
-        asked = [f"recipe {name}" for name in dict.fromkeys(made)]
-        return [*gets, *dict.fromkeys(crafts), *asked, "inventory"]
+        product_names = [
+            format_name(recipe.product.name) for recipe in self.world.commands if self._look_up
+        ]
+        lookups = [f"recipe {name}" for name in dict.fromkeys(product_names)]
+        return [*gets, *dict.fromkeys(crafts), *lookups, "inventory"]
 
     def snapshot(self) -> Any:
         """Return the inventory."""
@@ -95,18 +97,20 @@ class CraftSession:
     def _listed(self) -> str:
         if not self.inventory:
             return "Inventory: You are not carrying anything."
-        return "Inventory: " + " ".join(f"[{shown(i)}] ({n})" for i, n in self.inventory.items())
+        return "Inventory: " + " ".join(
+            f"[{format_name(i)}] ({n})" for i, n in self.inventory.items()
+        )
 
     def _recipes(self, name: str) -> Answer:
         item = self.world.book.item(name)
-        listed = [str(each) for each in self.world.commands if each.product.name == item]
+        listed = [str(recipe) for recipe in self.world.commands if recipe.product.name == item]
         if listed:
             return Answer("\n".join(listed))
         return Answer(f"Could not find a recipe for {name[:ECHO]}", valid=False)
 
     def _get(self, count: str, name: str) -> Answer:
         item = self.world.book.item(name)
-        if item is None or item not in self.world.book.found:
+        if item is None or item not in self.world.book.raw_items:
             return Answer(f"Could not find {name[:ECHO]}", valid=False)
         number = _number(count)
         if number is None:
@@ -118,60 +122,64 @@ class CraftSession:
         counted = _COUNTED.fullmatch(product)
         name = counted["item"] if counted else product
         item = self.world.book.item(name)
-        given: list[Amount] = []
+        amounts: list[Amount] = []
         for part in ingredients.split(","):
-            found = _COUNTED.fullmatch(part.strip())
-            number = _number(found["count"]) if found else None
-            if found is None or number is None:
+            match = _COUNTED.fullmatch(part.strip())
+            number = _number(match["count"]) if match else None
+            if match is None or number is None:
                 return Answer(f"Wrong item format: {part.strip()[:ECHO]}", valid=False)
             # What has no id is nothing that is carried.
-            given.append(Amount(self.world.book.item(found["item"]) or "", number))
+            amounts.append(Amount(self.world.book.item(match["item"]) or "", number))
         needed: dict[str, int] = {}
-        for each in given:
-            needed[each.name] = needed.get(each.name, 0) + each.count
-        if any(self.inventory.get(each, 0) < count for each, count in needed.items()):
-            told = f"Could not find enough items to craft {item or name[:ECHO]}"
-            return Answer(told, valid=False)
+        for amount in amounts:
+            needed[amount.name] = needed.get(amount.name, 0) + amount.count
+        if any(self.inventory.get(ingredient, 0) < count for ingredient, count in needed.items()):
+            message = f"Could not find enough items to craft {item or name[:ECHO]}"
+            return Answer(message, valid=False)
         for recipe in self.world.book.by_product.get(item or "", ()):
-            if self._fits(recipe, given):
-                return self._crafted(recipe, given)
-        told = f"Could not find a valid recipe for {shown(item or name)[:ECHO]}"
-        return Answer(told, valid=False)
+            if self._fits(recipe, amounts):
+                return self._crafted(recipe, amounts)
+        message = f"Could not find a valid recipe for {format_name(item or name)[:ECHO]}"
+        return Answer(message, valid=False)
 
-    def _fits(self, recipe: Recipe, given: Sequence[Amount]) -> bool:
+    def _fits(self, recipe: Recipe, amounts: Sequence[Amount]) -> bool:
         """Return whether these are the ingredients of a recipe, in any order."""
-        left = list(given)
-        for each in recipe.ingredients:
-            members = self.world.book.members(each.name)
-            fits = (one for one in left if one.name in members and one.count == each.count)
-            if (found := next(fits, None)) is None:
+        left = list(amounts)
+        for ingredient in recipe.ingredients:
+            members = self.world.book.members(ingredient.name)
+            fits = (
+                amount
+                for amount in left
+                if amount.name in members and amount.count == ingredient.count
+            )
+            if (first_fit := next(fits, None)) is None:
                 return False
-            left.remove(found)
+            left.remove(first_fit)
         return not left
 
-    def _crafted(self, recipe: Recipe, given: Sequence[Amount]) -> Answer:
-        for each in given:
-            left = self.inventory[each.name] - each.count
+    def _crafted(self, recipe: Recipe, amounts: Sequence[Amount]) -> Answer:
+        for amount in amounts:
+            left = self.inventory[amount.name] - amount.count
             if left:
-                self.inventory[each.name] = left
+                self.inventory[amount.name] = left
             else:
-                del self.inventory[each.name]
+                del self.inventory[amount.name]
         item, count = recipe.product.name, recipe.product.count
         self.inventory[item] = self.inventory.get(item, 0) + count
         return Answer(f"Crafted {count} {item}", won=item == self.world.goal)
 
     def _at_hand(self, recipe: Recipe) -> tuple[Amount, ...] | None:
         """Return carried items that a recipe can be crafted of; None if something is missing."""
-        chosen = tuple(self._chosen(recipe))
-        return chosen if len(chosen) == len(recipe.ingredients) else None
+        amounts = tuple(self._choose_carried(recipe))
+        return amounts if len(amounts) == len(recipe.ingredients) else None
 
-    def _chosen(self, recipe: Recipe) -> Iterator[Amount]:
+    def _choose_carried(self, recipe: Recipe) -> Iterator[Amount]:
         left = dict(self.inventory)
-        for each in recipe.ingredients:
-            for member in self.world.book.members(each.name):
-                if left.get(member, 0) >= each.count:
-                    left[member] -= each.count
-                    yield Amount(member, each.count)
+        for ingredient in recipe.ingredients:
+            for member in self.world.book.members(ingredient.name):
+                if left.get(member, 0) >= ingredient.count:
+                    left[member] -= ingredient.count
+                    yield Amount(member, ingredient.count)
                     break
 
 

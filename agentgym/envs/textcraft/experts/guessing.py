@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentgym.envs.textcraft.engine.recipes import shown
+from agentgym.envs.textcraft.engine.recipes import format_name
 from agentgym.envs.textcraft.experts.oracle import OracleExpert, shortest_plan
 from agentgym.support.random_stream import Stream
 
@@ -26,16 +26,20 @@ class GuessingExpert(OracleExpert):
     def _find(self, carried: Mapping[str, int]) -> tuple[str, ...]:
         if carried:
             return super()._find(carried)
-        world, begin, held = self._world, list[str](), dict[str, int]()
+        world, begin, inventory = self._world, list[str](), dict[str, int]()
         draw = Stream("guessing", world.goal, *map(str, world.commands))
         guess = None if draw.percent(ASKS) else draw.choice(world.commands)
         if guess is not None:
-            got = [each for each in guess.ingredients if each.name in world.book.found]
-            begin = [f"get {each}" for each in got]
-            held = {each.name: each.count for each in got}
-            if len(got) == len(guess.ingredients) and guess.product.name != world.goal:
+            raw_amounts = [
+                ingredient
+                for ingredient in guess.ingredients
+                if ingredient.name in world.book.raw_items
+            ]
+            begin = [f"get {amount}" for amount in raw_amounts]
+            inventory = {amount.name: amount.count for amount in raw_amounts}
+            if len(raw_amounts) == len(guess.ingredients) and guess.product.name != world.goal:
                 begin.append(str(guess))
-                held = {guess.product.name: guess.product.count}
+                inventory = {guess.product.name: guess.product.count}
         if guess is None or guess.product.name != world.goal:
-            begin.append(f"recipe {shown(world.goal)}")
-        return (*begin, *(shortest_plan(world, held) or ()))
+            begin.append(f"recipe {format_name(world.goal)}")
+        return (*begin, *(shortest_plan(world, inventory) or ()))

@@ -43,7 +43,7 @@ class _PlanSearch:
         self._choose({goal: 1 + self._carried.get(goal, 0)}, {}, 0)
         return None if self._best is None else tuple(_ordered(goal, self._best, set()))
 
-    def _choose(self, needed: dict[str, int], made: dict[str, Choice | int], turns: int) -> None:
+    def _choose(self, needed: dict[str, int], choices: dict[str, Choice | int], turns: int) -> None:
         """Settle what is needed, the items with the longest way first."""
         book = self._book
         while needed:
@@ -52,59 +52,64 @@ class _PlanSearch:
             if short <= 0:
                 continue
             if item not in book.by_product:
-                made[item] = short
+                choices[item] = short
                 turns += 1
                 continue
-            for recipe, chosen in self._ways(item):
+            for recipe, amounts in self._ways(item):
                 times = -(-short // recipe.product.count)
                 if self._best is not None and (turns + times >= self._turns or self._left <= 0):
                     continue
                 more = dict(needed)
-                for each in chosen:
-                    more[each.name] = more.get(each.name, 0) + times * each.count
-                self._choose(more, {**made, item: (recipe, chosen, times)}, turns + times)
+                for amount in amounts:
+                    more[amount.name] = more.get(amount.name, 0) + times * amount.count
+                self._choose(more, {**choices, item: (recipe, amounts, times)}, turns + times)
             return
         self._left -= 1
         if self._best is None or turns < self._turns:
-            self._best, self._turns = made, turns
+            self._best, self._turns = choices, turns
 
     def _ways(self, item: str) -> Iterator[tuple[Recipe, tuple[Amount, ...]]]:
         """Yield what an item can be crafted of, cheapest first; nothing costs more than it does."""
         turns = self._book.turns
         ways = []
         for recipe in self._book.by_product[item]:
-            if any(turns.get(each.name, turns[item]) >= turns[item] for each in recipe.ingredients):
+            if any(
+                turns.get(ingredient.name, turns[item]) >= turns[item]
+                for ingredient in recipe.ingredients
+            ):
                 continue  # a way round in a circle, or one that nobody can go
-            several = [self._members(each, turns[item]) for each in recipe.ingredients]
-            for chosen in islice(product(*several), CHOICES):
-                if len({each.name for each in chosen}) == len(chosen):
-                    ways.append((sum(turns[each.name] for each in chosen), recipe, chosen))
-        for _, recipe, chosen in sorted(ways, key=lambda way: way[0]):
-            yield recipe, chosen
+            several = [self._members(ingredient, turns[item]) for ingredient in recipe.ingredients]
+            for amounts in islice(product(*several), CHOICES):
+                if len({amount.name for amount in amounts}) == len(amounts):
+                    ways.append((sum(turns[amount.name] for amount in amounts), recipe, amounts))
+        for _, recipe, amounts in sorted(ways, key=lambda way: way[0]):
+            yield recipe, amounts
 
-    def _members(self, asked: Amount, below: int) -> list[Amount]:
+    def _members(self, ingredient: Amount, below: int) -> list[Amount]:
         """Return items for an ingredient: those carried first, then those that cost least."""
         turns = self._book.turns
-        known = [n for n in self._book.members(asked.name) if turns.get(n, below) < below]
-        known.sort(key=lambda name: (self._carried.get(name, 0) < asked.count, turns[name], name))
-        least = turns[asked.name]
-        kept = [name for name in known if name == known[0] or turns[name] == least]
-        return [Amount(name, asked.count) for name in kept[:MEMBERS]]
+        names = [n for n in self._book.members(ingredient.name) if turns.get(n, below) < below]
+        names.sort(
+            key=lambda name: (self._carried.get(name, 0) < ingredient.count, turns[name], name)
+        )
+        least = turns[ingredient.name]
+        candidates = [name for name in names if name == names[0] or turns[name] == least]
+        return [Amount(name, ingredient.count) for name in candidates[:MEMBERS]]
 
 
-def _ordered(item: str, made: Mapping[str, Choice | int], seen: set[str]) -> Iterator[str]:
+def _ordered(item: str, choices: Mapping[str, Choice | int], yielded: set[str]) -> Iterator[str]:
     """Yield the commands that make an item, each after those that make its ingredients."""
-    if item in seen or item not in made:
+    if item in yielded or item not in choices:
         return
-    seen.add(item)
-    how = made[item]
+    yielded.add(item)
+    how = choices[item]
     if isinstance(how, int):
         yield f"get {Amount(item, how)}"
         return
-    recipe, chosen, times = how
-    for each in chosen:
-        yield from _ordered(each.name, made, seen)
-    yield from [recipe.using(chosen)] * times
+    recipe, amounts, times = how
+    for amount in amounts:
+        yield from _ordered(amount.name, choices, yielded)
+    yield from [recipe.using(amounts)] * times
 
 
 def shortest_plan(world: World, carried: Mapping[str, int]) -> tuple[str, ...] | None:

@@ -72,11 +72,12 @@ class GeneratorConfig:
         """
         if not isinstance(value, Mapping):
             return preset(value, "a difficulty", DIFFICULTIES)
-        known = [field.name for field in fields(cls)]
-        unknown = sorted(set(map(str, value)) - set(known))
+        setting_names = [field.name for field in fields(cls)]
+        unknown = sorted(set(map(str, value)) - set(setting_names))
         if unknown:
             raise ConfigurationError(
-                f"expected generator settings among {', '.join(known)}; got {unknown[0]!r:.80}"
+                f"expected generator settings among {', '.join(setting_names)}; "
+                f"got {unknown[0]!r:.80}"
             )
         return cls(**value)
 
@@ -93,8 +94,10 @@ class GeneratorConfig:
 def _range(name: str, value: Any, low: int, high: int) -> Range:
     """Check a number or a range, and return it as a range."""
     pair = (value, value) if isinstance(value, int) else value
-    whole = isinstance(pair, tuple | list) and len(pair) == 2 and all(type(n) is int for n in pair)
-    if not whole or not low <= pair[0] <= pair[1] <= high:
+    is_range = (
+        isinstance(pair, tuple | list) and len(pair) == 2 and all(type(n) is int for n in pair)
+    )
+    if not is_range or not low <= pair[0] <= pair[1] <= high:
         raise ConfigurationError(
             f"expected {name} to be a number from {low} to {high}, or a range (low, high) of such; "
             f"got {value!r:.80}"

@@ -1,4 +1,4 @@
-"""Words of item names: materials and things."""
+"""Words of item names: materials and nouns."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _MATERIALS = """
 """
 MATERIALS = tuple(_MATERIALS.split())
 """Sixty materials."""
-_THINGS = """
+_NOUNS = """
     anchor arch axle basket beam bell belt blade block bolt bottle bowl box brush bucket button
     chain clasp cloth coil comb cord crown cup disc drum fan fork frame funnel gate gear handle hat
     hinge hook horn kettle knot ladder lamp latch lens mask needle net panel peg pipe plate pulley
     rail ring rod sail spoon spring tray wheel whistle
 """
-THINGS = tuple(_THINGS.split())
-"""Sixty things."""
+NOUNS = tuple(_NOUNS.split())
+"""Sixty nouns."""

@@ -13,7 +13,7 @@ from typing import Any
 from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
 from agentgym.envs.textcraft.generator.config import GeneratorConfig
-from agentgym.envs.textcraft.generator.words import MATERIALS, THINGS
+from agentgym.envs.textcraft.generator.words import MATERIALS, NOUNS
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
 
@@ -58,9 +58,9 @@ def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) ->
 def names_of(split: str) -> tuple[str, ...]:
     """Return the names that a split may use."""
     return tuple(
-        f"{material} {thing}"
+        f"{material} {noun}"
         for m, material in enumerate(MATERIALS)
-        for t, thing in enumerate(THINGS)
+        for t, noun in enumerate(NOUNS)
         if (m + t) % 10 in SHARES[split]
     )
 
@@ -78,16 +78,16 @@ class _Builder:
         self._config, self._stream = config, stream
         self._names = self._unused(names_of(split))
         self._recipes: list[Recipe] = []
-        self._made: dict[str, int] = {}
+        self._depths: dict[str, int] = {}
 
     def world(self) -> World:
         """Return a goal with its recipes, and distractors."""
         goal = self._new(self._drawn("depth"))
-        needed = [name for name in self._made if name != goal]
+        needed = [name for name in self._depths if name != goal]
         for _ in range(self._drawn("distractors")):
             self._distract(needed)
-        shown = tuple(self._stream.shuffled(self._recipes))
-        return World(RecipeBook(self._recipes), goal, shown)
+        commands = tuple(self._stream.shuffled(self._recipes))
+        return World(RecipeBook(self._recipes), goal, commands)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class _Builder:
     def _new(self, depth: int) -> str:
         """Make a thing of this depth, with what it is made of; return its name."""
         name = next(self._names)
-        self._made[name] = depth
+        self._depths[name] = depth
         if depth:
             second = self._stream.percent(self._config.alternatives) and not self._is_broad()
             for _ in range(2 if second else 1):
@@ -120,32 +120,38 @@ class _Builder:
         for _ in range(self._drawn("ingredients") - 1):
             crafted = self._stream.percent(self._config.crafted)
             depths.append(self._stream.below(depth) if crafted else 0)
-        chosen: list[str] = []
-        for each in depths:
-            chosen.append(self._thing(0 if chosen and self._is_broad() else each, chosen))
-        return self._of(product, chosen)
+        ingredients: list[str] = []
+        for ingredient_depth in depths:
+            ingredients.append(
+                self._take_item(
+                    0 if ingredients and self._is_broad() else ingredient_depth, ingredients
+                )
+            )
+        return self._of(product, ingredients)
 
     def _is_broad(self) -> bool:
         """Return whether there are so many recipes that no more of them should branch."""
         return len(self._recipes) >= BROAD
 
-    def _thing(self, depth: int, but: list[str]) -> str:
+    def _take_item(self, depth: int, but: list[str]) -> str:
         """Return a thing of this depth, one that there is already or a new one."""
-        there = [name for name, its in self._made.items() if its == depth and name not in but]
-        if there and self._stream.percent(self._config.shared):
-            return self._stream.choice(there)
+        existing = [name for name, its in self._depths.items() if its == depth and name not in but]
+        if existing and self._stream.percent(self._config.shared):
+            return self._stream.choice(existing)
         return self._new(depth)
 
-    def _of(self, product: str, chosen: list[str]) -> Recipe:
+    def _of(self, product: str, ingredients: list[str]) -> Recipe:
         """Return a recipe of these ingredients, in random order."""
-        amounts = [Amount(name, self._drawn("counts")) for name in self._stream.shuffled(chosen)]
+        amounts = [
+            Amount(name, self._drawn("counts")) for name in self._stream.shuffled(ingredients)
+        ]
         return Recipe(Amount(product, self._drawn("yields")), tuple(amounts))
 
     def _distract(self, needed: list[str]) -> None:
         """Add a recipe of a thing that the goal does not need."""
-        chosen: list[str] = []
+        ingredients: list[str] = []
         for _ in range(self._drawn("ingredients")):
-            left = [name for name in needed if name not in chosen]
+            left = [name for name in needed if name not in ingredients]
             borrowed = left and self._stream.percent(self._config.borrowed)
-            chosen.append(self._stream.choice(left) if borrowed else next(self._names))
-        self._recipes.append(self._of(next(self._names), chosen))
+            ingredients.append(self._stream.choice(left) if borrowed else next(self._names))
+        self._recipes.append(self._of(next(self._names), ingredients))

@@ -51,14 +51,14 @@ def read_book(folder: str | Path) -> RecipeBook:
 def _files(folder: Path) -> list[Path]:
     """Return the recipe files, in the order of their names."""
     places = [folder / FOLDER, folder / "recipe", folder]
-    place = next((each for each in places if each.is_dir()), None)
-    found = [] if place is None else sorted(place.glob("*.json"), key=lambda path: path.name)
-    if not found or len(found) > MOST_FILES:
+    place = next((candidate for candidate in places if candidate.is_dir()), None)
+    paths = [] if place is None else sorted(place.glob("*.json"), key=lambda path: path.name)
+    if not paths or len(paths) > MOST_FILES:
         raise DataError(
             f"expected a folder with 1 to {MOST_FILES:,} recipe files (recipes/*.json) of "
-            f"Minecraft at {folder}, got {len(found):,}; name the folder that holds them"
+            f"Minecraft at {folder}, got {len(paths):,}; name the folder that holds them"
         )
-    return found
+    return paths
 
 
 class _Reader:
@@ -112,7 +112,7 @@ class _Reader:
                 self._tags.add(name)
         ingredients = tuple(Amount(name, count) for name, count in counts.items() if count)
         product = _product(details["result"])
-        if not ingredients or any(each.count > MOST for each in (product, *ingredients)):
+        if not ingredients or any(amount.count > MOST for amount in (product, *ingredients)):
             raise ValueError(f"expected 1 to {MOST} of each item")
         if len(ingredients) == 1 and ingredients[0].name.endswith("_block"):
             return
@@ -125,12 +125,12 @@ class _Reader:
     def _keep(self, recipe: Recipe) -> None:
         """Keep a recipe, unless its product is needed for one of its ingredients."""
         item, below = recipe.product.name, self._below
-        mine = below.setdefault(item, set())
-        if any(item in below.get(each.name, ()) for each in recipe.ingredients):
+        lower_items = below.setdefault(item, set())
+        if any(item in below.get(ingredient.name, ()) for ingredient in recipe.ingredients):
             return
         self._recipes.append(recipe)
-        for each in recipe.ingredients:
-            mine |= {each.name, *below.get(each.name, ())}
+        for ingredient in recipe.ingredients:
+            lower_items |= {ingredient.name, *below.get(ingredient.name, ())}
 
 
 def _shaped(details: dict[str, Any]) -> Iterator[tuple[Named, int]]:
@@ -175,16 +175,16 @@ def commands_of(book: RecipeBook, goal: str) -> tuple[Recipe, ...]:
         book: The recipes.
         goal: A craftable item.
     """
-    kept: dict[str, None] = {}
-    found: dict[str, Recipe] = {}
+    visited: dict[str, None] = {}
+    recipes: dict[str, Recipe] = {}
     queue = [goal]
     while queue:
         name = queue.pop()
-        if name in kept:
+        if name in visited:
             continue
-        kept[name] = None
+        visited[name] = None
         for item in book.members(name):
             for recipe in book.by_product.get(item, ()):
-                found.setdefault(str(recipe), recipe)
-                queue.extend(each.name for each in recipe.ingredients)
-    return tuple(found.values())
+                recipes.setdefault(str(recipe), recipe)
+                queue.extend(ingredient.name for ingredient in recipe.ingredients)
+    return tuple(recipes.values())

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.mathpython.engine.exact import NotRational, Unreadable, calculated, written
+from agentgym.envs.mathpython.engine.exact import NotRational, Unreadable, calculated, write_number
 
 VALUES = [
     ("2 + 3 * 4", "14"), ("(2 + 3) * 4", "20"), ("-2^2", "-4"), ("(-2)^2", "4"), ("2^-2", "1/4"),
@@ -23,7 +23,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("text", "value"), VALUES)
 def test_values(text: str, value: str) -> None:
-    assert written(calculated(text)) == value
+    assert write_number(calculated(text)) == value
 
 
 @pytest.mark.parametrize(
@@ -40,4 +40,4 @@ def test_what_it_refuses(text: str) -> None:
 def test_it_calculates_as_fractions_do(one: Fraction, other: Fraction) -> None:
     assert calculated(f"({one}) + ({other})") == one + other
     assert calculated(f"({one}) * ({other}) - ({other})") == one * other - other
-    assert calculated(written(one)) == one
+    assert calculated(write_number(one)) == one

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.mathpython.engine.equivalence import equivalent
-from agentgym.envs.mathpython.engine.exact import written
+from agentgym.envs.mathpython.engine.exact import write_number
 
 CALCULATED = [
     ("5", "5"), ("5", "5.0"), ("5", "+5"), ("5", "(5)"), ("5", "$5$"), ("5", r"\boxed{5}"),
@@ -43,7 +43,7 @@ def test_formulas_are_paid_in_data_sets_alone(gold: str, answer: str) -> None:
 
 @given(st.fractions(max_denominator=10**6), st.integers(2, 9))
 def test_every_fraction_has_one_lowest_form(value, factor) -> None:
-    gold = written(value)
+    gold = write_number(value)
     assert equivalent(gold, gold, lowest_form=True)
     top, bottom = value.numerator * factor, value.denominator * factor
     assert equivalent(gold, f"{top}/{bottom}")
