@@ -130,9 +130,9 @@ class TextWorldEnv(SessionEnv[GameSession]):
         horizon: int | None = None,
         **kwargs: Any,
     ) -> None:
-        own = arguments(type(self))
-        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name not in own}
-        _check_parameters(parameters, own)
+        own_arguments = arguments(type(self))
+        parameters = {name: kwargs.pop(name) for name in list(kwargs) if name not in own_arguments}
+        _check_parameters(parameters, own_arguments)
         self.engine = choice(engine, "engine", ENGINES)
         self.reward = choice(reward, "reward", REWARDS)
         self.brief = flag(brief, "brief")
@@ -272,11 +272,11 @@ class TextWorldEnv(SessionEnv[GameSession]):
         return {**self._made_with, "game": self.session.snapshot(), "episode": episode}
 
     def _restore(self, state: Any) -> None:
-        found = {name: state.get(name) for name in self._made_with if isinstance(state, dict)}
-        if found != self._made_with:
+        settings = {name: state.get(name) for name in self._made_with if isinstance(state, dict)}
+        if settings != self._made_with:
             raise ConfigurationError(
                 f"expected a snapshot of an environment with {self._made_with}, got one with "
-                f"{found}; restore it in an environment that is made as its own was"
+                f"{settings}; restore it in an environment that is made as its own was"
             )
         try:
             episode = {name: state["episode"][name] for name in _FORKED}
@@ -386,12 +386,12 @@ class TextWorldEnv(SessionEnv[GameSession]):
         self._continue(self.task, state)
 
 
-def _check_parameters(parameters: Mapping[str, Any], others: Mapping[str, Any]) -> None:
+def _check_parameters(parameters: Mapping[str, Any], own_arguments: Mapping[str, Any]) -> None:
     """Refuse names that are neither parameters of a challenge nor arguments of the environment."""
     for name in parameters:
         if name not in PARAMETERS:
             raise ConfigurationError(
-                f"expected arguments of TextWorldEnv among {', '.join(others)}, or parameters of a "
-                f"challenge among {', '.join(sorted(PARAMETERS - REFUSED.keys()))}; "
-                f"got {with_guesses([name], [*others, *sorted(PARAMETERS)])}"
+                f"expected arguments of TextWorldEnv among {', '.join(own_arguments)}, or "
+                f"parameters of a challenge among {', '.join(sorted(PARAMETERS - REFUSED.keys()))}"
+                f"; got {with_guesses([name], [*own_arguments, *sorted(PARAMETERS)])}"
             )

@@ -44,9 +44,9 @@ def script(session: GameSession, task_id: str, typed: Sequence[str]) -> tuple[st
         while not over and len(commands) < LONGEST:
             plan = session.policy()
             planned = plan[0] if plan else None
-            said = _command(task_id, planned, session.offered(), [*typed, *commands])
-            turn = session.act(said)
-            commands.append(said)
+            command = _command(task_id, planned, session.offered(), [*typed, *commands])
+            turn = session.act(command)
+            commands.append(command)
             over = turn.won or turn.lost
     finally:
         session.restore(state)
@@ -64,15 +64,15 @@ def _command(
     verb = _verb(planned or "")
     for verbs in () if careful else _WAYS:
         if verb in verbs and verbs.isdisjoint(map(_verb, typed)):
-            thing = _thing(planned or "")
+            noun = _noun(planned or "")
             possible = sorted(
-                each for each in offered if _verb(each) in verbs and _thing(each) == thing
+                command for command in offered if _verb(command) in verbs and _noun(command) == noun
             )
             return Stream("guessing", task_id, len(verbs)).choice(possible)
         if verb in verbs:
             planned = None  # It has guessed wrong.
     if planned is None:  # Then there is no meal, and it eats what it has.
-        return next((each for each in sorted(offered) if _verb(each) == "eat"), LOOK)
+        return next((command for command in sorted(offered) if _verb(command) == "eat"), LOOK)
     return planned
 
 
@@ -80,5 +80,5 @@ def _verb(command: str) -> str:
     return command.partition(" ")[0]
 
 
-def _thing(command: str) -> str:
+def _noun(command: str) -> str:
     return command.partition(" ")[2].rpartition(" with ")[0]

@@ -139,9 +139,9 @@ class Record:
                 QuestRecord(
                     [EventRecord(*row) for row in wins],
                     [EventRecord(*row) for row in fails],
-                    *others,
+                    *attributes,
                 )
-                for wins, fails, *others in packed["quests"]
+                for wins, fails, *attributes in packed["quests"]
             ],
             packed["rest"],
             knowledge,
@@ -190,15 +190,20 @@ class Record:
     def _facts(self, numbers: Iterable[int]) -> list[dict[str, Any]]:
         """Write facts as JSON."""
         return [
-            {"name": name, "arguments": [{"name": it, "type": self.kinds[it]} for it in entities]}
+            {
+                "name": name,
+                "arguments": [{"name": entity, "type": self.kinds[entity]} for entity in entities],
+            }
             for name, *entities in [self.facts[number] for number in numbers]
         ]
 
     def _event(self, event: EventRecord) -> dict[str, Any]:
         """Write an event as JSON."""
         holds = self._facts(event.condition)
-        involved = sorted({it for number in event.condition for it in self.facts[number][1:]})
-        happened = [{"name": it, "type": self.kinds[it]} for it in involved]
+        involved = sorted(
+            {entity for number in event.condition for entity in self.facts[number][1:]}
+        )
+        happened = [{"name": entity, "type": self.kinds[entity]} for entity in involved]
         after = [*self._facts(event.condition), {"name": "event", "arguments": happened}]
         return {
             "commands": list(event.commands),
@@ -248,7 +253,7 @@ class _Reader:
         self._kinds: dict[str, str] = {}
         self._numbers: dict[Fact, int] = {}
         # Events repeat the actions of one walkthrough: to compare is cheaper than to read again.
-        self._known: dict[tuple[str, str | None], tuple[_Data, int]] = {}
+        self._action_entries: dict[tuple[str, str | None], tuple[_Data, int]] = {}
         self._actions: list[ActionRecord] = []
         self._facts(game["world"])
         start = len(self._numbers)
@@ -302,13 +307,13 @@ class _Reader:
     def _action(self, data: _Data) -> int:
         """Number an action."""
         key = (data["name"], data.get("command_template"))
-        known = self._known.get(key)
-        if known is None or known[0] != data:
+        entry = self._action_entries.get(key)
+        if entry is None or entry[0] != data:
             action = ActionRecord(
                 data["name"], self._facts(data["preconditions"]),
                 self._facts(data["postconditions"]), data.get("command_template"),
                 data.get("reverse_name"), data.get("reverse_command_template"),
             )  # fmt: skip
-            known = self._known[key] = (data, len(self._actions))
+            entry = self._action_entries[key] = (data, len(self._actions))
             self._actions.append(action)
-        return known[1]
+        return entry[1]

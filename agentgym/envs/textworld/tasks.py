@@ -92,14 +92,14 @@ class GameTasks(GameSet):
 
 def _read_sizes(sizes: Mapping[str, int] | int | None) -> dict[str, int]:
     """Check the sizes that a user gave."""
-    given = sizes if isinstance(sizes, Mapping) else {} if sizes is None else {"train": sizes}
-    for split, size in given.items():
+    requested = sizes if isinstance(sizes, Mapping) else {} if sizes is None else {"train": sizes}
+    for split, size in requested.items():
         if split not in SPLITS or type(size) is not int or not 1 <= size <= MAX_GAMES:
             raise ConfigurationError(
                 f"expected sizes of splits {', '.join(SPLITS)}, each from 1 to {MAX_GAMES}; got "
                 f"{split}={size!r:.80}"
             )
-    return dict(given)
+    return dict(requested)
 
 
 def open_tasks(
@@ -113,21 +113,21 @@ def open_tasks(
 ) -> tuple[GameSet, int]:
     """Return the games of a difficulty, or of files, and the turn budget that suits them."""
     named = {"difficulty": difficulty, "challenge": challenge, "data": data}
-    given = [f"{name}={value!r}" for name, value in named.items() if value is not None]
-    if len(given) > 1:
+    sources = [f"{name}={value!r}" for name, value in named.items() if value is not None]
+    if len(sources) > 1:
         raise ConfigurationError(
-            f"expected one of {', '.join(named)}, got {' and '.join(given)}; a "
+            f"expected one of {', '.join(named)}, got {' and '.join(sources)}; a "
             "difficulty already says its challenge, and files have none"
         )
     if data is None:
-        chosen = DEFAULT if difficulty is None else difficulty
+        setting = DEFAULT if difficulty is None else difficulty
         if challenge is not None:
-            chosen = choice(challenge, "challenge", CHALLENGES)
-        if not isinstance(chosen, str | GeneratorConfig):
+            setting = choice(challenge, "challenge", CHALLENGES)
+        if not isinstance(setting, str | GeneratorConfig):
             raise ConfigurationError(
-                f"expected the name of a TextWorld difficulty, got {chosen!r:.80}"
+                f"expected the name of a TextWorld difficulty, got {setting!r:.80}"
             )
-        config = GeneratorConfig.of(chosen, **parameters)
+        config = GeneratorConfig.of(setting, **parameters)
         return GameTasks(config, games), config.horizon
     if parameters or games is not None:
         raise ConfigurationError(

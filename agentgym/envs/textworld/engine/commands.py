@@ -68,17 +68,17 @@ class Admitted:
         found: Name of a rule to its commands and what each binds, in the order of the rules.
     """
 
-    __slots__ = ("_found", "_rules", "commands")
+    __slots__ = ("_bindings_by_rule", "_rules", "commands")
 
-    def __init__(self, rules: BoundRules, found: dict[str, dict[str, Bound]]) -> None:
+    def __init__(self, rules: BoundRules, bindings_by_rule: dict[str, dict[str, Bound]]) -> None:
         self._rules = rules
-        self._found = found
-        self.commands = tuple(sorted(set().union(*found.values())))
+        self._bindings_by_rule = bindings_by_rule
+        self.commands = tuple(sorted(set().union(*bindings_by_rule.values())))
         """The commands, sorted."""
 
     def action(self, command: str) -> Action | None:
         """Return what a command does, None if nothing; what the last rule makes of it counts."""
-        for name, bindings in reversed(self._found.items()):
+        for name, bindings in reversed(self._bindings_by_rule.items()):
             if command in bindings:
                 return self._rules.action(name, bindings[command])
         return None
@@ -115,7 +115,7 @@ class BoundRules:
     def admitted(self, facts: int) -> Admitted:
         """Give what a state admits."""
         live = [fitting & facts for fitting in self._table.fitting]
-        found = {}
+        bindings_by_rule = {}
         for name, form in self._forms.items():
             relevant = 0
             for pattern in form.patterns:
@@ -123,8 +123,8 @@ class BoundRules:
                     break
                 relevant |= live[pattern]
             else:
-                found[name] = self._commands(form, live, relevant)
-        return Admitted(self, found)
+                bindings_by_rule[name] = self._commands(form, live, relevant)
+        return Admitted(self, bindings_by_rule)
 
     def _commands(self, form: RuleForm, live: Sequence[int], relevant: int) -> dict[str, Bound]:
         """Give what a rule admits in a state: commands, and what each binds.
@@ -137,26 +137,26 @@ class BoundRules:
             relevant: Those that the rule can see, by which the answer is remembered.
         """
         key = (form.rule.name, relevant)
-        found = self._memory.get(key)
-        if found is None:
-            found = {}
+        commands = self._memory.get(key)
+        if commands is None:
+            commands = {}
             for binding in self._bindings(form, live):
                 command = self._command(form.command, binding)
-                other = found.setdefault(command, binding)
+                other = commands.setdefault(command, binding)
                 if other is not binding and self._place(form, binding) < self._place(form, other):
-                    found[command] = binding
-            self._memory.put(key, found)
-        return found
+                    commands[command] = binding
+            self._memory.put(key, commands)
+        return commands
 
     def _bindings(self, form: RuleForm, live: Sequence[int]) -> list[Bound]:
         """Bind the placeholders in every way that holds, one precondition after another."""
         about = self._table.about
         bindings: list[Binding] = [[*form.start]]
-        for _, pattern, known, new, same in form.joins:
+        for _, pattern, bound, new, same in form.joins:
             longer: list[Binding] = []
             for binding in bindings:
                 facts = live[pattern]
-                for place, slot in known:
+                for place, slot in bound:
                     facts &= about[place].get(binding[slot], 0)  # type: ignore[arg-type]
                 if new and facts:
                     self._extend(longer, binding, facts, new, same)
@@ -170,7 +170,7 @@ class BoundRules:
                 (slot, sorted(name for name, kind in self._kinds.items() if kind in fit))
                 for slot, fit in form.free
             ]
-            return [each for binding in bindings for each in _filled(binding, free)]
+            return [completion for binding in bindings for completion in _filled(binding, free)]
         return [*map(tuple, bindings)]  # type: ignore[list-item]  # every placeholder is bound now
 
     def _extend(
@@ -178,7 +178,7 @@ class BoundRules:
     ) -> None:
         """Bind new placeholders to what facts are about, in every way."""
         for fact in self._table.facts(facts):
-            if same and any(fact[one + 1] != fact[other + 1] for one, other in same):
+            if same and any(fact[first + 1] != fact[second + 1] for first, second in same):
                 continue
             extended = binding.copy()
             for place, slot in new:
@@ -195,8 +195,8 @@ class BoundRules:
         Raises:
             KeyError: No command names such a rule.
         """
-        found = self._actions.get((name, binding))
-        if found is None:
+        cached = self._actions.get((name, binding))
+        if cached is None:
             form = self._forms[name]
             rule, entities = form.rule, _by_placeholder(form, binding)
             command = self._command(form.command, binding)
@@ -207,8 +207,8 @@ class BoundRules:
             )
             step = self._steps.make(name, before, after, (command, undo), proper=rule.proper)
             action = Action(form, binding, command, step)
-            found = self._actions.setdefault((name, binding), action)
-        return found
+            cached = self._actions.setdefault((name, binding), action)
+        return cached
 
     def _command(self, template: CommandTemplate, binding: Bound) -> str:
         """Write the command of a bound rule."""
@@ -223,12 +223,12 @@ class BoundRules:
         """
         rule = self._forms[name].rule
         atoms = (*rule.preconditions, *rule.postconditions)
-        found = {
+        entities = {
             arg: entity
             for atom, fact in zip(atoms, (*before, *after), strict=True)
             for arg, entity in zip(atom.args, fact[1:], strict=True)
         }
-        return self.action(name, tuple([found[placeholder] for placeholder in rule.types]))
+        return self.action(name, tuple([entities[placeholder] for placeholder in rule.types]))
 
     def _place(self, form: RuleForm, binding: Bound) -> tuple[object, ...]:
         """Say where TextWorld's search meets an action: a depth-first path through its facts."""

@@ -131,10 +131,10 @@ class Node:
 
 def _without(nodes: list[Node], key: int) -> list[Node]:
     """Drop an action, with all below it, from nodes and what is below them."""
-    kept = [node for node in nodes if node.element.step.key != key]
-    for node in kept:
+    remaining = [node for node in nodes if node.element.step.key != key]
+    for node in remaining:
         node.children = _without(node.children, key)
-    return kept
+    return remaining
 
 
 def _counts(keys: list[int]) -> dict[int, int]:
@@ -161,8 +161,8 @@ class LeafOrder:
         place = self._memory.get(question)
         if place is None:
             ordered = sorted(leaves)
-            chosen = next((leaf for leaf in ordered if leaf.step.key != avoided), ordered[-1])
-            place = leaves.index(chosen)
+            choice = next((leaf for leaf in ordered if leaf.step.key != avoided), ordered[-1])
+            place = leaves.index(choice)
             self._memory.put(question, place)
         return leaves[place].step
 
@@ -229,8 +229,8 @@ class TreeDraft:
         if not self.roots:
             return changed
         # The reverse brings about what the step takes away: most of the time nobody wants that.
-        wanted = any([root.needs(step.removed) for root in self.roots])
-        spoilt = wanted and self.push(self._steps.reverse(step))
+        needed = any([root.needs(step.removed) for root in self.roots])
+        spoilt = needed and self.push(self._steps.reverse(step))
         return spoilt if self._steps.undoable(step) else changed or spoilt
 
     def _drop(self, key: int) -> bool:
@@ -348,13 +348,13 @@ class TreeCache:
         """Return the tree after an action, and whether it changed as TextWorld counts it."""
         if step.key not in tree.keys and not step.removed & tree.wants:
             return tree, False
-        found = self._edited.get((tree, step))
-        if found is None:
+        outcome = self._edited.get((tree, step))
+        if outcome is None:
             draft = TreeDraft(self._order, tree.roots)
             changed = draft.remove(step)
             edited = Tree(self._order, draft, tree.source, (*tree.edits, step))
-            found = self._edited.put((tree, step), (edited, changed))
-        return found
+            outcome = self._edited.put((tree, step), (edited, changed))
+        return outcome
 
     def plan(self, trees: tuple[Tree, ...]) -> Plan:
         """Order the actions of several trees side by side."""

@@ -37,13 +37,13 @@ class FactTable:
 
     def bit(self, fact: Fact) -> int:
         """Give the bit of a fact, a new one to a fact not seen before."""
-        known = self._bits.get(fact)
-        if known is None:
+        bit = self._bits.get(fact)
+        if bit is None:
             with self._lock:  # Worlds are shared: two threads must not give one bit to two facts.
                 if fact not in self._bits:
                     self._add([fact])
-                known = self._bits[fact]
-        return known
+                bit = self._bits[fact]
+        return bit
 
     def mask(self, facts: Iterable[Fact]) -> int:
         """Join the bits of facts."""
@@ -54,12 +54,12 @@ class FactTable:
 
     def facts(self, mask: int) -> list[Fact]:
         """Give the facts of a mask, in the order of their bits."""
-        found = []
+        facts = []
         while mask:
             bit = mask & -mask
             mask ^= bit
-            found.append(self._facts[bit.bit_length() - 1])
-        return found
+            facts.append(self._facts[bit.bit_length() - 1])
+        return facts
 
     def _add(self, facts: Sequence[Fact]) -> None:
         """Give bits to facts that have none."""

@@ -86,12 +86,12 @@ class Fitting(dict[FactKind, tuple[int, ...]]):
         if len(self) >= self.SIZE:
             self.clear()
         name, *types = kind
-        found = self[kind] = tuple([
-            place for place, (wanted, fits) in enumerate(self._patterns)
-            if wanted == name and len(fits) == len(types)
-            and all([given in fit for given, fit in zip(types, fits, strict=True)])
+        matching = self[kind] = tuple([
+            place for place, (predicate, fits) in enumerate(self._patterns)
+            if predicate == name and len(fits) == len(types)
+            and all([subtype in fit for subtype, fit in zip(types, fits, strict=True)])
         ])  # fmt: skip
-        return found
+        return matching
 
 
 class Join(NamedTuple):
@@ -101,7 +101,7 @@ class Join(NamedTuple):
     """The precondition."""
     pattern: int
     """Place in ``Logic.patterns`` of the facts that may meet it."""
-    known: Pairs
+    bound: Pairs
     """Argument and slot of the placeholders that are bound before."""
     new: Pairs
     """Argument and slot of the placeholders that this precondition binds."""
@@ -158,11 +158,11 @@ class Logic:
     @cached_property
     def children(self) -> dict[str, Types]:
         """Type to its direct subtypes, sorted by name."""
-        found: dict[str, list[str]] = {name: [] for name in self.parents}
+        children: dict[str, list[str]] = {name: [] for name in self.parents}
         for name, parents in self.parents.items():
             for parent in parents:
-                found.setdefault(parent, []).append(name)
-        return {name: tuple(sorted(names)) for name, names in found.items()}
+                children.setdefault(parent, []).append(name)
+        return {name: tuple(sorted(names)) for name, names in children.items()}
 
     @cached_property
     def subtypes(self) -> dict[str, frozenset[str]]:
@@ -175,9 +175,9 @@ class Logic:
         places = {pattern: place for place, pattern in enumerate(self.patterns)}
         joins = {}
         for rule in self.rules:
-            numbers = [places[pattern] for pattern in self._asked(rule)]
-            asked = dict(zip(rule.preconditions, numbers, strict=True))
-            joins[rule.name] = tuple(_order(rule, self.constants, asked))
+            numbers = [places[pattern] for pattern in self._patterns_of(rule)]
+            patterns = dict(zip(rule.preconditions, numbers, strict=True))
+            joins[rule.name] = tuple(_order(rule, self.constants, patterns))
         return joins
 
     @cached_property
@@ -193,7 +193,7 @@ class Logic:
     def patterns(self) -> tuple[Pattern, ...]:
         """What the preconditions of rules ask of a fact, each pattern once."""
         return tuple(
-            dict.fromkeys([pattern for rule in self.rules for pattern in self._asked(rule)])
+            dict.fromkeys([pattern for rule in self.rules for pattern in self._patterns_of(rule)])
         )
 
     @cached_property
@@ -201,7 +201,7 @@ class Logic:
         """Kind of a fact to the places of the patterns that such facts fit."""
         return Fitting(self.patterns)
 
-    def _asked(self, rule: Rule) -> list[Pattern]:
+    def _patterns_of(self, rule: Rule) -> list[Pattern]:
         """Return the pattern of each precondition of a rule."""
         types = rule.types
         return [
@@ -243,8 +243,8 @@ def _template(command: str, rule: Rule) -> CommandTemplate:
     return CommandTemplate("%s".join(pieces[::2]), tuple([slots[name] for name in pieces[1::2]]))
 
 
-def _without(atoms: tuple[Atom, ...], others: tuple[Atom, ...]) -> tuple[Atom, ...]:
-    return tuple(dict.fromkeys([atom for atom in atoms if atom not in others]))
+def _without(atoms: tuple[Atom, ...], excluded: tuple[Atom, ...]) -> tuple[Atom, ...]:
+    return tuple(dict.fromkeys([atom for atom in atoms if atom not in excluded]))
 
 
 def _order(rule: Rule, constants: frozenset[str], patterns: Mapping[Atom, int]) -> Iterator[Join]:
@@ -257,17 +257,17 @@ def _order(rule: Rule, constants: frozenset[str], patterns: Mapping[Atom, int]) 
         loose = [len(set(atom.args) - bound) - 0.1 * len(bound & set(atom.args)) for atom in rest]
         atom = rest.pop(loose.index(min(loose)))
         first: dict[str, int] = {}
-        known, new, same = [], [], []
+        bound_slots, new, same = [], [], []
         for place, name in enumerate(atom.args):
             if name in bound:
-                known.append((place, slots[name]))
+                bound_slots.append((place, slots[name]))
             elif name in first:
                 same.append((first[name], place))
             else:
                 first[name] = place
                 new.append((place, slots[name]))
         bound |= set(first)
-        yield Join(atom, patterns[atom], tuple(known), tuple(new), tuple(same))
+        yield Join(atom, patterns[atom], tuple(bound_slots), tuple(new), tuple(same))
 
 
 def _below(name: str, children: Mapping[str, Types]) -> Iterator[str]:

@@ -47,7 +47,7 @@ class Machine:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self._known = world.initial, world.record.beginning
+        self._latest_facts = world.initial, world.record.beginning
         self.reset()
 
     def reset(self) -> None:
@@ -68,12 +68,12 @@ class Machine:
     @property
     def facts(self) -> frozenset[Fact]:
         """What is true now."""
-        mask, facts = self._known
+        mask, facts = self._latest_facts
         if mask != self._mask:
             table = self.world.table
-            gone, new = table.facts(mask & ~self._mask), table.facts(self._mask & ~mask)
-            facts = facts.difference(gone).union(new)
-            self._known = (self._mask, facts)
+            removed, new = table.facts(mask & ~self._mask), table.facts(self._mask & ~mask)
+            facts = facts.difference(removed).union(new)
+            self._latest_facts = (self._mask, facts)
         return facts
 
     def admissible(self) -> tuple[str, ...]:

@@ -61,20 +61,22 @@ class EventProgress:
     Args:
         event: The event.
         triggered: Whether it has happened.
-        lost: Whether an action that nothing undoes spoilt its plan.
+        unfinishable: Whether an action that nothing undoes spoilt its plan.
         plan: What remains to be done, the trigger last.
         tree: The same as a dependency tree; not always in step with ``plan``, as in TextWorld.
     """
 
-    __slots__ = ("event", "lost", "plan", "remaining", "tree", "triggered")
+    __slots__ = ("event", "plan", "remaining", "tree", "triggered", "unfinishable")
 
-    def __init__(self, event: Event, triggered: bool, lost: bool, plan: Plan, tree: Tree) -> None:
+    def __init__(
+        self, event: Event, triggered: bool, unfinishable: bool, plan: Plan, tree: Tree
+    ) -> None:
         self.event = event
         self.triggered = triggered
-        self.lost = lost
+        self.unfinishable = unfinishable
         self.plan = plan
         self.tree = tree
-        self.remaining = 0 if triggered or lost else len(visible(plan))
+        self.remaining = 0 if triggered or unfinishable else len(visible(plan))
         """Number of actions before it happens; 0 where that is unknown or over."""
 
 
@@ -107,7 +109,7 @@ class QuestProgress:
         """Whether a winning event has happened."""
         self.failed = any([event.triggered for event in fails])
         """Whether a failing event has happened."""
-        self.unfinishable = any([event.lost for event in wins])
+        self.unfinishable = any([event.unfinishable for event in wins])
         """Whether a winning event was spoilt for good."""
         self.done = self.completed or self.failed or self.unfinishable
         """Whether the quest is not followed any more."""
@@ -149,7 +151,9 @@ def advance(
     if any([state.triggered for state in wins]):
         completions += 1
         if progress.quest.repeatable:
-            wins = tuple([EventProgress(s.event, False, s.lost, s.plan, s.tree) for s in wins])
+            wins = tuple(
+                [EventProgress(s.event, False, s.unfinishable, s.plan, s.tree) for s in wins]
+            )
     elif wins == progress.wins and fails == progress.fails:  # the same objects: they have no "=="
         return progress
     return QuestProgress(progress.quest, completions, wins, fails)
@@ -159,7 +163,7 @@ def _advance(
     state: EventProgress, facts: int, step: Step | None, trees: TreeCache
 ) -> EventProgress:
     event, tree = state.event, state.tree
-    if state.triggered or state.lost:
+    if state.triggered or state.unfinishable:
         return state
     triggered = facts & event.condition == event.condition
     if tree.roots:
@@ -179,12 +183,12 @@ def _advance(
 
 def _compress(plan: Plan, needs: Sequence[int | None], facts: int) -> Plan | None:
     """Cut stretches out of a plan as long as what remains can be carried out from ``facts``."""
-    found = None
+    shortest = None
     shorter = _shorter(plan, needs, facts)
     while shorter is not None:
-        found = shorter
-        shorter = _shorter(found, tails(found), facts)
-    return found
+        shortest = shorter
+        shorter = _shorter(shortest, tails(shortest), facts)
+    return shortest
 
 
 def _shorter(plan: Plan, needs: Sequence[int | None], facts: int) -> Plan | None:
@@ -221,12 +225,12 @@ def next_result(result: StoryResult, quests: Sequence[Quest], facts: int) -> Sto
     """Return the result after a turn that left these facts; an ended story stays as it is."""
     if result.won or result.lost:
         return result
-    score, paid, lost = result.score, set(result.paid), False
+    score, paid, failed = result.score, set(result.paid), False
     for place, quest in enumerate(quests):
         if place in paid:
             continue
         if _holds(quest.fails, facts):
-            lost = True
+            failed = True
         elif _holds(quest.wins, facts):
             score += quest.reward
             if not quest.repeatable:
@@ -234,7 +238,7 @@ def next_result(result: StoryResult, quests: Sequence[Quest], facts: int) -> Sto
     goals = {place for place, quest in enumerate(quests) if quest.wins and not quest.optional}
     won = bool(goals) and goals <= paid
     # Both at once: the good end is announced last and stands.
-    return StoryResult(score, tuple(sorted(paid)), won, lost and not won)
+    return StoryResult(score, tuple(sorted(paid)), won, failed and not won)
 
 
 def _holds(events: Sequence[Event], facts: int) -> bool:
@@ -267,16 +271,16 @@ def _pack_event(event: EventProgress, trees: TreeCache) -> PackedEvent:
         tuple([pack_step(step) for step in steps])
         for steps in (event.plan, tree.source, tree.edits)
     )
-    return event.triggered, event.lost, plan, source, edits
+    return event.triggered, event.unfinishable, plan, source, edits
 
 
 def _unpack_event(packed: PackedEvent, event: Event, trees: TreeCache) -> EventProgress:
-    triggered, lost, *plans = packed
+    triggered, unfinishable, *plans = packed
     plan, source, edits = (_unpack_plan(steps, trees) for steps in plans)
     tree = trees.of(source)
     for step in edits:
         tree, _ = trees.after(tree, step)
-    return EventProgress(event, triggered, lost, plan, tree)
+    return EventProgress(event, triggered, unfinishable, plan, tree)
 
 
 def _unpack_plan(steps: PackedPlan, trees: TreeCache) -> Plan:

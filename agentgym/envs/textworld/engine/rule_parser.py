@@ -185,18 +185,18 @@ class _Parser:
         self._expect("::")
         conditions = self._several(lambda: (self._accept("$"), self._atom()), "&")
         self._expect("->")
-        kept = [atom for keep, atom in conditions if keep]
-        after = kept + self._several(self._atom, "&")
+        preserved = [atom for keep, atom in conditions if keep]
+        after = preserved + self._several(self._atom, "&")
         self._expect(";")
         return name, ([atom for _, atom in conditions], after, self._types)
 
     def _reverse(self) -> None:
-        one = self._name()
+        name = self._name()
         self._expect("::")
-        other = self._name()
+        reverse = self._name()
         self._expect(";")
-        self._reverses[one] = other
-        self._reverses[other] = one
+        self._reverses[name] = reverse
+        self._reverses[reverse] = name
 
     def _atom(self) -> Atom:
         name = self._name()
@@ -267,16 +267,16 @@ class _Parser:
                     f"{rule.name!r}, got {', '.join(sorted(strange))}; repair the game's logic"
                 )
 
-    def _expand(self, atom: Atom, seen: tuple[str, ...]) -> list[Atom]:
+    def _expand(self, atom: Atom, ancestors: tuple[str, ...]) -> list[Atom]:
         alias = self._aliases.get(self._signature(atom))
         if alias is None:
             return [atom]
-        if atom.name in seen:
+        if atom.name in ancestors:
             raise self._error(f"no cycle of aliases, got one through {atom.name!r}")
         pattern, replacement, types = alias
-        own = {name: name for name in types}
-        renamed = own | dict(zip(pattern.args, atom.args, strict=True))
+        identity = {name: name for name in types}
+        renamed = identity | dict(zip(pattern.args, atom.args, strict=True))
         parts = [Atom(part.name, tuple(renamed[arg] for arg in part.args)) for part in replacement]
         for name, kind in types.items():
             self._types.setdefault(renamed[name], kind)
-        return [deep for part in parts for deep in self._expand(part, (*seen, atom.name))]
+        return [deep for part in parts for deep in self._expand(part, (*ancestors, atom.name))]

@@ -137,9 +137,9 @@ def _compile(game: Mapping[str, Any] | Record) -> _Compiled:
     """Compile a game, or find it among those compiled before."""
     # A task set gives out the same object while it remembers a game, so objects are compared: to
     # hash a game would take longer than to play it. The entry keeps its game alive, and so its id.
-    found = _compiled.refresh(id(game))
-    if found is None or found.game is not game:
+    cached = _compiled.refresh(id(game))
+    if cached is None or cached.game is not game:
         world = World.of(game)
         compiled = _Compiled(game, world, Story(world.record))
-        found = _compiled.put(id(game), compiled)
-    return found
+        cached = _compiled.put(id(game), compiled)
+    return cached

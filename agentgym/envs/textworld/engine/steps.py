@@ -75,7 +75,7 @@ class StepTable:
         self._reverses = reverses
         self._keys: dict[tuple[str, int, int], int] = {}
         self._next = count()
-        self._made: dict[tuple[object, ...], Step] = {}
+        self._steps_by_content: dict[tuple[object, ...], Step] = {}
 
     def make(
         self,
@@ -90,10 +90,10 @@ class StepTable:
         if name in self._reverses:
             undone_by = None  # What the rules declare goes before what an action says.
         content = (name, before, after, commands, undone_by, proper)
-        step = self._made.get(content)
+        step = self._steps_by_content.get(content)
         if step is None:
             key = self._keys.setdefault((name, before, after), next(self._next))
-            step = self._made.setdefault(content, Step(*content, key))
+            step = self._steps_by_content.setdefault(content, Step(*content, key))
         return step
 
     def undoable(self, step: Step) -> bool:

@@ -83,10 +83,10 @@ class World:
 
     def admitted(self, facts: int) -> Admitted:
         """Give what the state with these facts admits."""
-        found = self._admitted.get(facts)
-        if found is None:
-            found = self._admitted.put(facts, self.rules.admitted(facts))
-        return found
+        admitted = self._admitted.get(facts)
+        if admitted is None:
+            admitted = self._admitted.put(facts, self.rules.admitted(facts))
+        return admitted
 
 
 class _QuestBuilder:
@@ -96,7 +96,7 @@ class _QuestBuilder:
         self._table, self._steps, self._rules = world.table, world.steps, world.rules
         self._names = world.names
         self._record = world.record
-        self._known: dict[int, Step] = {}
+        self._steps_by_number: dict[int, Step] = {}
 
     def quest(self, source: QuestRecord) -> Quest:
         """Make a quest."""
@@ -119,11 +119,11 @@ class _QuestBuilder:
         return Event(condition, (*plan, trigger))
 
     def _step(self, number: int) -> Step:
-        step = self._known.get(number)
+        step = self._steps_by_number.get(number)
         if step is None:
             action = self._record.actions[number]
             before, after = _mask(action.before), _mask(action.after)
-            step = self._known[number] = self._steps.make(
+            step = self._steps_by_number[number] = self._steps.make(
                 action.name,
                 before,
                 after,

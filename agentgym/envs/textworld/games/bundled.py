@@ -85,8 +85,8 @@ def pack(settings: str, made_with: str, games: Mapping[str, Sequence[Game]]) -> 
         DataError: There are no games, their knowledge bases differ, or a record does not give one
             back as it is.
     """
-    every = list(chain.from_iterable(games.values()))
-    if not every or any(game["KB"] != every[0]["KB"] for game in every):
+    all_games = list(chain.from_iterable(games.values()))
+    if not all_games or any(game["KB"] != all_games[0]["KB"] for game in all_games):
         raise DataError(
             "expected one or more games with the same knowledge base; pack each setting by itself"
         )
@@ -100,7 +100,7 @@ def pack(settings: str, made_with: str, games: Mapping[str, Sequence[Game]]) -> 
         "format": FORMAT,
         "settings": settings,
         "made_with": made_with,
-        "KB": every[0]["KB"],
+        "KB": all_games[0]["KB"],
         "dictionary": dictionary.decode(),
         "splits": {split: [len(blob) for blob in entries] for split, entries in blobs.items()},
     }

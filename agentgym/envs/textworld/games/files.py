@@ -86,9 +86,9 @@ class FileTasks(GameSet):
 
     def story(self, task: Task) -> Path:
         """Return the ``.z8`` file beside the game, or one compiled when it is first asked for."""
-        own = self._files[task.split][task.index].with_suffix(".z8")
-        if own.is_file():
-            return own
+        path = self._files[task.split][task.index].with_suffix(".z8")
+        if path.is_file():
+            return path
         game = self.problem(task)
         return story(root(self._root) / "files" / digest(game), game)
 
@@ -152,12 +152,12 @@ def check_file(file: Path, *, native: bool = False) -> str:
         DataError: The file is missing, or holds no game that can be played.
     """
     try:
-        found = file.stat()
+        stat = file.stat()
     except OSError as error:
         raise DataError(f"expected a game file in {file}, but it cannot be read: {error}") from (
             error
         )
-    return _checked(file, native, (found.st_mtime_ns, found.st_size))
+    return _checked(file, native, (stat.st_mtime_ns, stat.st_size))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -197,9 +197,9 @@ def _by_split(source: Files | Mapping[str, Files]) -> dict[str, list[Path]]:
         return {split: _json_files(files) for split, files in source.items()}
     if isinstance(source, (str, Path)):
         parts = {split: Path(source) / split for split in SPLITS}
-        found = {split: part for split, part in parts.items() if part.is_dir()}
-        if found:
-            return {split: _json_files(part) for split, part in found.items()}
+        folders = {split: part for split, part in parts.items() if part.is_dir()}
+        if folders:
+            return {split: _json_files(part) for split, part in folders.items()}
     return _split_by_content(_json_files(source))
 
 
@@ -228,10 +228,10 @@ def _path(entry: Any) -> Path:
     return Path(entry)
 
 
-def _not_a_path(given: Any) -> ConfigurationError:
+def _not_a_path(source: Any) -> ConfigurationError:
     return ConfigurationError(
         f"expected data= to be a path, a list of paths, or a dict from splits to either; got "
-        f"{given!r:.80}"
+        f"{source!r:.80}"
     )
 
 

@@ -116,29 +116,29 @@ class GameContent(Mapping[str, Any]):
         number: Number of the game in its split.
     """
 
-    __slots__ = ("_games", "_known", "_number", "_split")
+    __slots__ = ("_entries", "_games", "_number", "_split")
 
     def __init__(self, games: GameSet, split: str, number: int) -> None:
         self._games, self._split, self._number = games, split, number
-        self._known: dict[str, Any] = {**games._source(split, number), "sha256": None}
+        self._entries: dict[str, Any] = {**games._source(split, number), "sha256": None}
 
     def __getitem__(self, key: str) -> Any:
         """Return an entry."""
-        if key == "sha256" and self._known[key] is None:
-            self._known[key] = self._games.sha256(self._split, self._number)
-        return self._known[key]
+        if key == "sha256" and self._entries[key] is None:
+            self._entries[key] = self._games.sha256(self._split, self._number)
+        return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the entries."""
-        return iter(self._known)
+        return iter(self._entries)
 
     def __len__(self) -> int:
         """Return the number of entries."""
-        return len(self._known)
+        return len(self._entries)
 
     def __contains__(self, key: object) -> bool:
         """Tell whether there is such an entry, without computing it."""
-        return key in self._known
+        return key in self._entries
 
     def __repr__(self) -> str:
         """Show all entries."""

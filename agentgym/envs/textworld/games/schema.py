@@ -52,13 +52,13 @@ def check_game(game: Any) -> None:
             ``infos``; the message says where.
     """
     _check(GAME, game, "")
-    known = {key for key, _ in game["infos"]}
+    entities = {key for key, _ in game["infos"]}
     for number, fact in enumerate(game["world"]):
         where = f"world[{number}].arguments"
         if not fact["arguments"]:
             raise _wrong(where, "what the fact is about", [])
         for argument in fact["arguments"]:
-            if argument["name"] not in known:
+            if argument["name"] not in entities:
                 raise _wrong(where, "names that 'infos' explains", argument["name"])
 
 
@@ -105,5 +105,5 @@ def _finite(value: Any) -> bool:
 
 
 def _wrong(where: str, expected: str, value: Any) -> DataError:
-    shown = "nothing" if value is None else f"{value!r:.80}"
-    return DataError(f"expected {expected} in {where or 'the file'}, got {shown}")
+    text = "nothing" if value is None else f"{value!r:.80}"
+    return DataError(f"expected {expected} in {where or 'the file'}, got {text}")

@@ -22,7 +22,7 @@ MAX_ROOMS = 100
 """TextWorld 1.7 dropped Glulx, and a Z-machine story file holds no more rooms."""
 
 
-def _whole(default: int, low: int, high: int) -> Any:
+def _declare_integer(default: int, low: int, high: int) -> Any:
     """Declare a parameter that is a whole number from ``low`` to ``high``."""
     return field(default=default, metadata={"low": low, "high": high})
 
@@ -111,15 +111,15 @@ def _check(challenge: str, parameter: Field[Any], value: Any) -> None:
     kind, rules = type(parameter.default), parameter.metadata
     if "choices" in rules:
         good = type(value) is kind and value in rules["choices"]
-        wanted = "one of " + ", ".join(map(repr, rules["choices"]))
+        allowed = "one of " + ", ".join(map(repr, rules["choices"]))
     elif kind is bool:
-        good, wanted = isinstance(value, bool), "True or False"
+        good, allowed = isinstance(value, bool), "True or False"
     else:
         good = type(value) is int and rules["low"] <= value <= rules["high"]
-        wanted = f"a whole number from {rules['low']} to {rules['high']}"
+        allowed = f"a whole number from {rules['low']} to {rules['high']}"
     if not good:
         raise ConfigurationError(
-            f"expected {parameter.name} of challenge {challenge!r} to be {wanted}; got {value!r}"
+            f"expected {parameter.name} of challenge {challenge!r} to be {allowed}; got {value!r}"
         )
 
 
@@ -134,23 +134,23 @@ class Custom(GeneratorConfig):
 
     challenge: ClassVar[str] = "custom"
 
-    world_size: int = _whole(2, 1, MAX_ROOMS)
+    world_size: int = _declare_integer(2, 1, MAX_ROOMS)
     """Rooms."""
-    nb_objects: int = _whole(3, 0, 200)
+    nb_objects: int = _declare_integer(3, 0, 200)
     """Fewest objects: things of the quest, then distractors up to this number."""
-    quest_min_length: int = _whole(4, 1, 100)
+    quest_min_length: int = _declare_integer(4, 1, 100)
     """Fewest actions of a quest."""
-    quest_max_length: int = _whole(4, 1, 100)
+    quest_max_length: int = _declare_integer(4, 1, 100)
     """Most actions of a quest."""
-    quest_min_breadth: int = _whole(1, 1, 20)
+    quest_min_breadth: int = _declare_integer(1, 1, 20)
     """Fewest subquests of a quest."""
-    quest_max_breadth: int = _whole(5, 1, 20)
+    quest_max_breadth: int = _declare_integer(5, 1, 20)
     """Most subquests of a quest."""
-    quest_min_depth: int = _whole(1, 1, 100)
+    quest_min_depth: int = _declare_integer(1, 1, 100)
     """Fewest actions of a subquest."""
-    quest_max_depth: int = _whole(4, 1, 100)
+    quest_max_depth: int = _declare_integer(4, 1, 100)
     """Most actions of a subquest."""
-    nb_parallel_quests: int = _whole(1, 1, 20)
+    nb_parallel_quests: int = _declare_integer(1, 1, 20)
     """Quests that share no goal."""
     theme: str = _one_of("house", "house", "basic")
     """Text grammar: a house with prose, or bare names."""
@@ -208,7 +208,7 @@ class CoinCollector(GeneratorConfig):
 
     challenge: ClassVar[str] = "coin_collector"
 
-    level: int = _whole(5, 1, 300)
+    level: int = _declare_integer(5, 1, 300)
     """Chain of ``(level - 1) % 100 + 1`` rooms; from 101 on one, from 201 on two dead ends each."""
 
     def __post_init__(self) -> None:
@@ -237,7 +237,7 @@ class TreasureHunter(GeneratorConfig):
 
     challenge: ClassVar[str] = "treasure_hunter"
 
-    level: int = _whole(5, 1, 30)
+    level: int = _declare_integer(5, 1, 30)
     """1-10: 5 rooms; 11-20: 10 rooms, doors, containers; 21-30: 20 rooms, locks."""
 
     @property
@@ -288,9 +288,9 @@ class Cooking(GeneratorConfig):
 
     challenge: ClassVar[str] = "cooking"
 
-    recipe: int = _whole(1, 1, 5)
+    recipe: int = _declare_integer(1, 1, 5)
     """Ingredients of the recipe."""
-    take: int = _whole(0, 0, 5)
+    take: int = _declare_integer(0, 0, 5)
     """Ingredients that must be found, at most ``recipe``."""
     go: int = _one_of(1, 1, 6, 9, 12)
     """Rooms."""
@@ -400,15 +400,16 @@ def _parse(name: str) -> GeneratorConfig:
             f"expected a TextWorld difficulty: {', '.join((*NAMED, *CHALLENGES))}, or a size such "
             f"as w3-o5-q6; got {name!r}{_close(head, (*NAMED, *CHALLENGES))}"
         )
-    known = {parameter.name: parameter for parameter in fields(base)}
+    parameters = {parameter.name: parameter for parameter in fields(base)}
     values = {}
     for change in changes:
         parameter, sign, text = change.partition("=")
-        if not sign or parameter not in known:
+        if not sign or parameter not in parameters:
             raise ConfigurationError(
-                f"in the difficulty {name!r}: {_unknown(base.challenge, parameter, list(known))}"
+                f"in the difficulty {name!r}: "
+                f"{_unknown(base.challenge, parameter, list(parameters))}"
             )
-        values[parameter] = _value(known[parameter], text)
+        values[parameter] = _value(parameters[parameter], text)
     return replace(base, **values)
 
 
@@ -416,8 +417,8 @@ def _value(parameter: Field[Any], text: str) -> Any:
     """Read a parameter's value; what cannot be read stays text, and is refused by the check."""
     if isinstance(parameter.default, bool):
         return {"true": True, "false": False}.get(text, text)
-    whole = isinstance(parameter.default, int) and re.fullmatch(r"\d{1,9}", text, re.ASCII)
-    return int(text) if whole else text
+    is_integer = isinstance(parameter.default, int) and re.fullmatch(r"\d{1,9}", text, re.ASCII)
+    return int(text) if is_integer else text
 
 
 def _unknown(challenge: str, parameter: str, allowed: list[str]) -> str:
@@ -430,13 +431,13 @@ def _unknown(challenge: str, parameter: str, allowed: list[str]) -> str:
     if parameter in REFUSED:
         why = f"; {REFUSED[parameter]}"
     elif owners:
-        theirs = " and ".join(owners)
-        why = f", which is a parameter of {theirs}; choose that challenge, or leave it out"
+        challenges = " and ".join(owners)
+        why = f", which is a parameter of {challenges}; choose that challenge, or leave it out"
     expected = f"expected parameters of challenge {challenge!r}: {', '.join(names)}"
     return f"{expected}; got {parameter!r}{why}"
 
 
-def _close(given: str, names: Iterable[str]) -> str:
+def _close(name: str, names: Iterable[str]) -> str:
     """Return a hint at the closest name, or nothing."""
-    found = difflib.get_close_matches(given, list(names), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    matches = difflib.get_close_matches(name, list(names), n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""

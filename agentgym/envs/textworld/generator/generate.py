@@ -48,8 +48,8 @@ def make_game(config: GeneratorConfig, seed: int, split: str = "") -> Game:
     if not 0 <= seed < SEED_LIMIT:
         raise ConfigurationError(f"expected a seed from 0 to {SEED_LIMIT - 1}, got {seed}")
     textworld = upstream.load_textworld()
-    kept = upstream.preserve_generators(textworld, int(seed))
-    with upstream.lock, kept, upstream.shared_grammars():
+    generators = upstream.preserve_generators(textworld, int(seed))
+    with upstream.lock, generators, upstream.shared_grammars():
         try:
             game = _make(textworld, config, int(seed), split)
             commands = _plan(game)
@@ -139,14 +139,14 @@ def _plan(game: Any) -> list[str]:
     """
     rules = upstream.RuleTracker(game)
     policy = rules.policy()
-    played = []
+    commands = []
     for command in policy or game.metadata.get("walkthrough") or ():
         action = rules.find(command)
         if action is not None and (policy or action.added or action.removed):
             rules.progress.update(action)
-            played.append(command)
-    wins = rules.progress.completed and not rules.progress.failed and len(played) >= len(policy)
-    return played if wins else []
+            commands.append(command)
+    wins = rules.progress.completed and not rules.progress.failed and len(commands) >= len(policy)
+    return commands if wins else []
 
 
 def _can_be_typed(game: Game, commands: list[str]) -> bool:

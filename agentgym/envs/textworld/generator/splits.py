@@ -114,7 +114,7 @@ def fingerprint(game: Mapping[str, Any]) -> str:
         return sorted(
             [
                 fact["name"],
-                *(names.get(thing["name"], thing["name"]) for thing in fact["arguments"]),
+                *(names.get(argument["name"], argument["name"]) for argument in fact["arguments"]),
             ]
             for fact in facts
         )

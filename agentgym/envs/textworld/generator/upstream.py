@@ -62,13 +62,13 @@ def load_textworld() -> ModuleType:
 @contextmanager
 def preserve_generators(textworld: ModuleType, seed: int) -> Iterator[None]:
     """Seed TextWorld's own generator, and put every global generator back afterwards."""
-    own = dict(vars(textworld.g_rng))
+    generator_state = dict(vars(textworld.g_rng))
     states = random.getstate(), np.random.get_state()
     textworld.g_rng.set_seed(seed)
     try:
         yield
     finally:
-        vars(textworld.g_rng).update(own)
+        vars(textworld.g_rng).update(generator_state)
         random.setstate(states[0])
         np.random.set_state(states[1])
 
@@ -122,9 +122,9 @@ def load_knowledge(
         logic_path, grammar_path = f"{target_dir}/logic", f"{target_dir}/text_grammars"
     logic_path = logic_path or builtin.LOGIC_DATA_PATH
     grammar_path = grammar_path or builtin.TEXT_GRAMMARS_PATH
-    known = builtin.KnowledgeBase.default()  # parsed when textworld was imported
-    if (logic_path, grammar_path) == (known.logic_path, known.text_grammars_path):
-        return known
+    default = builtin.KnowledgeBase.default()  # parsed when textworld was imported
+    if (logic_path, grammar_path) == (default.logic_path, default.text_grammars_path):
+        return default
     key = (logic_path, grammar_path)
     if key not in _knowledge:
         load = builtin.KnowledgeBase.load
@@ -164,8 +164,8 @@ class RuleTracker:
     def find(self, command: str) -> Any:
         """Return the action of a command, or None; of several the one that asks most."""
         actions = sorted(self.progress.valid_actions, key=lambda a: -len(a.preconditions))
-        said = self._speech.gen_commands_from_actions(actions)
-        return actions[said.index(command)] if command in said else None
+        commands = self._speech.gen_commands_from_actions(actions)
+        return actions[commands.index(command)] if command in commands else None
 
 
 def _set_walkthrough(maker: Any, commands: list[str]) -> None:
@@ -179,7 +179,7 @@ def _set_walkthrough(maker: Any, commands: list[str]) -> None:
     trackers = [event for quest in walk.progress.quest_progressions for event in quest.win_events]
     events = [event for quest in maker.quests for event in quest.win_events]
     actions: list[Any] = []
-    found: dict[int, tuple[list[Any], list[str]]] = {}
+    completions: dict[int, tuple[list[Any], list[str]]] = {}
     for number, command in enumerate(commands, start=1):
         if walk.progress.done:
             raise ValueError("Game has ended before finishing playing all commands.")
@@ -190,9 +190,9 @@ def _set_walkthrough(maker: Any, commands: list[str]) -> None:
         actions.append(action or (actions[-1] if actions else None))
         for row, tracker in enumerate(trackers):
             if tracker.triggered and not before[row]:
-                found[row] = (list(actions), commands[:number])
-    for row, (done, said) in found.items():
-        events[row].actions, events[row].commands = done, said
+                completions[row] = (list(actions), commands[:number])
+    for row, (done, typed) in completions.items():
+        events[row].actions, events[row].commands = done, typed
 
 
 def normalise(data: dict[str, Any], kb: Any) -> dict[str, Any]:

@@ -53,9 +53,9 @@ def resolve_action(
         return "You must name something more substantial."
     if second in COMPASS and action not in _SECOND_FROM_AFAR:
         return "You must name something more substantial."
-    if action in _CARRIED and noun and not view.held(noun):
+    if action in _CARRIED and noun and not view.carries(noun):
         return _take_first(view, noun)
-    if action in _SECOND_CARRIED and not view.held(second):
+    if action in _SECOND_CARRIED and not view.carries(second):
         return _take_first(view, second)
     check = _CHECKS.get(action)
     if check is not None:
@@ -88,27 +88,27 @@ def _before(view: WorldView, action: str, noun: str, second: str) -> str:
     return ""
 
 
-def _take_first(view: WorldView, thing: str) -> str:
+def _take_first(view: WorldView, noun: str) -> str:
     """Refuse to do something with a thing that is not carried."""
-    if thing == PLAYER:
+    if noun == PLAYER:
         # "The yourself" is what TextWorld's rule makes of Inform's name for the player.
         return "You need to take the yourself first."
-    entity = view.story.entities[thing]
+    entity = view.story.entities[noun]
     if entity.kinds & FIXED:
         return f"The {entity.name} is fixed in place."
-    view.noticed = thing  # From now on "it" means the thing that could not be used.
+    view.noticed = noun  # From now on "it" means the thing that could not be used.
     return f"You need to take the {entity.name} first."
 
 
 def _accept(
     view: WorldView, template: str, action: str, noun: str = "", second: str = ""
 ) -> AcceptedAction:
-    names = [view.story.entities[thing].name for thing in (noun, second) if thing]
+    names = [view.story.entities[entity].name for entity in (noun, second) if entity]
     return AcceptedAction(template.format(*names), action, noun, second)
 
 
-def _kinds(view: WorldView, thing: str) -> frozenset[str]:
-    return frozenset() if thing == PLAYER else view.story.entities[thing].kinds
+def _kinds(view: WorldView, noun: str) -> frozenset[str]:
+    return frozenset() if noun == PLAYER else view.story.entities[noun].kinds
 
 
 def _take(view: WorldView, noun: str, second: str) -> AcceptedAction | str:
@@ -117,7 +117,7 @@ def _take(view: WorldView, noun: str, second: str) -> AcceptedAction | str:
         return "But it isn't there now." if noun != PLAYER else "But you aren't there now."
     if noun == PLAYER:
         return "You are always self-possessed."
-    if view.held(noun):
+    if view.carries(noun):
         return "You already have that."
     if _kinds(view, noun) & FIXED:
         return "That's fixed in place."
@@ -135,13 +135,13 @@ def _drop(view: WorldView, noun: str, _: str) -> AcceptedAction | str:
         return "You lack the dexterity."
     if view.parent[noun] == view.room:
         return f"{view.capital_the(noun)} is already here."
-    if not view.held(noun):
+    if not view.carries(noun):
         return "You haven't got that."
     return _accept(view, "drop {}", "Drop", noun)
 
 
 def _put_on(view: WorldView, noun: str, second: str) -> AcceptedAction | str:
-    if not view.held(noun):
+    if not view.carries(noun):
         return _take_first(view, noun)
     if noun == second:
         return "You can't put something on top of itself."
@@ -152,7 +152,7 @@ def _put_on(view: WorldView, noun: str, second: str) -> AcceptedAction | str:
 
 
 def _insert(view: WorldView, noun: str, second: str) -> AcceptedAction | str:
-    if not view.held(noun):
+    if not view.carries(noun):
         return _take_first(view, noun)
     if noun == second:
         return "You can't put something inside itself."
@@ -190,7 +190,7 @@ def _eat(view: WorldView, noun: str, _: str) -> AcceptedAction | str:
         return f"You should cook {view.the(noun)} first."
     if "f" not in _kinds(view, noun) or view.has(noun, "inedible"):
         return "You're plainly inedible." if noun == PLAYER else "That's plainly inedible."
-    if not view.held(noun):
+    if not view.carries(noun):
         return _take_first(view, noun)
     return _accept(view, "eat {}", "Eat", noun)
 
@@ -236,7 +236,7 @@ def _prepare(view: WorldView, *_: str) -> AcceptedAction | str:
         return f"Can only prepare meal in the -= {story.entities[story.kitchen].name.title()} =-."
     for food, cooking, cutting in story.recipe:
         cooked, cut = view.done_to(food)
-        if not view.held(food):
+        if not view.carries(food):
             return "You still miss something."
         if cooked != cooking:
             return "Something still needs to be cooked."
@@ -348,12 +348,12 @@ def _refuse(view: WorldView, action: str, noun: str, words: tuple[str, ...]) -> 
     return _ALWAYS.get(action, "That's not a verb I recognise.")
 
 
-def _the(view: WorldView, thing: str) -> str:
-    return "yourself" if thing == PLAYER else view.the(thing)
+def _the(view: WorldView, noun: str) -> str:
+    return "yourself" if noun == PLAYER else view.the(noun)
 
 
-def _capital(view: WorldView, thing: str) -> str:
-    return "You" if thing == PLAYER else view.capital_the(thing)
+def _capital(view: WorldView, noun: str) -> str:
+    return "You" if noun == PLAYER else view.capital_the(noun)
 
 
 def _move(view: WorldView, noun: str) -> str:
@@ -366,7 +366,7 @@ def _move(view: WorldView, noun: str) -> str:
 
 def _handle(view: WorldView, action: str, noun: str) -> str:
     if action == "Wave":
-        if view.held(noun):
+        if view.carries(noun):
             return f"You wave {view.the(noun)}."
         return f"But you aren't holding {'you' if noun == PLAYER else 'that'}."
     if action == "Rub":

@@ -39,7 +39,7 @@ class TextContext(Protocol):
     def contents(self, holder: str) -> list[str]:
         """Return what a container or supporter holds, in Inform's order."""
 
-    def listing(self, things: list[str], article: str) -> str:
+    def listing(self, entities: list[str], article: str) -> str:
         """Return things as a sentence: ``a key, an apple and some milk``."""
 
     def printed_name(self, entity: str) -> str:
@@ -197,21 +197,21 @@ def _bracket(text: str) -> Part | Way | None:
         return None
     if text in ("otherwise", "else"):
         return Way((), first=False)
-    if found := _BRANCH.match(text):
-        clauses = found.group(2).split(" and ")
+    if match := _BRANCH.match(text):
+        clauses = match.group(2).split(" and ")
         conditions = tuple([_condition(clause.strip()) for clause in clauses])
-        return Way(conditions, first=not found.group(1))
+        return Way(conditions, first=not match.group(1))
     return _substitution(text)
 
 
 def _condition(clause: str) -> Condition:
     """Compile one clause."""
-    if found := _STATE.match(clause):
-        return Condition(found.group(1) or _SELF, found.group(2))
-    if found := _THERE.match(clause):
-        return Condition(found.group(2), "full" if found.group(1) == "something" else "empty")
-    if found := _EMPTY.match(clause):
-        return Condition(found.group(1), "full" if found.group(2) == "something" else "empty")
+    if match := _STATE.match(clause):
+        return Condition(match.group(1) or _SELF, match.group(2))
+    if match := _THERE.match(clause):
+        return Condition(match.group(2), "full" if match.group(1) == "something" else "empty")
+    if match := _EMPTY.match(clause):
+        return Condition(match.group(1), "full" if match.group(2) == "something" else "empty")
     raise DataError(
         "expected a condition such as 'c_0 is open' or 'there is something in the c_0', got "
         f"{clause!r}; play this game with the engine 'inform7'"
@@ -224,27 +224,27 @@ def _substitution(bracket: str) -> Part:
         return "\n"
     if bracket == "noun":
         return OwnName()
-    if found := _LIST.match(bracket.strip()):
-        return Listing(found.group(3), found.group(2) or "", bool(found.group(1)))
+    if match := _LIST.match(bracket.strip()):
+        return Listing(match.group(3), match.group(2) or "", bool(match.group(1)))
     raise DataError(f"expected a text substitution that TextWorld writes, got [{bracket}]; play "
                     "this game with the engine 'inform7'")  # fmt: skip
 
 
 def say(parts: Parts, context: TextContext, me: str = "") -> str:
     """Return a compiled text as Inform prints it; ``me`` is the thing that it describes."""
-    said: list[str] = []
+    pieces: list[str] = []
     for part in parts:
         if isinstance(part, str):
-            said.append(part)
+            pieces.append(part)
         elif isinstance(part, Branches):
             for conditions, inner in part.ways:
                 if all([condition.holds(context, me) for condition in conditions]):
-                    said.append(say(inner, context, me))
+                    pieces.append(say(inner, context, me))
                     break
         elif isinstance(part, Listing):
-            things = context.contents(part.holder)
-            verb = ("is " if len(things) < 2 else "are ") if part.verb else ""
-            said.append(verb + context.listing(things, part.article))
+            contents = context.contents(part.holder)
+            verb = ("is " if len(contents) < 2 else "are ") if part.verb else ""
+            pieces.append(verb + context.listing(contents, part.article))
         else:
-            said.append(context.printed_name(me))
-    return "".join(said)
+            pieces.append(context.printed_name(me))
+    return "".join(pieces)

@@ -13,8 +13,8 @@ def look(view: WorldView) -> str:
     view.prefixed = True
     text = f"-= {room.name.title()} =-\n{say(room.text, view, room.id)}"
     entities = view.story.entities
-    floor = [thing for thing in view.contents(view.room)
-             if thing != PLAYER and not entities[thing].kinds & FIXED]  # fmt: skip
+    floor = [child for child in view.contents(view.room)
+             if child != PLAYER and not entities[child].kinds & FIXED]  # fmt: skip
     if floor:
         text += f"\n\nThere is {view.listing(floor)} on the floor."
     view.prefixed = False
@@ -23,42 +23,42 @@ def look(view: WorldView) -> str:
 
 def last_seen(view: WorldView) -> str:
     """Return the thing in the room that ``it`` stands for once the room has been described."""
-    things = [thing for thing in view.contents(view.room) if thing != PLAYER]
-    return things[-1] if things else ""
+    children = [child for child in view.contents(view.room) if child != PLAYER]
+    return children[-1] if children else ""
 
 
 def inventory(view: WorldView) -> str:
     """List what the player carries."""
-    held = view.contents(INVENTORY)
-    if not held:
+    carried = view.contents(INVENTORY)
+    if not carried:
         return "You are carrying nothing."
     view.prefixed = True
-    text = f"You are carrying: {view.listing(held)}."
+    text = f"You are carrying: {view.listing(carried)}."
     view.prefixed = False
     return text
 
 
-def examine(view: WorldView, thing: str) -> str:
+def examine(view: WorldView, noun: str) -> str:
     """Describe a thing, and what is in or on it."""
-    if thing in COMPASS:
+    if noun in COMPASS:
         return "You see nothing unexpected in that direction."
-    if thing == PLAYER:
+    if noun == PLAYER:
         return "As good-looking as ever."  # Inform's own, TextWorld does not describe the player
-    entity = view.story.entities[thing]
+    entity = view.story.entities[noun]
     view.prefixed = True
-    said = [say(entity.text, view, thing)] if entity.text else []
-    inside = view.contents(thing)
-    if "c" in entity.kinds and view.state_of(thing, "open"):
+    paragraphs = [say(entity.text, view, noun)] if entity.text else []
+    inside = view.contents(noun)
+    if "c" in entity.kinds and view.state_of(noun, "open"):
         if inside:
-            said.append(f"In {contents(view, thing)}")
-        elif not said:
-            said.append(f"{view.capital_the(thing)} is empty.")
+            paragraphs.append(f"In {contents(view, noun)}")
+        elif not paragraphs:
+            paragraphs.append(f"{view.capital_the(noun)} is empty.")
     elif "s" in entity.kinds and inside:
-        said.append(f"On {contents(view, thing)}")
-    if not said:
-        said.append(f"You see nothing special about {view.the(thing)}.")
+        paragraphs.append(f"On {contents(view, noun)}")
+    if not paragraphs:
+        paragraphs.append(f"You see nothing special about {view.the(noun)}.")
     view.prefixed = False
-    return "\n\n".join(said)
+    return "\n\n".join(paragraphs)
 
 
 def contents(view: WorldView, holder: str) -> str:
@@ -70,11 +70,11 @@ def contents(view: WorldView, holder: str) -> str:
     return f"{view.the(holder)} {'is' if len(inside) == 1 else 'are'} {listed}."
 
 
-def search(view: WorldView, thing: str) -> str:
+def search(view: WorldView, noun: str) -> str:
     """Say what is in or on a thing that can be searched."""
-    kinds = view.story.entities[thing].kinds
-    if view.contents(thing):
-        return f"{'In' if 'c' in kinds else 'On'} {contents(view, thing)}"
+    kinds = view.story.entities[noun].kinds
+    if view.contents(noun):
+        return f"{'In' if 'c' in kinds else 'On'} {contents(view, noun)}"
     if "c" in kinds:
-        return f"{view.capital_the(thing)} is empty."
-    return f"There is nothing on {view.the(thing)}."
+        return f"{view.capital_the(noun)} is empty."
+    return f"There is nothing on {view.the(noun)}."

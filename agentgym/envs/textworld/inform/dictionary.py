@@ -43,15 +43,15 @@ _SPELT = ("one two three four five six seven eight nine ten eleven twelve thirte
 @lru_cache(maxsize=4096)
 def key(word: str) -> str:
     """Return what the dictionary keeps of a lower-case word."""
-    kept, left = [], _LENGTH
+    letters, left = [], _LENGTH
     for letter in word:
         cost = 1 if "a" <= letter <= "z" else 2 if letter in _SIGNS else 4
         if left <= 0:
             break
         # A letter that fits in part is kept in part: words that differ only behind it are one.
-        kept.append(letter if cost <= left else f"<{left}>")
+        letters.append(letter if cost <= left else f"<{left}>")
         left -= cost
-    return "".join(kept)
+    return "".join(letters)
 
 
 _NUMBERS = {key(word): number + 1 for number, word in enumerate(_SPELT.split())}

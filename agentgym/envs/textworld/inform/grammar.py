@@ -148,11 +148,11 @@ def _line(text: str) -> GrammarLine:
 def verbs(cooking: bool) -> dict[str, tuple[GrammarLine, ...]]:
     """Return the lines of every verb, as ``words.key`` shortens it; cooking has its own."""
     table = {**_COMMON, **(_COOKING if cooking else _PLAIN)}
-    found = {}
+    lines_by_verb = {}
     for names, text in table.items():
         lines = tuple(_line(line) for line in text.split(";"))
-        found.update({key(name): lines for name in names.split()})
-    return found
+        lines_by_verb.update({key(name): lines for name in names.split()})
+    return lines_by_verb
 
 
 @lru_cache(maxsize=2)

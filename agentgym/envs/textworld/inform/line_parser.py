@@ -68,11 +68,11 @@ class LineParser:
     Attributes:
         view: The state.
         words: The command.
-        it: What the word ``it`` stands for.
+        antecedent: What the word ``it`` stands for.
         several: Things of a list.
         best: The most telling error of the lines so far.
         error: The error of this line.
-        few: How many things there were where more were wanted.
+        available: How many things there were where more were wanted.
         pronoun: The pronoun that an error is about.
         tail: What followed the verb in the last line that fitted the beginning of the command
             only; None if there was none.
@@ -80,20 +80,20 @@ class LineParser:
 
     view: WorldView
     words: Words
-    it: str
+    antecedent: str
     several: list[str] = field(default_factory=list)
     best: ParserError = ParserError.STUCK
     error: ParserError = ParserError.STUCK
-    few: int = 0
+    available: int = 0
     pronoun: str = ""
     tail: str | None = None
     # What stands for the whole command, not for one line: Inform keeps these from line to line,
     # so that a line that fails can still change what a later one says.
     _multiple_read: bool = False  # a noun that may be a list has been read in some line
     _emptied: str = ""
-    _wanted: Descriptors = field(default_factory=Descriptors)
+    _last_descriptors: Descriptors = field(default_factory=Descriptors)
     _pronoun_here: str = ""
-    _made: list[str] = field(default_factory=list)
+    _selection: list[str] = field(default_factory=list)
     _scopes: dict[bool, list[str]] = field(default_factory=dict)
     # What stands for one line.
     _line: GrammarLine = _NO_LINE
@@ -107,7 +107,7 @@ class LineParser:
 
     def __post_init__(self) -> None:
         """Make what chooses among things, whose memory lasts for the whole command."""
-        self._disambiguator = Disambiguator(self.view, self.words, self.it)
+        self._disambiguator = Disambiguator(self.view, self.words, self.antecedent)
 
     def line(self, line: GrammarLine) -> list[str]:
         """Fit the command into a line.
@@ -150,21 +150,21 @@ class LineParser:
         if error in (ParserError.VAGUE, ParserError.ITGONE):
             if self.pronoun in ME:
                 return ParserError.ITGONE.text(self.pronoun, "nothing")
-            if not (self.it and self.pronoun == "it"):
+            if not (self.antecedent and self.pronoun == "it"):
                 return ParserError.VAGUE.text(self.pronoun)
-            return ParserError.ITGONE.text(self.pronoun, self._name(self.it))
+            return ParserError.ITGONE.text(self.pronoun, self._name(self.antecedent))
         if error is ParserError.TOOFEW:
-            count = f"Only {number_words(self.few)}" if self.few else "None"
-            return error.text(count, "is" if self.few == 1 else "are")
+            count = f"Only {number_words(self.available)}" if self.available else "None"
+            return error.text(count, "is" if self.available == 1 else "are")
         return error.text()
 
     # Quoting the command
 
     def _command(self, start: int) -> str:
         """Return the command as it is understood so far, from a token on; -1 for the verb."""
-        shown = [_SHOWN.get(self.words[0], self.words[0])] if start < 0 else []
-        shown += [self._name(entry) for entry in self._pattern[max(start, 0) :] if entry]
-        return " ".join(shown)
+        parts = [_SHOWN.get(self.words[0], self.words[0])] if start < 0 else []
+        parts += [self._name(entry) for entry in self._pattern[max(start, 0) :] if entry]
+        return " ".join(parts)
 
     def _name(self, entry: str) -> str:
         """Return a thing, direction or word as the parser quotes it."""
@@ -202,21 +202,21 @@ class LineParser:
         tokens = self._line.tokens
         if len(tokens) < 3 or tokens[0] not in ("multiexcept", "multiinside"):
             return ""
-        known, chain = prepositions(bool(self.view.story.kitchen)), tokens[1]
-        places = [at for at in range(1, len(self.words)) if self.words[at] in known]
+        all_prepositions, chain = prepositions(bool(self.view.story.kitchen)), tokens[1]
+        places = [at for at in range(1, len(self.words)) if self.words[at] in all_prepositions]
         if not places or places[0] == len(self.words) - 1:
             return ""
         fitting = [at for at in places if self.words[at] in chain]
         if not fitting:
             raise LineMismatch
         self._at = fitting[0] + 1
-        wanted = self._descriptors(numbers=True)
-        match = self._match("noun", wanted)
-        if len(match.things) < 2:
-            return match.things[0] if match.things else ""
+        descriptors = self._descriptors(numbers=True)
+        match = self._match("noun", descriptors)
+        if len(match.candidates) < 2:
+            return match.candidates[0] if match.candidates else ""
         place = NounPosition(self._line, len(tokens) - 1, "noun", [""], "")
-        chosen = self._disambiguator.choose(place, wanted, match)
-        return chosen if isinstance(chosen, str) and chosen else match.things[0]
+        choice = self._disambiguator.choose(place, descriptors, match)
+        return choice if isinstance(choice, str) and choice else match.candidates[0]
 
     def _check_last_word(self) -> None:
         """Reject a line that ends with a preposition where the command ends otherwise."""
@@ -258,9 +258,9 @@ class LineParser:
         inside = self.view.contents(second) if second else []
         if first == SEVERAL:
             if self._context == "multiexcept":
-                self.several = [thing for thing in self.several if thing != second]
+                self.several = [noun for noun in self.several if noun != second]
             elif self._context == "multiinside":
-                self.several = [thing for thing in self.several if thing in inside]
+                self.several = [noun for noun in self.several if noun in inside]
             empty = not self.several
         else:
             same, apart = first == second, first not in inside
@@ -289,14 +289,14 @@ class LineParser:
 
     def _noun_list(self, token: str) -> str:
         """Read one noun, or a list joined by ``and`` and ``but``; ``SEVERAL`` for a list."""
-        many, adding, single = False, True, ""
+        plural, adding, single = False, True, ""
         while True:
-            found = self._one(token)
-            if not many and found != SEVERAL:
-                single = found
+            noun = self._read_noun(token)
+            if not plural and noun != SEVERAL:
+                single = noun
             else:
-                many = True
-                self._merge(self._made if found == SEVERAL else [found], adding)
+                plural = True
+                self._merge(self._selection if noun == SEVERAL else [noun], adding)
             word = self._word(self._at)
             if word not in CONNECTIVES:
                 break
@@ -306,68 +306,68 @@ class LineParser:
                     break  # Inform's error about lists gives way where an earlier line read one.
                 raise self._fail(ParserError.MULTI)
             adding ^= word in BUT
-            if not many:
-                self.several, many = [single], True
+            if not plural:
+                self.several, plural = [single], True
             self._inferred = 0
-        if many:
+        if plural:
             self._context = token
             return SEVERAL
-        if self._wanted.plural and token in ("multiexcept", "multiinside"):
+        if self._last_descriptors.plural and token in ("multiexcept", "multiinside"):
             self._context = token
-        if 1 < self._wanted.count < ALL_COUNT:
-            self.few = 1
+        if 1 < self._last_descriptors.count < ALL_COUNT:
+            self.available = 1
             raise self._fail(ParserError.TOOFEW)
         return single
 
-    def _merge(self, things: list[str], adding: bool) -> None:
-        for thing in things:
-            if adding and thing not in self.several:
-                self.several.append(thing)
-            elif not adding and thing in self.several:
-                self.several.remove(thing)
+    def _merge(self, nouns: list[str], adding: bool) -> None:
+        for noun in nouns:
+            if adding and noun not in self.several:
+                self.several.append(noun)
+            elif not adding and noun in self.several:
+                self.several.remove(noun)
 
-    def _one(self, token: str) -> str:
-        """Read one noun phrase; ``SEVERAL`` where it means several things, kept in ``_made``."""
+    def _read_noun(self, token: str) -> str:
+        """Read one noun phrase; ``SEVERAL`` where it means several, kept in ``_selection``."""
         word, start = self._word(self._at), self._at
         self._pronoun_here = word if word in PRONOUNS | ME else ""
-        if word in PRONOUNS and word != "her" and not (word == "it" and self.it):
+        if word in PRONOUNS and word != "her" and not (word == "it" and self.antecedent):
             self.pronoun = word
             raise self._fail(ParserError.VAGUE)
         numbers = True
         while True:
-            wanted = self._descriptors(numbers)
+            descriptors = self._descriptors(numbers)
             try:
-                return self._phrase(token, wanted, start)
+                return self._phrase(token, descriptors, start)
             except LineMismatch:
-                if numbers and wanted.guessed:
+                if numbers and descriptors.guessed:
                     numbers, self._at = False, start
                     continue
-                if wanted.count and not self._multiple_read:
+                if descriptors.count and not self._multiple_read:
                     self.error = ParserError.MULTI
                 raise
 
-    def _phrase(self, token: str, wanted: Descriptors, start: int) -> str:
+    def _phrase(self, token: str, descriptors: Descriptors, start: int) -> str:
         """Read a name after its descriptors; once more with them as part of it if that fails."""
         while True:
-            self._wanted = wanted
-            found, match = self._domain(token, wanted)
-            if not found and wanted.count == ALL_COUNT and not match.things:
-                self._made, found = [], SEVERAL
+            self._last_descriptors = descriptors
+            noun, match = self._domain(token, descriptors)
+            if not noun and descriptors.count == ALL_COUNT and not match.candidates:
+                self._selection, noun = [], SEVERAL
             if token in MULTIPLE and not self._multiple_read:
                 self.best = ParserError.STUCK if self.best is ParserError.MULTI else self.best
                 self._multiple_read = True
-            unnamed = match.length == 0 and found != SEVERAL
-            if (not found or unnamed) and wanted.loose:
-                wanted, self._at = Descriptors(), start
+            unnamed = match.length == 0 and noun != SEVERAL
+            if (not noun or unnamed) and descriptors.loose:
+                descriptors, self._at = Descriptors(), start
                 continue
-            if not found:
+            if not noun:
                 if self.error is ParserError.MULTI and self._multiple_read and token != "held":
                     self.error = ParserError.STUCK
                 raise self._fail(self._cannot_see())
-            if token == "creature" and found != PLAYER:
+            if token == "creature" and noun != PLAYER:
                 raise self._fail(ParserError.ANIMATE)
             self._at = match.start + match.length
-            return found
+            return noun
 
     def _cannot_see(self) -> ParserError:
         """Choose the best error for a noun that means nothing here."""
@@ -377,24 +377,24 @@ class LineParser:
         self.pronoun = pronoun
         return max(ParserError.ITGONE, self.error)
 
-    def _match(self, token: str, wanted: Descriptors) -> NounMatch:
+    def _match(self, token: str, descriptors: Descriptors) -> NounMatch:
         """Match the words at the present place against everything that may be meant."""
         view = self.view
         if token == "direction":
-            things = list(COMPASS)
+            candidates = list(COMPASS)
         elif token == "switched":
-            things = []
+            candidates = []
         elif token == "multiinside" and self._second:
             inside = view.shows(self._second) or self._second == PLAYER
-            things = view.contents(self._second) if inside else []
+            candidates = view.contents(self._second) if inside else []
         else:
-            things = self._scope(held_first=token == "held")
+            candidates = self._scope(held_first=token == "held")
             word = self._word(self._at)
             directed = word in DIRECTION_WORDS or word in ("", "it")
-            if directed and token not in ("creature", "held") and not wanted.indefinite:
-                things = [*COMPASS, *things]
-        return find(view, self.words, self._at, things, self.it,
-                    loose=wanted.indefinite)  # fmt: skip
+            if directed and token not in ("creature", "held") and not descriptors.indefinite:
+                candidates = [*COMPASS, *candidates]
+        return find(view, self.words, self._at, candidates, self.antecedent,
+                    loose=descriptors.indefinite)  # fmt: skip
 
     def _scope(self, *, held_first: bool) -> list[str]:
         """Return what is in scope; it stays the same for all lines of grammar."""
@@ -402,58 +402,58 @@ class LineParser:
             self._scopes[held_first] = list(in_scope(self.view, held_first=held_first))
         return self._scopes[held_first]
 
-    def _domain(self, token: str, wanted: Descriptors) -> tuple[str, NounMatch]:
+    def _domain(self, token: str, descriptors: Descriptors) -> tuple[str, NounMatch]:
         """Decide on a thing; nothing if none fits, ``SEVERAL`` if several are wanted."""
-        match = self._match(token, wanted)
+        match = self._match(token, descriptors)
         self._at = match.start + match.length
-        if not match.things:
+        if not match.candidates:
             self._at += 1
             return "", match
         if match.start < len(self.words):
-            if len(match.things) == 1:
-                return match.things[0], match
+            if len(match.candidates) == 1:
+                return match.candidates[0], match
             word = self._word(self._at)
             if word and word not in CONNECTIVES | THEN and self._last:
                 return "", match
         place = NounPosition(self._line, self._index, token, self._nouns, self._second)
-        chosen = self._disambiguator.choose(place, wanted, match)
-        if isinstance(chosen, ParserError):
-            self.error, self.few = chosen, self._disambiguator.few
+        choice = self._disambiguator.choose(place, descriptors, match)
+        if isinstance(choice, ParserError):
+            self.error, self.available = choice, self._disambiguator.available
             return "", match
-        if isinstance(chosen, list):
-            self._made = chosen
+        if isinstance(choice, list):
+            self._selection = choice
             return SEVERAL, match
-        if not chosen:
+        if not choice:
             raise self._ask(token, match)
         self._inferred = self._inferred or self._index + 1
-        return chosen, match
+        return choice, match
 
     def _ask(self, token: str, match: NounMatch) -> MoreNeeded:
         """Make the question for a noun that is missing or not clear."""
         if match.start < len(self.words):
-            names = [self._name(thing) for thing in match.things]
+            names = [self._name(candidate) for candidate in match.candidates]
             listed = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
             return MoreNeeded(f"Which do you mean, {listed}?", match.start,
                             only_one=token not in MULTIPLE)  # fmt: skip
-        who = "Whom" if token == "creature" else "What"
-        text = f"{who} do you want to {self._command(-1)}?"
+        pronoun = "Whom" if token == "creature" else "What"
+        text = f"{pronoun} do you want to {self._command(-1)}?"
         assumed = [
             entry for entry in self._pattern[self._inferred - 1 :] if entry not in ("", PLAYER)
         ]
         assumed *= bool(self._inferred)
-        known = self.view.story.entities
-        notice = next((entry for entry in reversed(assumed) if entry in known), "")
-        glue = tuple("it" if entry in known else entry for entry in assumed)
+        entities = self.view.story.entities
+        notice = next((entry for entry in reversed(assumed) if entry in entities), "")
+        glue = tuple("it" if entry in entities else entry for entry in assumed)
         return MoreNeeded(text, len(self.words), glue, notice)
 
     def _descriptors(self, numbers: bool) -> Descriptors:
         """Read articles, possessives, numbers and ``all`` in front of a name."""
-        wanted = Descriptors()
+        descriptors = Descriptors()
         while word := self._word(self._at):
             number = numbers and bool(self._word(self._at + 1))
-            if not wanted.take(word, self.it, number=number):
+            if not descriptors.take(word, self.antecedent, number=number):
                 break
             self._at += 1
             if self._word(self._at) == "of":
                 self._at += 1
-        return wanted
+        return descriptors

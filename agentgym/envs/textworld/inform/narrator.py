@@ -76,19 +76,19 @@ class Narrator:
             return ONE_THING
         if request.action in FREE:
             return tidy(self._aside(request))
-        said, after = self._carry_out(request, execute)
+        paragraphs, after = self._carry_out(request, execute)
         self.turns += 1
         # A refused command takes a turn as well, and in each turn the story looks at its quests.
         after = after or execute(WAIT)
         if after is not None:
-            said += self._consequences(after)
-        return tidy("\n\n".join(said))
+            paragraphs += self._consequences(after)
+        return tidy("\n\n".join(paragraphs))
 
     def _carry_out(
         self, request: ParsedRequest, execute: Execute
     ) -> tuple[list[str], StateAfter | None]:
         """Do what was asked for, thing after thing."""
-        said, last = [request.note] if request.note else [], None
+        paragraphs, last = [request.note] if request.note else [], None
         for noun in request.nouns or ("",):
             accepted = resolve_action(
                 self.view, request.action, noun, request.second, request.words
@@ -96,15 +96,18 @@ class Narrator:
             label = ""
             if request.several:
                 label = f"{'yourself' if noun == PLAYER else self.view.printed_name(noun)}: "
-                self.parser.it = self.parser.it if noun == PLAYER else noun
+                self.parser.antecedent = self.parser.antecedent if noun == PLAYER else noun
             if isinstance(accepted, str):
-                self.parser.it, self.view.noticed = self.view.noticed or self.parser.it, ""
-                said.append(label + accepted)
+                self.parser.antecedent, self.view.noticed = (
+                    self.view.noticed or self.parser.antecedent,
+                    "",
+                )
+                paragraphs.append(label + accepted)
                 continue
             text, after = self._perform(accepted, execute, request.several)
-            said.append(label + text)
+            paragraphs.append(label + text)
             last = after or last
-        return (["\n".join(said)] if request.several or request.note else said), last
+        return (["\n".join(paragraphs)] if request.several or request.note else paragraphs), last
 
     def _perform(
         self, accepted: AcceptedAction, execute: Execute, several: bool
@@ -118,31 +121,32 @@ class Narrator:
             # Inform's checks let it pass and TextWorld's rules do not.
             return "You can't do that now.", None
         if accepted.action in ("Go", "Look"):
-            self.parser.it = descriptions.last_seen(self.view) or self.parser.it
+            self.parser.antecedent = descriptions.last_seen(self.view) or self.parser.antecedent
         elif accepted.action == "Prepare":
-            self.parser.it = accepted.noun
+            self.parser.antecedent = accepted.noun
         return report.text(), after
 
     def _consequences(self, after: StateAfter) -> list[str]:
         """Tell of points and of the end."""
-        said = []
+        paragraphs = []
         if after.score != self.score:
-            said.append(score_change(after.score - self.score))
+            paragraphs.append(score_change(after.score - self.score))
             self.score = after.score
         if after.won or after.lost:
             # A lost story tells one turn less than a won one (sic).
             turns = self.turns - after.lost
-            said.append(ending(after.won, after.score, self.story.max_score, turns))
-        return said
+            paragraphs.append(ending(after.won, after.score, self.story.max_score, turns))
+        return paragraphs
 
     def _aside(self, request: ParsedRequest) -> str:
         """Answer a question about the game."""
         if request.action == "Score":
             scored = ending(True, self.score, self.story.max_score, self.turns).split("\n\n")[1]
             return scored.replace("You scored", "You have so far scored")
-        if not self.parser.it:
+        if not self.parser.antecedent:
             return '"it", "him", "her" and "them" are unset.'
-        return f'"it" means {self.view.the(self.parser.it)}, "him", "her" and "them" are unset.'
+        noun = self.view.the(self.parser.antecedent)
+        return f'"it" means {noun}, "him", "her" and "them" are unset.'
 
     def description(self) -> str:
         """Return what ``look`` prints."""
@@ -159,14 +163,14 @@ class Narrator:
     def snapshot(self) -> tuple[Any, ...]:
         """Return a picklable state."""
         parser = self.parser
-        asked = astuple(parser.pending) if parser.pending else None
-        return self.view.snapshot(), parser.it, parser.tail, asked, self.turns, self.score
+        pending = astuple(parser.pending) if parser.pending else None
+        return self.view.snapshot(), parser.antecedent, parser.tail, pending, self.turns, self.score
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Return to a snapshot of the same game."""
-        view, self.parser.it, self.parser.tail, asked, self.turns, self.score = snapshot
+        view, self.parser.antecedent, self.parser.tail, pending, self.turns, self.score = snapshot
         self.view.restore(view)
-        self.parser.pending = Pending(*asked) if asked else None
+        self.parser.pending = Pending(*pending) if pending else None
 
 
 class ActionReport:

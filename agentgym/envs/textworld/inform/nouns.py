@@ -40,19 +40,19 @@ class NounMatch:
     Attributes:
         start: Index of the first word.
         length: Words that the best candidates match.
-        things: The candidates, in order of scope.
+        candidates: What matches, in order of scope.
     """
 
     start: int
     length: int = 0
-    things: list[str] = field(default_factory=list)
+    candidates: list[str] = field(default_factory=list)
 
-    def add(self, thing: str, length: int) -> None:
+    def add(self, candidate: str, length: int) -> None:
         """Take a candidate if it matches at least as many words as those before."""
         if length > self.length:
-            self.length, self.things = length, [thing]
-        elif length == self.length and thing not in self.things:
-            self.things.append(thing)
+            self.length, self.candidates = length, [candidate]
+        elif length == self.length and candidate not in self.candidates:
+            self.candidates.append(candidate)
 
 
 def in_scope(view: WorldView, *, held_first: bool = False) -> Iterator[str]:
@@ -66,14 +66,14 @@ def in_scope(view: WorldView, *, held_first: bool = False) -> Iterator[str]:
 
 def visible_in(view: WorldView, holder: str) -> Iterator[str]:
     """Yield what can be seen in or on something, each thing followed by what it shows."""
-    for thing in view.contents(holder):
-        yield thing
-        if thing in view.children and view.shows(thing):
-            yield from visible_in(view, thing)
+    for child in view.contents(holder):
+        yield child
+        if child in view.children and view.shows(child):
+            yield from visible_in(view, child)
 
 
 def find(
-    view: WorldView, words: list[str], at: int, things: Iterable[str], it: str, *,
+    view: WorldView, words: list[str], at: int, candidates: Iterable[str], antecedent: str, *,
     loose: bool = False,
 ) -> NounMatch:  # fmt: skip
     """Match words against things and return the best candidates.
@@ -82,25 +82,29 @@ def find(
         view: The state.
         words: The command.
         at: Index of the first word of the noun; at the end everything matches.
-        things: What may be meant, in order.
-        it: What the word ``it`` stands for.
+        candidates: What may be meant, in order.
+        antecedent: What the word ``it`` stands for.
         loose: Whether a thing that no word names is a candidate too, the worst.
     """
     match = NounMatch(at)
     if at >= len(words):
-        match.things = list(dict.fromkeys(things))
+        match.candidates = list(dict.fromkeys(candidates))
         return match
     word, story = words[at], view.story
-    known = story.vocabulary.called(word)
-    for thing in things:
-        if (word in ME and thing == PLAYER) or (word == "it" and thing == it):
-            match.add(thing, 1)
-        if thing in known:
-            food = story.kitchen and thing in story.entities and "f" in story.entities[thing].kinds
-            done = tuple(map(key, view.done_to(thing))) if food else ()
-            match.add(thing, story.vocabulary.count(thing, words, at, done))
+    matching = story.vocabulary.called(word)
+    for candidate in candidates:
+        if (word in ME and candidate == PLAYER) or (word == "it" and candidate == antecedent):
+            match.add(candidate, 1)
+        if candidate in matching:
+            food = (
+                story.kitchen
+                and candidate in story.entities
+                and "f" in story.entities[candidate].kinds
+            )
+            done = tuple(map(key, view.done_to(candidate))) if food else ()
+            match.add(candidate, story.vocabulary.count(candidate, words, at, done))
         elif loose:
-            match.add(thing, 0)
+            match.add(candidate, 0)
     return match
 
 
@@ -112,8 +116,8 @@ class Descriptors:
         indefinite: Whether any fitting thing will do.
         plural: Whether several are wanted.
         count: How many; ``ALL_COUNT`` for all.
-        mine: Whether it must be carried.
-        there: Whether it must lie in the room.
+        carried: Whether it must be carried.
+        in_room: Whether it must lie in the room.
         owner: Who must have it; ``None`` for anyone.
         lit: Whether it must give light, which nothing here does.
         loose: Whether a word was taken that may belong to the name.
@@ -123,23 +127,23 @@ class Descriptors:
     indefinite: bool = False
     plural: bool = False
     count: int = 0
-    mine: bool = False
-    there: bool = False
+    carried: bool = False
+    in_room: bool = False
     owner: str | None = None
     lit: bool = False
     loose: bool = False
     guessed: bool = False
 
-    def take(self, word: str, it: str, *, number: bool) -> bool:
+    def take(self, word: str, antecedent: str, *, number: bool) -> bool:
         """Take in one word and tell whether it is of this kind; ``number``: whether numbers are."""
         if word in dictionary.ARTICLE_LIKE:
             self.loose = True
             self.indefinite |= word not in dictionary.DEFINITE
-            self.mine |= word in dictionary.MINE
-            self.there |= word in dictionary.THEIRS
+            self.carried |= word in dictionary.MINE
+            self.in_room |= word in dictionary.THEIRS
             self.lit |= word in dictionary.LIT and word != "unlit"
             if word in dictionary.OWNED:
-                self.owner = it if word == "its" and it else ""
+                self.owner = antecedent if word == "its" and antecedent else ""
         elif word in dictionary.OTHER:
             self.indefinite = True
         elif word in dictionary.ALL:
@@ -182,19 +186,19 @@ def likelihood(view: WorldView, line: GrammarLine, first: str, second: str, comm
     """
     noun, other = (second, first) if line.swapped else (first, second)
     blunt = line.action in _CUTTING and not view.has(other, "sharp")
-    if (line.action == "Cook" or blunt) and noun in view.story.entities and view.held(other):
+    if (line.action == "Cook" or blunt) and noun in view.story.entities and view.carries(other):
         return 0
-    if line.action == "Take" and view.held(noun):
+    if line.action == "Take" and view.carries(noun):
         return 0
-    named = [_is_named(view, thing, command) for thing in (noun, other) if thing]
+    named = [_is_named(view, entity, command) for entity in (noun, other) if entity]
     return 2 + len(named) if named and all(named) else 2
 
 
-def _is_named(view: WorldView, thing: str, command: str) -> bool:
+def _is_named(view: WorldView, noun: str, command: str) -> bool:
     """Tell whether a command holds the whole printed name of a thing."""
-    if thing in COMPASS:
-        return thing in command
-    entity = view.story.entities.get(thing)
+    if noun in COMPASS:
+        return noun in command
+    entity = view.story.entities.get(noun)
     return (entity.name if entity else "yourself") in command
 
 
@@ -205,89 +209,94 @@ class Disambiguator:
     first line that asks decides for all, as in Inform.
     """
 
-    def __init__(self, view: WorldView, words: Words, it: str) -> None:
-        self._view, self._words, self._it = view, words, it
-        self._others: list[str] | None = None
+    def __init__(self, view: WorldView, words: Words, antecedent: str) -> None:
+        self._view, self._words, self._antecedent = view, words, antecedent
+        self._second_nouns: list[str] | None = None
         self._searched = False
-        self.few = 0
+        self.available = 0
         """How many things there were where more were wanted."""
 
     def choose(
-        self, place: NounPosition, wanted: Descriptors, match: NounMatch
+        self, place: NounPosition, descriptors: Descriptors, match: NounMatch
     ) -> str | list[str] | ParserError:
         """Choose among candidates.
 
         Returns:
             The thing; nothing if the player must choose; a list if several are wanted; an error.
         """
-        things = match.things
-        if len(things) == 1:
-            excluded = wanted.plural and not self._included(place.line, things[0])
-            return ParserError.STUCK if excluded else things[0]
-        good = [self._good(place, thing) for thing in things]
+        candidates = match.candidates
+        if len(candidates) == 1:
+            excluded = descriptors.plural and not self._included(place.line, candidates[0])
+            return ParserError.STUCK if excluded else candidates[0]
+        good = [self._good(place, candidate) for candidate in candidates]
         if sum(good) == 1:
-            only = things[good.index(True)]
-            if not (wanted.plural and place.token in MULTIPLE) or self._included(place.line, only):
+            only = candidates[good.index(True)]
+            if not (descriptors.plural and place.token in MULTIPLE) or self._included(
+                place.line, only
+            ):
                 return only
         if place.token == "creature" and not any(good):
-            return things[0]
-        scored = [(thing, points + 1000 * fits) for thing, fits in zip(things, good, strict=True)
-                  if (points := self._score(place, thing, wanted, match)) is not None]  # fmt: skip
+            return candidates[0]
+        scored = [
+            (candidate, points + 1000 * fits)
+            for candidate, fits in zip(candidates, good, strict=True)
+            if (points := self._score(place, candidate, descriptors, match)) is not None
+        ]
         if not scored:
             return ParserError.STUCK
-        if wanted.plural:
-            return self._several(place, wanted, scored)
+        if descriptors.plural:
+            return self._several(place, descriptors, scored)
         best = max(points for _, points in scored)
-        top = [thing for thing, points in scored if points == best]
-        return top[0] if wanted.indefinite or len(top) == 1 else ""
+        top = [candidate for candidate, points in scored if points == best]
+        return top[0] if descriptors.indefinite or len(top) == 1 else ""
 
-    def _good(self, place: NounPosition, thing: str) -> bool:
+    def _good(self, place: NounPosition, candidate: str) -> bool:
         """Tell whether a candidate is where its kind of noun is looked for first."""
         view, token = self._view, place.token
         if token in ("held", "multiheld"):
-            return view.held(thing)
+            return view.carries(candidate)
         if token == "multi":
-            return thing not in COMPASS and thing != PLAYER
+            return candidate not in COMPASS and candidate != PLAYER
         if token == "multiexcept":
-            return thing != place.second
+            return candidate != place.second
         if token == "multiinside":
             inside = place.second
-            return thing in view.contents(inside) if inside else not view.held(thing)
-        return token == "creature" and thing == PLAYER
+            return candidate in view.contents(inside) if inside else not view.carries(candidate)
+        return token == "creature" and candidate == PLAYER
 
     def _score(
-        self, place: NounPosition, thing: str, wanted: Descriptors, match: NounMatch
+        self, place: NounPosition, candidate: str, descriptors: Descriptors, match: NounMatch
     ) -> int | None:
         """Give a candidate its points; ``None`` if it lacks what the words ask for."""
         view = self._view
-        if thing in COMPASS:
+        if candidate in COMPASS:
             parent = ""
-        elif thing == PLAYER:
+        elif candidate == PLAYER:
             parent = view.room
         else:
-            parent = view.parent[thing]
-        if wanted.lit or (wanted.mine and parent != INVENTORY):
+            parent = view.parent[candidate]
+        if descriptors.lit or (descriptors.carried and parent != INVENTORY):
             return None
-        if (wanted.there and parent != view.room) or wanted.owner not in (None, parent):
+        if (descriptors.in_room and parent != view.room) or descriptors.owner not in (None, parent):
             return None
         taking = place.line.action in ("Take", "Remove")
-        held, here = (40, 60) if taking else (60, 40)
-        points = {INVENTORY: held, view.room: here, "": 0}.get(parent, 20)
-        points += 0 if thing == PLAYER else 105
-        return points + 1000 * self._likely(place, thing, match)
+        in_hand, in_room = (40, 60) if taking else (60, 40)
+        points = {INVENTORY: in_hand, view.room: in_room, "": 0}.get(parent, 20)
+        points += 0 if candidate == PLAYER else 105
+        return points + 1000 * self._likely(place, candidate, match)
 
-    def _likely(self, place: NounPosition, thing: str, match: NounMatch) -> int:
+    def _likely(self, place: NounPosition, candidate: str, match: NounMatch) -> int:
         """Score a candidate together with what the other noun may be."""
         if not self._searched:
             self._searched = True
-            self._others = self._nouns_after(place, match)
+            self._second_nouns = self._nouns_after(place, match)
         command = " ".join(self._words.typed)
         if place.before:
-            return likelihood(self._view, place.line, place.before[0], thing, command)
-        if self._others is None:
-            return likelihood(self._view, place.line, thing, place.second, command)
-        return max((likelihood(self._view, place.line, thing, other, command)
-                    for other in self._others), default=0)  # fmt: skip
+            return likelihood(self._view, place.line, place.before[0], candidate, command)
+        if self._second_nouns is None:
+            return likelihood(self._view, place.line, candidate, place.second, command)
+        return max((likelihood(self._view, place.line, candidate, other, command)
+                    for other in self._second_nouns), default=0)  # fmt: skip
 
     def _nouns_after(self, place: NounPosition, match: NounMatch) -> list[str] | None:
         """Find what the noun after this one may mean; ``None`` if there is none."""
@@ -303,35 +312,35 @@ class Disambiguator:
             return None
         while at < len(self._words) and self._words[at] in _ARTICLES:
             at += 1
-        things = in_scope(self._view, held_first=True)
-        return find(self._view, self._words, at, things, self._it).things
+        scope = in_scope(self._view, held_first=True)
+        return find(self._view, self._words, at, scope, self._antecedent).candidates
 
-    def _included(self, line: GrammarLine, thing: str) -> bool:
+    def _included(self, line: GrammarLine, candidate: str) -> bool:
         """Tell whether ``all`` may include a thing, as far as rules of the game forbid."""
         if line.action in _TAKING:
-            entity = self._view.story.entities.get(thing)
+            entity = self._view.story.entities.get(candidate)
             return entity is not None and not entity.kinds & FIXED
-        return not (line.action in _GIVING_UP and thing == PLAYER)
+        return not (line.action in _GIVING_UP and candidate == PLAYER)
 
     def _several(
-        self, place: NounPosition, wanted: Descriptors, scored: list[tuple[str, int]]
+        self, place: NounPosition, descriptors: Descriptors, scored: list[tuple[str, int]]
     ) -> list[str] | ParserError:
         """Make the list for ``all`` or a number."""
         if place.token not in MULTIPLE:
             return ParserError.MULTI
-        view, found = self._view, list[str]()
-        for thing, _ in sorted(scored, key=lambda pair: -pair[1]):
-            if len(found) >= wanted.count:
+        view, chosen_nouns = self._view, list[str]()
+        for candidate, _ in sorted(scored, key=lambda pair: -pair[1]):
+            if len(chosen_nouns) >= descriptors.count:
                 break
-            held = view.held(thing)
-            accepted = thing != PLAYER and self._included(place.line, thing)
+            carried = view.carries(candidate)
+            accepted = candidate != PLAYER and self._included(place.line, candidate)
             if place.token in ("multiheld", "multiexcept"):
-                accepted = accepted and held
+                accepted = accepted and carried
             if place.line.action in ("Take", "Remove"):
-                accepted = accepted and not held
+                accepted = accepted and not carried
             if accepted:
-                found.append(thing)
-        if len(found) < wanted.count < ALL_COUNT:
-            self.few = len(found)
+                chosen_nouns.append(candidate)
+        if len(chosen_nouns) < descriptors.count < ALL_COUNT:
+            self.available = len(chosen_nouns)
             return ParserError.TOOFEW
-        return found
+        return chosen_nouns

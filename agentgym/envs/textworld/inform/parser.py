@@ -60,13 +60,13 @@ class Parser:
     """Read the commands of an episode.
 
     Attributes:
-        it: What the word ``it`` stands for; empty at first.
+        antecedent: What the word ``it`` stands for; empty at first.
         pending: The question of the line before, if it asked one.
         tail: What followed the verb in the last command of which only the beginning was understood;
             Inform repeats it after a direction that is followed by other words.
     """
 
-    it: str = ""
+    antecedent: str = ""
     pending: Pending | None = None
     tail: str = ""
 
@@ -92,8 +92,8 @@ class Parser:
     def _direction(self, words: Words) -> ParsedRequest | str:
         """Read a command that does not begin with a verb."""
         direction = DIRECTION_WORDS.get(words[0])
-        if words[0] == "it" and self.it in COMPASS:
-            direction = self.it
+        if words[0] == "it" and self.antecedent in COMPASS:
+            direction = self.antecedent
         if direction is None:
             return ParserError.VERB.text()
         if len(words) > 1:
@@ -106,7 +106,7 @@ class Parser:
         self, words: Words, lines: tuple[GrammarLine, ...], view: WorldView
     ) -> ParsedRequest | str:
         """Try the lines of a verb in order."""
-        parser = LineParser(view, words, self.it)
+        parser = LineParser(view, words, self.antecedent)
         for line in lines:
             try:
                 nouns = parser.line(line)
@@ -115,7 +115,7 @@ class Parser:
                 continue
             except MoreNeeded as question:
                 if question.notice:
-                    self.it = question.notice
+                    self.antecedent = question.notice
                 self.pending = Pending(tuple(words.typed), question.at, question.glue,
                                        question.only_one)  # fmt: skip
                 return question.text
@@ -125,9 +125,9 @@ class Parser:
             # "It" is the first noun even where the action will be refused: the parser decides it.
             several = first == SEVERAL
             if first and not several and first != PLAYER:
-                self.it = first
-            things = tuple(parser.several) if several else (first,) if first else ()
+                self.antecedent = first
+            first_nouns = tuple(parser.several) if several else (first,) if first else ()
             return ParsedRequest(
-                line.action, things, second, several, parser.note(), tuple(words.typed)
+                line.action, first_nouns, second, several, parser.note(), tuple(words.typed)
             )
         return parser.complaint()

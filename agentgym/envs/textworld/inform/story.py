@@ -134,10 +134,10 @@ class Story:
         for fact in self._start:
             direction = fact[0].removesuffix("_of")
             if direction in _BACK and fact[0].endswith("_of"):
-                there, here = fact[1], fact[2]
-                door = self._between.get((here, there), "")
-                exits.setdefault(here, {})[direction] = (there, door)
-                exits.setdefault(there, {}).setdefault(_BACK[direction], (here, door))
+                neighbour, room = fact[1], fact[2]
+                door = self._between.get((room, neighbour), "")
+                exits.setdefault(room, {})[direction] = (neighbour, door)
+                exits.setdefault(neighbour, {}).setdefault(_BACK[direction], (room, door))
         return exits
 
     @cached_property
@@ -146,8 +146,8 @@ class Story:
         doors: dict[str, list[str]] = {}
         for (room, _), door in sorted(self._between.items()):
             doors.setdefault(room, []).append(door)
-        return {room: tuple(sorted(found, key=lambda door: self.entities[door].rank))
-                for room, found in doors.items()}  # fmt: skip
+        return {room: tuple(sorted(room_doors, key=lambda door: self.entities[door].rank))
+                for room, room_doors in doors.items()}  # fmt: skip
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -169,13 +169,13 @@ class Story:
         """What goes into the meal, in the order of creation: food, cooking, cutting."""
         bases = {f[2]: f[1] for f in self._of("base")}
         states = {(f[1], f[0]) for f in self._start if len(f) == 2}
-        wanted = [fact[1] for fact in self._of("in") if fact[1] in bases]
-        found = []
-        for ingredient in sorted(wanted, key=lambda name: self.entities[name].rank):
+        ingredients = [fact[1] for fact in self._of("in") if fact[1] in bases]
+        recipe = []
+        for ingredient in sorted(ingredients, key=lambda name: self.entities[name].rank):
             cooking = next((s for s in COOKED if (ingredient, s) in states), "raw")
             cutting = next((s for s in CUT if (ingredient, s) in states), "uncut")
-            found.append((bases[ingredient], cooking, cutting))
-        return tuple(found)
+            recipe.append((bases[ingredient], cooking, cutting))
+        return tuple(recipe)
 
     @cached_property
     def vocabulary(self) -> StoryVocabulary:
@@ -191,10 +191,10 @@ class Story:
         _ = [entity.text for entity in self.entities.values()]
         _ = self.exits, self.doors, self.keys, self.recipe
 
-    def is_a(self, entity: str, kind: str) -> bool:
+    def is_a(self, name: str, kind: str) -> bool:
         """Tell whether an entity is of a kind, such as ``c`` for containers."""
-        found = self.entities.get(entity)
-        return found is not None and kind in found.kinds
+        entity = self.entities.get(name)
+        return entity is not None and kind in entity.kinds
 
 
 def _creation(
@@ -205,32 +205,32 @@ def _creation(
     Within a type TextWorld lists entities as it meets them in the sorted facts: those of rooms
     first, then links, then the rest. Doors are created with the first room that they lead from.
     """
-    met: dict[str, None] = {}
+    entities: dict[str, None] = {}
     homes: dict[str, str] = {}
-    rooms, others = [], []
+    rooms, rest = [], []
     for fact in facts:
         if kinds[fact[1]] != "r":
-            others.append(fact)
+            rest.append(fact)
             continue
         rooms.append(fact)
-        met[fact[1]] = None
+        entities[fact[1]] = None
         if fact[0].endswith("_of"):
-            met[fact[2]] = None
+            entities[fact[2]] = None
     for fact in links:
-        met[fact[1]] = met[fact[3]] = None
+        entities[fact[1]] = entities[fact[3]] = None
     between = {(fact[1], fact[3]): fact[2] for fact in links}
-    for room in [entity for entity in met if kinds[entity] == "r"] if links else ():
+    for room in [entity for entity in entities if kinds[entity] == "r"] if links else ():
         for fact in rooms:
             door = between.get((fact[1], fact[2])) if fact[0].endswith("_of") else None
             if door and fact[1] == room:
-                met[door] = None
+                entities[door] = None
                 homes.setdefault(door, room)
-    for fact in others:
-        met[fact[1]] = None
+    for fact in rest:
+        entities[fact[1]] = None
         if fact[0] in _RELATIONS:
-            met[fact[2]] = None
+            entities[fact[2]] = None
     by_kind: dict[str, list[str]] = {"r": [], "d": []}
-    for entity in met:
+    for entity in entities:
         by_kind.setdefault(kinds[entity], []).append(entity)
     order = by_kind.pop("r") + by_kind.pop("d")
     for kind in sorted(by_kind):
@@ -259,10 +259,10 @@ def _lineages(logic: str) -> dict[str, frozenset[str]]:
 
 def _ancestors(kind: str, types: Mapping[str, str]) -> list[str]:
     """Return a type and the types above it."""
-    found = [kind]
-    while (above := types.get(found[-1])) and above not in found:
-        found.append(above)
-    return found
+    kinds = [kind]
+    while (above := types.get(kinds[-1])) and above not in kinds:
+        kinds.append(above)
+    return kinds
 
 
 def _objective(text: str) -> str:
@@ -272,11 +272,11 @@ def _objective(text: str) -> str:
     """
     if "'" not in text:  # nothing else looks another way in print
         return text
-    said = []
+    lines = []
     for line in text.split("\n"):
         cut = range(0, max(len(line), 1), _SLICE)
-        said.append("".join(plain(line[at : at + _SLICE]) for at in cut))
-    return "\n".join(said)
+        lines.append("".join(plain(line[at : at + _SLICE]) for at in cut))
+    return "\n".join(lines)
 
 
 def _max_score(quests: Iterable[QuestRecord]) -> float:
@@ -317,19 +317,19 @@ class StoryVocabulary:
     def called(self, word: str) -> AbstractSet[str]:
         """Return the things whose names may begin with a word."""
         direction = DIRECTION_WORDS.get(word)
-        things = self._starts.get(word, _NOTHING)
-        return things if direction is None else things | {direction}
+        nouns = self._starts.get(word, _NOTHING)
+        return nouns if direction is None else nouns | {direction}
 
-    def count(self, thing: str, words: list[str], at: int, adjectives: tuple[str, ...]) -> int:
+    def count(self, noun: str, words: list[str], at: int, adjectives: tuple[str, ...]) -> int:
         """Return how many words from ``at`` on name a thing; ``adjectives`` fit it now, too."""
-        if thing in COMPASS:
-            return int(DIRECTION_WORDS.get(words[at]) == thing)
-        here, end = -1, at
-        while here != end:
-            here = end
+        if noun in COMPASS:
+            return int(DIRECTION_WORDS.get(words[at]) == noun)
+        previous, end = -1, at
+        while previous != end:
+            previous = end
             while end < len(words) and words[end] in adjectives:
                 end += 1
-            for phrase in self._phrases.get(thing, ()):
+            for phrase in self._phrases.get(noun, ()):
                 if tuple(words[end : end + len(phrase)]) == phrase:
                     end += len(phrase)
                     break

@@ -39,9 +39,9 @@ class WorldView:
 
     def follow(self, facts: frozenset[Fact]) -> None:
         """Take over all facts that hold after an action."""
-        gone, new = self.facts - facts, facts - self.facts
+        removed, new = self.facts - facts, facts - self.facts
         self.facts = facts
-        for fact in gone:
+        for fact in removed:
             if len(fact) == 2:
                 self.states[fact[1]].discard(fact[0])
             elif fact[0] in _PLACES and fact[1] != PLAYER:
@@ -78,10 +78,10 @@ class WorldView:
                 self.children[self.parent[door]].remove(door)
                 self._put(door, self.room)
 
-    def _put(self, thing: str, holder: str) -> None:
+    def _put(self, child: str, holder: str) -> None:
         """Make a thing the first child of a holder."""
-        self.children.setdefault(holder, []).insert(0, thing)
-        self.parent[thing] = holder
+        self.children.setdefault(holder, []).insert(0, child)
+        self.parent[child] = holder
 
     def snapshot(self) -> Snapshot:
         """Return the state as a value that can be pickled."""
@@ -92,8 +92,8 @@ class WorldView:
         """Return to a snapshot of this game."""
         facts, children = snapshot
         self.follow(facts)
-        self.children = {holder: list(things) for holder, things in children}
-        self.parent = {thing: holder for holder, things in children for thing in things}
+        self.children = {holder: list(contents) for holder, contents in children}
+        self.parent = {child: holder for holder, contents in children for child in contents}
         self.parent.pop(PLAYER, None)
 
     # What ``brackets.say`` asks of the state.
@@ -115,9 +115,9 @@ class WorldView:
         """Return the children of an object, first child first."""
         return self.children.get(holder, [])
 
-    def held(self, thing: str) -> bool:
+    def carries(self, noun: str) -> bool:
         """Tell whether the player carries a thing."""
-        return self.parent.get(thing) == INVENTORY
+        return self.parent.get(noun) == INVENTORY
 
     def done_to(self, food: str) -> tuple[str, str]:
         """Return how a food was cooked, or ``raw``, and how it was cut, or ``uncut``."""
@@ -125,50 +125,50 @@ class WorldView:
         cooking = next((state for state in COOKED if state in states), "raw")
         return cooking, next((state for state in CUT if state in states), "uncut")
 
-    def shows(self, thing: str) -> bool:
+    def shows(self, noun: str) -> bool:
         """Tell whether what is in or on a thing can be seen."""
-        entity = self.story.entities.get(thing)
+        entity = self.story.entities.get(noun)
         if entity is None:
             return False
-        return "s" in entity.kinds or ("c" in entity.kinds and self.has(thing, "open"))
+        return "s" in entity.kinds or ("c" in entity.kinds and self.has(noun, "open"))
 
-    def printed_name(self, entity: str) -> str:
+    def printed_name(self, noun: str) -> str:
         """Return the name of a thing; with what was done to food while it is being described."""
-        found = self.story.entities[entity]
+        entity = self.story.entities[noun]
         # "fried apple" where it is described or listed, "apple" where something is done with it.
-        if not self.prefixed or "f" not in found.kinds or not self.story.kitchen:
-            return found.name
-        cooking, cutting = self.done_to(entity)
-        if self.has(entity, "needs_cooking"):
+        if not self.prefixed or "f" not in entity.kinds or not self.story.kitchen:
+            return entity.name
+        cooking, cutting = self.done_to(noun)
+        if self.has(noun, "needs_cooking"):
             cooking = "raw "
-        elif self.has(entity, "burned"):
+        elif self.has(noun, "burned"):
             cooking = "burned "
         else:
             cooking = "" if cooking == "raw" else f"{cooking} "
-        return f"{'' if cutting == 'uncut' else cutting + ' '}{cooking}{found.name}"
+        return f"{'' if cutting == 'uncut' else cutting + ' '}{cooking}{entity.name}"
 
-    def a(self, entity: str) -> str:
+    def a(self, noun: str) -> str:
         """Return a name with its indefinite article."""
-        found, name = self.story.entities[entity], self.printed_name(entity)
-        if not found.definite:
+        entity, name = self.story.entities[noun], self.printed_name(noun)
+        if not entity.definite:
             return name
-        article = found.article or ("an" if name[:1] in "aeiouAEIOU" and name else "a")
+        article = entity.article or ("an" if name[:1] in "aeiouAEIOU" and name else "a")
         return f"{article} {name}"
 
-    def the(self, entity: str) -> str:
+    def the(self, noun: str) -> str:
         """Return a name with its definite article."""
-        found, name = self.story.entities[entity], self.printed_name(entity)
-        return f"{found.definite} {name}" if found.definite else name
+        entity, name = self.story.entities[noun], self.printed_name(noun)
+        return f"{entity.definite} {name}" if entity.definite else name
 
     def capital_the(self, entity: str) -> str:
         """Return ``the`` as the beginning of a sentence; a door's name is left as it is."""
         text = self.the(entity)
         return text[:1].upper() + text[1:] if self.story.entities[entity].definite else text
 
-    def listing(self, things: list[str], article: str = "a") -> str:
+    def listing(self, entities: list[str], article: str = "a") -> str:
         """Return things as a sentence: ``a key, an apple and some milk``."""
         name = self.a if article == "a" else self.the if article == "the" else self.printed_name
-        names = [name(thing) for thing in things]
+        names = [name(entity) for entity in entities]
         if len(names) < 2:
             return names[0] if names else "nothing"
         return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -46,7 +46,7 @@ class InformSession:
 
     def __init__(self, story: str | Path) -> None:
         self._story = Path(story)
-        self._whole = check_story(self._story)
+        self._checksum = check_story(self._story)
         self._engine: Any = _open(str(story))
         self._commands: list[str] = []
         self._turn: Any = None
@@ -64,7 +64,7 @@ class InformSession:
             DataError: The story file was damaged or replaced since it was opened.
             EnvFailure: The session is closed or its interpreter does not answer.
         """
-        if check_story(self._story) != self._whole:  # the interpreter reads it once more
+        if check_story(self._story) != self._checksum:  # the interpreter reads it once more
             raise DataError(
                 f"expected {self._story} to stay as it is while it is played, but it was replaced; "
                 "close the environment and make it again"
@@ -89,7 +89,7 @@ class InformSession:
             raise EnvFailure(f"expected a command from read_command(), got {command!r:.80}")
         # Where a command is only tried, Jericho's memory is put back without the tracker's knowing.
         memory = self._machine.get_state()
-        before, known, score = self.snapshot(), self.admissible(), int(self._turn.score)
+        before, admissible, score = self.snapshot(), self.admissible(), int(self._turn.score)
         turn = self._step(command)
         finished = _FINISHED.findall(self._raw)
         if len(finished) > 1:
@@ -98,14 +98,16 @@ class InformSession:
         if turn.valid or not finished or finished[0][1] == "failed":
             return turn
         # From here on the story did something that the tracker did not recognise.
-        if command in known:  # examining food: the story says "raw", which the tracker does not
+        if (
+            command in admissible
+        ):  # examining food: the story says "raw", which the tracker does not
             return replace(turn, valid=True)
-        others = _in_other_words(finished[0][0], known)
-        if others is None:
+        alternatives = _in_other_words(finished[0][0], admissible)
+        if alternatives is None:
             return turn
         room = _room(self._raw)
         self._commands.pop()
-        for words in others:
+        for words in alternatives:
             self._machine.set_state(memory)
             answer = self._machine.step(words)[0]
             self._machine.set_state(memory)
@@ -177,8 +179,8 @@ class InformSession:
         self._turn, score, _ = self._running().step(command)
         self._commands.append(command)
         text = clean(_answered(self._turn.feedback))
-        won, lost = bool(self._turn.won), bool(self._turn.lost)
-        return Turn(text, self._turn.moves > moves, int(score), won, lost)
+        won, failed = bool(self._turn.won), bool(self._turn.lost)
+        return Turn(text, self._turn.moves > moves, int(score), won, failed)
 
     def _aside(self, command: str) -> str:
         """Ask for a text and take the interpreter back to before it was asked."""
@@ -213,8 +215,8 @@ def _open(story: str) -> Any:
     """Start TextWorld's interpreter with only those extras that a session uses."""
     textworld = require("textworld", "textworld")
     envs = require("textworld.envs", "textworld")
-    wanted = textworld.EnvInfos(admissible_commands=True, policy_commands=True, moves=True)
-    machine = envs.JerichoEnv(wanted)
+    infos = textworld.EnvInfos(admissible_commands=True, policy_commands=True, moves=True)
+    machine = envs.JerichoEnv(infos)
     machine.seed(_SEED)
     engine = envs.TWInform7(machine)
     try:
@@ -237,9 +239,9 @@ def _in_other_words(event: str, admissible: Sequence[str]) -> list[str] | None:
     ``event`` is the action as the story reports it, such as ``taking the latchkey``. None: it
     changes nothing.
     """
-    verb, _, thing = event.partition(" ")
+    verb, _, noun = event.partition(" ")
     if verb == "taking":
-        start = f"take {thing.removeprefix('the ')} from "
+        start = f"take {noun.removeprefix('the ')} from "
         return [command for command in admissible if command.startswith(start)]
     if verb in ("going", "entering"):
         return [command for command in admissible if command.startswith("go ")]
@@ -255,8 +257,8 @@ def _facts(turn: Any) -> frozenset[Fact]:
 
 def _room(output: str) -> str:
     """Read the name of the room off the status line."""
-    found = _STATUS.findall(output[output.rfind("\n>") :])
-    return found[0] if found else ""
+    rooms = _STATUS.findall(output[output.rfind("\n>") :])
+    return rooms[0] if rooms else ""
 
 
 def _answered(output: str) -> str:

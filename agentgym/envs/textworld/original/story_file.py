@@ -75,12 +75,12 @@ def compile_game(game: Mapping[str, Any], path: Path) -> Path:
             publish(description, path.with_suffix(".json"))
             publish(story, path)
     except (subprocess.CalledProcessError, OSError) as error:
-        said = error.output[-_SAID:] if isinstance(error, subprocess.CalledProcessError) else ""
+        output = error.output[-_SAID:] if isinstance(error, subprocess.CalledProcessError) else ""
         raise EnvFailure(
             "expected TextWorld's Inform 7 compiler to make a story file, but it failed; its "
             f"programs must be able to run on this machine, there must be room in {path.parent}, "
             "and a game must fit in a .z8 file: use the native engine, or a smaller difficulty "
-            f"({error}){said}"
+            f"({error}){output}"
         ) from error
     return path
 
@@ -160,8 +160,12 @@ def damage(data: bytes) -> str:
     for place, name in ADDRESSES.items():
         if not HEADER <= _word(data, place) < length:
             return f"the address of its {name} is outside of the story"
-    found = int(np.frombuffer(data, np.uint8, length - HEADER, HEADER).sum()) & 0xFFFF
-    return "" if found == checksum else f"its checksum is {found}, and its header says {checksum}"
+    computed = int(np.frombuffer(data, np.uint8, length - HEADER, HEADER).sum()) & 0xFFFF
+    return (
+        ""
+        if computed == checksum
+        else f"its checksum is {computed}, and its header says {checksum}"
+    )
 
 
 def _word(data: bytes, at: int) -> int:

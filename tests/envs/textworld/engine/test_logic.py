@@ -31,10 +31,10 @@ def test_joins_begin_with_what_is_bound() -> None:
     assert joins[0].atom.name in ("at", "in")
     known = {"P", "I"}
     for join in joins:
-        bound = {join.atom.args[place] for place, _ in join.known}
+        bound = {join.atom.args[place] for place, _ in join.bound}
         assert bound == known & set(join.atom.args)
         known |= set(join.atom.args)
-        assert len(join.new) + len(join.known) + len(join.same) == len(join.atom.args)
+        assert len(join.new) + len(join.bound) + len(join.same) == len(join.atom.args)
 
 
 def test_a_placeholder_twice_in_one_condition_is_one_entity() -> None:

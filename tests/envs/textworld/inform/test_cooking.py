@@ -150,7 +150,7 @@ def test_the_meal(cook: Narrator) -> None:
         cook.view.facts - {("in", "f_0", "I")} | {("in", "meal_0", "I")}, 0, False, False
     )
     assert cook.play("prepare meal", lambda _: ready) == "Adding the meal to your inventory."
-    assert cook.parser.it == "meal_0"
+    assert cook.parser.antecedent == "meal_0"
     assert WorldView(cook.story).contents("I") == ["f_0", "f_1", "o_0"]
 
 
