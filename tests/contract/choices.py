@@ -69,7 +69,7 @@ INDEX_PACKAGES = {"tantivy": ("tantivy",)}
 """Indexes that need packages."""
 ORIGINALS = {"alfworld": ("alfworld", "fast_downward"), "inform7": ("textworld",)}
 """Engines of other people, which are slow, and the packages that they need."""
-BOXED = tuple(one.name for one in FAMILIES if one.boxed and one.backend == "thread")
+BOXED = tuple(entry.name for entry in FAMILIES if entry.boxed and entry.backend == "thread")
 """Families whose every command runs in a sandbox: their turns wait for another process."""
 SWITCH = (False, True)
 
@@ -85,8 +85,8 @@ class Configuration:
 
     def __str__(self) -> str:
         """Name the configuration in the names of tests."""
-        shown = {key: value for key, value in self.kwargs.items() if key != "games"}
-        return "-".join([self.name, *(f"{key}={value}" for key, value in shown.items())])
+        arguments = {key: value for key, value in self.kwargs.items() if key != "games"}
+        return "-".join([self.name, *(f"{key}={value}" for key, value in arguments.items())])
 
     @property
     def tasks(self) -> int:
@@ -130,9 +130,9 @@ class Configuration:
                 pytest.skip(f"{self} needs the package {package}")
         if family(self.name).boxed and NO_BOX:
             pytest.skip(f"{self} needs a sandbox: {NO_BOX}")
-        made = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
-        assert isinstance(made, TextEnv)
-        return made
+        env = gymnasium.make(family(self.name).id, **{**self.kwargs, **more}).unwrapped
+        assert isinstance(env, TextEnv)
+        return env
 
 
 CHOICES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
@@ -244,11 +244,11 @@ def defaults(name: str) -> Mapping[str, Any]:
 
 
 def _configurations() -> Iterator[Configuration]:
-    seen: list[Configuration] = []
+    configurations: list[Configuration] = []
     for name in CHOICES:
         usual = defaults(name)
-        for chosen in _combinations(name):
-            kwargs = {key: value for key, value in chosen.items() if value != usual[key]}
+        for combination in _combinations(name):
+            kwargs = {key: value for key, value in combination.items() if value != usual[key]}
             needed = {
                 key: value
                 for choice in kwargs.items()
@@ -257,10 +257,10 @@ def _configurations() -> Iterator[Configuration]:
             }
             if any(kwargs.get(key, value) != value for key, value in needed.items()):
                 continue  # a combination that the family refuses
-            found = Configuration(name, {**needed, **kwargs})
-            if found not in seen:
-                seen.append(found)
-                yield found
+            configuration = Configuration(name, {**needed, **kwargs})
+            if configuration not in configurations:
+                configurations.append(configuration)
+                yield configuration
 
 
 CONFIGURATIONS = tuple(_configurations())
@@ -268,7 +268,9 @@ CONFIGURATIONS = tuple(_configurations())
 
 def over(configurations: Iterable[Configuration]) -> pytest.MarkDecorator:
     """Run a test over configurations, of which some are of the slow lane."""
-    cases = [pytest.param(one, marks=[pytest.mark.slow] * one.slow) for one in configurations]
+    cases = [
+        pytest.param(config, marks=[pytest.mark.slow] * config.slow) for config in configurations
+    ]
     return pytest.mark.parametrize("configuration", cases, ids=str)
 
 
@@ -277,8 +279,8 @@ EVERY = over(CONFIGURATIONS)
 TASKS_ONLY = {"allow_unsafe", "difficulty"}
 """Choices that change no turn of a slow family: which tasks there are, and what may be missing."""
 PLAYED = tuple(
-    one
-    for one in CONFIGURATIONS
-    if not (one.slow and one.kwargs and TASKS_ONLY.issuperset(one.kwargs))
+    config
+    for config in CONFIGURATIONS
+    if not (config.slow and config.kwargs and TASKS_ONLY.issuperset(config.kwargs))
 )
 """Every configuration in which turns may differ."""

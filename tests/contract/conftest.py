@@ -101,16 +101,16 @@ def env_id(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def make(env_id: str) -> Iterator[Make]:
     """Make the environment without wrappers; all are closed after the test."""
-    made: list[TextEnv] = []
+    envs: list[TextEnv] = []
 
     def make_one(**kwargs: Any) -> TextEnv:
         env = gymnasium.make(env_id, **kwargs).unwrapped
         assert isinstance(env, TextEnv)
-        made.append(env)
+        envs.append(env)
         return env
 
     yield make_one
-    for env in made:
+    for env in envs:
         env.close()
 
 

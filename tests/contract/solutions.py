@@ -34,28 +34,28 @@ class Solution:
         return self.infos[-1]
 
 
-_played: dict[str, list[Solution]] = {}
+_solutions: dict[str, list[Solution]] = {}
 
 
 def solutions(configuration: Configuration) -> list[Solution]:
     """Return what the expert does in the tasks that tests play of a configuration."""
     name = str(configuration)
-    if name not in _played:
-        _played[name] = _play(configuration)
-    return _played[name]
+    if name not in _solutions:
+        _solutions[name] = _play(configuration)
+    return _solutions[name]
 
 
 def _play(configuration: Configuration) -> list[Solution]:
-    env, played = configuration.make(horizon=LONG), list[Solution]()
+    env, solved = configuration.make(horizon=LONG), list[Solution]()
     for index in configuration.indices(env.tasks.len("test")):
         _, info = env.reset(seed=3, options={"split": "test", "index": index})
-        one = Solution(env.tasks.oracle_turns(env.task), info)
+        solution = Solution(env.tasks.oracle_turns(env.task), info)
         while not info["stop_reason"]:
             action = env.demonstrator_action()
             _, reward, _, _, info = env.step(str(action))
-            one.actions.append(action)
-            one.rewards.append(reward)
-            one.infos.append(info)
-        played.append(one)
+            solution.actions.append(action)
+            solution.rewards.append(reward)
+            solution.infos.append(info)
+        solved.append(solution)
     env.close()
-    return played
+    return solved

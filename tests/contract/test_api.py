@@ -75,8 +75,8 @@ def test_info_has_the_same_keys_at_every_step(make: Make, env_id: str, choose: A
     env = make(**short(env_id))
     for entry in recorded(env_id, choose).log:
         observation, info = entry[0], entry[-1]
-        known = {**KEYS, **OF_AGENTS} if env.delegation else KEYS
-        expected = {**known, **RESET_ONLY} if len(entry) == 2 else known
+        keys = {**KEYS, **OF_AGENTS} if env.delegation else KEYS
+        expected = {**keys, **RESET_ONLY} if len(entry) == 2 else keys
         assert set(info) == set(expected)
         for key, kind in expected.items():
             assert isinstance(info[key], kind), key
@@ -264,7 +264,7 @@ def test_rubbish_in_a_frame_of_the_grammar_is_a_legal_action(make: Make, grammar
 OUTCOME = ("success", "turn", "state_key", "action_valid")
 
 
-def played(env: TextEnv, tasks: int, turns: int | None) -> list[dict[str, Any]]:
+def play_expert(env: TextEnv, tasks: int, turns: int | None) -> list[dict[str, Any]]:
     """Let the expert play some tasks, all or so many turns of them; returns how each ended."""
     ends = []
     for index in range(tasks):
@@ -277,11 +277,11 @@ def played(env: TextEnv, tasks: int, turns: int | None) -> list[dict[str, Any]]:
 
 
 @cache
-def played_natively(env_id: str, tasks: int, turns: int | None) -> list[dict[str, Any]]:
+def play_natively(env_id: str, tasks: int, turns: int | None) -> list[dict[str, Any]]:
     """Let the expert play in the native grammar, once for all grammars compared with it."""
     env = gymnasium.make(env_id).unwrapped
     assert isinstance(env, TextEnv)
-    ends = played(env, tasks, turns)
+    ends = play_expert(env, tasks, turns)
     env.close()  # of the original engines the first of a process is the fastest
     return ends
 
@@ -295,4 +295,4 @@ def test_the_expert_speaks_every_grammar(make: Make, env_id: str, grammar: str) 
     """
     tasks = 1 if env_id in SLOW else 3
     turns = 1 if env_id in SLOW and grammar != "tool_call" else None
-    assert played_natively(env_id, tasks, turns) == played(make(grammar=grammar), tasks, turns)
+    assert play_natively(env_id, tasks, turns) == play_expert(make(grammar=grammar), tasks, turns)

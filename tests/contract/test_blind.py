@@ -53,7 +53,7 @@ blind = script()
 Chooser = Callable[..., str]
 
 
-class Played(NamedTuple):
+class Trial(NamedTuple):
     """An environment, how many of its tasks are played, and who plays them."""
 
     env: TextEnv
@@ -73,7 +73,7 @@ class Played(NamedTuple):
     ],
     ids="-".join,
 )
-def played(request: pytest.FixtureRequest) -> Iterator[Played]:
+def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
     """A family's environment, and policies that a few episodes of its expert were given to."""
     name, label = request.param
     kwargs = {**blind.settings(name)[label], **SHORT.get(name, {})}
@@ -81,18 +81,18 @@ def played(request: pytest.FixtureRequest) -> Iterator[Played]:
     assert isinstance(env, TextEnv)
     count = COUNTS.get(f"{name}-{label}", TASKS)
     most = LIMITS.get(f"{name}-{label}", MOST) * count
-    yield Played(env, count, most, blind.choosers(env, demonstrate(env, count)))
+    yield Trial(env, count, most, blind.choosers(env, demonstrate(env, count)))
     env.close()
 
 
 @pytest.mark.parametrize("policy", (*BLIND, *TRANSCRIBERS, *blind.LEAKS))
-def test_no_blind_policy_comes_near_one_that_reads(policy: str, played: Played) -> None:
-    choose, size, solved = played.choosers[policy], played.env.tasks.len(blind.SPLIT), 0
-    for number in range(played.count):
-        if solved + played.count - number <= played.most:
+def test_no_blind_policy_comes_near_one_that_reads(policy: str, trial: Trial) -> None:
+    choose, size, solved = trial.choosers[policy], trial.env.tasks.len(blind.SPLIT), 0
+    for number in range(trial.count):
+        if solved + trial.count - number <= trial.most:
             break  # whatever it does with the rest
-        solved += blind.play(played.env, choose, number * size // played.count)
-    assert solved <= played.most
+        solved += blind.play(trial.env, choose, number * size // trial.count)
+    assert solved <= trial.most
 
 
 def test_the_limit_can_be_exceeded() -> None:
@@ -112,7 +112,9 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"[a-z0-9]*[a-z][a-z0-9]*", text.lower()))
 
 
-@over(one for one in CONFIGURATIONS if not one.slow or SAME_TASKS.isdisjoint(one.kwargs))
+@over(
+    config for config in CONFIGURATIONS if not config.slow or SAME_TASKS.isdisjoint(config.kwargs)
+)
 def test_task_ids_name_nothing(configuration):
     """What differs between the ids of a split is numbers, or else no word of goal or solution."""
     env = configuration.make()
@@ -120,12 +122,12 @@ def test_task_ids_name_nothing(configuration):
     if "games" not in configuration.kwargs:  # of which each has to be generated, in seconds
         compared = {*range(min(env.tasks.len("test"), 40))}
         compared |= {*configuration.indices(env.tasks.len("test"))}
-        told = [words(env.tasks.task("test", index).id) for index in compared]
-        shared = set.intersection(*told)
+        names = [words(env.tasks.task("test", index).id) for index in compared]
+        shared = set.intersection(*names)
     env.close()
     for solution in solutions(configuration):
-        told = words(solution.begin["goal"]).union(*map(words, map(str, solution.actions)))
-        assert not (words(solution.end["task_id"]) - shared) & told
+        vocabulary = words(solution.begin["goal"]).union(*map(words, map(str, solution.actions)))
+        assert not (words(solution.end["task_id"]) - shared) & vocabulary
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in FAMILIES])
@@ -141,8 +143,8 @@ def test_the_order_of_actions_depends_on_the_task(name):
             for second in offered[place + 1 :]:
                 pair = (min(first, second), max(first, second))
                 order.setdefault(pair, []).append(first < second)
-    often = [found for found in order.values() if len(found) >= 16]
+    often = [directions for directions in order.values() if len(directions) >= 16]
     # These offer words of the task, only searches at first, or names that are drawn anew.
     assert often or name in ("mathpython", "search", "textcraft", "webshop")
-    assert all(len(set(found)) == 2 for found in often)
+    assert all(len(set(directions)) == 2 for directions in often)
     env.close()

@@ -43,9 +43,9 @@ def test_every_family_and_argument_is_here():
         of_files = {"human_goals", "skip_broken_rows"}
         assert switches - set(choices) <= of_files, "which are of published files only"
         for argument, values in choices.items():
-            mine = [one.kwargs for one in CONFIGURATIONS if one.name == name]
-            tried = [kwargs.get(argument, usual[argument]) for kwargs in mine]
-            assert all(value in tried for value in values), argument
+            arguments = [config.kwargs for config in CONFIGURATIONS if config.name == name]
+            covered = [kwargs.get(argument, usual[argument]) for kwargs in arguments]
+            assert all(value in covered for value in values), argument
 
 
 @EVERY
@@ -54,21 +54,21 @@ def test_the_expert_ends_in_as_many_turns_as_it_says(configuration, request):
     if configuration.kwargs.get("difficulty") == "cooking-hard":
         reason = "TextWorld's policy of a game with several ingredients may grow shorter on the way"
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True, raises=AssertionError))
-    for played in solutions(configuration):
-        left = played.begin["oracle_turns"]
+    for solution in solutions(configuration):
+        left = solution.begin["oracle_turns"]
         assert left is not None and left >= 1
         # The length of a task is that of a plan which solves it.
-        assert configuration.fallible or left == played.planned
-        for action, info in zip(played.actions, played.infos, strict=True):
+        assert configuration.fallible or left == solution.planned
+        for action, info in zip(solution.actions, solution.infos, strict=True):
             assert action is not None, info
             assert info["action_valid"], action
             left -= 1
             assert info["oracle_turns"] == left, action
-        assert left == 0 and played.end["stop_reason"] in ("success", "failure", "answer")
-        assert configuration.fallible or (played.end["success"] and played.end["score"] == 1.0)
+        assert left == 0 and solution.end["stop_reason"] in ("success", "failure", "answer")
+        assert configuration.fallible or (solution.end["success"] and solution.end["score"] == 1.0)
 
 
-@over(one for one in PLAYED if "reward" not in one.kwargs)
+@over(config for config in PLAYED if "reward" not in config.kwargs)
 def test_sparse_rewards_are_success(configuration):
     """1 on the turn of success, else 0, whatever else is chosen."""
     env = configuration.make(reward="sparse", horizon=LONG)
@@ -87,7 +87,7 @@ def test_sparse_rewards_are_success(configuration):
     env.close()
 
 
-@over(one for one in PLAYED if one.fallible)
+@over(config for config in PLAYED if config.fallible)
 def test_the_oracle_solves_what_a_fallible_demonstrator_may_not(configuration):
     """It knows the answers, whoever demonstrates."""
     env = configuration.make(horizon=LONG)
@@ -100,10 +100,10 @@ def test_the_oracle_solves_what_a_fallible_demonstrator_may_not(configuration):
     env.close()
 
 
-@over(one for one in CONFIGURATIONS if not one.fallible)
+@over(config for config in CONFIGURATIONS if not config.fallible)
 def test_every_reward_pays_a_solved_task_in_full(configuration):
-    for played in solutions(configuration):
-        assert played.end["success"] and sum(played.rewards) == pytest.approx(1.0)
+    for solution in solutions(configuration):
+        assert solution.end["success"] and sum(solution.rewards) == pytest.approx(1.0)
 
 
 TYPED = [
@@ -118,10 +118,12 @@ TYPED = [
 @pytest.mark.parametrize(
     ("configuration", "grammar"),
     [
-        pytest.param(one, grammar, marks=[pytest.mark.slow] * one.slow, id=f"{one}-{grammar}")
-        for one, grammar in product(TYPED, GRAMMARS)
+        pytest.param(
+            config, grammar, marks=[pytest.mark.slow] * config.slow, id=f"{config}-{grammar}"
+        )
+        for config, grammar in product(TYPED, GRAMMARS)
         # The grammar is read before the engine is asked: one will do for a choice that is slow.
-        if grammar == "react" or not one.slow or not one.kwargs
+        if grammar == "react" or not config.slow or not config.kwargs
     ],
 )
 def test_every_admissible_action_can_be_typed(configuration, grammar):
@@ -143,20 +145,20 @@ def test_every_admissible_action_can_be_typed(configuration, grammar):
 def _are_understood(env: TextEnv, plain: TextEnv, info: dict[str, Any], most: int) -> None:
     """Try actions on offer, each from this state."""
     offered = info["admissible_actions"]
-    chosen = random.Random(str(info["state_key"])).sample(offered, min(most, len(offered)))
-    here, there = env.snapshot(), plain.snapshot()
-    for action in chosen:
-        env.restore(here)
+    sample = random.Random(str(info["state_key"])).sample(offered, min(most, len(offered)))
+    start, plain_start = env.snapshot(), plain.snapshot()
+    for action in sample:
+        env.restore(start)
         observation, reward, terminated, truncated, info = env.step(action)
         native = env.last_action
         assert info["action_valid"] and native is not None, (action, observation)
-        plain.restore(there)
+        plain.restore(plain_start)
         expected = plain.step(native)
         assert expected[:4] == (observation, reward, terminated, truncated)
         assert expected[4]["action_valid"]
         assert expected[4]["state_key"] == info["state_key"]
-    env.restore(here)
-    plain.restore(there)
+    env.restore(start)
+    plain.restore(plain_start)
 
 
 @over(PLAYED)

@@ -26,8 +26,8 @@ def test_no_hint_is_an_action(make: Make, grammar: str) -> None:
         env.reset(seed=0)
         observation, _, _, _, info = env.step(rubbish)
         if not info["action_valid"]:
-            told = (observation, str(info["details"].get("reason") or ""))
-            hints |= {hint: rubbish for hint in told if "invalid: " in hint or hint == told[1]}
+            texts = (observation, str(info["details"].get("reason") or ""))
+            hints |= {hint: rubbish for hint in texts if "invalid: " in hint or hint == texts[1]}
     forms = {blank_form(spec, grammar): spec.name for spec in env.spoken.specs if spec.params}
     native = {blank_form(spec, "native"): spec.name for spec in env.spoken.specs if spec.params}
     behind = {hint.partition("invalid: ")[2]: source for hint, source in hints.items()}

@@ -23,8 +23,8 @@ def grades() -> None:
 
 @pytest.mark.parametrize("choose", [random_action, admissible_action])
 def test_two_instances_agree(make: Make, env_id: str, choose: Any) -> None:
-    again = play(make(**short(env_id)), choose, share(env_id, TURNS))
-    assert recorded(env_id, choose).log == again
+    repeated = play(make(**short(env_id)), choose, share(env_id, TURNS))
+    assert recorded(env_id, choose).log == repeated
 
 
 def test_an_instance_repeats_itself(env: TextEnv, env_id: str) -> None:
@@ -83,11 +83,11 @@ def test_a_snapshot_goes_on_like_the_original(make: Make) -> None:
     env = make()
     rng, info = halfway(env)
     snapshot = pickle.loads(pickle.dumps(env.snapshot()))
-    later, seen = copy.deepcopy(rng), copy.deepcopy(info)
+    later, latest = copy.deepcopy(rng), copy.deepcopy(info)
     expected = go_on(env, rng, info)
     for other in (env, make()):
         other.restore(snapshot)
-        assert go_on(other, copy.deepcopy(later), copy.deepcopy(seen)) == expected
+        assert go_on(other, copy.deepcopy(later), copy.deepcopy(latest)) == expected
 
 
 def test_an_ended_episode_can_be_left_by_a_snapshot(env: TextEnv) -> None:

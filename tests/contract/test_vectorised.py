@@ -82,21 +82,21 @@ def test_disabled_autoreset(env_id: str) -> None:
     mask = np.array([True, False])
     envs.step(actions(0))
     observations, _ = envs.reset(seed=[9, 9], options={"reset_mask": mask, "horizon": 2})
-    again = envs.step(("no such action", "no such action"))
-    assert again[3].tolist() == [False, True]
+    results = envs.step(("no such action", "no such action"))
+    assert results[3].tolist() == [False, True]
     envs.reset(seed=[9, 9], options={"reset_mask": ~mask, "horizon": 2})
     assert envs.reset(seed=[9, 9])[0][1] == observations[0]
     envs.close()
 
 
 def test_texts_pass_through_gymnasiums_shared_memory(env_id: str) -> None:
-    ours = TextVectorEnv.make(env_id, 2)
+    envs = TextVectorEnv.make(env_id, 2)
     peer = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="async")
-    assert peer.reset(seed=3)[0] == ours.reset(seed=3)[0]
+    assert peer.reset(seed=3)[0] == envs.reset(seed=3)[0]
     for turn in range(2):
-        assert peer.step(actions(turn))[0] == ours.step(actions(turn))[0]
+        assert peer.step(actions(turn))[0] == envs.step(actions(turn))[0]
     peer.close()
-    ours.close()
+    envs.close()
 
 
 def test_groups_start_alike(env_id: str) -> None:

@@ -17,9 +17,9 @@ def question(body: dict[str, Any]) -> str:
 
 
 def mark(body: dict[str, Any]) -> str:
-    found = MARK.search(question(body))
-    assert found is not None
-    return found[1]
+    match = MARK.search(question(body))
+    assert match is not None
+    return match[1]
 
 
 def record(body: dict[str, Any]) -> str:

@@ -57,15 +57,15 @@ def test_each_cost_counts_what_it_says_and_takes_its_price():
          "characters"]
     )  # fmt: skip
     env = ToyEnv(reward_hooks=hooks, horizon=9)
-    wanted = episode(env) or env.task.content["buttons"]
-    wrong = next(c for c in ("red", "blue", "green", "gold") if c != wanted[0])
-    infos = episode(env, "press red", f"press {wanted[0]}", f"press {wrong}x", "rm -rf /")
-    found = [{name: each["amount"] for name, each in info["costs"].items()} for info in infos]
-    assert wanted[:2] == ["red", "green"]
-    assert [each["calls"] for each in found] == [1.0, 1.0, 0.0, 0.0]
-    assert [each["forbidden"] for each in found] == [0.0, 0.0, 0.0, 1.0]
-    assert [each["needless"] for each in found] == [0.0, 1.0, 1.0, 1.0]
-    assert [each["characters"] for each in found][3] == 8.0
+    buttons = episode(env) or env.task.content["buttons"]
+    wrong = next(c for c in ("red", "blue", "green", "gold") if c != buttons[0])
+    infos = episode(env, "press red", f"press {buttons[0]}", f"press {wrong}x", "rm -rf /")
+    amounts = [{name: cost["amount"] for name, cost in info["costs"].items()} for info in infos]
+    assert buttons[:2] == ["red", "green"]
+    assert [turn["calls"] for turn in amounts] == [1.0, 1.0, 0.0, 0.0]
+    assert [turn["forbidden"] for turn in amounts] == [0.0, 0.0, 0.0, 1.0]
+    assert [turn["needless"] for turn in amounts] == [0.0, 1.0, 1.0, 1.0]
+    assert [turn["characters"] for turn in amounts][3] == 8.0
     assert infos[0]["costs"]["calls"]["limit"] == 3.0
     assert infos[0]["costs"]["needless"]["limit"] is None
     terms = infos[3]["reward_terms"]
@@ -111,12 +111,12 @@ def test_reports_and_records_tell_what_was_used_and_who_was_above_the_limit(tmp_
     costs = report["costs"]
     amounts = [row["costs"]["needless"]["amount"] for row in report["rows"]]
     assert costs["needless"]["mean"] == pytest.approx(sum(amounts) / 12)
-    assert costs["needless"]["above"] == sum(each > 2 for each in amounts) / 12 > 0
+    assert costs["needless"]["above"] == sum(amount > 2 for amount in amounts) / 12 > 0
     assert costs["needless"]["most"] == max(amounts) and costs["calls"]["above"] is None
     assert f"{costs['needless']['above']:.1%} above 2" in printed
     episodes = list(read_episodes(next(tmp_path.rglob("episodes.jsonl"))))
     assert episodes[0].turns[0].costs["needless"].limit == 2.0
-    assert all(replay(each).equal for each in episodes[:3])
+    assert all(replay(record).equal for record in episodes[:3])
     assert from_row(to_row(episodes[0])) == episodes[0]
     # The same command again reads the same off the records.
     assert main([*flags, "--reward-hooks", "needless=2", "calls"]) == 0
@@ -125,10 +125,10 @@ def test_reports_and_records_tell_what_was_used_and_who_was_above_the_limit(tmp_
 
 def test_a_record_is_rescored_under_a_cost(tmp_path):
     agentgym.evaluate("random", TOY, num_tasks=1, out=tmp_path)
-    (found,) = read_episodes(tmp_path / "episodes.jsonl")
-    paid = rescored(found, [Calls(limit=1, price=0.5)])
-    assert [each.costs["calls"] for each in paid] == [
-        Cost(float(turn.action_valid), 1.0) for turn in found.turns
+    (record,) = read_episodes(tmp_path / "episodes.jsonl")
+    paid = rescored(record, [Calls(limit=1, price=0.5)])
+    assert [turn.costs["calls"] for turn in paid] == [
+        Cost(float(turn.action_valid), 1.0) for turn in record.turns
     ]
 
 
@@ -156,7 +156,7 @@ def test_a_reward_machine_pays_for_what_is_done_in_order(tmp_path: Path):
     agentgym.evaluate(
         "random", TOY, num_tasks=2, out=tmp_path / "e", env_kwargs={"reward_hooks": [hook]}
     )
-    assert all(replay(each).equal for each in read_episodes(tmp_path / "e" / "episodes.jsonl"))
+    assert all(replay(record).equal for record in read_episodes(tmp_path / "e" / "episodes.jsonl"))
 
 
 def test_hooks_that_remember_a_try_begin_anew_with_the_next():
@@ -165,14 +165,14 @@ def test_hooks_that_remember_a_try_begin_anew_with_the_next():
     episode(env)
     buttons = env.task.content["buttons"]
     assert len(buttons) == 5
-    first = episode(env, *(f"press {each}" for each in [*buttons[:4], "nothing"]))
+    first = episode(env, *(f"press {button}" for button in [*buttons[:4], "nothing"]))
     machine = [info["reward_terms"]["machine"] for info in first]
     assert machine == [0.25, 0.0, 0.0, 0.0, -0.25] and first[-1]["try"] == 2
-    again = [env.step(f"press {each}")[4] for each in buttons]
-    assert again[0]["reward_terms"]["machine"] == 0.25 and again[-1]["success"]
-    assert again[-1]["reward_terms"]["tool_bonus"] == pytest.approx(0.4)
+    retry = [env.step(f"press {button}")[4] for button in buttons]
+    assert retry[0]["reward_terms"]["machine"] == 0.25 and retry[-1]["success"]
+    assert retry[-1]["reward_terms"]["tool_bonus"] == pytest.approx(0.4)
     # What is spent stays spent.
-    assert sum(info["reward_terms"]["calls"] for info in [*first, *again]) == -0.5 * 9
+    assert sum(info["reward_terms"]["calls"] for info in [*first, *retry]) == -0.5 * 9
 
 
 def test_a_machine_that_asks_for_details_needs_an_environment_that_reports_them(tmp_path: Path):
@@ -182,13 +182,13 @@ def test_a_machine_that_asks_for_details_needs_an_environment_that_reports_them(
         ToyEnv(reward_hooks=[hook])
     # A record holds the details of the last turn alone.
     agentgym.evaluate("random", TOY, num_tasks=1, out=tmp_path)
-    (found,) = read_episodes(tmp_path / "episodes.jsonl")
+    (record,) = read_episodes(tmp_path / "episodes.jsonl")
     with pytest.raises(ConfigurationError, match="expected env= for machine"):
-        rescored(found, [hook])
+        rescored(record, [hook])
 
 
 @pytest.mark.parametrize(
-    ("rules", "said"),
+    ("rules", "message"),
     [
         ("", "start"),
         ("start = 3", "start"),
@@ -201,8 +201,8 @@ def test_a_machine_that_asks_for_details_needs_an_environment_that_reports_them(
         (RULES.replace('to = "inside"', 'to = "insides"'), "some from inside"),
     ],
 )
-def test_rules_that_are_none_are_refused(rules, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_rules_that_are_none_are_refused(rules, message):
+    with pytest.raises(ConfigurationError, match=message):
         RewardMachine(rules)
     with pytest.raises(ConfigurationError, match="cannot be read"):
         parse_hooks(["machine:rules=/nowhere.toml"])

@@ -231,8 +231,8 @@ def test_hooks_are_copied_pickled_and_deterministic():
 def test_the_wrapper_is_recorded_in_the_spec():
     env = ShapedReward(gymnasium.make(TOY_ID), [TurnCost(0.5)])
     assert env.spec is not None
-    again = gymnasium.make(env.spec)
-    assert [row[0] for row in play(again, 1)] == [row[0] for row in play(env, 1)]
+    remade = gymnasium.make(env.spec)
+    assert [row[0] for row in play(remade, 1)] == [row[0] for row in play(env, 1)]
 
 
 def test_names_must_differ():
@@ -282,12 +282,12 @@ def written_hooks(draw) -> tuple[str, TurnReward]:
     rest = dict(fields)
     if cls.size in rest and draw(st.booleans()):
         text += f"={json.dumps(rest.pop(cls.size))}"
-    written = [f"{key}={json.dumps(value)}" for key, value in rest.items()]
-    asked = {"model": "some/model:7b"} if name.startswith("judge") else {}
-    written += [f"{key}={value}" for key, value in asked.items()]
-    if written:
-        text += ":" + ",".join(written)
-    return text, cls(**fields, **asked)
+    options = [f"{key}={json.dumps(value)}" for key, value in rest.items()]
+    model = {"model": "some/model:7b"} if name.startswith("judge") else {}
+    options += [f"{key}={value}" for key, value in model.items()]
+    if options:
+        text += ":" + ",".join(options)
+    return text, cls(**fields, **model)
 
 
 @settings(deadline=None)

@@ -83,10 +83,10 @@ def opener(name: str, request: pytest.FixtureRequest) -> Iterator[OpenBox]:
         def open_one(**config: Any) -> Sandbox:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
-                whole = SandboxConfig(trusted=True, **{**image, **config})
-                made = open_sandbox(whole, name, **options)
-            stack.callback(made.close)
-            return made.start()
+                settings = SandboxConfig(trusted=True, **{**image, **config})
+                box = open_sandbox(settings, name, **options)
+            stack.callback(box.close)
+            return box.start()
 
         yield open_one
 

@@ -110,11 +110,11 @@ def root_archive(
 def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bool) -> None:
     """Add the running Python, where it lies here, without its packages."""
 
-    def chosen(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        kept = compiled and entry.name.endswith("/__pycache__")
-        return None if LEFT_OUT.search(entry.name) and not kept else entry
+    def select_entry(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        compiled_cache = compiled and entry.name.endswith("/__pycache__")
+        return None if LEFT_OUT.search(entry.name) and not compiled_cache else entry
 
-    archive.add(LIBRARY, str(LIBRARY).lstrip("/"), filter=chosen)
+    archive.add(LIBRARY, str(LIBRARY).lstrip("/"), filter=select_entry)
     interpreter = os.path.realpath(sys.executable)
     programs[interpreter.lstrip("/")] = interpreter
     for name in ("python", "python3"):
@@ -124,12 +124,12 @@ def _add_python(archive: tarfile.TarFile, programs: dict[str, str], compiled: bo
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
-    assert found is not None, f"this machine has no {name}"
-    return found
+    path = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
+    assert path is not None, f"this machine has no {name}"
+    return path
 
 
 def _libraries(programs: Iterable[str]) -> set[str]:
     """Return the shared libraries of programs, and what loads them."""
-    shown = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
-    return set(re.findall(r"(/[^\s:]+\.so[^\s:]*) \(", shown))
+    listing = subprocess.run(["ldd", *programs], capture_output=True, text=True, check=False).stdout
+    return set(re.findall(r"(/[^\s:]+\.so[^\s:]*) \(", listing))

@@ -59,7 +59,7 @@ def config_of(layers: Iterable[bytes], settings: Mapping[str, Any], **other: Any
     """Return the config of an image."""
     config = {
         "architecture": architecture(), "os": "linux", "config": dict(settings),
-        "rootfs": {"type": "layers", "diff_ids": [digest(one) for one in layers]}, **other,
+        "rootfs": {"type": "layers", "diff_ids": [digest(archive) for archive in layers]}, **other,
     }  # fmt: skip
     return json.dumps(config).encode()
 
@@ -81,9 +81,9 @@ def write_layout(
         (blobs / digest(data).removeprefix("sha256:")).write_bytes(data)
         return {"mediaType": KIND + kind, "digest": digest(data), "size": len(data)}
 
-    made = put(config_of(layers, settings, **config), "config.v1+json")
-    found = [put(packed(one), "layer.v1.tar+gzip") for one in layers]
-    manifest = {"schemaVersion": 2, "config": made, "layers": found}
+    image_config = put(config_of(layers, settings, **config), "config.v1+json")
+    layer_descriptors = [put(packed(archive), "layer.v1.tar+gzip") for archive in layers]
+    manifest = {"schemaVersion": 2, "config": image_config, "layers": layer_descriptors}
     top = put(json.dumps(manifest).encode(), "manifest.v1+json")
     if name:
         top["annotations"] = {"org.opencontainers.image.ref.name": name}

@@ -37,7 +37,7 @@ class Registry(ThreadingHTTPServer):
         """Bytes after which the first answer with a larger blob breaks off."""
         self.elsewhere = ""
         """Address to which requests for blobs are sent on."""
-        self.asked: list[tuple[str, str, str]] = []
+        self.requests: list[tuple[str, str, str]] = []
         """Path, authorization and range of each request."""
 
     @property
@@ -84,11 +84,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parts = self.path.removeprefix("/v2/").split("/")
-        told = self.headers.get("Authorization", "")
-        self.server.asked.append((self.path, told, self.headers.get("Range", "")))
+        authorization = self.headers.get("Authorization", "")
+        self.server.requests.append((self.path, authorization, self.headers.get("Range", "")))
         if self.path.startswith("/token"):
             self._answer(200, json.dumps({"token": self.server.token}).encode())
-        elif self.server.token and told != f"Bearer {self.server.token}":
+        elif self.server.token and authorization != f"Bearer {self.server.token}":
             where = f'Bearer realm="http://{self.server.address}/token",service="tests"'
             self._fail(401, "UNAUTHORIZED", "no token", {"WWW-Authenticate": where})
         elif self.server.elsewhere and "/blobs/" in self.path:
@@ -115,13 +115,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _blob(self, data: bytes) -> None:
         """Answer with a blob, or what is left of it; break off once if it shall be."""
         start = int((self.headers.get("Range") or "bytes=0-")[6:-1])
-        cut, whole = self.server.cut, data[start:]
-        if cut and len(whole) > cut:
+        cut, rest = self.server.cut, data[start:]
+        if cut and len(rest) > cut:
             self.server.cut = 0
-            self._answer(200, whole, "application/octet-stream", sent=cut)
+            self._answer(200, rest, "application/octet-stream", length=cut)
             self.close_connection = True
             return
-        self._answer(206 if start else 200, whole, "application/octet-stream")
+        self._answer(206 if start else 200, rest, "application/octet-stream")
 
     def _fail(self, status: int, code: str, text: str, headers: Mapping[str, str] = {}) -> None:
         data = json.dumps({"errors": [{"code": code, "message": text}]}).encode()
@@ -129,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(
         self, status: int, data: bytes, kind: str = "application/json", *,
-        sent: int | None = None, headers: Mapping[str, str] = {},
+        length: int | None = None, headers: Mapping[str, str] = {},
     ) -> None:  # fmt: skip
         self.send_response(status)
         for name, value in headers.items():
@@ -140,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Docker-Content-Digest", _digest(data))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data[:sent])
+            self.wfile.write(data[:length])
 
     def log_message(self, format: str, *args: Any) -> None:
         pass

@@ -113,13 +113,13 @@ def test_an_interrupt_spares_services() -> None:
     with NamespaceSandbox(SandboxConfig(background=True)) as box:
         box.exec(f"({TICK}) &")
         box.interrupt()  # with nothing to interrupt
-        found = []
-        thread = threading.Thread(target=lambda: found.append(box.exec("sleep 600")))
+        results = []
+        thread = threading.Thread(target=lambda: results.append(box.exec("sleep 600")))
         thread.start()
         while thread.is_alive():
             box.interrupt()
             thread.join(0.1)
-        assert found[0].exit_code == -9 and not found[0].timed_out
+        assert results[0].exit_code == -9 and not results[0].timed_out
         assert ticks(box)
 
 

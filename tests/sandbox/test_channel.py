@@ -55,7 +55,7 @@ def test_an_error_that_cuts_a_body_is_one_too(pair: tuple[Channel, socket.socket
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("answer", "message"),
     [
         (b"", "the end of the stream"),
         (b"\0\0", "the end of the stream"),
@@ -67,12 +67,12 @@ def test_an_error_that_cuts_a_body_is_one_too(pair: tuple[Channel, socket.socket
     ],
 )
 def test_what_is_no_answer_is_the_end_of_a_box(
-    pair: tuple[Channel, socket.socket], sent: bytes, said: str
+    pair: tuple[Channel, socket.socket], answer: bytes, message: str
 ) -> None:
     channel, far = pair
-    far.sendall(sent)
+    far.sendall(answer)
     far.shutdown(socket.SHUT_WR)
-    with pytest.raises(SandboxDied, match=said):
+    with pytest.raises(SandboxDied, match=message):
         channel.call("x", seconds=30)
 
 
@@ -102,13 +102,13 @@ def test_an_answer_that_drips_does_not_hold_the_caller(
 @given(st.text(), st.none() | st.binary(max_size=200_000))
 def test_the_far_side_gets_what_was_sent(text: str, body: bytes | None) -> None:
     near, far = socket.socketpair()
-    got: list[object] = []
+    parts: list[object] = []
 
     def serve() -> None:
         wire = Wire(far.fileno(), far.fileno())
         request = wire.receive()
         content = b"".join(iter(lambda: wire.read(1000), b"")) if request.get("body") else None
-        got.extend([request["text"], content])
+        parts.extend([request["text"], content])
         wire.send({"body": True})
         wire.write(b"echo")
         wire.finish({})
@@ -118,4 +118,4 @@ def test_the_far_side_gets_what_was_sent(text: str, body: bytes | None) -> None:
     with near, far:
         assert Channel(SocketStream(near)).call("x", body=body, text=text)["body"] == b"echo"
         thread.join()
-    assert got == [text, body]
+    assert parts == [text, body]

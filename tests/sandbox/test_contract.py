@@ -67,9 +67,11 @@ def test_commands_run_in_workdir_or_where_asked(box: Sandbox) -> None:
 
 def test_variables_are_the_fixed_ones_and_the_configured_ones(open_box: OpenBox) -> None:
     box = open_box(environment={"A": "1", "TZ": "Europe/Berlin"}, path=("/first",))
-    found = dict(line.split("=", 1) for line in box.exec("env", env={"B": "2 ä"}).text.splitlines())
-    assert {**ENVIRONMENT, "TZ": "Europe/Berlin", "A": "1", "B": "2 ä"}.items() <= found.items()
-    assert found["PATH"].startswith("/first:")
+    variables = dict(
+        line.split("=", 1) for line in box.exec("env", env={"B": "2 ä"}).text.splitlines()
+    )
+    assert {**ENVIRONMENT, "TZ": "Europe/Berlin", "A": "1", "B": "2 ä"}.items() <= variables.items()
+    assert variables["PATH"].startswith("/first:")
     assert box.exec('test -d "$HOME" && touch "$HOME/file"').exit_code == 0
     assert "B" not in box.exec("env | cut -d= -f1").text.split()
 
@@ -211,23 +213,23 @@ def test_a_snapshot_holds_everything_that_was_written(box: Sandbox) -> None:
     box.exec("echo x = 2 > a.py; rm b.py; rm -r pkg; mkdir -p d/e; ln -s a.py l; chmod 700 run.sh")
     box.exec("echo 1 > f; ln f hard; echo h > $HOME/h; echo ref > .git/HEAD; mkfifo pipe")
     show = "ls -lAR . | sed 's/ [A-Z][a-z][a-z] .*:.. / /; /^total/d'; cat a.py $HOME/h .git/*"
-    wanted, changes = box.exec(show).text, box.changes()
-    assert "prw" in wanted and " hard" in wanted
+    listing, changes = box.exec(show).text, box.changes()
+    assert "prw" in listing and " hard" in listing
     state = box.snapshot()
     box.exec("rm -rf * $HOME/h; touch later")
     box.restore(state)
-    assert box.exec(show).text == wanted
+    assert box.exec(show).text == listing
     assert box.changes() == changes
     assert box.exec("echo 2 > f; cat hard").text == "2\n"
 
 
 def test_a_snapshot_of_one_box_can_be_restored_in_another(open_box: OpenBox, tree: Path) -> None:
-    one, other = open_box(tree=tree), open_box(tree=tree)
-    if "snapshot" not in one.capabilities:
+    first, other = open_box(tree=tree), open_box(tree=tree)
+    if "snapshot" not in first.capabilities:
         pytest.skip("it takes no snapshots")
-    one.exec("echo x = 2 > a.py; rm b.py")
+    first.exec("echo x = 2 > a.py; rm b.py")
     other.exec("touch stray")
-    other.restore(one.snapshot())
+    other.restore(first.snapshot())
     assert other.changes() == {"a.py": b"x = 2\n", "b.py": None}
 
 

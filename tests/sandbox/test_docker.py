@@ -49,10 +49,10 @@ def open_image(image: str) -> Iterator[Callable[..., DockerSandbox]]:
     boxes: list[DockerSandbox] = []
 
     def open_one(**config: object) -> DockerSandbox:
-        made = open_sandbox(SandboxConfig(image=image, **config), "docker")  # type: ignore[arg-type]
-        assert isinstance(made, DockerSandbox)
-        boxes.append(made)
-        return made.start()
+        box = open_sandbox(SandboxConfig(image=image, **config), "docker")  # type: ignore[arg-type]
+        assert isinstance(box, DockerSandbox)
+        boxes.append(box)
+        return box.start()
 
     yield open_one
     for box in boxes:
@@ -67,8 +67,8 @@ def box(open_image: Callable[..., DockerSandbox]) -> DockerSandbox:
 
 def containers(engine: DockerEngine) -> set[str]:
     """Return the containers of this process."""
-    chosen = {"label": f"{orphans.OWNER}={owners.this_process()}"}
-    return {each["Id"] for each in engine.api.containers(all=True, filters=chosen)}
+    filters = {"label": f"{orphans.OWNER}={owners.this_process()}"}
+    return {container["Id"] for container in engine.api.containers(all=True, filters=filters)}
 
 
 def eventually(condition: Callable[[], object], seconds: float = 60.0) -> bool:
@@ -258,30 +258,30 @@ def test_a_container_ends_with_a_client_that_is_killed(engine: DockerEngine) -> 
     assert owner.stdout is not None
     with owner:
         name = owner.stdout.readline().strip()
-        chosen = {"label": f"{orphans.OWNER}={name}"}
-        assert len(engine.api.containers(all=True, filters=chosen)) == 1
+        filters = {"label": f"{orphans.OWNER}={name}"}
+        assert len(engine.api.containers(all=True, filters=filters)) == 1
         owner.kill()
-    assert eventually(lambda: not engine.api.containers(all=True, filters=chosen))
+    assert eventually(lambda: not engine.api.containers(all=True, filters=filters))
     assert owners.is_gone(name)
 
 
 def test_the_sweep_takes_the_containers_of_the_dead_alone(engine: DockerEngine) -> None:
-    mine, elsewhere = owners.this_process(), "another-boot/1/1/1"
-    dead = "/".join([*mine.split("/")[:2], str(os.getpid()), "1"])
+    own_process, elsewhere = owners.this_process(), "another-boot/1/1/1"
+    dead = "/".join([*own_process.split("/")[:2], str(os.getpid()), "1"])
     with open_sandbox(SandboxConfig(), "docker") as box:
         [running] = containers(engine)
-        made = {}
+        ids = {}
         image = engine.api.inspect_container(running)["Image"]
         for owner in (dead, elsewhere):
             config = {"labels": {orphans.OWNER: owner}}
-            made[owner] = engine.api.create_container(image, ["/bin/sleep", "9"], **config)["Id"]
+            ids[owner] = engine.api.create_container(image, ["/bin/sleep", "9"], **config)["Id"]
         try:
             # Tests that run beside this one may leave containers of dead owners too.
-            assert {running, *made.values()} & set(orphans.sweep(engine)) == {made[dead]}
-            assert not {running, *made.values()} & set(orphans.sweep(engine))
+            assert {running, *ids.values()} & set(orphans.sweep(engine)) == {ids[dead]}
+            assert not {running, *ids.values()} & set(orphans.sweep(engine))
             assert box.exec("echo on").text == "on\n"
         finally:
-            for container in made.values():
+            for container in ids.values():
                 orphans.remove(engine, container)
 
 

@@ -52,25 +52,25 @@ def fresh(hub: Registry, name: str = "own/project") -> str:
 def test_a_missing_image_is_pulled_once(engine: DockerEngine, hub: Registry) -> None:
     name = f"{hub.address}/{fresh(hub)}"
     images = Images(engine)
-    found = images.ensure(name)
-    asked = len(hub.pulls)
-    assert images.ensure(name) == found and Images(engine).ensure(name) == found
-    assert found == images.find(name) and len(hub.pulls) == asked > 0
-    assert [image["name"] for image in images.records.ours() if image["id"] == found.id] == [name]
+    pulled = images.ensure(name)
+    pulls = len(hub.pulls)
+    assert images.ensure(name) == pulled and Images(engine).ensure(name) == pulled
+    assert pulled == images.find(name) and len(hub.pulls) == pulls > 0
+    assert [image["name"] for image in images.records.ours() if image["id"] == pulled.id] == [name]
 
 
 def test_many_boxes_pull_an_image_once(engine: DockerEngine, hub: Registry) -> None:
     name = f"{hub.address}/{fresh(hub)}"
-    found: list[str] = []
+    ids: list[str] = []
     threads = [
-        threading.Thread(target=lambda: found.append(Images(engine).ensure(name).id))
+        threading.Thread(target=lambda: ids.append(Images(engine).ensure(name).id))
         for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 8 and len(set(found)) == 1
+    assert len(ids) == 8 and len(set(ids)) == 1
 
 
 def test_an_image_that_must_not_be_pulled_is_an_error(engine: DockerEngine, hub: Registry) -> None:
@@ -91,9 +91,9 @@ def test_always_pulls_again_in_a_new_process(engine: DockerEngine, hub: Registry
     images._pulled.clear()
     newer = Images(engine, pull="always").ensure(f"{hub.address}/{name}")
     assert newer.id != first.id
-    asked = len(hub.pulls)
+    pulls = len(hub.pulls)
     assert Images(engine, pull="always").ensure(f"{hub.address}/{name}") == newer
-    assert len(hub.pulls) == asked
+    assert len(hub.pulls) == pulls
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_a_registry_that_is_not_there_says_what_to_do(engine: DockerEngine) -> N
 def test_a_mirror_stands_for_the_hub(engine: DockerEngine, hub: Registry) -> None:
     name = fresh(hub, "cache/own/project").removeprefix("cache/")
     images = Images(engine, mirror=f"{hub.address}/cache")
-    found = images.ensure(name)
-    names = engine.api.inspect_image(found.id)["RepoTags"]
+    pulled = images.ensure(name)
+    names = engine.api.inspect_image(pulled.id)["RepoTags"]
     assert names == [name]  # under its own name, and no other
-    assert [image["name"] for image in images.records.ours() if image["id"] == found.id] == [name]
+    assert [image["name"] for image in images.records.ours() if image["id"] == pulled.id] == [name]
 
 
 @pytest.mark.parametrize(
@@ -140,24 +140,24 @@ def test_which_images_come_from_a_mirror(name: str, source: str) -> None:
 def test_a_budget_removes_the_longest_unused_of_our_images_only(
     engine: DockerEngine, hub: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = f"{hub.address}/{fresh(hub)}"
-    engine.api.pull(*others.rsplit(":", 1))
+    foreign = f"{hub.address}/{fresh(hub)}"
+    engine.api.pull(*foreign.rsplit(":", 1))
     clock = SimpleNamespace(time=map(float, range(1_000, 100_000, 100)).__next__)
     monkeypatch.setattr("agentgym.sandbox.docker.container_records.time", clock)
     images = Images(engine)
     names = [f"{hub.address}/{fresh(hub)}" for _ in range(3)]
     for name in names:
         images.ensure(name)
-    assert images.ensure(others)  # used, and still not ours
+    assert images.ensure(foreign)  # used, and still not ours
     images.ensure(names[0])  # now the oldest is the second
     host_image(engine)
     sizes = {image["name"]: image["size"] for image in images.records.ours()}
     total = sum(sizes.values())
     removed = images.records.prune(total - 1)
     assert [image["name"] for image in removed] == [names[1]]
-    assert images.find(names[1]) is None and images.find(names[0]) and images.find(others)
+    assert images.find(names[1]) is None and images.find(names[0]) and images.find(foreign)
     assert [image["name"] for image in images.records.prune(0)] == [names[2], names[0]]
-    assert images.find(others) is not None
+    assert images.find(foreign) is not None
     assert engine.api.images(filters={"label": LABEL})  # ours too, and in use by anybody
 
 

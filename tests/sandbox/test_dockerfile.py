@@ -12,7 +12,7 @@ from agentgym.errors import DataError
 from agentgym.sandbox.dockerfile import NO_IMAGE, Recipe, read_recipe
 
 
-def recipe(folder: Path, text: str) -> Recipe:
+def recipe_of(folder: Path, text: str) -> Recipe:
     (folder / "Dockerfile").write_text(text)
     return read_recipe(folder)
 
@@ -27,29 +27,29 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_files_variables_and_the_working_folder_are_read(folder: Path) -> None:
-    found = recipe(
+    recipe = recipe_of(
         folder,
         "# a comment\nfrom python:3.12-slim AS base\nARG X=1\nworkdir /app\nENV A=1 B='two words'\n"
         "ENV C three\nCOPY --chown=1:1 data \\\n   /app/data/\nCOPY run.sh .\n"
         "ADD data/a.txt /srv/\n"
         'COPY ["run.sh", "/srv/b.sh"]\nCMD ["bash"]\n',
     )
-    assert (found.image, found.workdir, found.obstacles) == ("python:3.12-slim", "/app", ())
-    assert found.environment == {"A": "1", "B": "two words", "C": "three"}
-    assert dict(found.files) == {
+    assert (recipe.image, recipe.workdir, recipe.obstacles) == ("python:3.12-slim", "/app", ())
+    assert recipe.environment == {"A": "1", "B": "two words", "C": "three"}
+    assert dict(recipe.files) == {
         "/app/data/a.txt": folder / "data/a.txt",
         "/app/data/deep/b.txt": folder / "data/deep/b.txt",
         "/app/run.sh": folder / "run.sh",
         "/srv/a.txt": folder / "data/a.txt",
         "/srv/b.sh": folder / "run.sh",
     }
-    assert found.writable == ("/srv",)
+    assert recipe.writable == ("/srv",)
 
 
 def test_a_folder_without_a_dockerfile_is_copied_whole(folder: Path) -> None:
-    found = read_recipe(folder, workdir="/work")
-    assert found.workdir == "/work" and not found.obstacles
-    assert [place for place, _ in found.files] == [
+    recipe = read_recipe(folder, workdir="/work")
+    assert recipe.workdir == "/work" and not recipe.obstacles
+    assert [place for place, _ in recipe.files] == [
         "/work/data/a.txt", "/work/data/deep/b.txt", "/work/run.sh"
     ]  # fmt: skip
 
@@ -77,14 +77,14 @@ def test_a_folder_without_a_dockerfile_is_copied_whole(folder: Path) -> None:
     ],
 )
 def test_what_needs_an_image_is_told(line: str, folder: Path) -> None:
-    found = recipe(folder, f"FROM python\n{line}\n")
-    assert len(found.obstacles) == 1 and line.split()[0] in found.obstacles[0]
+    recipe = recipe_of(folder, f"FROM python\n{line}\n")
+    assert len(recipe.obstacles) == 1 and line.split()[0] in recipe.obstacles[0]
 
 
 def test_a_comment_says_that_run_lines_need_none(folder: Path) -> None:
     text = f"FROM python\n{NO_IMAGE}\nRUN apt-get install \\\n  git\n"
-    assert not recipe(folder, text).obstacles
-    assert recipe(folder, text.replace(NO_IMAGE, "# other")).obstacles == (
+    assert not recipe_of(folder, text).obstacles
+    assert recipe_of(folder, text.replace(NO_IMAGE, "# other")).obstacles == (
         "RUN apt-get install git",
     )
 
@@ -92,7 +92,7 @@ def test_a_comment_says_that_run_lines_need_none(folder: Path) -> None:
 def test_an_image_by_name_and_a_compose_file_are_obstacles(folder: Path) -> None:
     assert read_recipe(folder, "some/image:1").obstacles == ("docker_image = some/image:1",)
     (folder / "docker-compose.yaml").write_text("")
-    assert recipe(folder, "FROM python\n").obstacles == ("docker-compose.yaml",)
+    assert recipe_of(folder, "FROM python\n").obstacles == ("docker-compose.yaml",)
 
 
 @pytest.mark.parametrize("source", ["..", "../secret", "missing", "link"])
@@ -102,7 +102,7 @@ def test_nothing_outside_of_the_folder_is_copied(source: str, tmp_path: Path) ->
     inner.mkdir()
     (inner / "link").symlink_to(tmp_path / "secret")
     with pytest.raises(DataError, match="inside"):
-        recipe(inner, f"FROM python\nCOPY {source} /app/x\n")
+        recipe_of(inner, f"FROM python\nCOPY {source} /app/x\n")
 
 
 def test_links_in_a_folder_are_left_out(tmp_path: Path) -> None:
@@ -111,12 +111,12 @@ def test_links_in_a_folder_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s")
     (inner / "data" / "link").symlink_to(tmp_path / "secret")
     (inner / "data" / "folder").symlink_to(tmp_path)
-    assert recipe(inner, "FROM python\nCOPY data /app\n").files == ()
+    assert recipe_of(inner, "FROM python\nCOPY data /app\n").files == ()
 
 
 def test_a_dockerfile_without_end_is_refused(folder: Path) -> None:
     with pytest.raises(DataError, match="at most"):
-        recipe(folder, "#" * (2 << 20))
+        recipe_of(folder, "#" * (2 << 20))
 
 
 WORDS = ("COPY", "ADD", "ENV", "WORKDIR", "RUN", "USER", "FROM")
@@ -130,9 +130,9 @@ def test_any_text_gives_files_of_the_folder_or_an_error_of_ours(
 ) -> None:
     text = "\n".join(f"{word} {tail}" for word, tail in lines)
     try:
-        found = recipe(folder, f"FROM x\n{text}")
+        recipe = recipe_of(folder, f"FROM x\n{text}")
     except DataError:
         return
-    for place, path in found.files:
+    for place, path in recipe.files:
         assert place.startswith("/") and ".." not in place.split("/")
         assert path.resolve().is_relative_to(folder.resolve())

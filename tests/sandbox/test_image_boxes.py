@@ -58,8 +58,8 @@ def opened(store: ImageStore, bottom: bytes, tmp_path: Path) -> Iterator[Open]:
             layers = [bottom, *map(layer, fills)]
             name = f"tests/{tmp_path.name.lower().replace('_', '-').strip('-')}:1"
             store.load(write_saved(tmp_path / "image.tar", layers, settings or {}, name=name), name)
-            whole = SandboxConfig(**{"image": name, "limits": SMALL, "workdir": "/work", **config})
-            box = NamespaceSandbox(whole, overlay=overlay, store=store.folder, pull="never")
+            merged = SandboxConfig(**{"image": name, "limits": SMALL, "workdir": "/work", **config})
+            box = NamespaceSandbox(merged, overlay=overlay, store=store.folder, pull="never")
             stack.callback(box.close)
             return box.start()
 
@@ -91,13 +91,13 @@ def test_a_snapshot_holds_what_was_written_anywhere_in_the_root(
     assert ("overlay" in box.exec("stat -f -c %T /").text) == overlay
     assert box.exec("command -v python3").exit_code  # and none is needed
     assert box.exec(WRITE).exit_code == 0
-    wanted, changes = box.exec(LOOK).text, box.changes()
-    assert "No such file" in wanted and "fifo" in wanted
+    listing, changes = box.exec(LOOK).text, box.changes()
+    assert "No such file" in listing and "fifo" in listing
     assert changes == {"file.txt": b"new\n", "a/b/c": b"deep\n", "a/hard": b"deep\n"}
     state = box.snapshot()
     box.exec("rm -rf /work/* /etc/motd /root/*; touch later")
     box.restore(state)
-    assert box.exec(LOOK).text == wanted
+    assert box.exec(LOOK).text == listing
     assert box.changes() == changes
     box.reset()
     assert (
@@ -144,11 +144,11 @@ def test_variables_user_and_folder_of_the_image_count(opened: Open) -> None:
         entry(archive, "etc/group", b"makers:x:35:\n")
         folder(archive, "srv/maker/")
 
-    own = ["A=of the image", "TZ=Europe/Berlin", "PATH=/opt/own:/bin"]
-    box = opened(fill, settings={"Env": own, "User": "maker"}, path=("/first",))
-    shown = box.exec("id -u; id -g; echo $HOME; touch $HOME/f; stat -c %u $HOME/f; env").text
-    assert shown.split("\n")[:4] == ["33", "34", "/srv/maker", "33"]
-    assert {"A=of the image", "TZ=UTC", "PATH=/first:/opt/own:/bin"} <= set(shown.split("\n"))
+    variables = ["A=of the image", "TZ=Europe/Berlin", "PATH=/opt/own:/bin"]
+    box = opened(fill, settings={"Env": variables, "User": "maker"}, path=("/first",))
+    output = box.exec("id -u; id -g; echo $HOME; touch $HOME/f; stat -c %u $HOME/f; env").text
+    assert output.split("\n")[:4] == ["33", "34", "/srv/maker", "33"]
+    assert {"A=of the image", "TZ=UTC", "PATH=/first:/opt/own:/bin"} <= set(output.split("\n"))
     assert opened(fill, settings={"User": "33:makers"}).exec("id -u; id -g").text == "33\n35\n"
     assert opened(fill, settings={"User": "4000"}).exec("id -u; id -g").text == "4000\n0\n"
     with pytest.raises(SandboxUnavailable, match="nobody-knows"):

@@ -45,7 +45,7 @@ def bomb(archive: tarfile.TarFile) -> None:
     entry(archive, "zeros", bytes(16 << 20))
 
 
-def many(archive: tarfile.TarFile) -> None:
+def many_files(archive: tarfile.TarFile) -> None:
     """Add more files than may be."""
     for number in range(600):
         entry(archive, f"f{number}")
@@ -81,7 +81,7 @@ REFUSED: dict[str, tuple[Fill, str]] = {
     "links in a circle": (circle, "at most 40 links"),
     "below a file": (below_a_file, "got a file"),
     "bomb": (bomb, "got more"),
-    "many files": (many, "got more"),
+    "many files": (many_files, "got more"),
     "long records": (long_records, "a header of at most"),
     "long name": (lambda a: entry(a, "n" * 5000), "names of at most"),
     "deep": (lambda a: entry(a, "d/" * 3000 + "f"), "names of at most"),
@@ -156,14 +156,14 @@ def test_bytes_that_are_not_those_of_the_digest_are_refused(tmp_path: Path, spoi
     assert list((tmp_path / "store" / "layers").iterdir()) == []
 
 
-@pytest.mark.parametrize("kept", [1, 100, 511])
+@pytest.mark.parametrize("header_bytes", [1, 100, 511])
 @pytest.mark.parametrize("packed", [True, False])
 def test_a_layer_that_is_cut_in_a_header_is_refused(
-    tmp_path: Path, kept: int, packed: bool
+    tmp_path: Path, header_bytes: int, packed: bool
 ) -> None:
     """Its digests are those of what is left, as whoever made the image wrote them."""
     data = layer(lambda archive: [entry(archive, name, b"x" * 600) for name in "abc"])
-    cut = data[: 2 * 1536 + kept]
+    cut = data[: 2 * 1536 + header_bytes]
     image = write_layout(tmp_path / "layout", [cut], packed=gzip_of if packed else bytes)
     with pytest.raises(DataError, match="cut in a header"):
         ImageStore(tmp_path / "store").load(image, "a/b:1")
@@ -173,8 +173,8 @@ def test_a_layer_that_is_cut_in_a_header_is_refused(
 @pytest.mark.parametrize("more", [b"", b"\0" * 100, b"junk"])
 def test_a_layer_may_have_no_end_or_something_behind_it(tmp_path: Path, more: bytes) -> None:
     data = layer(lambda archive: [entry(archive, name, b"x" * 600) for name in "ab"])
-    whole = data[: 2 * 1536] + (b"\0" * 1024 + more if more else b"")
-    image = write_layout(tmp_path / "layout", [whole])
+    content = data[: 2 * 1536] + (b"\0" * 1024 + more if more else b"")
+    image = write_layout(tmp_path / "layout", [content])
     ImageStore(tmp_path / "store").load(image, "a/b:1")
     (unpacked,) = (tmp_path / "store" / "layers").iterdir()
     assert sorted(path.name for path in (unpacked / "fs").iterdir()) == ["a", "b"]
@@ -240,10 +240,10 @@ def test_whiteouts_are_kept_as_overlayfs_wants_them(tmp_path: Path) -> None:
     assert is_whiteout(str(root / "etc" / "passwd"))
     assert is_opaque(str(root / "gone")) and is_opaque(str(root / "emptied"))
     assert listed(root) == {"etc", "etc/passwd", "gone", "gone/new", "emptied"}
-    below = [one for one in root.parents[1].iterdir() if one != root.parent]
-    both = Layers([root, below[0] / "fs"])
-    assert both.read("etc/passwd", 99) == b"" and both.read("gone/old", 99) == b""
-    assert both.read("gone/new", 99) == b"1" and both.read("lib/one", 99) == b"1"
+    below = [path for path in root.parents[1].iterdir() if path != root.parent]
+    layers = Layers([root, below[0] / "fs"])
+    assert layers.read("etc/passwd", 99) == b"" and layers.read("gone/old", 99) == b""
+    assert layers.read("gone/new", 99) == b"1" and layers.read("lib/one", 99) == b"1"
 
 
 def test_layers_are_unpacked_with_those_below_in_view(tmp_path: Path) -> None:

@@ -92,21 +92,21 @@ def test_what_is_no_image_is_refused_with_what_it_is(store: ImageStore, tmp_path
 
 
 def test_of_several_images_one_has_to_be_named(store: ImageStore, tmp_path: Path) -> None:
-    one = write_layout(tmp_path / "l", LAYERS[:1], name="a/one:1")
-    first = json.loads((one / "index.json").read_text())["manifests"]
-    write_layout(one, LAYERS, name="a/two:1")
-    both = json.loads((one / "index.json").read_text())["manifests"] + first
-    (one / "index.json").write_text(json.dumps({"manifests": both}))
+    layout = write_layout(tmp_path / "l", LAYERS[:1], name="a/one:1")
+    first = json.loads((layout / "index.json").read_text())["manifests"]
+    write_layout(layout, LAYERS, name="a/two:1")
+    manifests = json.loads((layout / "index.json").read_text())["manifests"] + first
+    (layout / "index.json").write_text(json.dumps({"manifests": manifests}))
     with pytest.raises(DataError, match="a/two:1, a/one:1"):
-        store.load(one)
-    assert len(store.load(one, "a/one:1").layers) == 1
-    assert len(store.load(one, "a/two:1").layers) == 2
+        store.load(layout)
+    assert len(store.load(layout, "a/one:1").layers) == 1
+    assert len(store.load(layout, "a/two:1").layers) == 2
 
 
 def test_too_many_layers_are_refused(store: ImageStore, tmp_path: Path) -> None:
-    many = write_layout(tmp_path / "l", [LAYERS[0]] * 128, name="a/b:1")
+    layout = write_layout(tmp_path / "l", [LAYERS[0]] * 128, name="a/b:1")
     with pytest.raises(DataError, match="at most 127 layers, got 128"):
-        store.load(many)
+        store.load(layout)
 
 
 def test_layers_that_images_share_lie_there_once(store: ImageStore, tmp_path: Path) -> None:
@@ -125,16 +125,16 @@ def test_the_longest_unused_images_go_and_those_in_use_stay(
         source = write_layout(tmp_path / name, [layer(holding(name, bytes(1000)))])
         store.load(source, f"x/{name}:1")
         os.utime(store._record(f"x/{name}:1"), (number, number))
-    held = store.hold(store.images()[1])  # it becomes the newest
-    gone: list[Image] = []
-    store.prune(2000, gone.append)
-    assert [image.name for image in gone] == ["x/a:1"]
+    descriptor = store.hold(store.images()[1])  # it becomes the newest
+    pruned: list[Image] = []
+    store.prune(2000, pruned.append)
+    assert [image.name for image in pruned] == ["x/a:1"]
     top = store.images()[0].layers[-1]
     store.prune(0)
     assert store.images() == [] and [path.parent for path in store.folder.glob("layers/*/fs")] == [
         top.parent
     ]
-    os.close(held)
+    os.close(descriptor)
     store.prune(0)
     assert list((store.folder / "layers").iterdir()) == []
 
@@ -164,9 +164,9 @@ def test_what_was_unpacked_before_a_kill_is_not_unpacked_again(
             assert loading.poll() is None
         loading.send_signal(signal.SIGKILL)
     assert len(list((store.folder / "layers").iterdir())) == 2  # one of them half
-    said: list[str] = []
-    image = store.load(source, "a/b:1", lambda what, done, total: said.append(what))
-    assert set(said) == {"layer 2 of 2"} and read(image, "high") == b"high"
+    labels: list[str] = []
+    image = store.load(source, "a/b:1", lambda label, done, total: labels.append(label))
+    assert set(labels) == {"layer 2 of 2"} and read(image, "high") == b"high"
     assert len(list((store.folder / "layers").iterdir())) == 2
 
 
@@ -181,7 +181,7 @@ def test_several_may_load_at_once(store: ImageStore, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kept", "place"),
+    ("name", "full_name", "place"),
     [
         ("python", "python:latest", ("registry-1.docker.io", "library/python", "latest")),
         ("docker.io/library/a:1", "a:1", ("registry-1.docker.io", "library/a", "1")),
@@ -192,8 +192,8 @@ def test_several_may_load_at_once(store: ImageStore, tmp_path: Path) -> None:
          ("ghcr.io", "a/b", "sha256:" + "0" * 64)),
     ],
 )  # fmt: skip
-def test_names_have_one_form(name: str, kept: str, place: tuple[str, str, str]) -> None:
-    assert canonical(name) == kept == canonical(kept)
+def test_names_have_one_form(name: str, full_name: str, place: tuple[str, str, str]) -> None:
+    assert canonical(name) == full_name == canonical(full_name)
     assert tuple(reference(name)) == place
 
 
@@ -201,16 +201,16 @@ def test_names_have_one_form(name: str, kept: str, place: tuple[str, str, str]) 
 def test_a_name_is_refused_or_kept_as_a_file_of_the_store(name: str) -> None:
     store = ImageStore(Path("/nowhere"))
     try:
-        known = canonical(name)
+        full_name = canonical(name)
     except DataError:
         assert store.find(name) is None
         return
-    assert canonical(known) == known
-    assert store._record(known).parent == Path("/nowhere/images")
+    assert canonical(full_name) == full_name
+    assert store._record(full_name).parent == Path("/nowhere/images")
 
 
 @pytest.fixture
-def held() -> Iterator[Registry]:
+def hub() -> Iterator[Registry]:
     with registry() as server:
         files = {"etc/motd": b"hello", "large": os.urandom(200_000)}
         server.hold("a/b:1", files, architecture())
@@ -218,69 +218,69 @@ def held() -> Iterator[Registry]:
 
 
 def test_an_image_is_pulled_with_a_token_and_goes_on_where_it_broke_off(
-    store: ImageStore, held: Registry, monkeypatch: pytest.MonkeyPatch
+    store: ImageStore, hub: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pulling, "LONGEST_WAIT", 0.01)
-    held.token, held.busy, held.cut = "secret", 1, 150_000
-    seen: list[tuple[str, int, int]] = []
-    image = pull(f"{held.address}/a/b:1", store, watch=lambda *told: seen.append(told))
+    hub.token, hub.busy, hub.cut = "secret", 1, 150_000
+    reports: list[tuple[str, int, int]] = []
+    image = pull(f"{hub.address}/a/b:1", store, watch=lambda *report: reports.append(report))
     assert read(image, "etc/motd") == b"hello"
-    assert "bytes=150000-" in {asked[2] for asked in held.asked}
-    assert any(said == "download" and done == total for said, done, total in seen)
+    assert "bytes=150000-" in {request[2] for request in hub.requests}
+    assert any(label == "download" and done == total for label, done, total in reports)
     assert not list(store.folder.glob("downloads/*/"))
-    held.list_of("a/b:all", {"pdp11": "a/b:1", architecture(): "a/b:1"})
-    before = len(held.asked)
-    assert pull(f"{held.address}/a/b:all", store).layers == image.layers
-    layers = [path for path, _, _ in held.asked[before:] if "/blobs/" in path]
+    hub.list_of("a/b:all", {"pdp11": "a/b:1", architecture(): "a/b:1"})
+    before = len(hub.requests)
+    assert pull(f"{hub.address}/a/b:all", store).layers == image.layers
+    layers = [path for path, _, _ in hub.requests[before:] if "/blobs/" in path]
     assert len(layers) == 1  # the config; the layer is here
 
 
-def test_a_token_does_not_go_where_blobs_are_kept(store: ImageStore, held: Registry) -> None:
+def test_a_token_does_not_go_where_blobs_are_kept(store: ImageStore, hub: Registry) -> None:
     with registry() as other:
-        other.blobs = held.blobs
-        held.token, held.elsewhere = "secret", f"http://{other.address}"
-        assert read(pull(f"{held.address}/a/b:1", store), "etc/motd") == b"hello"
-        assert {told for _, told, _ in other.asked} == {""}
+        other.blobs = hub.blobs
+        hub.token, hub.elsewhere = "secret", f"http://{other.address}"
+        assert read(pull(f"{hub.address}/a/b:1", store), "etc/motd") == b"hello"
+        assert {authorization for _, authorization, _ in other.requests} == {""}
 
 
 def test_what_a_registry_refuses_or_changes_is_told(
-    store: ImageStore, held: Registry, monkeypatch: pytest.MonkeyPatch
+    store: ImageStore, hub: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pulling, "LONGEST_WAIT", 0.01)
     with pytest.raises(SandboxUnavailable, match=r"404.*the name is right"):
-        pull(f"{held.address}/a/missing:1", store)
-    held.limited = True
+        pull(f"{hub.address}/a/missing:1", store)
+    hub.limited = True
     with pytest.raises(SandboxUnavailable, match=r"429.*name a mirror"):
-        pull(f"{held.address}/a/b:1", store)
-    held.limited = False
-    largest = max(held.blobs, key=lambda name: len(held.blobs[name]))
-    held.blobs[largest] = held.blobs[largest][:-1] + b"x"
+        pull(f"{hub.address}/a/b:1", store)
+    hub.limited = False
+    largest = max(hub.blobs, key=lambda name: len(hub.blobs[name]))
+    hub.blobs[largest] = hub.blobs[largest][:-1] + b"x"
     with pytest.raises(DataError, match="got other bytes"):
-        pull(f"{held.address}/a/b:1", store)
+        pull(f"{hub.address}/a/b:1", store)
     assert store.images() == []
     with pytest.raises(SandboxUnavailable, match=r"reach the registry.*docker save.*images load"):
         PulledImages(ImageStore(store.folder.parent / "other")).ensure("127.0.0.1:9/a/b:1")
 
 
-def test_a_mirror_stands_in_for_the_hub(store: ImageStore, held: Registry) -> None:
-    held.hold("hub/library/python:3", {"f": b"1"}, architecture())
-    image = pull("python:3", store, mirror=f"{held.address}/hub")
+def test_a_mirror_stands_in_for_the_hub(store: ImageStore, hub: Registry) -> None:
+    hub.hold("hub/library/python:3", {"f": b"1"}, architecture())
+    image = pull("python:3", store, mirror=f"{hub.address}/hub")
     assert image.name == "python:3" and store.find("docker.io/library/python:3") == image
 
 
 def test_the_command_loads_lists_pulls_and_removes(
-    held: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    hub: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     saved = write_saved(tmp_path / "s.tar", LAYERS, name="own/image:1")
     assert main(["images", "load", str(saved)]) == 0
-    assert main(["images", "pull", f"{held.address}/a/b:1", f"{held.address}/a/missing:1"]) == 1
+    assert main(["images", "pull", f"{hub.address}/a/b:1", f"{hub.address}/a/missing:1"]) == 1
     assert main(["images", "list"]) == 0
-    shown = capsys.readouterr().out
-    assert "loaded own/image:1: 2 layer(s)" in shown and "404" in shown
-    assert f"pulled {held.address}/a/b:1" in shown and "2 image(s) in" in shown
+    output = capsys.readouterr().out
+    assert "loaded own/image:1: 2 layer(s)" in output and "404" in output
+    assert f"pulled {hub.address}/a/b:1" in output and "2 image(s) in" in output
     assert main(["images", "prune", "own/image:1", "own/missing:1"]) == 1
     assert main(["images", "prune", "--max-size", "0GB"]) == 0
     assert "0.00 GB are left" in capsys.readouterr().out

@@ -147,22 +147,22 @@ def test_many_boxes_start_and_run_at_once(tree: Path) -> None:
 
 
 def test_no_place_inside_leads_to_the_host(tmp_path: Path) -> None:
-    shown, host, tree = tmp_path / "shown", tmp_path / "host", tmp_path / "tree"
+    visible_file, host, tree = tmp_path / "shown", tmp_path / "host", tmp_path / "tree"
     host.mkdir()
     tree.mkdir()
-    shown.write_text("shown")
+    visible_file.write_text("shown")
     (host / "shown").write_text("host")
     (tree / "link").symlink_to(host)
     (tmp_path / "link").symlink_to(tmp_path)  # what the tree has there leads elsewhere
     for workdir, visible in (
         (str(tmp_path), (tmp_path / "link" / "shown",)),
-        ("/testbed", (Path(f"/proc/self/root{shown}"),)),
+        ("/testbed", (Path(f"/proc/self/root{visible_file}"),)),
         (f"/proc/self/root{tmp_path}/made", ()),
     ):
         config = SandboxConfig(tree=tree, workdir=workdir, visible=visible)
         with suppress(SandboxUnavailable), NamespaceSandbox(config) as box:
-            box.exec(f"echo changed > {shown}; echo changed > link/shown; echo > new")
-        assert (shown.read_text(), (host / "shown").read_text()) == ("shown", "host")
+            box.exec(f"echo changed > {visible_file}; echo changed > link/shown; echo > new")
+        assert (visible_file.read_text(), (host / "shown").read_text()) == ("shown", "host")
         assert sorted(os.listdir(tmp_path)) == ["host", "link", "shown", "tree"]
         assert os.listdir(host) == ["shown"] and os.listdir(tree) == ["link"]
 
@@ -206,8 +206,8 @@ def test_a_command_that_a_cgroup_kills_says_so() -> None:
 def test_files_may_be_larger_than_memory_and_processes_not() -> None:
     limits = SandboxLimits(memory=128 << 20, disk=600 << 20, file_size=600 << 20)
     with NamespaceSandbox(SandboxConfig(limits=limits)) as box:
-        written = box.exec("head -c 500000000 /dev/zero > big && wc -c < big", timeout=300)
-        assert (written.text, written.exhausted) == ("500000000\n", False)
+        result = box.exec("head -c 500000000 /dev/zero > big && wc -c < big", timeout=300)
+        assert (result.text, result.exhausted) == ("500000000\n", False)
         hoard = "import time; kept = b'x' * (300 << 20); time.sleep(600)"
         assert box.exec(f'python3 -c "{hoard}"', timeout=300).exhausted
         assert box.exec("wc -c < big").text == "500000000\n"
@@ -225,20 +225,20 @@ def test_probe_promises_only_what_can_be_built(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_fork_server_that_was_killed_is_started_again_and_boxes_go_on() -> None:
-    with NamespaceSandbox(SandboxConfig()) as one:
+    with NamespaceSandbox(SandboxConfig()) as first:
         server = forking._servers[os.getpid()]
         server._process.kill()
         server._process.wait()
-        assert one.exec("echo on").text == "on\n"
+        assert first.exec("echo on").text == "on\n"
         with NamespaceSandbox(SandboxConfig()) as other:
             assert other.exec("echo on").text == "on\n"
         assert forking._servers[os.getpid()] is not server
 
 
 def test_boxes_share_what_their_processes_load() -> None:
-    with NamespaceSandbox(SandboxConfig()) as one, NamespaceSandbox(SandboxConfig()) as other:
+    with NamespaceSandbox(SandboxConfig()) as first, NamespaceSandbox(SandboxConfig()) as other:
         parents = {Path(f"/proc/{box._process.pid}/stat").read_text().split()[3]
-                   for box in (one, other) if box._process is not None}  # fmt: skip
+                   for box in (first, other) if box._process is not None}  # fmt: skip
         assert parents == {str(forking._servers[os.getpid()]._process.pid)}
 
 
@@ -354,8 +354,8 @@ def test_doors_of_the_kernel_that_belong_to_no_namespace_are_closed() -> None:
     if machine not in seccomp.ARCHITECTURES:
         pytest.skip(f"there is no filter for {machine}")
     column = seccomp.ARCHITECTURES[machine][1]
-    found = (pair[column] for pair in seccomp.FORBIDDEN.values())
-    numbers = sorted(number for number in found if number is not None)
+    column_numbers = (pair[column] for pair in seccomp.FORBIDDEN.values())
+    numbers = sorted(number for number in column_numbers if number is not None)
     call = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
     call += f"for n in {numbers}:\n  r = libc.syscall(ctypes.c_long(n), *[ctypes.c_long(-1)] * 6)\n"
     call += "  print(r, ctypes.get_errno())"
@@ -408,8 +408,8 @@ def test_a_command_cannot_put_process_1_last() -> None:
         program = program.replace(name.upper(), str(numbers[name]))
     with NamespaceSandbox(SandboxConfig()) as box:
         box.write("call.py", program.encode())
-        told = box.exec("python3 call.py").text.split()
-    assert told == ["-1", "-1", "0", *["-1"] * 3, "0", *["-1"] * 3, "0", "-1", "-1", "0", "0"]
+        codes = box.exec("python3 call.py").text.split()
+    assert codes == ["-1", "-1", "0", *["-1"] * 3, "0", *["-1"] * 3, "0", "-1", "-1", "0", "0"]
 
 
 def test_the_filter_is_one_that_the_kernel_takes() -> None:
@@ -470,17 +470,17 @@ def test_a_place_that_cannot_be_made_is_told_with_its_reason() -> None:
         NamespaceSandbox(SandboxConfig(workdir="/usr/inside")).start()
 
 
-def probed(monkeypatch: pytest.MonkeyPatch, said: str = "", **switches: str) -> str:
+def probed(monkeypatch: pytest.MonkeyPatch, error_text: str = "", **switches: str) -> str:
     """Probe a machine on which unshare fails and the kernel has these settings."""
-    done = subprocess.CompletedProcess([], 1, "", f"unshare: {said}\n")
+    done = subprocess.CompletedProcess([], 1, "", f"unshare: {error_text}\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
     monkeypatch.setattr(probe, "_switch", lambda name: switches.get(name.split("/")[1], ""))
     return probe.find_obstacle.__wrapped__()
 
 
 def test_probe_names_the_restriction_of_apparmor(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = probed(monkeypatch, "write failed", apparmor_restrict_unprivileged_userns="1")
-    assert "write failed" in said and "apparmor_restrict_unprivileged_userns=0" in said
+    obstacle = probed(monkeypatch, "write failed", apparmor_restrict_unprivileged_userns="1")
+    assert "write failed" in obstacle and "apparmor_restrict_unprivileged_userns=0" in obstacle
 
 
 def test_probe_names_switches_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -489,8 +489,8 @@ def test_probe_names_switches_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_probe_thinks_of_containers_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = probed(monkeypatch, "Operation not permitted")
-    assert "not permitted" in said and "seccomp=unconfined" in said and "docker" in said
+    obstacle = probed(monkeypatch, "Operation not permitted")
+    assert "not permitted" in obstacle and "seccomp=unconfined" in obstacle and "docker" in obstacle
 
 
 def test_probe_names_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no back end that isolates run on this machine."""
     for name in AUTOMATIC:
         reason = f"expected another machine for {name}; use that"
-        monkeypatch.setattr(load_backend(name), "probe", classmethod(lambda _, said=reason: said))
+        monkeypatch.setattr(load_backend(name), "probe", classmethod(lambda _, text=reason: text))
 
 
 @pytest.mark.parametrize("name", list(SANDBOXES))
@@ -53,19 +53,19 @@ def test_the_fallback_refuses_commands_that_are_not_trusted() -> None:
 def test_an_image_goes_to_what_holds_it_and_else_to_the_engine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    held: set[str] = set()
+    holders: set[str] = set()
     for name in AUTOMATIC:
         kind = load_backend(name)
         monkeypatch.setattr(kind, "probe", classmethod(lambda _: ""))
-        monkeypatch.setattr(kind, "holds", classmethod(lambda _, image, name=name: name in held))
+        monkeypatch.setattr(kind, "holds", classmethod(lambda _, image, name=name: name in holders))
     config = SandboxConfig(image="python:3.12", trusted=True)
     assert choose_backend(config) == "docker"
-    held.add("namespace")
+    holders.add("namespace")
     assert choose_backend(config) == "namespace"
     monkeypatch.setattr(
         load_backend("docker"), "probe", classmethod(lambda _: "expected an engine, got none")
     )
-    held.clear()
+    holders.clear()
     assert choose_backend(config) == "namespace"  # which pulls without one
     forbid(monkeypatch)
     with pytest.raises(SandboxUnavailable, match="another machine for namespace"):

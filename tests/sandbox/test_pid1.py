@@ -69,11 +69,11 @@ def test_what_a_command_inherits(old: bool, tmp_path: Path) -> None:
             rlimits={"CORE": 0}, memory=0, output=1 << 20, kept_output=1 << 16,
         )  # fmt: skip
         answer = channel.call("exec", command=INHERITED, timeout=60.0)
-        own = Path("/proc/self/oom_score_adj").read_text().strip()
-        opened, ignored, *others = unpacked(answer["output"]).decode().split()
+        score = Path("/proc/self/oom_score_adj").read_text().strip()
+        opened, ignored, *attributes = unpacked(answer["output"]).decode().split()
         assert opened == "4"  # with that of the folder itself
         assert not int(ignored, 16) & (1 << signal.SIGPIPE - 1 | 1 << signal.SIGXFSZ - 1)
-        assert others == ["1000", "0", str(tmp_path), own]  # process 1 keeps its score
+        assert attributes == ["1000", "0", str(tmp_path), score]  # process 1 keeps its score
         missing = channel.call("exec", command="true", timeout=60.0, cwd="missing")
         assert missing["exit_code"] == 126 and b"missing" in unpacked(missing["output"])
         long = channel.call("exec", command="x" * 300_000, timeout=60.0)
@@ -90,15 +90,15 @@ def test_it_ends_when_nobody_is_there() -> None:
 
 
 @given(st.lists(st.binary(max_size=40)), st.integers(0, 50))
-def test_both_ends_of_the_output_are_kept(parts: list[bytes], kept: int) -> None:
-    output, whole = Output(kept), b"".join(parts)
+def test_both_ends_of_the_output_are_kept(parts: list[bytes], limit: int) -> None:
+    output, content = Output(limit), b"".join(parts)
     for part in parts:
         output.add(part)
-    half = kept // 2
-    assert output.total == len(whole)
-    if len(whole) <= 2 * half:
-        assert output.joined() == whole and not output.left_out
+    half = limit // 2
+    assert output.total == len(content)
+    if len(content) <= 2 * half:
+        assert output.joined() == content and not output.left_out
     else:
-        assert output.left_out == len(whole) - 2 * half
-        assert output.joined().startswith(whole[:half])
-        assert output.joined().endswith(whole[len(whole) - half :])
+        assert output.left_out == len(content) - 2 * half
+        assert output.joined().startswith(content[:half])
+        assert output.joined().endswith(content[len(content) - half :])

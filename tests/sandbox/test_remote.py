@@ -47,14 +47,14 @@ class Counting(Sandbox):
     """Pretends to run commands, and counts them."""
 
     isolation = "container"
-    made: ClassVar[list[Counting]] = []
+    instances: ClassVar[list[Counting]] = []
 
     def __init__(self, config: SandboxConfig) -> None:
         super().__init__(config)
         self.ran: list[str] = []
         self.closed = False
         self.proceed = threading.Event()
-        Counting.made.append(self)
+        Counting.instances.append(self)
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -98,7 +98,7 @@ class Counting(Sandbox):
 @pytest.fixture(autouse=True)
 def counting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let servers make boxes that only count."""
-    Counting.made.clear()
+    Counting.instances.clear()
     monkeypatch.setattr("tests.sandbox.prepared.open_sandbox", lambda config, _: Counting(config))
     monkeypatch.setattr(client, "PAUSE", 0.01)
 
@@ -111,22 +111,22 @@ def server() -> Iterator[tuple[str, LeasedBoxes]]:
 
 @pytest.fixture
 def box(server: tuple[str, LeasedBoxes]) -> Iterator[RemoteSandbox]:
-    with open_remote(server[0]) as made:
-        yield made
+    with open_remote(server[0]) as box:
+        yield box
 
 
 def open_remote(url: str, **options: Any) -> RemoteSandbox:
-    made = open_sandbox(SandboxConfig(), "remote", **{"url": url, "token": TOKEN, **options})
-    assert isinstance(made, RemoteSandbox)
-    return made
+    box = open_sandbox(SandboxConfig(), "remote", **{"url": url, "token": TOKEN, **options})
+    assert isinstance(box, RemoteSandbox)
+    return box
 
 
 def post(url: str, path: str, body: bytes, token: str = TOKEN) -> tuple[int, bytes]:
     link = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
     try:
         link.request("POST", path, body, {"Authorization": f"Bearer {token}"})
-        found = link.getresponse()
-        return found.status, found.read()
+        response = link.getresponse()
+        return response.status, response.read()
     finally:
         link.close()
 
@@ -159,7 +159,7 @@ def test_nobody_without_the_token_gets_in(
     server: tuple[str, LeasedBoxes], path: str, token: str
 ) -> None:
     status, body = post(server[0], path, encode({}), token)
-    assert status == 401 and b"token" in body and not Counting.made
+    assert status == 401 and b"token" in body and not Counting.instances
 
 
 def test_a_client_with_a_wrong_token_or_none_is_told(
@@ -188,7 +188,7 @@ def test_every_operation_arrives(box: RemoteSandbox) -> None:
     assert box.changes() == {"a": b"1\x00", "gone": None, "empty": b"", "z": b"26"}
     assert box.snapshot() == b"state" and box.capabilities == {"network"}
     box.restore(b"\xff")
-    assert Counting.made[0].ran == ["a", "restore b'\\xff'"]
+    assert Counting.instances[0].ran == ["a", "restore b'\\xff'"]
     with pytest.raises(FileNotFoundError):
         box.read("missing")
     with pytest.raises(OSError, match="No space left") as raised:
@@ -210,7 +210,7 @@ def test_an_answer_that_was_lost_comes_again_and_nothing_runs_twice(
     monkeypatch.setattr(client, "_post", broken_after(client._post, range(0, 9, 2)))
     for command in "abc":
         assert box.exec(command).text == command
-    assert Counting.made[0].ran == ["a", "b", "c"]
+    assert Counting.instances[0].ran == ["a", "b", "c"]
 
 
 def test_a_command_that_still_runs_is_waited_for_and_not_started_again(
@@ -219,8 +219,8 @@ def test_a_command_that_still_runs_is_waited_for_and_not_started_again(
     real = client._connections[("http", box.url.removeprefix("http://"))].request
 
     def impatient(*arguments: Any) -> Reply:
-        if len(Counting.made[0].ran) == 0:
-            threading.Timer(0.5, Counting.made[0].proceed.set).start()
+        if len(Counting.instances[0].ran) == 0:
+            threading.Timer(0.5, Counting.instances[0].proceed.set).start()
             return real(*arguments[:-1], 0.1)  # gives up while the command runs
         return real(*arguments)
 
@@ -228,7 +228,7 @@ def test_a_command_that_still_runs_is_waited_for_and_not_started_again(
         client._connections[("http", box.url.removeprefix("http://"))], "request", impatient
     )
     assert box.exec("wait").text == "wait"
-    assert Counting.made[0].ran == ["wait"]
+    assert Counting.instances[0].ran == ["wait"]
 
 
 def test_a_box_is_started_once_although_the_answer_was_lost(
@@ -236,7 +236,7 @@ def test_a_box_is_started_once_although_the_answer_was_lost(
 ) -> None:
     monkeypatch.setattr(client, "_post", broken_after(client._post, [0]))
     with open_remote(server[0]):
-        assert len(Counting.made) == len(server[1]) == 1
+        assert len(Counting.instances) == len(server[1]) == 1
 
 
 def test_a_server_that_is_gone_costs_one_episode_and_says_so(
@@ -262,7 +262,7 @@ def test_a_box_that_the_server_closed_is_made_again_by_reset(
     with pytest.raises(SandboxLost, match="has closed"):
         box.exec("a")
     box.reset()
-    assert box.exec("a").text == "a" and len(Counting.made) == 2
+    assert box.exec("a").text == "a" and len(Counting.instances) == 2
 
 
 def test_the_number_of_boxes_is_bounded(server: tuple[str, LeasedBoxes]) -> None:
@@ -270,11 +270,11 @@ def test_the_number_of_boxes_is_bounded(server: tuple[str, LeasedBoxes]) -> None
     with pytest.raises(SandboxUnavailable, match=r"at most 3 .*--max-sandboxes"):
         open_remote(server[0]).start()
     boxes[0].close()
-    with open_remote(server[0]) as again:
-        assert again.exec("a").text == "a"
+    with open_remote(server[0]) as replacement:
+        assert replacement.exec("a").text == "a"
     for box in boxes:
         box.close()
-    assert len(server[1]) == 0 and all(made.closed for made in Counting.made)
+    assert len(server[1]) == 0 and all(sandbox.closed for sandbox in Counting.instances)
 
 
 def test_boxes_of_a_client_that_fell_silent_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,7 +282,7 @@ def test_boxes_of_a_client_that_fell_silent_are_closed(monkeypatch: pytest.Monke
         time.sleep(2.5)  # a client that lives keeps its box without asking anything of it
         assert box.exec("a").text == "a"
         box._release()  # type: ignore[misc]  # as if the client had died
-        assert eventually(lambda: len(boxes) == 0 and Counting.made[0].closed)
+        assert eventually(lambda: len(boxes) == 0 and Counting.instances[0].closed)
         with pytest.raises(SandboxDied):
             box.exec("b")
 
@@ -298,7 +298,7 @@ def test_a_box_that_was_dropped_is_closed() -> None:
 def test_a_running_command_keeps_its_box() -> None:
     with served(lease=0.3) as (url, boxes), open_remote(url) as box:
         box._release()  # type: ignore[misc]
-        threading.Timer(1.5, Counting.made[0].proceed.set).start()
+        threading.Timer(1.5, Counting.instances[0].proceed.set).start()
         assert box.exec("wait").text == "wait"
         assert eventually(lambda: len(boxes) == 0)
 
@@ -310,7 +310,7 @@ def test_closing_a_busy_box_again_and_again_stops_nobody_else(
     path = f"/boxes/{busy._box}/close"
     with ThreadPoolExecutor(20) as threads:
         threads.submit(busy.exec, "wait")
-        assert eventually(lambda: Counting.made[0].ran)
+        assert eventually(lambda: Counting.instances[0].ran)
         for _ in range(12):
             threads.submit(post, server[0], path, encode({}))
         assert eventually(lambda: server[1]._boxes[busy._box]._end is not None)
@@ -320,7 +320,7 @@ def test_closing_a_busy_box_again_and_again_stops_nobody_else(
             f"/boxes/{other._box}/read",
             encode({"number": 1, "path": "a", "max_bytes": 1}),
         )
-        Counting.made[0].proceed.set()
+        Counting.instances[0].proceed.set()
     assert status == 200
     other.close()
 
@@ -337,20 +337,20 @@ def test_a_fork_leaves_the_box_of_its_parent_alone(box: RemoteSandbox) -> None:
         finally:
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
-    assert box.exec("b").text == "b" and Counting.made[0].ran == ["b"]
+    assert box.exec("b").text == "b" and Counting.instances[0].ran == ["b"]
 
 
 def test_a_fork_may_come_while_leases_are_renewed() -> None:
-    leases, held, done = Renewals(lambda boxes: None), threading.Event(), threading.Event()
+    leases, locked, done = Renewals(lambda boxes: None), threading.Event(), threading.Event()
 
     def hold() -> None:
         with leases._changed:
-            held.set()
+            locked.set()
             done.wait(20)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert held.wait(20)
+    assert locked.wait(20)
     child = os.fork()
     if not child:
         signal.alarm(5)  # ends a child that waits for the lock
@@ -370,10 +370,10 @@ def test_a_tree_is_sent_once(server: tuple[str, LeasedBoxes], tree: Path) -> Non
         with open_sandbox(SandboxConfig(tree=tree), "remote", url=server[0], token=TOKEN):
             pass
     assert len(paths) == 1
-    folder = Counting.made[0].config.tree
+    folder = Counting.instances[0].config.tree
     assert folder is not None and (folder / "pkg" / "c.py").read_text() == "z = 1\n"
     assert os.access(folder / "run.sh", os.X_OK) and os.readlink(folder / "link.py") == "a.py"
-    assert {made.config.tree for made in Counting.made} == {folder}
+    assert {sandbox.config.tree for sandbox in Counting.instances} == {folder}
 
 
 def test_trees_that_nobody_uses_make_room(
@@ -384,9 +384,9 @@ def test_trees_that_nobody_uses_make_room(
     (tree / "new").write_text("1")
     digests = [server[1].trees.add(archive) for archive in (first, pack_tree(tree))]
     assert server[1].trees.hold(digests[0]) is None
-    held = server[1].trees.hold(digests[1])
+    folder = server[1].trees.hold(digests[1])
     server[1].trees.add(first)
-    assert held is not None and (held / "new").exists()
+    assert folder is not None and (folder / "new").exists()
 
 
 def test_only_released_folders_are_shown(server: tuple[str, LeasedBoxes], tmp_path: Path) -> None:
@@ -410,26 +410,26 @@ def test_no_path_of_a_client_goes_up(
     server: tuple[str, LeasedBoxes], tmp_path: Path, path: str
 ) -> None:
     (tmp_path / "shown").write_text("kept")
-    asked = path.format(tmp=tmp_path, name=tmp_path.name)
-    config = {**write_config(SandboxConfig(), ""), "visible": [asked]}
+    visible_path = path.format(tmp=tmp_path, name=tmp_path.name)
+    config = {**write_config(SandboxConfig(), ""), "visible": [visible_path]}
     request = encode({"id": "a" * 16, "config": config})
     answer, _ = decode(post(server[0], "/boxes", request)[1])
     assert answer["raised"] == "ConfigurationError" and "without '..'" in answer["text"]
-    assert (tmp_path / "shown").read_text() == "kept" and not Counting.made
+    assert (tmp_path / "shown").read_text() == "kept" and not Counting.instances
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"),
+    ("name", "limit"),
     [("memory", 1 << 60), ("processes", 10**6), ("disk", 1 << 40), ("files", 10**9),
      ("kept_output", 1 << 40), ("open_files", 1 << 40)],
 )  # fmt: skip
 def test_clients_do_not_set_limits_without_bound(
-    server: tuple[str, LeasedBoxes], name: str, asked: int
+    server: tuple[str, LeasedBoxes], name: str, limit: int
 ) -> None:
-    config = SandboxConfig(limits=replace(SandboxLimits(), **{name: asked}))
+    config = SandboxConfig(limits=replace(SandboxLimits(), **{name: limit}))
     with pytest.raises(ConfigurationError, match=f"at most .* for {name}"):
         open_sandbox(config, "remote", url=server[0], token=TOKEN).start()
-    assert not Counting.made
+    assert not Counting.instances
 
 
 @pytest.mark.parametrize("timeout", [float("nan"), float("inf"), -1, 0, 3601, 1e9, True, "5"])
@@ -444,9 +444,9 @@ def test_a_time_out_that_is_none_is_refused_and_the_box_lives(
     if isinstance(timeout, float) and not math.isfinite(timeout):  # is not JSON
         assert status == 400 and b"no number of JSON" in answer
     else:
-        found, _ = decode(answer)
-        assert found["raised"] == "ConfigurationError" and "timeout" in found["text"]
-    assert Counting.made[0].ran == [] and not Counting.made[0].closed
+        reply, _ = decode(answer)
+        assert reply["raised"] == "ConfigurationError" and "timeout" in reply["text"]
+    assert Counting.instances[0].ran == [] and not Counting.instances[0].closed
 
 
 def test_a_configuration_arrives_and_is_never_trusted(tmp_path: Path) -> None:
@@ -487,8 +487,8 @@ def test_a_damaged_configuration_is_refused(change: dict[str, Any]) -> None:
 def test_bad_requests_are_answered(
     server: tuple[str, LeasedBoxes], path: str, body: bytes, status: int
 ) -> None:
-    found, answer = post(server[0], path, body)
-    assert found == status and b"expected" in answer and not Counting.made
+    response_status, answer = post(server[0], path, body)
+    assert response_status == status and b"expected" in answer and not Counting.instances
 
 
 @pytest.mark.parametrize(
@@ -507,7 +507,7 @@ def test_bad_operations_run_nothing(
     server: tuple[str, LeasedBoxes], box: RemoteSandbox, operation: str, message: dict[str, Any]
 ) -> None:
     status, data = post(server[0], f"/boxes/{box._box}/{operation}", encode(message))
-    assert status == 200 and "raised" in decode(data)[0] and Counting.made[0].ran == []
+    assert status == 200 and "raised" in decode(data)[0] and Counting.instances[0].ran == []
 
 
 def test_archives_travel_and_bad_ones_are_refused(tree: Path, tmp_path: Path) -> None:
@@ -556,19 +556,19 @@ def test_a_short_token_and_other_arguments_are_refused(server: tuple[str, Leased
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("given", ["", "a token of one's own"])
-def test_the_command_serves_until_it_is_stopped(tmp_path: Path, given: str) -> None:
-    variables = {**os.environ, TOKEN_VARIABLE: given, "TMPDIR": str(tmp_path)}
+@pytest.mark.parametrize("preset", ["", "a token of one's own"])
+def test_the_command_serves_until_it_is_stopped(tmp_path: Path, preset: str) -> None:
+    variables = {**os.environ, TOKEN_VARIABLE: preset, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(
         [sys.executable, "-m", "agentgym", "serve", "sandbox", "--port", "0"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     with process:
-        said = process.stdout.readline().strip()
-        url, _, shown = said.removeprefix("sandboxes are at ").partition("; token: ")
-        assert (shown == f"the one in {TOKEN_VARIABLE}") == bool(given) and "own" not in shown
-        token = given or shown
+        line = process.stdout.readline().strip()
+        url, _, notice = line.removeprefix("sandboxes are at ").partition("; token: ")
+        assert (notice == f"the one in {TOKEN_VARIABLE}") == bool(preset) and "own" not in notice
+        token = preset or notice
         link = open_remote(url, token=token)
         assert decode(post(url, "/leases", encode({"boxes": []}), token)[1])[0] == {"gone": []}
         link.close()
@@ -594,13 +594,13 @@ def test_the_command_takes_what_clients_may_ask_for(
 ) -> None:
     from agentgym.cli import main
 
-    given: list[Any] = []
+    bounds: list[Any] = []
     monkeypatch.setattr(
-        "agentgym.sandbox.remote.server.serve", lambda **settings: given.append(settings["bounds"])
+        "agentgym.sandbox.remote.server.serve", lambda **settings: bounds.append(settings["bounds"])
     )
     flags = ["--max-memory", "0.5", "--max-processes", "7", "--max-disk", "2", "--max-files", "9"]
     assert main(["serve", "sandbox", *flags, "--max-seconds", "30"]) == 0
-    assert given == [Bounds(1 << 29, 7, 2 << 30, 9, 30.0)]
+    assert bounds == [Bounds(1 << 29, 7, 2 << 30, 9, 30.0)]
     for flag in ("--max-memory", "--max-processes", "--max-seconds"):
         assert main(["serve", "sandbox", flag, "0"]) == 2
     assert main(["serve", "sandbox", "--max-disk", "nan"]) == 2

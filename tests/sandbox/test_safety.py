@@ -74,14 +74,14 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 def running(marker: str) -> list[str]:
     """Return the processes of this machine with a word in their command line."""
-    found = []
+    pids = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if marker.encode() in path.read_bytes():
-                found.append(path.parent.name)
+                pids.append(path.parent.name)
         except OSError:
             continue
-    return found
+    return pids
 
 
 # What may be used up
@@ -89,8 +89,8 @@ def running(marker: str) -> list[str]:
 
 def test_a_fork_bomb_is_bounded_and_the_next_command_works(open_safe: OpenBox) -> None:
     box = open_safe(limits=SandboxLimits(processes=64))
-    told = box.exec(":(){ :|:& };: ; sleep 2; echo over", timeout=20).text
-    assert "fork" in told and "unavailable" in told
+    output = box.exec(":(){ :|:& };: ; sleep 2; echo over", timeout=20).text
+    assert "fork" in output and "unavailable" in output
     assert answers(box)
     grown = "import os,time\nn=0\ntry:\n  while n<1000:\n    if not os.fork(): time.sleep(99)\n"
     grown += "    n+=1\nexcept OSError: pass\nprint(n)"
@@ -168,12 +168,12 @@ def test_a_flood_of_spinners_ends_at_the_time_out(open_safe: OpenBox) -> None:
     spin += "    os.close(write)\n    os.read(read, 1)\n    while True: pass\n"
     spin += "os.close(write)\nos.wait()\n"
     box.write("/tmp/spin.py", spin.encode())
-    told = box.exec("python3 /tmp/last.py", timeout=PATIENT).text
+    output = box.exec("python3 /tmp/last.py", timeout=PATIENT).text
     if box.isolation != "container":
-        assert told == ""
+        assert output == ""
     result = run_out(box, "python3 /tmp/last.py; python3 /tmp/spin.py", 60)
     assert result.timed_out and result.killed >= 60
-    assert result.text == told
+    assert result.text == output
     assert answers(box)
 
 
@@ -201,10 +201,10 @@ def test_the_number_of_files_is_bounded(open_safe: OpenBox) -> None:
     box = open_safe(limits=SandboxLimits(files=500))
     if "files" not in box.capabilities:
         pytest.skip("this back end does not bound the number of files")
-    made = (
+    program = (
         "n=0\ntry:\n  while n<5000: open('f%d'%n,'w').close(); n+=1\nexcept OSError: pass\nprint(n)"
     )
-    assert 1 <= int(python(box, made)) <= 600
+    assert 1 <= int(python(box, program)) <= 600
     assert answers(box)
 
 
@@ -308,9 +308,9 @@ def test_special_files_and_impossible_times_spoil_no_snapshot(safe: Sandbox) -> 
 def test_dead_processes_are_reaped(safe: Sandbox) -> None:
     # A process may go between the listing and the look at it: neither may complain.
     reaped = "[ $(grep -ls 'State:.Z' /proc/[0-9]*/status | wc -l) = 0 ]"
-    few = "set -- /proc/[0-9]* && [ $# -lt 10 ]"
+    few_pids = "set -- /proc/[0-9]* && [ $# -lt 10 ]"
     begin = "for i in $(seq 30); do (sleep 0 &) ; done; "
-    wait = f"for i in $(seq 600); do {reaped} && {few} && echo reaped && break; sleep .1; done"
+    wait = f"for i in $(seq 600); do {reaped} && {few_pids} && echo reaped && break; sleep .1; done"
     assert safe.exec(begin + wait, timeout=PATIENT).text == "reaped\n"
 
 
@@ -354,11 +354,11 @@ def test_variables_of_the_host_are_not_inside(
 ) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "do-not-show")
     box = open_safe()
-    shown = box.exec("env; cat /proc/*/environ 2>/dev/null; cat /proc/*/cmdline").text
-    assert "do-not-show" not in shown and "SECRET" not in shown
+    output = box.exec("env; cat /proc/*/environ 2>/dev/null; cat /proc/*/cmdline").text
+    assert "do-not-show" not in output and "SECRET" not in output
     names = {line.partition("=")[0] for line in box.exec("env").text.splitlines()}
-    known = {"PATH", "HOME", "LANG", "TZ", "PWD", "SHLVL", "_", "OLDPWD", "HOSTNAME"}
-    assert names <= known | {"PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"}
+    allowed = {"PATH", "HOME", "LANG", "TZ", "PWD", "SHLVL", "_", "OLDPWD", "HOSTNAME"}
+    assert names <= allowed | {"PYTHONHASHSEED", "PYTHONDONTWRITEBYTECODE"}
 
 
 def test_no_descriptor_is_inherited_whatever_its_number(open_safe: OpenBox) -> None:
@@ -367,12 +367,12 @@ def test_no_descriptor_is_inherited_whatever_its_number(open_safe: OpenBox) -> N
         box = open_safe()
         listed = "import os\nfor n in sorted(map(int, os.listdir('/proc/self/fd'))):\n"
         listed += "  try: print(n, os.readlink(f'/proc/self/fd/{n}'))\n  except OSError: pass"
-        found = python(box, listed).splitlines()
-        assert [line.split()[0] for line in found] == ["0", "1", "2"]
-        assert not any("socket" in line or "pidfd" in line for line in found)
+        lines = python(box, listed).splitlines()
+        assert [line.split()[0] for line in lines] == ["0", "1", "2"]
+        assert not any("socket" in line or "pidfd" in line for line in lines)
     finally:
-        for one in opened:
-            os.close(one)
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def test_a_terminal_a_name_and_a_loopback_of_its_own(safe: Sandbox) -> None:
@@ -398,14 +398,14 @@ def test_nothing_in_proc_can_be_written_to(safe: Sandbox) -> None:
         pytest.skip("the engine mounts it")
     for name in ("1/oom_score_adj", "1/comm", "self/oom_score_adj", "sys/kernel/shmmax"):
         assert denied(safe, f"echo 1000 > /proc/{name}"), name
-    mine = "find /proc/1 /proc/self/ /proc/sys -type f -writable 2> /dev/null"
-    assert safe.exec(mine, timeout=PATIENT).text == ""
+    command = "find /proc/1 /proc/self/ /proc/sys -type f -writable 2> /dev/null"
+    assert safe.exec(command, timeout=PATIENT).text == ""
 
 
 def test_processes_of_the_host_are_not_inside(safe: Sandbox) -> None:
-    shown = safe.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' '; echo; echo $$").text
-    assert str(os.getpid()) not in os.listdir("/proc") or "pytest" not in shown
-    assert int(shown.split()[-1]) < 1000
+    output = safe.exec("cat /proc/[0-9]*/cmdline | tr '\\0' ' '; echo; echo $$").text
+    assert str(os.getpid()) not in os.listdir("/proc") or "pytest" not in output
+    assert int(output.split()[-1]) < 1000
     assert denied(safe, f"kill -0 {os.getpid()}") or os.getpid() < 1000
 
 
@@ -439,19 +439,19 @@ def test_hidden_places_are_empty_although_what_holds_them_is_visible(
         with pytest.raises(ConfigurationError, match="nothing of the host"):
             open_safe(visible=(tmp_path,))
         return
-    shown = tmp_path / "shown"
-    (shown / "private").mkdir(parents=True)
-    (shown / "private" / "solution.py").write_text("gold")
-    (shown / "file.py").write_text("gold")
-    (shown / "public.py").write_text("public")
-    hidden = (shown / "private", shown / "file.py", shown / "missing")
-    box = open_safe(visible=(shown,), hidden=hidden)
-    assert box.exec(f"cat {shown}/public.py").text == "public"
-    assert box.exec(f"ls -A {shown}/private; cat {shown}/file.py").text == ""
-    assert denied(box, f"echo 1 > {shown}/public.py")
-    assert denied(box, f"rm -rf {shown}/public.py {shown}/private")
-    assert denied(box, f"umount {shown}/private")
-    assert (shown / "public.py").read_text() == "public"
+    visible_folder = tmp_path / "shown"
+    (visible_folder / "private").mkdir(parents=True)
+    (visible_folder / "private" / "solution.py").write_text("gold")
+    (visible_folder / "file.py").write_text("gold")
+    (visible_folder / "public.py").write_text("public")
+    hidden = (visible_folder / "private", visible_folder / "file.py", visible_folder / "missing")
+    box = open_safe(visible=(visible_folder,), hidden=hidden)
+    assert box.exec(f"cat {visible_folder}/public.py").text == "public"
+    assert box.exec(f"ls -A {visible_folder}/private; cat {visible_folder}/file.py").text == ""
+    assert denied(box, f"echo 1 > {visible_folder}/public.py")
+    assert denied(box, f"rm -rf {visible_folder}/public.py {visible_folder}/private")
+    assert denied(box, f"umount {visible_folder}/private")
+    assert (visible_folder / "public.py").read_text() == "public"
 
 
 def test_the_packages_of_the_host_are_not_inside(safe: Sandbox) -> None:
@@ -472,14 +472,14 @@ def test_process_1_shows_nothing_of_itself(safe: Sandbox) -> None:
 
 def test_two_boxes_do_not_meet(open_safe: OpenBox, tree: Path) -> None:
     limits = SandboxLimits(processes=80)
-    one, other = open_safe(tree=tree, limits=limits), open_safe(tree=tree, limits=limits)
-    one.exec("echo secret > /tmp/meeting; echo secret > meeting; echo secret > /dev/shm/meeting")
+    first, other = open_safe(tree=tree, limits=limits), open_safe(tree=tree, limits=limits)
+    first.exec("echo secret > /tmp/meeting; echo secret > meeting; echo secret > /dev/shm/meeting")
     assert denied(other, "cat /tmp/meeting || cat meeting || cat /dev/shm/meeting")
-    many = "for i in $(seq 60); do sleep 2 & done; ls -d /proc/[0-9]* | wc -l; wait; echo fine"
+    command = "for i in $(seq 60); do sleep 2 & done; ls -d /proc/[0-9]* | wc -l; wait; echo fine"
     texts: list[str] = []
     threads = [
-        threading.Thread(target=lambda b=box: texts.append(b.exec(many, timeout=PATIENT).text))
-        for box in (one, other)
+        threading.Thread(target=lambda b=box: texts.append(b.exec(command, timeout=PATIENT).text))
+        for box in (first, other)
     ]
     for thread in threads:
         thread.start()
@@ -530,15 +530,15 @@ def test_there_is_no_network(safe: Sandbox) -> None:
         local.listen()
         safe.write("/tmp/connect.py", CONNECT.encode())
         port = server.getsockname()[1]
-        shown = safe.exec(f"python3 /tmp/connect.py {port} {name}", timeout=PATIENT).text
-    assert shown == "failed\n" * 5
+        output = safe.exec(f"python3 /tmp/connect.py {port} {name}", timeout=PATIENT).text
+    assert output == "failed\n" * 5
 
 
 @pytest.mark.parametrize("place", ["/usr/bin", "/usr", "/etc", "/", "/lib", "/proc", "/sys"])
 def test_the_system_cannot_be_written_to(safe: Sandbox, place: str) -> None:
     if of_image(safe):
-        taken = place not in ("/proc", "/dev")
-        assert denied(safe, f"touch {place}/new") != taken
+        writable = place not in ("/proc", "/dev")
+        assert denied(safe, f"touch {place}/new") != writable
         assert denied(safe, "touch /dev/new || touch /proc/new || touch /dev/null/new")
         safe.exec("echo x >> /etc/passwd; rm -f /usr/bin/env /bin/sh")
         safe.reset()
@@ -592,9 +592,9 @@ def test_no_privilege_is_left(safe: Sandbox, command: str) -> None:
 
 def test_no_capability_is_left_and_none_comes_back(safe: Sandbox) -> None:
     show = "grep -E 'Cap|NoNewPrivs' /proc/self/status"
-    found = dict(line.split() for line in safe.exec(show).text.splitlines())
-    assert found.pop("NoNewPrivs:") == "1"
-    assert {int(value, 16) for value in found.values()} == {0}
+    fields = dict(line.split() for line in safe.exec(show).text.splitlines())
+    assert fields.pop("NoNewPrivs:") == "1"
+    assert {int(value, 16) for value in fields.values()} == {0}
 
 
 def test_programs_that_change_the_user_do_not(safe: Sandbox) -> None:

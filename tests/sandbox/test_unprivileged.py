@@ -40,17 +40,17 @@ def as_nobody(command: list[str], home: str) -> subprocess.CompletedProcess[str]
 
 def interpreter(home: str) -> str:
     """Return a Python of this version that this user can run, with our packages."""
-    said = "none"
+    failure = "none"
     for path in (sys.executable, f"/usr/bin/{VERSION}", f"/usr/local/bin/{VERSION}"):
         try:
             done = as_nobody([path, "-c", "import agentgym.sandbox, pytest, hypothesis"], home)
         except OSError as error:
-            said = str(error)
+            failure = str(error)
             continue
         if not done.returncode:
             return path
-        said = done.stdout[-500:]
-    reason = f"no {VERSION} with our packages that another user can run: {said}"
+        failure = done.stdout[-500:]
+    reason = f"no {VERSION} with our packages that another user can run: {failure}"
     if "namespace" in REQUIRED:
         pytest.fail(reason)
     pytest.skip(reason)

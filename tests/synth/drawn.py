@@ -47,14 +47,14 @@ class _Draw:
 
     def _values(self, name: str, variables: dict[str, str]) -> list[str]:
         values = self.facts[name].get("is", ["'yes'", "'no'"])
-        held = [each for each, kind in variables.items() if kind in values]
-        return held if values[0] in self.kinds else values
+        names = [variable for variable, kind in variables.items() if kind in values]
+        return names if values[0] in self.kinds else values
 
     def _about(self, name: str, variables: dict[str, str]) -> str:
         kind = self.facts[name]["of"]
-        return f"{name}({next(each for each, of in variables.items() if of == kind)})"
+        return f"{name}({next(variable for variable, of in variables.items() if of == kind)})"
 
-    def _said(self, variables: dict[str, str], signs: tuple[str, ...] = ("=",)) -> str:
+    def _draw_fact(self, variables: dict[str, str], signs: tuple[str, ...] = ("=",)) -> str:
         """Draw a fact; now and then one that means nothing."""
         usable = [
             name for name, fact in self.facts.items()
@@ -72,15 +72,15 @@ class _Draw:
     def _tool(self) -> dict[str, Any]:
         rng, takes = self.rng, self._variables()
         tool: dict[str, Any] = {"does": "Do something.", "takes": takes}
-        tool["when"] = [self._said(takes, ("=", "=", "!=")) for _ in range(rng.randint(0, 1))]
+        tool["when"] = [self._draw_fact(takes, ("=", "=", "!=")) for _ in range(rng.randint(0, 1))]
         if rng.random() < 0.25:
             percent = rng.choice([50, 70, 90])
             tool["chance"] = [
-                {"percent": percent, "then": [self._said(takes)], "answer": "It works."},
+                {"percent": percent, "then": [self._draw_fact(takes)], "answer": "It works."},
                 {"percent": 100 - percent, "answer": "Nothing happens."},
             ]
         else:
-            tool["then"] = [self._said(takes) for _ in range(rng.randint(1, 2))]
+            tool["then"] = [self._draw_fact(takes) for _ in range(rng.randint(1, 2))]
             tool["answer"] = "Done."
         self.effects += tool.get("then") or tool["chance"][0]["then"]
         return tool
@@ -89,12 +89,14 @@ class _Draw:
         return {"each": {"x": self.facts[fact]["of"]}, "tell": f"{fact} of {{x}}: {{{fact}(x)}}"}
 
     def _goal(self) -> dict[str, Any]:
-        each = self._variables()
+        variables = self._variables()
         # What a tool can bring about, mostly: else nearly every goal would be out of reach.
         likely = self.rng.random() < 0.8
-        found = self.rng.choice(self.effects) if likely else self._said(each, ("=", "!="))
-        want = list(
-            dict.fromkeys([found, *self.rng.choices(self.effects, k=self.rng.randint(0, 1))])
+        effect = (
+            self.rng.choice(self.effects) if likely else self._draw_fact(variables, ("=", "!="))
         )
-        holes = ", ".join(f"{{{name}}}" for name in each)
-        return {"each": each, "want": want, "words": f"{' and '.join(want)} of {holes}"}
+        want = list(
+            dict.fromkeys([effect, *self.rng.choices(self.effects, k=self.rng.randint(0, 1))])
+        )
+        holes = ", ".join(f"{{{name}}}" for name in variables)
+        return {"each": variables, "want": want, "words": f"{' and '.join(want)} of {holes}"}

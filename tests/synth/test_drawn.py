@@ -42,9 +42,9 @@ def keeps_the_contract(env_id: str) -> None:
         return env
 
     for check in CHECKS:
-        known: dict[str, Any] = {"env_id": env_id, "make": make}
-        wanted = inspect.signature(check).parameters
-        check(**{name: known[name] if name in known else make() for name in wanted})
+        arguments: dict[str, Any] = {"env_id": env_id, "make": make}
+        parameters = inspect.signature(check).parameters
+        check(**{name: arguments[name] if name in arguments else make() for name in parameters})
     env = make()
     contents: dict[str, str] = {}
     for split in env.tasks.splits:
@@ -69,8 +69,8 @@ def test_drawn_specifications_keep_the_contract_or_are_refused(tmp_path: Path) -
         try:
             gymnasium.make(env_id).close()
         except DataError as error:
-            said = str(error)
-            assert said.startswith("expected ") and ", got " in said, said
+            message = str(error)
+            assert message.startswith("expected ") and ", got " in message, message
             outcomes["refused"] += 1
             continue
         keeps_the_contract(env_id)

@@ -19,7 +19,7 @@ from agentgym.episodes import Recorder, read_episodes, replay
 from agentgym.making import make, make_env, resolve
 from agentgym.synth.making import names
 from tests.contract.playing import finish
-from tests.synth.test_specification import LAMPS, written
+from tests.synth.test_specification import LAMPS, write_file
 
 BUNDLED = ("accounts", "lab", "warehouse")
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,22 +75,22 @@ def test_luck_is_of_the_seed_and_of_the_fork() -> None:
 
 def test_what_is_hidden_is_not_told_by_what_is_offered() -> None:
     env = opened("accounts")
-    told: dict[str, set[tuple[str, ...]]] = {}
+    offers: dict[str, set[tuple[str, ...]]] = {}
     refused = 0
     for index in range(30):
         observation, info = env.reset(seed=0, options={"split": "train", "index": index})
         assert "needs a" not in observation
-        facts = [one for one in env.task.content["begin"] if not one.startswith("needs")]
+        facts = [fact for fact in env.task.content["begin"] if not fact.startswith("needs")]
         key = str([env.task.content["entities"], facts])
-        told.setdefault(key, set()).add(tuple(sorted(info["admissible_actions"])))
-        grants = [each for each in info["admissible_actions"] if each.startswith("open ")]
+        offers.setdefault(key, set()).add(tuple(sorted(info["admissible_actions"])))
+        grants = [action for action in info["admissible_actions"] if action.startswith("open ")]
         before = info["state_key"]
         for grant in grants[:1]:
             observation, _, _, _, info = env.step(grant)
-            said = observation == "That account has not the role that the folder needs."
-            refused += said
-            assert info["action_valid"] and (info["state_key"] == before) == said
-    assert all(len(each) == 1 for each in told.values()) and refused > 5
+            refusal = observation == "That account has not the role that the folder needs."
+            refused += refusal
+            assert info["action_valid"] and (info["state_key"] == before) == refusal
+    assert all(len(actions) == 1 for actions in offers.values()) and refused > 5
 
 
 def test_a_record_replays_with_its_luck(tmp_path: Path) -> None:
@@ -112,11 +112,11 @@ def test_tasks_are_the_same_in_a_process_that_hashes_in_another_order() -> None:
         "    print(env.tasks.panel('test', 5, seed=1).sha256, env.configuration)\n"
     )
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    told = subprocess.run(
+    lines = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed},
         capture_output=True, text=True, check=True, cwd=ROOT,
     ).stdout.splitlines()  # fmt: skip
-    for name, line in zip(BUNDLED, told, strict=True):
+    for name, line in zip(BUNDLED, lines, strict=True):
         env = opened(name)
         assert line == f"{env.tasks.panel('test', 5, seed=1).sha256} {env.configuration}"
 
@@ -132,11 +132,11 @@ def test_turns_choose_a_level_and_tasks_know_their_set() -> None:
 
 
 def test_the_command_checks_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = written(tmp_path, LAMPS)
+    file = write_file(tmp_path, LAMPS)
     assert main(["synth", str(file), "--num-tasks", "5"]) == 0
-    said = capsys.readouterr().out
-    assert "2 tools without chance, 2 facts, 1 goals" in said
-    commands = re.findall(rf"^(agentgym\S*.*) synth:{re.escape(str(file))}$", said, re.MULTILINE)
+    output = capsys.readouterr().out
+    assert "2 tools without chance, 2 facts, 1 goals" in output
+    commands = re.findall(rf"^(agentgym\S*.*) synth:{re.escape(str(file))}$", output, re.MULTILINE)
     assert commands == ["agentgym play", "agentgym validate", "agentgym train"]
     assert (
         main(

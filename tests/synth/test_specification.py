@@ -62,14 +62,14 @@ WRONG = [
 ]  # fmt: skip
 
 
-def written(folder: Path, content: Any) -> Path:
+def write_file(folder: Path, content: Any) -> Path:
     file = folder / "lamps.yaml"
     file.write_text(content if isinstance(content, str) else yaml.safe_dump(content))
     return file
 
 
 def test_facts_of_facts_and_the_way_that_a_person_takes(tmp_path: Path) -> None:
-    env = make(str(written(tmp_path, LAMPS)), turns=[2, 4])
+    env = make(str(write_file(tmp_path, LAMPS)), turns=[2, 4])
     _, info = env.reset(seed=0, options={"split": "test", "index": 0})
     while not info["stop_reason"]:
         left, reward = info["oracle_turns"], 0.0
@@ -78,19 +78,19 @@ def test_facts_of_facts_and_the_way_that_a_person_takes(tmp_path: Path) -> None:
     assert observation.endswith(" is lit.") and reward == 1.0 and info["success"]
 
 
-@pytest.mark.parametrize(("place", "value", "said"), WRONG)
-def test_what_is_wrong_is_named(tmp_path: Path, place: Any, value: Any, said: str) -> None:
+@pytest.mark.parametrize(("place", "value", "message"), WRONG)
+def test_what_is_wrong_is_named(tmp_path: Path, place: Any, value: Any, message: str) -> None:
     content = copy.deepcopy(LAMPS)
     at: Any = content
     for key in place[:-1]:
         at = at[key]
     at[place[-1]] = value
-    with pytest.raises(DataError, match=f"(?s){said}"):
-        make(str(written(tmp_path, content)))
+    with pytest.raises(DataError, match=f"(?s){message}"):
+        make(str(write_file(tmp_path, content)))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("name: a\nname: b\n", "the key 'name' comes twice"),
         ("a: &x [1]\nb: *x\n", "a reference .* is not allowed"),
@@ -100,9 +100,9 @@ def test_what_is_wrong_is_named(tmp_path: Path, place: Any, value: Any, said: st
         ("#" * (1 << 19), "more than 262,144 bytes"),
     ],
 )
-def test_a_file_is_plain_data(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        read(written(tmp_path, text))
+def test_a_file_is_plain_data(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(write_file(tmp_path, text))
 
 
 def test_a_search_that_explodes_is_refused_with_a_number(tmp_path: Path) -> None:
@@ -110,28 +110,28 @@ def test_a_search_that_explodes_is_refused_with_a_number(tmp_path: Path) -> None
     names = [f"lamp {letter}" for letter in "abcdefghijklm"]
     content["types"]["lamp"] = {"names": names, "count": 13}
     with pytest.raises(DataError, match=r"at most 5,000 states .* got more with 13 of lamp"):
-        make(str(written(tmp_path, content)))
+        make(str(write_file(tmp_path, content)))
 
 
 def test_the_example_of_the_page_makes_tasks(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "agentgym" / "synth" / "README.md").read_text()
     text = page.partition("```yaml\n")[2].partition("```")[0]
-    assert make(str(written(tmp_path, text))).tasks.oracle_turns is not None
+    assert make(str(write_file(tmp_path, text))).tasks.oracle_turns is not None
 
 
 def test_names_that_open_nothing() -> None:
-    for name, said in (("warehous", "perhaps|warehouse"), ("nowhere.yaml", "No such file")):
-        with pytest.raises(AgentGymError, match=said):
+    for name, message in (("warehous", "perhaps|warehouse"), ("nowhere.yaml", "No such file")):
+        with pytest.raises(AgentGymError, match=message):
             make_env(resolve(f"synth:{name}")[1], {}, "--env-kwargs")
 
 
 @given(st.text(alphabet="lit nearabnot()=!,'", max_size=24))
 def test_a_text_is_a_fact_or_misread(text: str) -> None:
     lit = Fact("lit", ("lamp",), ("yes", "no"), ("no",))
-    known = Vocabulary({"lit": lit, "near": Fact("near", (), ("lamp",), ("lamp",))}, {})
+    vocabulary = Vocabulary({"lit": lit, "near": Fact("near", (), ("lamp",), ("lamp",))}, {})
     try:
-        found = known.equation(text, {"a": "lamp"})
+        equation = vocabulary.equation(text, {"a": "lamp"})
     except Misread as error:
         assert str(error)
     else:
-        assert found.left.fact in ("lit", "near")
+        assert equation.left.fact in ("lit", "near")

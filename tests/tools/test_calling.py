@@ -52,16 +52,18 @@ def workers() -> int:
 
 def test_calls_share_a_thread_until_one_is_late(caller: Caller) -> None:
     before = workers()
-    told = [caller.call(name, {}) for _ in range(3)]
-    assert len({answer.text for answer in told}) == 1 and told[0].text != str(threading.get_ident())
+    answers = [caller.call(name, {}) for _ in range(3)]
+    assert len({answer.text for answer in answers}) == 1 and answers[0].text != str(
+        threading.get_ident()
+    )
     assert caller.call(fail, {}) == ("error: LookupError: gone", True)
-    assert caller.call(name, {}) == told[0] and workers() == before + 1
+    assert caller.call(name, {}) == answers[0] and workers() == before + 1
     caller._timeout = 0.05
     assert caller.call(wait, {}) == ("error: the call took longer than 0.05 seconds", True)
     assert caller.busy
     # What comes late is nobody's answer.
     caller._timeout = 5.0
-    assert caller.call(name, {}).text not in (told[0].text, "late")
+    assert caller.call(name, {}).text not in (answers[0].text, "late")
     GATE.set()
     end = time.monotonic() + 10
     while caller.busy and time.monotonic() < end:

@@ -45,8 +45,8 @@ def test_tools_play_in_another_process() -> None:
     env = make_env(resolve(f"tests.tools.sums:{SUMS_ID}")[1], {}, "--env-kwargs")
     envs = TextVectorEnv.make(SUMS_ID, num_envs=2, backend="process")
     try:
-        seen, _ = envs.reset(seed=3)
-        assert seen[0] == env.reset(seed=3)[0]
+        observations, _ = envs.reset(seed=3)
+        assert observations[0] == env.reset(seed=3)[0]
         answers = envs.step(["```add\n<a>1</a>\n<b>2</b>\n```", "recall"])[0]
         assert list(answers) == ["3", "0"]
     finally:
@@ -58,14 +58,14 @@ def test_tools_are_trained_on(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     from tests.trainers import toy_runs
 
-    few = {
+    settings = {
         "steps": 1, "horizon": 3, "horizon_every": None, "rl__groups": 2, "rl__num_generations": 2,
         "sft__demonstrations": 8, "sft__max_steps": 2, "sft__copy_steps": 1, "sft__eval_every": 2,
         "sft__eval_tasks": 2, "sft__save_every": 2, "rl__turn_tokens": 8, "eval__num_tasks": 2,
         "eval__valid_tasks": 2,
     }  # fmt: skip
     name = f"tests.tools.sums:{SUMS_ID}"
-    done = toy_runs.run_command(toy_runs.arguments(tmp_path / "run", env=name, **few))
+    done = toy_runs.run_command(toy_runs.arguments(tmp_path / "run", env=name, **settings))
     assert done.returncode == 0, done.stderr
     assert "oracle" in done.stderr and (tmp_path / "run" / "summary.json").exists()
 

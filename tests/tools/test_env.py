@@ -55,12 +55,12 @@ def hang() -> str:
     return "late"
 
 
-def lost() -> str:
+def lookup() -> str:
     """Need what has failed."""
     raise EnvFailure("the index is gone")
 
 
-FUNCTIONS = [divide, total, leave, fetch, hang, lost]
+FUNCTIONS = [divide, total, leave, fetch, hang, lookup]
 
 
 def begun(tools: Any = FUNCTIONS, **options: Any) -> ToolEnv:
@@ -69,7 +69,7 @@ def begun(tools: Any = FUNCTIONS, **options: Any) -> ToolEnv:
     return env
 
 
-def seen(env: ToolEnv, action: str) -> tuple[str, bool, bool]:
+def take_turn(env: ToolEnv, action: str) -> tuple[str, bool, bool]:
     """Return what a call is answered, and whether it was valid and failed."""
     observation, paid, ended, _, info = env.step(action)
     assert (paid, ended) == (0.0, False)
@@ -98,17 +98,17 @@ def test_no_text_breaks_an_episode(text: str) -> None:
 @pytest.mark.parametrize("timeout", [None, 5.0])
 def test_errors_are_text_and_cost_a_turn(timeout: float | None) -> None:
     env = begun(timeout=timeout)
-    assert seen(env, "total[[1, 2]]") == ("3", True, False)
+    assert take_turn(env, "total[[1, 2]]") == ("3", True, False)
     text = "error: ZeroDivisionError: division by zero"
-    assert seen(env, "```divide\n<a>1</a>\n<b>0</b>\n```") == (text, True, True)
-    assert seen(env, "leave") == ("error: SystemExit: 3", True, True)
-    assert seen(env, "fetch[home]") == ('{"page": "home"}', True, False)
-    assert seen(env, "fetch[gone]") == ("error: LookupError: no such page", True, True)
-    assert seen(env, "fetch[exit]") == ("error: SystemExit: 4", True, True)
+    assert take_turn(env, "```divide\n<a>1</a>\n<b>0</b>\n```") == (text, True, True)
+    assert take_turn(env, "leave") == ("error: SystemExit: 3", True, True)
+    assert take_turn(env, "fetch[home]") == ('{"page": "home"}', True, False)
+    assert take_turn(env, "fetch[gone]") == ("error: LookupError: no such page", True, True)
+    assert take_turn(env, "fetch[exit]") == ("error: SystemExit: 4", True, True)
     assert env.turn == 6
     guarded = GuardedEnv(env)
     with pytest.raises(EnvFailure, match="index is gone"):
-        guarded.step("lost")
+        guarded.step("lookup")
     env.close()
 
 
@@ -120,28 +120,28 @@ def test_bad_calls_are_told_what_was_expected() -> None:
         "```divide\n<a>1</a>\n<b>two</b>\n```": "'b' of 'divide' must be of type integer",
         "add 1 and 2": "invalid: expected one of ```divide",
     }.items():
-        observation, valid, failed = seen(env, action)
+        observation, valid, failed = take_turn(env, action)
         assert reason in observation and not valid and not failed
     # As models write lists, in the grammar that has them.
     called = begun(grammar="tool_call")
     call = '<tool_call>{"name": "total", "arguments": {"numbers": [20, 22]}}</tool_call>'
-    assert seen(called, call) == ("42", True, False)
+    assert take_turn(called, call) == ("42", True, False)
 
 
 def test_calls_have_a_time_limit() -> None:
     env = begun(timeout=0.05)
     late = ("error: the call took longer than 0.05 seconds", True, True)
-    assert seen(env, "fetch[slow]") == late
-    assert seen(env, "fetch[home]")[1:] == (True, False)
+    assert take_turn(env, "fetch[slow]") == late
+    assert take_turn(env, "fetch[home]")[1:] == (True, False)
     try:
-        assert seen(env, "hang") == late
+        assert take_turn(env, "hang") == late
         # A thread cannot be ended: until it returns nothing else touches the tools.
-        observation, valid, _ = seen(env, "total[[1]]")
+        observation, valid, _ = take_turn(env, "total[[1]]")
         assert "still runs" in observation and not valid
         with pytest.raises(NotSupported, match="time limit"):
             env.snapshot()
         env.reset(options={"split": "train", "index": 0})
-        assert seen(env, "total[[1]]") == ("1", True, False)
+        assert take_turn(env, "total[[1]]") == ("1", True, False)
     finally:
         RELEASE.set()
         env.close()
@@ -149,15 +149,15 @@ def test_calls_have_a_time_limit() -> None:
 
 def test_every_episode_has_tools_of_its_own_and_they_fork() -> None:
     env, other = (begun(Calculator, expert=expert, timeout=None) for _ in range(2))
-    seen(env, "```add\n<a>1</a>\n<b>2</b>\n```")
+    take_turn(env, "```add\n<a>1</a>\n<b>2</b>\n```")
     fork = pickle.loads(pickle.dumps(env.snapshot()))
-    seen(env, "```add\n<a>3</a>\n<b>4</b>\n```")
-    assert seen(env, "recall")[0] == "7" and seen(other, "recall[digits]")[0] == "0"
-    for each in (other, env, env):
-        each.restore(fork)
-        assert seen(each, "recall")[0] == "3" and each.turn == 2
+    take_turn(env, "```add\n<a>3</a>\n<b>4</b>\n```")
+    assert take_turn(env, "recall")[0] == "7" and take_turn(other, "recall[digits]")[0] == "0"
+    for fork_env in (other, env, env):
+        fork_env.restore(fork)
+        assert take_turn(fork_env, "recall")[0] == "3" and fork_env.turn == 2
     assert env.reset(seed=0)[1]["oracle_turns"] == 2
-    assert seen(env, "recall[sign]")[0] == "+"
+    assert take_turn(env, "recall[sign]")[0] == "+"
 
 
 class Locked:
@@ -197,18 +197,18 @@ def test_what_cannot_be_copied_says_so() -> None:
     env.close()
     env.close()
     assert Locked.closed == closed + 1
-    kept = begun(Kept)
-    fork = kept.snapshot()
-    drawn = seen(kept, "draw")
-    kept.restore(fork)
-    assert seen(kept, "draw") == drawn
-    again = begun(Kept)
-    again.reset(seed=5)
-    kept.reset(seed=5)
-    assert seen(again, "draw") == seen(kept, "draw") != drawn
+    drawer = begun(Kept)
+    fork = drawer.snapshot()
+    drawn = take_turn(drawer, "draw")
+    drawer.restore(fork)
+    assert take_turn(drawer, "draw") == drawn
+    other = begun(Kept)
+    other.reset(seed=5)
+    drawer.reset(seed=5)
+    assert take_turn(other, "draw") == take_turn(drawer, "draw") != drawn
 
 
-def made(task: Mapping[str, Any]) -> list[Callable[..., Any]]:
+def make_functions(task: Mapping[str, Any]) -> list[Callable[..., Any]]:
     """Make a function of a task."""
 
     def first() -> int:
@@ -219,8 +219,8 @@ def made(task: Mapping[str, Any]) -> list[Callable[..., Any]]:
 
 
 def test_functions_can_be_made_of_a_task() -> None:
-    env = begun(made)
-    assert seen(env, "first") == (str(env.task.content["numbers"][0]), True, False)
+    env = begun(make_functions)
+    assert take_turn(env, "first") == (str(env.task.content["numbers"][0]), True, False)
     with pytest.raises(NotSupported, match="functions made for a task"):
         env.snapshot()
 
@@ -235,7 +235,7 @@ async def judged(episode: ToolEpisode) -> float | None:
 def test_rewards_may_wait_and_read_the_state() -> None:
     env = begun(Calculator, reward=judged, answer=False)
     assert [spec.name for spec in env.action_specs] == ["add", "recall"]
-    seen(env, "```add\n<a>3</a>\n<b>4</b>\n```")
+    take_turn(env, "```add\n<a>3</a>\n<b>4</b>\n```")
     end = env.step("```add\n<a>3</a>\n<b>4</b>\n```")
     assert end[:3] == ("7", 0.5, True)
     assert (end[4]["success"], end[4]["score"]) == (False, 0.5)
@@ -301,10 +301,10 @@ def test_a_reward_that_raises_on_every_answer_breaks_the_episode() -> None:
     def down(episode: ToolEpisode) -> float:
         raise LookupError("no licence")
 
-    def said(episode: ToolEpisode) -> float:
+    def unavailable(episode: ToolEpisode) -> float:
         raise EnvFailure("the judge is down" if episode.answer == "four" else "")
 
-    for raising, words in ((down, "no licence"), (said, "the judge is down")):
+    for raising, words in ((down, "no licence"), (unavailable, "the judge is down")):
         with closing(ToolEnv(Calculator, ROWS, raising)) as env:
             env.reset(seed=0)
             with pytest.raises(EnvFailure, match=words):

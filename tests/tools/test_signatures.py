@@ -38,44 +38,44 @@ KINDS = [*PLAIN, *LISTS, *MAPS, *((Optional[kind], values) for kind, values in P
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[Callable[..., Any], dict[str, Any], dict[str, Any]]:
     """Draw a function, arguments of a call, and what the function is then called with."""
-    chosen = draw(st.lists(st.sampled_from(KINDS), max_size=7))
-    parameters, told, wanted = [], {}, {}
+    kinds = draw(st.lists(st.sampled_from(KINDS), max_size=7))
+    parameters, arguments, expected = [], {}, {}
     hints: dict[str, Any] = {}
-    for number, (kind, values) in enumerate(chosen):
+    for number, (kind, values) in enumerate(kinds):
         name, default = f"p{number}", inspect.Parameter.empty
         nullable = type(None) in getattr(kind, "__args__", ())
         if draw(st.booleans()):
             default = None if nullable else draw(values)
         left_out = (nullable or default is not inspect.Parameter.empty) and draw(st.booleans())
         if not left_out:
-            told[name] = wanted[name] = draw(values)
+            arguments[name] = expected[name] = draw(values)
         elif default is inspect.Parameter.empty:
-            wanted[name] = None
+            expected[name] = None
         hints[name] = kind
-        kept = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        parameters.append(kept)
+        parameter = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        parameters.append(parameter)
 
     def tool(**kwargs: Any) -> Any:
         """Do something."""
 
     tool.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     tool.__annotations__ = hints
-    return tool, told, wanted
+    return tool, arguments, expected
 
 
 @settings(max_examples=120, deadline=None)
 @given(calls())
 def test_calls_pass_through_every_grammar(drawn: Any) -> None:
-    function, told, wanted = drawn
+    function, arguments, expected = drawn
     tool = typed_tool(function)
     specs = (tool.spec,)
-    call = parse(json.dumps({"name": "tool", "arguments": told}), specs, "tool_call").call
-    assert call is not None and tool.arguments(call) == wanted
+    call = parse(json.dumps({"name": "tool", "arguments": arguments}), specs, "tool_call").call
+    assert call is not None and tool.arguments(call) == expected
     for grammar in GRAMMARS:
-        found = parse(render(call, specs, grammar), specs, grammar).call
-        assert found is not None and tool.arguments(found) == wanted, grammar
+        parsed = parse(render(call, specs, grammar), specs, grammar).call
+        assert parsed is not None and tool.arguments(parsed) == expected, grammar
     schema = openai_tools(specs)[0]["function"]["parameters"]
-    assert set(schema["required"]) <= set(told) <= set(schema["properties"])
+    assert set(schema["required"]) <= set(arguments) <= set(schema["properties"])
 
 
 def test_docstrings_become_descriptions() -> None:

@@ -8,7 +8,7 @@ from agentgym.tools.calling import Caller
 
 
 def _threads() -> list[threading.Thread]:
-    return [each for each in threading.enumerate() if each.name == "agentgym-tool"]
+    return [thread for thread in threading.enumerate() if thread.name == "agentgym-tool"]
 
 
 def test_no_thread_outlives_its_caller() -> None:
