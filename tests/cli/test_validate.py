@@ -74,7 +74,7 @@ gymnasium.register("own-validate/Own-v0", entry_point="own_validate:Env")
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own_env(tmp_path, monkeypatch):
     (tmp_path / "own_validate.py").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "own_validate", raising=False)
@@ -82,9 +82,9 @@ def own(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("jobs", ["1", "3"])
-def test_each_fault_is_named_and_written_down(capsys, own, tmp_path, jobs):
+def test_each_fault_is_named_and_written_down(capsys, own_env, tmp_path, jobs):
     file = tmp_path / "failing.txt"
-    code, out, err = run(capsys, "validate", own, "--failing", str(file), "--concurrency", jobs)
+    code, out, err = run(capsys, "validate", own_env, "--failing", str(file), "--concurrency", jobs)
     assert (code, err) == (1, "")
     assert "own/hopeless: the expert's episode ended (turn limit)" in out
     assert "own/given: doing nothing solves it" in out
@@ -94,9 +94,9 @@ def test_each_fault_is_named_and_written_down(capsys, own, tmp_path, jobs):
     assert sorted(file.read_text().split()) == ["own/broken", "own/given", "own/hopeless"]
 
 
-def test_sound_tasks_pass(capsys, own, tmp_path):
+def test_sound_tasks_pass(capsys, own_env, tmp_path):
     file = tmp_path / "failing.txt"
-    argv = ("validate", own, "--env-kwargs", "kinds=good", "--failing", str(file))
+    argv = ("validate", own_env, "--env-kwargs", "kinds=good", "--failing", str(file))
     code, out, err = run(capsys, *argv)
     assert (code, err) == (0, "") and "1 tasks checked, 0 fail." in out
     assert "1.000 [0.207, 1.000]" in out, "one task says little about a blind policy"
@@ -104,8 +104,8 @@ def test_sound_tasks_pass(capsys, own, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_without_an_expert_all_else_is_checked(capsys, own, jobs):
-    name = own.replace("Own", "NoExpert")
+def test_without_an_expert_all_else_is_checked(capsys, own_env, jobs):
+    name = own_env.replace("Own", "NoExpert")
     argv = ("validate", name, "--env-kwargs", "kinds=good+hopeless+given", "--concurrency", jobs)
     code, out, err = run(capsys, *argv)
     assert (code, err) == (1, "") and "own/given: doing nothing solves it" in out
@@ -116,8 +116,8 @@ def test_without_an_expert_all_else_is_checked(capsys, own, jobs):
     assert [part.strip() for part in row.split("│")][2:5] == ["3", "no expert", "1"]
 
 
-def test_an_expert_that_is_lost_in_one_task_fails_that_task(capsys, own):
-    name = own.replace("Own", "SomeExpert")
+def test_an_expert_that_is_lost_in_one_task_fails_that_task(capsys, own_env):
+    name = own_env.replace("Own", "SomeExpert")
     code, out, err = run(capsys, "validate", name, "--env-kwargs", "kinds=good+hopeless")
     assert (code, err) == (1, "") and "has no expert" not in out
     assert "own/hopeless: the expert's episode ended (agent stopped)" in out
@@ -127,8 +127,8 @@ def test_an_expert_that_is_lost_in_one_task_fails_that_task(capsys, own):
 EASY = "+".join(["good"] * 12)
 
 
-def test_tasks_that_a_blind_policy_solves_fail(capsys, own):
-    argv = ("validate", own, "--env-kwargs", f"kinds={EASY}")
+def test_tasks_that_a_blind_policy_solves_fail(capsys, own_env):
+    argv = ("validate", own_env, "--env-kwargs", f"kinds={EASY}")
     code, out, err = run(capsys, *argv)
     assert (code, err) == (1, "") and "12 tasks checked, 0 fail." in out
     assert "blind-shortest 1.000 [0.758, 1.000]" in out

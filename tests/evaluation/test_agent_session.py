@@ -213,17 +213,17 @@ TOLD: tuple[tuple[tuple[Any, ...], dict[str, Any], ModelOutput], ...] = (
 )
 
 
-@pytest.mark.parametrize(("given", "known", "wanted"), TOLD)
+@pytest.mark.parametrize(("args", "kwargs", "expected"), TOLD)
 def test_answers_are_told_as_frameworks_count_them(
-    given: tuple[Any, ...], known: dict[str, Any], wanted: ModelOutput
+    args: tuple[Any, ...], kwargs: dict[str, Any], expected: ModelOutput
 ) -> None:
-    heard: list[ModelOutput] = []
-    Session(toy(), options=GOLD_RED, on_output=heard.append).annotate(*given, **known)
-    assert heard == [wanted]
+    outputs: list[ModelOutput] = []
+    Session(toy(), options=GOLD_RED, on_output=outputs.append).annotate(*args, **kwargs)
+    assert outputs == [expected]
 
 
 @pytest.mark.parametrize(
-    ("given", "known", "message"),
+    ("args", "kwargs", "message"),
     [
         (("so gold",), {}, "expected a ModelOutput, or token counts.*got 'so gold'"),
         (({"total_tokens": 5},), {}, "prompt_tokens and completion_tokens.*got {'total_tokens'"),
@@ -235,11 +235,11 @@ def test_answers_are_told_as_frameworks_count_them(
     ],
 )
 def test_what_cannot_be_read_of_an_answer_is_said(
-    given: tuple[Any, ...], known: dict[str, Any], message: str
+    args: tuple[Any, ...], kwargs: dict[str, Any], message: str
 ) -> None:
     session = Session(toy(), options=GOLD_RED)
     with pytest.raises(ConfigurationError, match=message):
-        session.annotate(*given, **known)
+        session.annotate(*args, **kwargs)
 
 
 def test_calls_of_several_threads_are_carried_out_one_at_a_time(tmp_path: Path) -> None:
@@ -278,9 +278,9 @@ def test_a_panel_s_worth_of_agents_is_played_as_policies_are() -> None:
         solve(session)
 
     moments = play_agent(agent, env, options=GOLD_RED, on_output=outputs.append)
-    wanted = list(play(OraclePolicy(env), env, options=GOLD_RED))
+    expected = list(play(OraclePolicy(env), env, options=GOLD_RED))
     assert [(m.observation, m.reward, m.info) for m in moments] == [
-        (m.observation, m.reward, m.info) for m in wanted
+        (m.observation, m.reward, m.info) for m in expected
     ]
     assert moments[-1].over and moments[-1].failure is None and outputs[0].text == "hm"
 
@@ -328,16 +328,17 @@ def test_an_agent_that_returns_at_once_has_an_episode_without_turns() -> None:
 
 
 def test_whoever_waits_can_end_the_episode() -> None:
-    asked: list[str] = []
+    answers: list[str] = []
 
     def agent(session: Session) -> None:
         for _ in range(3):
-            asked.append(session.call("press", {"colour": "blue"}))
+            answers.append(session.call("press", {"colour": "blue"}))
 
     reasons = iter(["", "token_limit"])
     moments = play_agent(agent, toy(), options=GOLD_RED, end_when=lambda moment: next(reasons))
     assert len(moments) == 4 and moments[-1].info["stop_reason"] == "token_limit"
-    assert ["The episode is over (token_limit)" in each for each in asked] == [False, True, True]
+    ended = ["The episode is over (token_limit)" in answer for answer in answers]
+    assert ended == [False, True, True]
 
 
 @pytest.mark.parametrize("swallows", [False, True])
@@ -393,7 +394,7 @@ def test_smolagents_plays_through_the_tools() -> None:
         return next(colour for colour in COLOURS if after.startswith(colour))
 
     def agent(session: Session) -> None:
-        tools = [smolagents.tool(each) for each in session.tools]
+        tools = [smolagents.tool(tool) for tool in session.tools]
         assert tools[0].inputs["colour"]["enum"] == list(COLOURS)
         model = caller(smolagents, colour)
         player = smolagents.ToolCallingAgent(tools, model, verbosity_level=0)
@@ -417,9 +418,9 @@ def graph_agent(calls: Callable[[Session], list[dict[str, Any]]]) -> Callable[[S
 
     def agent(session: Session) -> None:
         def model(state: Any) -> Any:
-            said = len(state["messages"])
-            asked = [{"id": f"{said}-{i}", **each} for i, each in enumerate(calls(session))]
-            return {"messages": [AIMessage("", tool_calls=asked)]}
+            count = len(state["messages"])
+            tool_calls = [{"id": f"{count}-{i}", **call} for i, call in enumerate(calls(session))]
+            return {"messages": [AIMessage("", tool_calls=tool_calls)]}
 
         graph = StateGraph(MessagesState)
         graph.add_node("model", model)
@@ -448,12 +449,12 @@ def test_langgraph_plays_through_the_tools(family: str) -> None:
 
 
 def test_langgraph_stops_when_the_episode_has_long_been_over() -> None:
-    asked = []
+    over_flags = []
 
     def calls(session: Session) -> list[dict[str, Any]]:
-        asked.append(session.over)
+        over_flags.append(session.over)
         return [{"name": "press", "args": {"colour": "blue"}}]
 
     last = play_agent(graph_agent(calls), toy(horizon=3), options=GOLD_RED)[-1]
     assert last.failure is None and last.info["stop_reason"] == "horizon"
-    assert len(asked) == 3 + 11  # its own limit is ten thousand steps
+    assert len(over_flags) == 3 + 11  # its own limit is ten thousand steps

@@ -66,10 +66,10 @@ def test_a_connection_outlives_its_episode(port: int, caplog: pytest.LogCaptureF
 
 
 def test_an_agent_that_holds_the_loop_keeps_no_other_from_playing() -> None:
-    first, held, go_on = shared_event_loop(), threading.Event(), threading.Event()
+    first, hold_begun, go_on = shared_event_loop(), threading.Event(), threading.Event()
 
     async def hold() -> None:
-        held.set()
+        hold_begun.set()
         go_on.wait(30)
 
     async def name() -> str:
@@ -77,7 +77,7 @@ def test_an_agent_that_holds_the_loop_keeps_no_other_from_playing() -> None:
 
     blocked = threading.Thread(target=lambda: first.run_episode(hold()))
     blocked.start()
-    assert held.wait(30)
+    assert hold_begun.wait(30)
     other = shared_event_loop()
     assert other is not first and other.run_episode(name()) == "agentgym-event-loop"
     go_on.set()
@@ -101,14 +101,14 @@ def test_tasks_of_other_episodes_go_on() -> None:
     async def leave_one() -> None:
         asyncio.create_task(asyncio.sleep(600))  # noqa: RUF006
 
-    found: list[str] = []
-    other = threading.Thread(target=lambda: found.append(loop.run_episode(wait_long())))
+    results: list[str] = []
+    other = threading.Thread(target=lambda: results.append(loop.run_episode(wait_long())))
     other.start()
     assert begun.wait(30)
     loop.run_episode(leave_one())
     end.set()
     other.join(30)
-    assert found == ["done"]
+    assert results == ["done"]
 
 
 def test_a_failing_task_that_was_left_is_nobody_s_news(caplog: pytest.LogCaptureFixture) -> None:

@@ -28,9 +28,9 @@ RAISING_ID = "agentgym-test/Raising-v0"
 class RaisingEnv(ToyEnv):
     """Raises in the episodes of some tasks, at the reset or in the first turn."""
 
-    def __init__(self, where: str, every: int = 2, **kwargs: Any) -> None:
+    def __init__(self, where: str, period: int = 2, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.where, self.every = where, every
+        self.where, self.period = where, period
 
     def _start(self, task: Any, rng: Any) -> str:
         self._boom("reset", task)
@@ -41,7 +41,7 @@ class RaisingEnv(ToyEnv):
         return super()._act(action)
 
     def _boom(self, where: str, task: Any) -> None:
-        if where == self.where and task.index % self.every == 0:
+        if where == self.where and task.index % self.period == 0:
             raise RuntimeError("boom")
 
 
@@ -65,9 +65,9 @@ def test_an_environment_that_raises_costs_one_episode_in_every_back_end(
 
 
 def test_an_environment_that_always_raises_ends_the_evaluation() -> None:
-    for n, told in ((5, "all 5 failed; first: RuntimeError: boom"), (30, "the last 20 episodes")):
-        with pytest.raises(EvaluationFailed, match=told):
-            evaluate("oracle", RAISING_ID, num_tasks=n, env_kwargs={"where": "reset", "every": 1})
+    for n, words in ((5, "all 5 failed; first: RuntimeError: boom"), (30, "the last 20 episodes")):
+        with pytest.raises(EvaluationFailed, match=words):
+            evaluate("oracle", RAISING_ID, num_tasks=n, env_kwargs={"where": "reset", "period": 1})
 
 
 def full_after(most: int) -> Any:
@@ -91,13 +91,13 @@ def test_a_model_that_overflows_its_context_gets_no_perfect_score(tmp_path: Path
         sampled = evaluate(policy, TOY_ID, num_tasks=5, samples=3)
     finally:
         server.close()
-    lost = report.stop_reasons["context"]
-    assert 0 < lost < 60 and report.n == 60 and not report.incomplete
-    assert report.success == pytest.approx((60 - lost) / 60)
+    overflows = report.stop_reasons["context"]
+    assert 0 < overflows < 60 and report.n == 60 and not report.incomplete
+    assert report.success == pytest.approx((60 - overflows) / 60)
     assert "pass@3" in printed(sampled) and "3" in sampled.to_dict()["pass_at"]
-    assert f"context full {lost}" in printed(report) and "solved" in printed(report)
+    assert f"context full {overflows}" in printed(report) and "solved" in printed(report)
     better = evaluate("oracle", TOY_ID, num_tasks=60)
-    assert compare(report, better).success.value == pytest.approx(-lost / 60)
+    assert compare(report, better).success.value == pytest.approx(-overflows / 60)
     [record, *_] = [e for e in read_episodes(tmp_path / "episodes.jsonl") if not e.success]
     assert "too long" in record.details["error"] and replay(record).equal
     assert read_report(tmp_path) == report
@@ -167,7 +167,7 @@ def test_nothing_hides_what_is_broken(tmp_path: Path) -> None:
     assert data["incomplete"] is True and data["success_lower_bound"] == pytest.approx(bound)
     for text in (printed(report), report.markdown(), report._repr_html_()):
         words = ("at least", f"{bound:.3f}", "retry_failed=True")
-        assert all(each in text.replace("\\", "") for each in words), text
+        assert all(word in text.replace("\\", "") for word in words), text
         # The bound is the first that is read.
         assert text.replace("\\", "").index(f"{bound:.3f}") < text.index("1.000")
     assert f"at least {bound:.3f}" in repr(report) and "incomplete" in repr(report)
@@ -175,12 +175,12 @@ def test_nothing_hides_what_is_broken(tmp_path: Path) -> None:
     assert data["headline"]["at_least"] and data["headline"]["success"] == pytest.approx(bound)
     assert data["headline"]["score"] == data["score_lower_bound"] == pytest.approx(bound)
     other = evaluate("oracle", RAISING_ID, num_tasks=20, env_kwargs={"where": ""})
-    found = compare(report, other)
-    assert found.success.value == 0.0 and found.all_counted is not None
-    assert found.all_counted.success.value == pytest.approx(bound - 1)
-    assert "broken" in printed(found) and "incomplete" in printed(found)
-    assert printed(found).index(f"{bound - 1:.3f}") < printed(found).index("0.000")
-    assert f"success {bound - 1:+.3f}" in repr(found)
+    comparison = compare(report, other)
+    assert comparison.success.value == 0.0 and comparison.all_counted is not None
+    assert comparison.all_counted.success.value == pytest.approx(bound - 1)
+    assert "broken" in printed(comparison) and "incomplete" in printed(comparison)
+    assert printed(comparison).index(f"{bound - 1:.3f}") < printed(comparison).index("0.000")
+    assert f"success {bound - 1:+.3f}" in repr(comparison)
     counted = evaluate(
         "oracle", RAISING_ID, num_tasks=20, env_kwargs=kwargs, out=tmp_path, failed="count"
     )
@@ -234,7 +234,7 @@ def test_an_episode_that_a_wrapper_cuts_ends_by_the_horizon(tmp_path: Path) -> N
     assert all(replay(record).equal for record in records)
 
 
-def printed(thing: Any) -> str:
+def printed(renderable: Any) -> str:
     text = io.StringIO()
-    Console(file=text, width=400).print(thing.table())
+    Console(file=text, width=400).print(renderable.table())
     return text.getvalue()

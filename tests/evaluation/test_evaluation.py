@@ -55,10 +55,12 @@ def test_paired_difference_is_tighter_than_two_samples():
     rng = np.random.default_rng(0)
     base = rng.uniform(0.1, 1.0, size=200)
     worse = base - 0.05 + rng.normal(0, 0.01, 200)
-    found = paired_difference(base, worse)
+    difference = paired_difference(base, worse)
     apart = [mean_ci95(scores, (0.0, 1.0)) for scores in (base, worse)]
-    assert found.low < 0.05 < found.high
-    assert found.high - found.low < 0.25 * sum(one.high - one.low for one in apart)
+    assert difference.low < 0.05 < difference.high
+    assert difference.high - difference.low < 0.25 * sum(
+        estimate.high - estimate.low for estimate in apart
+    )
 
 
 def test_scaled():
@@ -127,17 +129,17 @@ def test_oracle_and_random_on_a_fixed_panel():
 
 
 def test_horizon_and_progress():
-    seen: list[str] = []
+    task_ids: list[str] = []
     report = evaluate(
         CallablePolicy(lambda observation, info: "press pink"),
         TOY_ID,
         num_tasks=3,
         horizon=2,
-        on_episode=lambda row: seen.append(row.task_id),
+        on_episode=lambda row: task_ids.append(row.task_id),
     )
     assert [row.turns for row in report.rows] == [2, 2, 2]
     assert report.rows[0].stop_reason == "horizon" and report.policy == "CallablePolicy"
-    assert seen == [row.task_id for row in report.rows]
+    assert task_ids == [row.task_id for row in report.rows]
 
 
 class FragileEnv(ToyEnv):
@@ -160,23 +162,23 @@ def test_failed_episodes_are_listed_but_not_averaged():
 
 def test_policies_see_the_public_part_of_info_only():
     env = ToyEnv(expose_oracle=True, worker_turns=6)
-    seen: list[set[str]] = []
+    key_sets: list[set[str]] = []
 
     class Spy:
         """Remembers what it is shown, and spoils it."""
 
         def reset(self, observation, info):
-            seen.append(set(info))
+            key_sets.append(set(info))
 
         def act(self, observation, info):
-            seen.append(set(info))
+            key_sets.append(set(info))
             info["admissible_actions"].clear()
             info.clear()
             return env.oracle_action()
 
     report = evaluate(Spy(), env, num_tasks=3)
     assert report.success == 1.0
-    assert set.union(*seen) == set(PUBLIC_INFO)
+    assert set.union(*key_sets) == set(PUBLIC_INFO)
     _, full = env.reset(seed=0)
     hidden = {"score", "success", "state_key", "oracle_turns", "oracle_action", "reward_terms"}
     assert hidden <= set(full) - set(PUBLIC_INFO)
@@ -195,8 +197,8 @@ def test_invalid_actions_are_counted():
     assert report.repeated_share == report.to_dict()["repeated_share"] == 0.25
     text = io.StringIO()
     Console(file=text, width=100).print(report.table())
-    shown = " ".join(text.getvalue().split())
-    assert "50.0% of them with an invalid action, 25.0% repeat an earlier one" in shown
+    output = " ".join(text.getvalue().split())
+    assert "50.0% of them with an invalid action, 25.0% repeat an earlier one" in output
     assert evaluate("oracle", TOY_ID, num_tasks=4).invalid_share == 0.0
 
 

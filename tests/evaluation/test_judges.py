@@ -45,30 +45,32 @@ def test_a_report_has_the_mean_of_the_verdicts(serve: Serve, tmp_path: Path, cap
     turns = sum(row.turns for row in report.rows)
     assert judge.asked == turns and 0 < judge.missing < judge.calls == len(server.requests)
     records = map(json.loads, (tmp_path / "a" / "episodes.jsonl").read_text().splitlines())
-    said = [turn["verdicts"]["judge"]["score"] for each in records for turn in each["turns"]]
-    scores = [score for score in said if score is not None]
+    all_scores = [
+        turn["verdicts"]["judge"]["score"] for record in records for turn in record["turns"]
+    ]
+    scores = [score for score in all_scores if score is not None]
     assert judge.mean == pytest.approx(sum(scores) / len(scores))
     stored = json.loads((tmp_path / "a" / "report.json").read_text())["judges"]["judge"]
     assert stored["mean"] == judge.mean and stored["missing"] == judge.missing
-    shown = capsys.readouterr().out
-    assert f"{judge.mean:.3f}  ({judge.asked - judge.missing} of {judge.asked} verdicts" in shown
+    output = capsys.readouterr().out
+    assert f"{judge.mean:.3f}  ({judge.asked - judge.missing} of {judge.asked} verdicts" in output
     server.close()
     assert main(["replay", str(tmp_path / "a")]) == 0
 
 
 def test_a_chat_model_is_judged_and_the_scale_is_not(serve: Serve, tmp_path: Path) -> None:
-    def both(body, number):
+    def answer(body, number):
         if MARK.search(question(body)):
             return judging(even)(body, number)
         return completion("press red")
 
-    server = serve(both)
+    server = serve(answer)
     flags = ["--model", "m", "--base-url", server.url, "--scale", "True"]
     assert main(command(server, tmp_path / "a", *flags, policy="chat")) == 0
-    asked = {question(b) for b in server.requests if MARK.search(question(b))}
-    assert asked and all("| press red" in each for each in asked)
+    questions = {question(b) for b in server.requests if MARK.search(question(b))}
+    assert questions and all("| press red" in text for text in questions)
     report = read_report(tmp_path / "a")
-    assert report.judges["judge"].calls == len(asked) and report.scale is not None
+    assert report.judges["judge"].calls == len(questions) and report.scale is not None
     assert report.judges["judge"].mean == pytest.approx(0.9)
 
 

@@ -109,8 +109,8 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: Any) -> str
 def test_an_answer_that_is_no_text_ends_its_episode_which_counts(
     module: str, attribute: str, by_name: bool
 ) -> None:
-    found = getattr(__import__(module), attribute)
-    policy = f"{module}:{attribute}" if by_name else found
+    member = getattr(__import__(module), attribute)
+    policy = f"{module}:{attribute}" if by_name else member
     report = evaluate(policy, TOY_ID, num_tasks=6, concurrency=1)
     assert report.errors == 0 and report.success == pytest.approx(5 / 6)
     [failed] = [row for row in report.rows if row.stop_reason == "stopped"]
@@ -129,11 +129,11 @@ def test_an_answer_that_is_no_text_ends_its_episode_which_counts(
 def test_as_many_episodes_play_at_the_same_time_however_a_policy_is_given(
     module: str, attribute: str, together: int, by_name: bool
 ) -> None:
-    found: Any = __import__(module)
-    found.WANTED = together
-    policy = f"{module}:{attribute}" if by_name else getattr(found, attribute)
+    own_module: Any = __import__(module)
+    own_module.WANTED = together
+    policy = f"{module}:{attribute}" if by_name else getattr(own_module, attribute)
     report = evaluate(policy, TOY_ID, num_tasks=10, horizon=1)
-    assert report.errors == 0 and found.Meeting.most == together
+    assert report.errors == 0 and own_module.Meeting.most == together
 
 
 AGENTS = """
@@ -282,8 +282,8 @@ def test_a_named_policy_departs_from_a_protocol_as_an_object_does(
     env = gymnasium.make("agentgym/WebShop-v0", data=None)
     chat = importlib.import_module("own_told").chat
     terms = settle(find_setup("verl-agent", "webshop"), env.unwrapped, None, 2, None, None)
-    found = [policy_source(each, env, 0, terms.dressed) for each in (chat, "own_told:chat")]
-    by_object, by_name = (terms.used(each.facts) for each in found)
+    sources = [policy_source(policy, env, 0, terms.dressed) for policy in (chat, "own_told:chat")]
+    by_object, by_name = (terms.used(source.facts) for source in sources)
     assert by_object is not None and by_name is not None
     assert by_object.departures == by_name.departures
     assert by_name.departures["policy.temperature"][1] == 1.7

@@ -42,11 +42,11 @@ def solves(policy: Policy, env: gymnasium.Env[str, str]) -> bool:
 def test_a_name_of_the_suite_plays_as_evaluate_lets_it_play(name: str, env: Any) -> None:
     maker = load_policy(name, env, seed=3)
     assert maker.facts == {"kind": name, "seed": 3} and maker.several
-    by_name, made = (
+    by_name, by_object = (
         evaluate(name, env, num_tasks=12, seed=3),
         evaluate(maker(), env, num_tasks=12, seed=3),
     )
-    assert [row.score for row in made.rows] == [row.score for row in by_name.rows]
+    assert [row.score for row in by_object.rows] == [row.score for row in by_name.rows]
 
 
 @pytest.mark.parametrize("name", ["random", "blind-verbs"])
@@ -94,11 +94,11 @@ def test_async_policies_share_an_event_loop_and_are_told_of_episodes(env: Any) -
 
 
 def test_seed_and_options_reach_a_class_of_ones_own(env: Any) -> None:
-    made: Any = load_policy(f"{HERE}:Follower", env, seed=5, word="push")()
-    assert (made.given_seed, made.word) == (5, "push")
-    made = load_policy(f"{HERE}:Knowing", env)
+    follower: Any = load_policy(f"{HERE}:Follower", env, seed=5, word="push")()
+    assert (follower.given_seed, follower.word) == (5, "push")
+    maker: Any = load_policy(f"{HERE}:Knowing", env)
     other = ToyEnv()
-    assert made().env is env and made(other).env is other
+    assert maker().env is env and maker(other).env is other
 
 
 def test_an_agent_is_handed_on_as_an_agent() -> None:

@@ -20,8 +20,8 @@ from tests.trust.acts import MODULE, SECRET, Place, acting_arguments, hostile_pl
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Return the folder of a download."""
-    with hostile_place(tmp_path / "download", monkeypatch) as made:
-        yield made
+    with hostile_place(tmp_path / "download", monkeypatch) as download:
+        yield download
 
 
 def _write(section: str, /, **tables: Any) -> Path:
@@ -60,8 +60,8 @@ def test_no_variable_of_this_machine_is_read(
     _write("alfworld", data={"argument": "data", "variable": variable, "remedy": "none"})
     argv = ["eval", "alfworld", "--num-tasks", "1", "--protocol", "mine.toml"]
     assert main(argv) == 2
-    said = capsys.readouterr().err
-    assert f"--trust variable={variable}" in said and SECRET not in said
+    message = capsys.readouterr().err
+    assert f"--trust variable={variable}" in message and SECRET not in message
     with pytest.raises(NotTrusted):
         agentgym.evaluate("random", "alfworld", num_tasks=1, protocol="mine.toml")
     place.assert_that_nothing_happened()

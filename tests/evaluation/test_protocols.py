@@ -105,29 +105,29 @@ def test_an_evaluation_follows_a_file(toy: Path, tmp_path: Path) -> None:
     report = evaluate("oracle", TOY_ID, protocol=toy, out=tmp_path / "out")
     assert (report.split, report.n, report.horizon) == ("valid", 160, 6)
     assert report.env_kwargs == {"grammar": "xml"} and report.departures == {}
-    every, three, none = report.figures()
-    assert every[:3] == ("All", every.estimate, 160) and every.estimate is not None
-    assert every.estimate.value == 100.0 and 97 < every.estimate.low < every.estimate.high == 100.0
-    mine = [row for row in report.rows if row.labels["expert_turns"] == "3"]
-    assert three.estimate is not None and three.n == len(mine) > 1
+    overall, three, none = report.figures()
+    assert overall[:3] == ("All", overall.estimate, 160) and overall.estimate is not None
+    assert overall.estimate.value == overall.estimate.high == 100.0 and overall.estimate.low > 97
+    three_turn_rows = [row for row in report.rows if row.labels["expert_turns"] == "3"]
+    assert three.estimate is not None and three.n == len(three_turn_rows) > 1
     assert (three.estimate.value, three.scale) == (1.0, 1.0)
     assert (none.estimate, none.n) == (None, 0)
     data = json.loads((tmp_path / "out/report.json").read_text())
     assert data["format"] == "agentgym.report/1" and data["protocol"]["name"] == "buttons"
     assert [figure["name"] for figure in data["figures"]] == ["All", "Three", "None"]
-    assert data["figures"][0]["ci95"] == [every.estimate.low, every.estimate.high]
+    assert data["figures"][0]["ci95"] == [overall.estimate.low, overall.estimate.high]
     assert read_report(tmp_path / "out") == report
     assert "| All | 100.0" in report.markdown() and "no task of this kind" in report.markdown()
     assert "buttons, sha256" in report._repr_html_()
 
 
 def test_an_unfinished_evaluation_knows_its_protocol(toy: Path, tmp_path: Path) -> None:
-    whole = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=5, out=tmp_path / "out")
+    full_report = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=5, out=tmp_path / "out")
     (tmp_path / "out/report.json").unlink()
     part = read_report(tmp_path / "out")
-    assert part.protocol == whole.protocol and part.figures() == whole.figures()
+    assert part.protocol == full_report.protocol and part.figures() == full_report.figures()
     longer = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=9, out=tmp_path / "out")
-    assert longer.rows[:5] == whole.rows and longer.departures == {"num_tasks": (160, 9)}
+    assert longer.rows[:5] == full_report.rows and longer.departures == {"num_tasks": (160, 9)}
 
 
 def test_the_report_names_what_departs(toy: Path) -> None:
@@ -138,13 +138,13 @@ def test_the_report_names_what_departs(toy: Path) -> None:
     other = evaluate("oracle", TOY_ID, protocol=toy, num_tasks=3, env_kwargs={"grammar": "react"})
     assert other.departures == {"env.grammar": ("xml", "react"), "num_tasks": (160, 3)}
     env = gymnasium.make(TOY_ID)
-    made = evaluate("oracle", env, protocol=toy, tasks=["toy/red-blue"])
-    assert made.departures["env.grammar"] == ("xml", "native")
+    one_task = evaluate("oracle", env, protocol=toy, tasks=["toy/red-blue"])
+    assert one_task.departures["env.grammar"] == ("xml", "native")
     with pytest.raises(ConfigurationError, match="expected a list of tasks"):
         evaluate("oracle", env, protocol=toy, tasks="toy/red-blue")
-    both = evaluate("oracle", env, "test", protocol=toy, tasks=["toy/blue-red"])
-    assert [row.task_id for row in both.rows] == ["toy/blue-red"]
-    assert made.departures["tasks"] == ("its own", "others, by their ids") and made.n == 1
+    with_split = evaluate("oracle", env, "test", protocol=toy, tasks=["toy/blue-red"])
+    assert [row.task_id for row in with_split.rows] == ["toy/blue-red"]
+    assert one_task.departures["tasks"] == ("its own", "others, by their ids") and one_task.n == 1
 
 
 def test_another_protocol_is_another_evaluation(toy: Path, tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_several_evaluations_follow_a_protocol(toy: Path, tmp_path: Path, capsys
     data = json.loads((tmp_path / "out/leaderboard.json").read_text())
     assert [(row["split"], row["n"]) for row in data["rows"]] == [("valid", 6)] * 2
     assert main(["eval", TOY_ID, "alfworld", *names]) == 2
-    told = capsys.readouterr()
-    assert "got alfworld" in told.err and "1 of 4" not in told.out
+    output = capsys.readouterr()
+    assert "got alfworld" in output.err and "1 of 4" not in output.out
 
 
 def test_reports_of_earlier_versions_are_read(tmp_path: Path) -> None:
@@ -273,16 +273,16 @@ def test_official_data_that_is_missing_is_asked_for(env: str, variable: str, rem
     words = f"official data of {env}.*set {variable} to its folder.*{remedy}.*data=null"
     with pytest.raises(DataError, match=words):
         evaluate("random", env, protocol="verl-agent")
-    with agentgym.make(env) as made, pytest.raises(DataError, match=words):
-        evaluate("random", made, protocol="verl-agent")
+    with agentgym.make(env) as environment, pytest.raises(DataError, match=words):
+        evaluate("random", environment, protocol="verl-agent")
 
 
 @pytest.mark.slow
 def test_generated_tasks_are_a_departure() -> None:
     report = evaluate("oracle", "alfworld", protocol="verl-agent", num_tasks=12,
                       env_kwargs={"data": None})  # fmt: skip
-    wanted = {"data": ("official data", "generated tasks"), "num_tasks": (140, 12)}
-    assert report.departures == wanted and report.split == "valid_seen"
+    expected = {"data": ("official data", "generated tasks"), "num_tasks": (140, 12)}
+    assert report.departures == expected and report.split == "valid_seen"
     names = [figure.name for figure in report.figures()]
     assert names == ["Pick", "Look", "Clean", "Heat", "Cool", "Pick2", "All"]
     assert sum(figure.n for figure in report.figures()[:-1]) == report.figures()[-1].n == 12
@@ -300,8 +300,8 @@ def test_a_question_set_of_search_r1_is_no_departure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "nq").mkdir()
-    asked = {"id": "1", "question": "who wrote Emma", "golden_answers": ["Jane Austen"]}
-    (tmp_path / "nq/test.jsonl").write_text(json.dumps(asked) + "\n")
+    question = {"id": "1", "question": "who wrote Emma", "golden_answers": ["Jane Austen"]}
+    (tmp_path / "nq/test.jsonl").write_text(json.dumps(question) + "\n")
     passages = [f'{{"id": "{i}", "contents": "\\"Book {i}\\"\\nwritten {i}"}}' for i in range(9)]
     (tmp_path / "corpus.jsonl").write_text("\n".join(passages))
     monkeypatch.setenv("SEARCH_QUESTIONS", str(tmp_path / "nq"))
@@ -350,8 +350,8 @@ def test_the_items_of_agentgym_are_the_games_of_valid_train() -> None:
         names = [tasks.find(row.task_id).content["official_name"] for row in report.rows]
         items = load_protocol("agentgym").setups["alfworld"].tasks.items
         assert items is not None and names == list(items.names.values())
-        one = evaluate("oracle", env, protocol="agentgym", tasks=["alfworld_2431"])
-        assert one.rows[0].task_id == report.rows[11].task_id and one.departures == {
+        single = evaluate("oracle", env, protocol="agentgym", tasks=["alfworld_2431"])
+        assert single.rows[0].task_id == report.rows[11].task_id and single.departures == {
             "num_tasks": (200, 1)
         }
         with pytest.raises(DataError, match="from alfworld_2420 to alfworld_2619, got alfworld_7"):
@@ -438,6 +438,6 @@ def test_the_command_shows_protocols(capsys: Any, tmp_path: Path) -> None:
     assert main(["protocols", "official"]) == 0
     copy = tmp_path / "mine.toml"
     copy.write_text(capsys.readouterr().out)
-    mine, theirs = load_protocol(copy), load_protocol("official")
-    assert dataclasses.replace(mine, path=theirs.path) == theirs
+    from_file, from_name = load_protocol(copy), load_protocol("official")
+    assert dataclasses.replace(from_file, path=from_name.path) == from_name
     assert main(["protocols", "none"]) == 2

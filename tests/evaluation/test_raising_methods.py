@@ -21,10 +21,10 @@ ASIDE = ("_demonstrator_action", "_restore", "_snapshot")
 def outcomes(report: Report) -> dict[str, set[str]]:
     """Return the errors of the episodes of each faulty method."""
     tasks = RaisingEnv().tasks
-    found: dict[str, set[str]] = {}
+    errors: dict[str, set[str]] = {}
     for row in report.rows:
-        found.setdefault(faulty_method(tasks.find(row.task_id)), set()).add(row.error)
-    return found
+        errors.setdefault(faulty_method(tasks.find(row.task_id)), set()).add(row.error)
+    return errors
 
 
 HERE = [name for name in BACKENDS if name != "ray"]  # of which tests/vector/test_ray.py starts one
@@ -43,11 +43,11 @@ def test_every_method_may_raise_in_every_back_end(
     assert outcomes(report) == {"": {""}, **{name: {""} for name in unread}, **expected}
     assert report.success == 1.0 and len(report.rows) == N
     if recorded:
-        told = {
-            each.task_id: each.details.get("error", "")
-            for each in read_episodes(tmp_path / "episodes.jsonl")
+        errors = {
+            episode.task_id: episode.details.get("error", "")
+            for episode in read_episodes(tmp_path / "episodes.jsonl")
         }
-        assert told == {row.task_id: row.error for row in report.rows}
+        assert errors == {row.task_id: row.error for row in report.rows}
 
 
 def raising(*args: object) -> None:

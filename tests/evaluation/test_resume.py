@@ -52,27 +52,28 @@ class BrokenExpert(ToyEnv):
 
 
 def test_ctrl_c_keeps_what_is_done_and_the_same_call_goes_on(tmp_path: Path) -> None:
-    whole = evaluate(Reader(), TOY_ID, num_tasks=9, out=tmp_path / "whole")
+    full_report = evaluate(Reader(), TOY_ID, num_tasks=9, out=tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         evaluate(Reader(last=4), TOY_ID, num_tasks=9, out=tmp_path / "cut")
     part = read_report(tmp_path / "cut")
-    assert part.rows == whole.rows[:4] and not part.finished and part.planned == 9
+    assert part.rows == full_report.rows[:4] and not part.finished and part.planned == 9
     assert not (tmp_path / "cut/report.json").exists()
-    again, seen = Reader(), list[EpisodeResult]()
-    report = evaluate(again, TOY_ID, num_tasks=9, out=tmp_path / "cut", on_episode=seen.append)
-    assert again.begun == 5 and len(seen) == 9 and report == whole and report.finished
+    reader, results = Reader(), list[EpisodeResult]()
+    report = evaluate(reader, TOY_ID, num_tasks=9, out=tmp_path / "cut", on_episode=results.append)
+    assert reader.begun == 5 and len(results) == 9 and report == full_report and report.finished
     files = [(tmp_path / name / "episodes.jsonl").read_bytes() for name in ("whole", "cut")]
     assert files[0] == files[1]
     third = Reader()
-    assert evaluate(third, TOY_ID, num_tasks=9, out=tmp_path / "cut") == whole and third.begun == 0
-    assert read_report(tmp_path / "cut/report.json") == whole
+    assert evaluate(third, TOY_ID, num_tasks=9, out=tmp_path / "cut") == full_report
+    assert third.begun == 0
+    assert read_report(tmp_path / "cut/report.json") == full_report
 
 
 def test_prices_and_a_scale_are_added_to_what_is_finished(tmp_path: Path) -> None:
     first = evaluate(Reader(), TOY_ID, num_tasks=4, out=tmp_path, prices=Prices(1.0, 2.0))
-    again = Reader()
-    scaled = evaluate(again, TOY_ID, num_tasks=4, out=tmp_path, scale=True)
-    assert again.begun == 0 and scaled.scaled == 100.0 and first.scale is None
+    reader = Reader()
+    scaled = evaluate(reader, TOY_ID, num_tasks=4, out=tmp_path, scale=True)
+    assert reader.begun == 0 and scaled.scaled == 100.0 and first.scale is None
     assert scaled.prices == first.prices and read_report(tmp_path) == scaled
 
 
@@ -101,27 +102,31 @@ def test_a_list_of_tasks_begins_with_the_shorter_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], listed: str
 ) -> None:
     ids = ToyEnv().tasks.panel("test", 5, 7).ids
-    (tmp_path / "names.txt").write_text("".join(f"{i} {each}\n" for i, each in enumerate(ids)))
+    (tmp_path / "names.txt").write_text(
+        "".join(f"{i} {task_id}\n" for i, task_id in enumerate(ids))
+    )
     (tmp_path / "listed.toml").write_text(ITEMS)
 
     def play(n: int, folder: str) -> tuple[int, str]:
-        tasks = [word for each in ids[:n] for word in ("--task", each)]
-        said = tasks if listed == "--task" else ["--protocol", str(tmp_path / "listed.toml")]
+        tasks = [word for task_id in ids[:n] for word in ("--task", task_id)]
+        task_flags = tasks if listed == "--task" else ["--protocol", str(tmp_path / "listed.toml")]
         size = [] if listed == "--task" else ["--num-tasks", str(n)]
         out = str(tmp_path / folder)
-        code = main(["eval", TOY_ID, "--policy", "random", *said, *size, "--out", out])
-        told = capsys.readouterr()
-        return code, told.out + told.err
+        code = main(["eval", TOY_ID, "--policy", "random", *task_flags, *size, "--out", out])
+        output = capsys.readouterr()
+        return code, output.out + output.err
 
     assert play(2, "grown")[0] == 0
-    code, told = play(4, "grown")
-    assert code == 0 and "2 episodes were read" in told and "2 played" in told
+    code, output = play(4, "grown")
+    assert code == 0 and "2 episodes were read" in output and "2 played" in output
     assert play(4, "whole")[0] == 0
     assert read_report(tmp_path / "grown") == read_report(tmp_path / "whole")
-    code, told = play(3, "grown")
-    assert code == 2 and "n was 4 and is 3;" in told and "tasks was" not in told
+    code, output = play(3, "grown")
+    assert code == 2 and "n was 4 and is 3;" in output and "tasks was" not in output
     ids = (ids[1], ids[0], *ids[2:])
-    (tmp_path / "names.txt").write_text("".join(f"{i} {each}\n" for i, each in enumerate(ids)))
+    (tmp_path / "names.txt").write_text(
+        "".join(f"{i} {task_id}\n" for i, task_id in enumerate(ids))
+    )
     assert "tasks was [" in play(5, "grown")[1]
 
 
@@ -155,10 +160,10 @@ def test_a_failing_endpoint_costs_its_episodes(tmp_path: Path) -> None:
     records = list(read_episodes(tmp_path / "episodes.jsonl"))
     assert records[1].stop_reason == "error" and "500" in records[1].details["error"]
     assert all(replay(record).equal for record in records if record.stop_reason != "error")
-    again = Reader()
-    assert evaluate(again, TOY_ID, num_tasks=8, out=tmp_path) == report and again.begun == 0
-    mended = evaluate(again, TOY_ID, num_tasks=8, out=tmp_path, retry_failed=True)
-    assert again.begun == 2 and mended == evaluate(Reader(), TOY_ID, num_tasks=8)
+    reader = Reader()
+    assert evaluate(reader, TOY_ID, num_tasks=8, out=tmp_path) == report and reader.begun == 0
+    mended = evaluate(reader, TOY_ID, num_tasks=8, out=tmp_path, retry_failed=True)
+    assert reader.begun == 2 and mended == evaluate(Reader(), TOY_ID, num_tasks=8)
     assert len(list(read_episodes(tmp_path / "episodes.jsonl"))) == 8
 
 
@@ -168,11 +173,11 @@ def test_a_retry_that_is_cut_off_costs_nothing_of_the_report(tmp_path: Path) -> 
     assert first.errors == 2 and first.scale is not None
     with pytest.raises(KeyboardInterrupt):
         evaluate(Reader(last=1), **same, retry_failed=True)
-    kept = read_report(tmp_path)
-    assert kept == first and kept.commit == first.commit and kept.versions
-    again = Reader()
-    mended = evaluate(again, **same, retry_failed=True)
-    assert again.begun == 1 and mended.errors == 0
+    report = read_report(tmp_path)
+    assert report == first and report.commit == first.commit and report.versions
+    reader = Reader()
+    mended = evaluate(reader, **same, retry_failed=True)
+    assert reader.begun == 1 and mended.errors == 0
     assert (mended.scale, mended.prices) == (first.scale, first.prices)
 
 
@@ -200,7 +205,7 @@ def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path:
     out = tmp_path / "o"
 
     def play(bad: str, *flags: str) -> int:
-        said = [
+        flags_of_play = [
             "--policy",
             "killed:Flaky",
             "--num-tasks",
@@ -210,15 +215,15 @@ def test_a_retry_that_was_killed_is_told_by_the_report_when_it_is_read(tmp_path:
             str(out),
             *flags,
         ]
-        argv = ["eval", f"tests.toy:{TOY_ID}", *said]
+        argv = ["eval", f"tests.toy:{TOY_ID}", *flags_of_play]
         return run_warm(argv, PYTHONPATH=str(tmp_path), BAD=bad).returncode
 
     assert play("odd") == 3 and read_report(out).errors == 3
     assert play("kill", "--retry-failed") == 9 and read_report(out).errors == 3
     assert play("") == 3
-    found = read_report(out)
-    records = [EpisodeResult.of(each) for each in read_episodes(out / "episodes.jsonl")]
-    assert found.errors == 2 and found.rows == tuple(records)
+    report = read_report(out)
+    records = [EpisodeResult.of(episode) for episode in read_episodes(out / "episodes.jsonl")]
+    assert report.errors == 2 and report.rows == tuple(records)
     assert "2 broken" in (out / "report.md").read_text()
     assert play("", "--retry-failed") == 0 and read_report(out).errors == 0
 
@@ -258,7 +263,7 @@ def test_a_failing_expert_costs_the_scale_alone(tmp_path: Path) -> None:
 def test_a_record_that_says_what_no_evaluation_does_is_played_again(
     change: Mapping[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    whole = evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
+    report = evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
     file = tmp_path / "episodes.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     lines[1]["extra"].update(change)
@@ -267,7 +272,7 @@ def test_a_record_that_says_what_no_evaluation_does_is_played_again(
     assert len(read_report(tmp_path).rows) == 2 and "skipping the record of" in caplog.text
     with pytest.raises(DataError, match=f"'extra.{next(iter(change))}"):
         EpisodeResult.of(list(read_episodes(file))[1])
-    assert evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path) == whole
+    assert evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path) == report
 
 
 def test_it_stops_when_nearly_everything_fails(tmp_path: Path) -> None:
@@ -299,13 +304,14 @@ def test_kill_9_loses_no_episode_that_has_ended(tmp_path: Path) -> None:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    kept = records.read_bytes()
-    played = kept.count(b"\n")
-    assert 3 <= played < 200
-    records.write_bytes(kept + b'{"format": "agentgym.epis')  # a line that was being written
-    again = Reader()
-    report = evaluate(again, TOY_ID, num_tasks=200, out=tmp_path)
-    assert again.begun == 200 - played and report == evaluate(Reader(), TOY_ID, num_tasks=200)
+    content = records.read_bytes()
+    episode_count = content.count(b"\n")
+    assert 3 <= episode_count < 200
+    records.write_bytes(content + b'{"format": "agentgym.epis')  # a line that was being written
+    reader = Reader()
+    report = evaluate(reader, TOY_ID, num_tasks=200, out=tmp_path)
+    assert reader.begun == 200 - episode_count
+    assert report == evaluate(Reader(), TOY_ID, num_tasks=200)
     assert len(list(read_episodes(records))) == 200
 
 
@@ -370,22 +376,24 @@ def test_an_edited_evaluation_is_refused(
         ],
     ):
         assert main(argv) == 2
-        told = capsys.readouterr().err.replace("\n", " ")
-        assert "evaluation.json" in told and "report it" not in told
+        message = capsys.readouterr().err.replace("\n", " ")
+        assert "evaluation.json" in message and "report it" not in message
 
 
 def test_a_torn_report_is_made_again_from_the_episodes(tmp_path: Path) -> None:
-    whole = evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
+    report = evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path)
     file = tmp_path / "report.json"
     file.write_text(file.read_text()[:500])
     for read in (read_report, lambda path: evaluate("oracle", TOY_ID, num_tasks=3, out=path)):
         with pytest.raises(DataError, match="remove it, and run the same agentgym eval"):
             read(tmp_path)
     file.unlink()
-    assert evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path) == whole
+    assert evaluate("oracle", TOY_ID, num_tasks=3, out=tmp_path) == report
 
 
-@pytest.mark.parametrize("family", [each for each in FAMILIES if each.name not in ("shell", "swe")])
+@pytest.mark.parametrize(
+    "family", [family for family in FAMILIES if family.name not in ("shell", "swe")]
+)
 def test_a_result_can_be_read_off_its_record(family: Any, tmp_path: Path) -> None:
     if family.packages:
         pytest.importorskip(family.packages[0])

@@ -55,8 +55,8 @@ def test_examples_are_valid_turns_of_solved_training_tasks(grammar: str) -> None
 
 
 def test_examples_depend_on_the_seed_alone() -> None:
-    first, again, other = (make_shots(ToyEnv(), 2, seed) for seed in (1, 1, 2))
-    assert first == again != other
+    first, same_seed, other = (make_shots(ToyEnv(), 2, seed) for seed in (1, 1, 2))
+    assert first == same_seed != other
     assert make_shots(ToyEnv(), 4, seed=1)[:2] == first, "more examples begin with the fewer"
     assert make_shots(ToyEnv(), 0, seed=1) == ()
 
@@ -70,10 +70,10 @@ def test_examples_that_cannot_be_made_are_refused() -> None:
         def _oracle_action(self) -> str | None:
             return None
 
-    held = ToyEnv()
-    held.tasks = Held()
+    without_training = ToyEnv()
+    without_training.tasks = Held()
     for env, words in (
-        (held, "expected training tasks for --shots"),
+        (without_training, "expected training tasks for --shots"),
         (Silent(), "expected a demonstrator for --shots"),
         (ToyEnv(horizon=1), "expected the demonstrator to solve 2 training tasks"),
     ):
@@ -88,9 +88,9 @@ def test_examples_stand_between_the_opening_and_the_first_observation() -> None:
     plain, prompt = Prompt(DEFAULT, "Press."), Prompt(DEFAULT, "Press.").with_shots(shots)
     system, *example, now = messages(prompt)
     assert [system, now] == messages(plain)
-    said = [(turn.observation, turn.action) for turn in shot.turns]
-    assert [each["role"] for each in example] == ["user", "assistant"] * len(said)
-    assert [each["content"] for each in example] == [text for turn in said for text in turn]
+    pairs = [(turn.observation, turn.action) for turn in shot.turns]
+    assert [message["role"] for message in example] == ["user", "assistant"] * len(pairs)
+    assert [message["content"] for message in example] == [text for turn in pairs for text in turn]
     assert prompt.identity != plain.identity
     assert Layout.from_dict(prompt.layout.to_dict()) == prompt.layout
     assert "shots" not in BARE.to_dict(), "layouts without examples keep their hash"
@@ -124,13 +124,13 @@ def test_a_model_at_an_endpoint_reads_the_same_examples_for_every_task(
     policy = ChatPolicy(ChatConfig("m", server.url), "Press.")
     play = {"num_tasks": 3, "horizon": 1, "env_kwargs": {"grammar": grammar}, "seed": 4}
     plain = evaluate(policy, TOY_ID, **play)
-    before, server.requests = [each["messages"] for each in server.requests], []
+    before, server.requests = [request["messages"] for request in server.requests], []
     report = evaluate(policy, TOY_ID, shots=2, **play)
-    after = [each["messages"] for each in server.requests]
+    after = [request["messages"] for request in server.requests]
     shots = make_shots(ToyEnv(grammar=grammar), 2, seed=4)
-    told = Prompt(DEFAULT, "Press.").with_shots(shots).opening("")
-    assert [sent[: len(told)] for sent in after] == [told] * 3
-    key = lambda sent: sent[-1]["content"]  # noqa: E731
+    opening = Prompt(DEFAULT, "Press.").with_shots(shots).opening("")
+    assert [conversation[: len(opening)] for conversation in after] == [opening] * 3
+    key = lambda conversation: conversation[-1]["content"]  # noqa: E731
     assert sorted([*map(key, after)]) == sorted([*map(key, before)])
     assert report.policy_facts["prompt"] != plain.policy_facts["prompt"]
 
@@ -140,19 +140,21 @@ def test_examples_for_a_model_with_tools_are_calls(serve: Callable[..., Any]) ->
     policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "Press.")
     kwargs = {"grammar": "tool_call"}
     evaluate(policy, TOY_ID, num_tasks=1, horizon=1, env_kwargs=kwargs, shots=2)
-    sent = server.requests[0]["messages"]
-    calls = [each for each in sent if each.get("tool_calls")]
+    conversation = server.requests[0]["messages"]
+    calls = [message for message in conversation if message.get("tool_calls")]
     shots = make_shots(ToyEnv(grammar="tool_call"), 2)
     assert len(calls) == sum(len(shot.turns) for shot in shots)
-    functions = [call["function"] for each in calls for call in each["tool_calls"]]
-    assert {each["name"] for each in functions} == {"press"}
-    for index, message in enumerate(sent):
+    functions = [call["function"] for message in calls for call in message["tool_calls"]]
+    assert {function["name"] for function in functions} == {"press"}
+    for index, message in enumerate(conversation):
         if message.get("tool_calls"):
             [call] = message["tool_calls"]
-            assert sent[index + 1]["tool_call_id"] == call["id"], "every call has its result"
-    ids = [call["id"] for each in calls for call in each["tool_calls"]]
+            result = conversation[index + 1]
+            assert result["tool_call_id"] == call["id"], "every call has its result"
+    ids = [call["id"] for message in calls for call in message["tool_calls"]]
     assert len(set(ids)) == len(ids)
-    assert [each["content"] for each in sent if each["role"] == "tool"][-1] == shots[-1].result
+    results = [message["content"] for message in conversation if message["role"] == "tool"]
+    assert results[-1] == shots[-1].result
 
 
 def test_policies_that_read_no_prompt_are_played_without() -> None:

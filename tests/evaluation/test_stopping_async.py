@@ -62,7 +62,7 @@ EVAL = ["-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", "--num-tasks", "4", "--
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("argv", "code", "said"),
+    ("argv", "code", "expected_error"),
     [
         ([*EVAL, "--policy", "waiting:policy"], 130, "stopped\n"),
         ([*EVAL, "--policy", "waiting:Policy"], 130, "stopped\n"),
@@ -73,7 +73,7 @@ EVAL = ["-m", "agentgym", "eval", f"tests.toy:{TOY_ID}", "--num-tasks", "4", "--
     ],
 )
 def test_ctrl_c_does_not_wait_for_coroutines(
-    argv: list[str], code: int, said: str | None, tmp_path: Path
+    argv: list[str], code: int, expected_error: str | None, tmp_path: Path
 ) -> None:
     (tmp_path / "waiting.py").write_text(WAITING)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT), *sys.path])}
@@ -90,7 +90,7 @@ def test_ctrl_c_does_not_wait_for_coroutines(
     finally:
         command.kill()
     assert command.returncode == code
-    assert error == said if said else "KeyboardInterrupt" in error
+    assert error == expected_error if expected_error else "KeyboardInterrupt" in error
 
 
 def _in_thread(function: Callable[[], Any]) -> tuple[threading.Thread, list[BaseException]]:
@@ -115,35 +115,35 @@ def test_an_interrupt_ends_the_waits_of_its_owner_alone() -> None:
         await asyncio.sleep(300)
 
     with closing(EventLoop()) as loop:
-        mine, its = object(), object()
-        first, failed = _in_thread(lambda: loop.run(wait(), mine))
-        second, others = _in_thread(lambda: loop.run(wait(), its))
+        owner, other_owner = object(), object()
+        first, failed = _in_thread(lambda: loop.run(wait(), owner))
+        second, other_failures = _in_thread(lambda: loop.run(wait(), other_owner))
         assert begun.acquire(timeout=LIMIT) and begun.acquire(timeout=LIMIT)
-        loop.interrupt(mine)
+        loop.interrupt(owner)
         first.join(LIMIT)
         assert isinstance(failed[0], PolicyFailure) and "the wait for it was interrupted" in str(
             failed[0]
         )
-        assert second.is_alive() and not others
-        loop.interrupt(its)
+        assert second.is_alive() and not other_failures
+        loop.interrupt(other_owner)
         second.join(LIMIT)
-        assert isinstance(others[0], PolicyFailure)
+        assert isinstance(other_failures[0], PolicyFailure)
 
-        async def one() -> int:
+        async def return_one() -> int:
             return 1
 
-        assert loop.run(one(), mine) == 1, "later ones are not affected"
+        assert loop.run(return_one(), owner) == 1, "later ones are not affected"
 
 
 def test_a_cancelled_async_agent_ends_its_episode_as_it_stands() -> None:
-    asked = threading.Event()
+    waiting = threading.Event()
 
     async def agent(session: Any) -> None:
         session.call("press", {"colour": "red"})
-        asked.set()
+        waiting.set()
         await asyncio.sleep(300)
 
     env = gymnasium.make(TOY_ID, grammar="tool_call")
-    moments = play_agent(agent, env, options={"task_id": "toy/gold-red"}, cancelled=asked.is_set)
+    moments = play_agent(agent, env, options={"task_id": "toy/gold-red"}, cancelled=waiting.is_set)
     assert moments[-1].over and moments[-1].failure is None
     assert moments[-1].info["stop_reason"] == "stopped" and moments[-1].info["turn"] == 1

@@ -55,8 +55,8 @@ class ChatServer:
                     with endpoint.lock:
                         endpoint.in_flight -= 1
 
-            def send(self, said: Any) -> None:
-                canned = said if isinstance(said, Canned) else Canned(said)
+            def send(self, reply: Any) -> None:
+                canned = reply if isinstance(reply, Canned) else Canned(reply)
                 data = canned.body
                 if isinstance(data, Iterator):
                     return self.pour(canned, data)
@@ -107,8 +107,8 @@ def completion(text: Any, finish_reason: str = "stop", **message: Any) -> dict[s
 
 
 def call(arguments: str, id_: str | None = None, name: str = "press") -> dict[str, Any]:
-    found = {"type": "function", "function": {"name": name, "arguments": arguments}}
-    return found if id_ is None else {"id": id_, **found}
+    tool_call = {"type": "function", "function": {"name": name, "arguments": arguments}}
+    return tool_call if id_ is None else {"id": id_, **tool_call}
 
 
 def events(*pieces: Any, done: bool = True) -> Canned:

@@ -61,8 +61,8 @@ class Whole(Plain):
 
 @pytest.fixture
 def loop() -> Iterator[EventLoop]:
-    with closing(EventLoop()) as made:
-        yield made
+    with closing(EventLoop()) as event_loop:
+        yield event_loop
 
 
 def test_what_the_policy_offers_is_offered(loop: EventLoop) -> None:
@@ -89,15 +89,15 @@ def test_async_policies_by_name_get_the_seeds_of_their_episodes(
 ) -> None:
     (tmp_path / "own_drawing.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
-    found = __import__("own_drawing")
-    seen = []
-    for policy in (found.Drawing, "own_drawing:Drawing"):
-        found.SEEDS.clear()
+    module = __import__("own_drawing")
+    seed_lists = []
+    for policy in (module.Drawing, "own_drawing:Drawing"):
+        module.SEEDS.clear()
         assert evaluate(policy, TOY_ID, num_tasks=4, concurrency=1).success == 1.0
-        seen.append([*found.SEEDS])
-    assert seen[0] == seen[1] and len(set(seen[0])) == 4
+        seed_lists.append([*module.SEEDS])
+    assert seed_lists[0] == seed_lists[1] and len(set(seed_lists[0])) == 4
     with load_policy("own_drawing:Drawing", gymnasium.make(TOY_ID)) as maker:
-        made: Any = maker()
-        made.seed(0)
-        made.reset("red", {})  # a coroutine, which is waited for
-        assert made.act("red", {}) == "press red"
+        player: Any = maker()
+        player.seed(0)
+        player.reset("red", {})  # a coroutine, which is waited for
+        assert player.act("red", {}) == "press red"

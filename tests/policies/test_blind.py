@@ -60,10 +60,10 @@ def test_new_ones_repeat_themselves_only_when_all_was_typed() -> None:
 
 def test_draws_depend_on_seed_and_task_and_not_on_the_order_of_tasks() -> None:
     policy, other = blind_policy("blind-random-new"), blind_policy("blind-random-new", seed=1)
-    one, two = typed(policy, 5), typed(policy, 5, "t/2")
-    assert sorted(one) == sorted(OFFERED)
-    assert one != two and one != typed(other, 5)
-    assert (typed(policy, 5, "t/2"), typed(policy, 5)) == (two, one)
+    first, second = typed(policy, 5), typed(policy, 5, "t/2")
+    assert sorted(first) == sorted(OFFERED)
+    assert first != second and first != typed(other, 5)
+    assert (typed(policy, 5, "t/2"), typed(policy, 5)) == (second, first)
 
 
 def test_each_sample_of_a_task_draws_for_itself() -> None:

@@ -74,13 +74,13 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 def hashes(module: Any) -> dict[str, str]:
     env = gymnasium.make(TOY_ID)
-    found = {name: source_sha256(getattr(module, name)) for name in ATTRIBUTES}
+    shas = {name: source_sha256(getattr(module, name)) for name in ATTRIBUTES}
     for name in ATTRIBUTES:
         with load_policy(f"mypack.agents:{name}", env) as maker:
-            found[f"by name {name}"] = maker.facts["source_sha256"]
+            shas[f"by name {name}"] = maker.facts["source_sha256"]
         assert policy_content(f"mypack.agents:{name}") == maker.facts["source_sha256"]
-    assert all(len(each) == 16 for each in found.values())
-    return found
+    assert all(len(sha) == 16 for sha in shas.values())
+    return shas
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_wrapped_functions_and_arguments_count(load: Any) -> None:
 
 
 def test_a_module_may_have_another_name_than_its_file(tmp_path: Path) -> None:
-    found = set()
+    names_and_shas = set()
     for body in ("return 'press red'", "return 'press blue'"):
         (tmp_path / "file.py").write_text(f"def act(observation, info): {body}\n")
         for name in ("own_loaded", ".".join("x" * 99)):
@@ -132,10 +132,10 @@ def test_a_module_may_have_another_name_than_its_file(tmp_path: Path) -> None:
             sys.modules[name] = module = importlib.util.module_from_spec(spec)
             try:
                 exec(spec.loader.get_source(name), vars(module))  # type: ignore[attr-defined]
-                found.add((name, source_sha256(module.act)))
+                names_and_shas.add((name, source_sha256(module.act)))
             finally:
                 del sys.modules[name]
-    assert len(found) == 4 and all(len(sha) == 16 for _, sha in found)
+    assert len(names_and_shas) == 4 and all(len(sha) == 16 for _, sha in names_and_shas)
 
 
 SCRIPT = """
@@ -186,9 +186,9 @@ def test_the_folder_of_another_policy_of_the_name_is_refused(
 
 def test_the_folder_of_another_agent_is_refused(tmp_path: Path) -> None:
     def make(colour: str) -> Any:
-        made: dict[str, Any] = {"__name__": "__main__"}
-        exec(f"def agent(session): session.call('press', {{'colour': '{colour}'}})", made)
-        return made["agent"]
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        exec(f"def agent(session): session.call('press', {{'colour': '{colour}'}})", namespace)
+        return namespace["agent"]
 
     play = partial(
         evaluate, env=TOY_ID, num_tasks=3, out=tmp_path, env_kwargs={"grammar": "tool_call"}
@@ -213,8 +213,8 @@ def test_constants_that_a_function_holds_count() -> None:
 
         return (act, act_by_default, lambda observation, info: word)
 
-    first, again, other = make("press red"), make("press red"), make("press blue")
+    first, twin, other = make("press red"), make("press red"), make("press blue")
     first[0]("", {})
-    assert [*map(source_sha256, first)] == [*map(source_sha256, again)], "what it counts is none"
+    assert [*map(source_sha256, first)] == [*map(source_sha256, twin)], "what it counts is none"
     assert all(source_sha256(a) != source_sha256(b) for a, b in zip(first, other, strict=True))
     assert source_sha256(lambda o, i: "press red") != source_sha256(lambda o, i: "press blue")

@@ -30,18 +30,18 @@ def test_every_moment_of_an_episode() -> None:
 
 
 def test_a_policy_is_asked_only_for_what_is_listened_to() -> None:
-    asked: list[Mapping[str, Any]] = []
+    infos: list[Mapping[str, Any]] = []
 
     def look(observation: str, info: Mapping[str, Any]) -> str:
-        asked.append(info)
+        infos.append(info)
         return "press pink"
 
     moments = play(CallablePolicy(look), ToyEnv(), seed=1)
     next(moments)
-    assert not asked
+    assert not infos
     next(moments)
     moments.close()
-    assert len(asked) == 1 and set(asked[0]) <= set(PUBLIC_INFO)
+    assert len(infos) == 1 and set(infos[0]) <= set(PUBLIC_INFO)
 
 
 def test_a_failure_is_the_last_moment() -> None:

@@ -69,12 +69,12 @@ def test_lines_are_typed_as_they_stand() -> None:
     assert isinstance(env, TextEnv)
     observation, info = env.reset(seed=0)
     recipe = next(line for line in observation.split("\n") if line.startswith("craft "))
-    policy, seen = Transcriber("transcriber-lines", env), {**info, "horizon": 99}
-    begin(policy, observation, seen)
-    planned = [policy.act(observation, seen) for _ in range(90)]
+    policy, info_with_horizon = Transcriber("transcriber-lines", env), {**info, "horizon": 99}
+    begin(policy, observation, info_with_horizon)
+    planned = [policy.act(observation, info_with_horizon) for _ in range(90)]
     assert recipe in planned and recipe.partition(",")[0] in planned
-    begin(policy, observation, seen)
-    offered = {**seen, "admissible_actions": ["craft nothing"]}
+    begin(policy, observation, info_with_horizon)
+    offered = {**info_with_horizon, "admissible_actions": ["craft nothing"]}
     assert policy.act(observation, offered).split()[0].lower() == "craft", "known verbs first"
 
 

@@ -26,18 +26,18 @@ def row(number: int, success: bool, reason: str = "", **labels: str) -> EpisodeR
     return EpisodeResult(str(number), float(success), success, 3, 0.0, reason, labels=labels)
 
 
-def report(rows: list[EpisodeResult], **fields: Any) -> Report:
-    made = Report("agentgym/WebShop-v0", "mine", "test", 0, "ab" * 32, tuple(rows))
-    return replace(made, **fields)
+def report_of(rows: list[EpisodeResult], **fields: Any) -> Report:
+    base = Report("agentgym/WebShop-v0", "mine", "test", 0, "ab" * 32, tuple(rows))
+    return replace(base, **fields)
 
 
 def texts(figure: Any) -> list[str]:
     """All that is written in a figure: what stands outside of its axes first."""
-    found = [text.get_text() for text in figure.texts]
+    strings = [text.get_text() for text in figure.texts]
     for axes in figure.axes:
-        found += [label.get_text() for label in axes.get_yticklabels()]
-        found += [text.get_text() for text in axes.texts]
-    return found
+        strings += [label.get_text() for label in axes.get_yticklabels()]
+        strings += [text.get_text() for text in axes.texts]
+    return strings
 
 
 def boxes(figure: Any) -> Iterator[Any]:
@@ -54,12 +54,12 @@ def boxes(figure: Any) -> Iterator[Any]:
 def check_readable(figure: Any) -> None:
     """Nothing is written over something else, or beyond the picture's edge."""
     width, height = figure.canvas.get_width_height()
-    found = [*boxes(figure)]
-    for i, one in enumerate(found):
-        assert one.x0 >= 0 and one.x1 <= width and one.y0 >= 0 and one.y1 <= height
-        for other in found[:i]:
-            apart = one.x1 <= other.x0 or other.x1 <= one.x0
-            assert apart or one.y1 <= other.y0 + 1 or other.y1 <= one.y0 + 1
+    rectangles = [*boxes(figure)]
+    for i, box in enumerate(rectangles):
+        assert box.x0 >= 0 and box.x1 <= width and box.y0 >= 0 and box.y1 <= height
+        for other in rectangles[:i]:
+            apart = box.x1 <= other.x0 or other.x1 <= box.x0
+            assert apart or box.y1 <= other.y0 + 1 or other.y1 <= box.y0 + 1
 
 
 def lines(axes: Any, marker: str = "None") -> list[list[float]]:
@@ -68,39 +68,39 @@ def lines(axes: Any, marker: str = "None") -> list[list[float]]:
 
 def test_a_report_is_drawn_with_its_kinds_and_how_episodes_ended() -> None:
     rows = [row(i, i % 4 == 0, task_type=f"kind {i % 2}") for i in range(40)]
-    made = report([*rows, row(40, False, "error")], scale=Scale(0.1, 1.0, 1.0))
-    figure = made.chart()
+    report = report_of([*rows, row(40, False, "error")], scale=Scale(0.1, 1.0, 1.0))
+    figure = report.chart()
     check_readable(figure)
     score, success, kind_scores, kind_success, reasons = figure.axes
     assert lines(success, "o") == [[pytest.approx(10 / 41)], [0.25]]  # the bound comes first
-    low, high = made.success_ci95
+    low, high = report.success_ci95
     assert lines(success)[1] == [pytest.approx(low), pytest.approx(high)]
     assert lines(score)[1:3] == [[0.1, 0.1], [1.0, 1.0]]  # the ends of the scale
     assert lines(score, "o") == [[pytest.approx(10 / 41)], [0.25]]
     assert [bar.get_width() for bar in kind_success.patches] == [0.5, 0.0]
     assert [bar.get_width() for bar in kind_scores.patches] == [0.5, 0.0]
     assert [bar.get_width() * 41 for bar in reasons.patches] == pytest.approx([30, 10, 1])
-    said = texts(figure)
-    assert "mine on webshop:standard" in said and "by task type" in said
-    assert any("1 of 41 episodes broken; 16.0 where random is 0" in text for text in said)
-    assert "30  (73%)" in said and f"0.25  [{low:.2f}, {high:.2f}]" in said
-    assert {"kind 0", "kind 1", "turn limit", "broken", "20"} <= {*said}
+    strings = texts(figure)
+    assert "mine on webshop:standard" in strings and "by task type" in strings
+    assert any("1 of 41 episodes broken; 16.0 where random is 0" in text for text in strings)
+    assert "30  (73%)" in strings and f"0.25  [{low:.2f}, {high:.2f}]" in strings
+    assert {"kind 0", "kind 1", "turn limit", "broken", "20"} <= {*strings}
 
 
 def test_a_report_without_a_word_on_success_draws_none() -> None:
-    made = report([replace(row(i, False), success_unknown=True) for i in range(3)])
-    score, success, *_ = made.chart().axes
+    report = report_of([replace(row(i, False), success_unknown=True) for i in range(3)])
+    score, success, *_ = report.chart().axes
     assert lines(score, "o") == [] == lines(success, "o")
-    assert any("success cannot be told" in text for text in texts(made.chart()))
+    assert any("success cannot be told" in text for text in texts(report.chart()))
 
 
 def test_samples_of_a_task_show_how_often_one_or_all_of_them_solve_it() -> None:
     rows = [replace(row(i % 20, i % 3 == 0), sample=i // 20) for i in range(40)]
-    made = report(rows, samples=2)
-    figure = made.chart()
+    report = report_of(rows, samples=2)
+    figure = report.chart()
     check_readable(figure)
     assert {"pass@2", "pass^2"} <= {*texts(figure)}
-    points = [made.success, made.pass_at(2).value, made.pass_hat(2).value]
+    points = [report.success, report.pass_at(2).value, report.pass_hat(2).value]
     assert lines(figure.axes[1], "o") == [[point] for point in points]
 
 
@@ -122,14 +122,14 @@ LONG = "meta-llama/Llama-3.1-8B-Instruct-a-very-long-name-" + "W" * 200 + "/chec
     ids=["one", "long", "all", "errors", "none", "kinds", "many-kinds", "hostile"],
 )
 def test_every_report_can_be_read(rows: list[EpisodeResult], fields: dict[str, Any]) -> None:
-    made = report(rows, **fields)
-    check_readable(made.chart())
-    check_readable(Leaderboard([made, made, replace(made, policy="another")]).chart())
+    report = report_of(rows, **fields)
+    check_readable(report.chart())
+    check_readable(Leaderboard([report, report, replace(report, policy="another")]).chart())
 
 
 def test_of_very_many_kinds_those_with_most_episodes_are_drawn() -> None:
     rows = [row(i, True, expert_turns=str(i % 90 if i < 800 else i % 7)) for i in range(900)]
-    figure = report(rows).chart()
+    figure = report_of(rows).chart()
     assert "by expert turns: the 50 of 90 with the most episodes" in texts(figure)
     labels = [label.get_text() for label in figure.axes[2].get_yticklabels()]
     assert labels[:7] == ["0", "1", "2", "3", "4", "5", "6"] and len(labels) == 50
@@ -137,11 +137,11 @@ def test_of_very_many_kinds_those_with_most_episodes_are_drawn() -> None:
 
 def test_several_reports_stand_by_their_tasks() -> None:
     rows = [row(i, i % 2 == 0) for i in range(10)]
-    mine = report(rows, scale=Scale(0.1, 0.9, 1.0), env_kwargs={"difficulty": "easy"})
-    other = replace(mine, panel_sha256="cd" * 32, env_id="agentgym/SWE-v0", scale=None)
-    sampled = replace(mine, policy_facts={"sampling": {"temperature": 0.7}})
-    worse = replace(mine, policy="worse", rows=(*mine.rows[1:], row(0, False, "error")))
-    figure = Leaderboard([mine, other, replace(mine, horizon=9), sampled, worse]).chart()
+    base = report_of(rows, scale=Scale(0.1, 0.9, 1.0), env_kwargs={"difficulty": "easy"})
+    other = replace(base, panel_sha256="cd" * 32, env_id="agentgym/SWE-v0", scale=None)
+    sampled = replace(base, policy_facts={"sampling": {"temperature": 0.7}})
+    worse = replace(base, policy="worse", rows=(*base.rows[1:], row(0, False, "error")))
+    figure = Leaderboard([base, other, replace(base, horizon=9), sampled, worse]).chart()
     check_readable(figure)
     first, _, second, _ = figure.axes
     labels = [label.get_text() for label in first.get_yticklabels()]
@@ -158,21 +158,21 @@ def test_several_reports_stand_by_their_tasks() -> None:
 
 
 def test_a_picture_is_a_file_that_is_the_same_every_time(tmp_path: Path) -> None:
-    made = evaluate("random", TOY_ID, num_tasks=20)
+    report = evaluate("random", TOY_ID, num_tasks=20)
     for name in ("one.png", "two.png", "one.svg", "two.SVG"):
-        made.chart(tmp_path / name)
-    for one, two in (("one.png", "two.png"), ("one.svg", "two.SVG")):
-        assert (tmp_path / one).read_bytes() == (tmp_path / two).read_bytes()
+        report.chart(tmp_path / name)
+    for first, second in (("one.png", "two.png"), ("one.svg", "two.SVG")):
+        assert (tmp_path / first).read_bytes() == (tmp_path / second).read_bytes()
     assert (tmp_path / "one.png").read_bytes().startswith(SIGNATURE)
     root = ElementTree.parse(tmp_path / "one.svg").getroot()
     assert root.tag.endswith("svg")
     assert "date" not in (tmp_path / "one.svg").read_text().lower()
-    Leaderboard([made]).chart(tmp_path / "several.png")
+    Leaderboard([report]).chart(tmp_path / "several.png")
     assert (tmp_path / "several.png").read_bytes().startswith(SIGNATURE)
     with pytest.raises(ConfigurationError, match=r"ends in \.png or \.svg, got chart\.jpg"):
-        made.chart("chart.jpg")
+        report.chart("chart.jpg")
     with pytest.raises(ConfigurationError, match="file that can be written"):
-        made.chart(tmp_path / "one.png" / "two.png")
+        report.chart(tmp_path / "one.png" / "two.png")
 
 
 def test_a_notebook_shows_it_and_no_state_of_matplotlib_changes() -> None:
@@ -191,16 +191,16 @@ def test_a_notebook_shows_it_and_no_state_of_matplotlib_changes() -> None:
 def test_settings_of_the_reader_do_not_change_the_picture(tmp_path: Path) -> None:
     import matplotlib
 
-    made = report([row(i, i % 2 == 0) for i in range(10)])
-    made.chart(tmp_path / "usual.png")
+    report = report_of([row(i, i % 2 == 0) for i in range(10)])
+    report.chart(tmp_path / "usual.png")
     with matplotlib.rc_context(
         {"font.size": 30, "figure.facecolor": "black", "lines.linewidth": 9}
     ):
-        made.chart(tmp_path / "odd.png")
+        report.chart(tmp_path / "odd.png")
     assert (tmp_path / "usual.png").read_bytes() == (tmp_path / "odd.png").read_bytes()
 
 
 def test_nothing_is_said_on_the_side() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        report([row(0, True)], policy="Qwen3-4B · 0,7").chart()
+        report_of([row(0, True)], policy="Qwen3-4B · 0,7").chart()

@@ -21,14 +21,14 @@ def reports(n: int = 6):
 
 
 def test_the_best_comes_first_and_each_is_held_against_the_first_that_was_given():
-    given = reports()
-    board = Leaderboard(given)
+    unsorted = reports()
+    board = Leaderboard(unsorted)
     [rows] = board.panels.values()
     scores = [row.report.score_mean for row in rows]
     assert scores == sorted(scores, reverse=True) and rows[0].policy == "oracle"
     for row in rows:
         assert row.reference == "random"
-        expected = None if row.policy == "random" else compare(row.report, given[0])
+        expected = None if row.policy == "random" else compare(row.report, unsorted[0])
         assert row.difference == expected
 
 
@@ -66,8 +66,8 @@ def test_every_rendering_shows_every_policy():
     board = Leaderboard(reports())
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(*board.tables())
-    shown = (console.export_text(), board.markdown(), board._repr_html_())
-    for text in shown:
+    renderings = (console.export_text(), board.markdown(), board._repr_html_())
+    for text in renderings:
         assert all(name in text for name in ("oracle", "random", "blind-last", "6 tasks"))
         assert "success minus random" in text
 
@@ -82,9 +82,9 @@ def test_at_a_prompt_each_is_a_line():
 
 
 def test_a_report_without_a_valid_episode_comes_last():
-    first, *others = reports()
-    lost = tuple(replace(row, stop_reason="error", error="gone") for row in first.rows)
-    board = Leaderboard([replace(first, rows=lost, policy="lost"), *others])
+    first, *rest = reports()
+    broken_rows = tuple(replace(row, stop_reason="error", error="gone") for row in first.rows)
+    board = Leaderboard([replace(first, rows=broken_rows, policy="lost"), *rest])
     assert board.standings[-1].policy == "lost"
     assert all(row.difference is None for row in board.standings)
     assert "6 broken" in board.markdown()
@@ -92,8 +92,8 @@ def test_a_report_without_a_valid_episode_comes_last():
 
 def test_what_broke_wins_no_table():
     _, best, _ = reports()
-    lost = [replace(row, stop_reason="error", error="down") for row in best.rows[1:]]
-    lucky = replace(best, rows=(best.rows[0], *lost), policy="lucky")
+    broken_rows = [replace(row, stop_reason="error", error="down") for row in best.rows[1:]]
+    lucky = replace(best, rows=(best.rows[0], *broken_rows), policy="lucky")
     half = replace(best, rows=tuple(replace(row, score=0.5) for row in best.rows), policy="half")
     board = Leaderboard([lucky, half])
     assert lucky.success == 1.0 and lucky.incomplete
@@ -114,8 +114,8 @@ def test_what_broke_wins_no_table():
 def test_hostile_names_do_nothing():
     first = replace(reports()[0], policy="<script>alert(1)</script>|`x`\u202e\x1b[2J")
     board = Leaderboard([first])
-    for shown in (board.markdown(), board._repr_html_(), first._repr_html_()):
-        assert not any(each in shown for each in ("<script>", "\u202e", "\x1b"))
+    for rendering in (board.markdown(), board._repr_html_(), first._repr_html_()):
+        assert not any(markup in rendering for markup in ("<script>", "\u202e", "\x1b"))
 
 
 def test_no_report_is_refused():

@@ -29,7 +29,7 @@ from tests.toy import TOY_ID
 EVIL = '=HYPERLINK("x")|\\input{/etc/passwd}&%$#_^~<script>[x]\n\\\\\x1b[2J\u202e--'
 
 
-def report(policy: str, env: str, solved: int, n: int = 60, **more: Any) -> Report:
+def report_of(policy: str, env: str, solved: int, n: int = 60, **more: Any) -> Report:
     """Return a report of n tasks, of which the first are solved."""
     rows = tuple(
         EpisodeResult(
@@ -47,19 +47,19 @@ def board(*reports: Report) -> Leaderboard:
 
 
 TWO = (
-    report("good", "A", 54), report("good", "B", 48), report("bad", "A", 12),
-    report("bad", "B", 42), report("half", "B", 52),
+    report_of("good", "A", 54), report_of("good", "B", 48), report_of("bad", "A", 12),
+    report_of("bad", "B", 42), report_of("half", "B", 52),
 )  # fmt: skip
 
 
-def row(found: Leaderboard, policy: str, value: str = "success") -> MatrixRow:
-    [mine] = [each for each in found.matrix(value).rows if each.policy == policy]
-    return mine
+def row_of(leaderboard: Leaderboard, policy: str, value: str = "success") -> MatrixRow:
+    [match] = [row for row in leaderboard.matrix(value).rows if row.policy == policy]
+    return match
 
 
 def test_rows_are_policies_and_columns_environments():
     matrix = board(*TWO).matrix()
-    assert [each.policy for each in matrix.rows] == ["good", "bad", "half"]
+    assert [row.policy for row in matrix.rows] == ["good", "bad", "half"]
     assert matrix.header == ["A", "B", "Average"]
     first, second = matrix.rows[0].entries
     assert first and second and first.figures["success"] == wilson_ci95(54, 60)
@@ -69,15 +69,15 @@ def test_rows_are_policies_and_columns_environments():
 
 
 def test_an_average_is_of_all_environments_or_there_is_none():
-    found = board(*TWO)
-    average = row(found, "good").average
+    leaderboard = board(*TWO)
+    average = row_of(leaderboard, "good").average
     assert average and average.figures["success"] == mean_of_estimates(
         [wilson_ci95(54, 60), wilson_ci95(48, 60)]
     )
-    half = row(found, "half")
+    half = row_of(leaderboard, "half")
     assert half.entries[0] is None and half.average is None
-    assert "| half | — | 86.7 [75.8, 93.1] | — |" in found.matrix().markdown()
-    assert "a policy that was not played in all of them has none" in found.matrix().markdown()
+    assert "| half | — | 86.7 [75.8, 93.1] | — |" in leaderboard.matrix().markdown()
+    assert "a policy that was not played in all of them has none" in leaderboard.matrix().markdown()
     alone = board(*TWO[::4])
     assert alone.matrix().header == ["A", "B"], "no policy was played everywhere"
     assert board(TWO[0], TWO[2]).matrix().header == ["A"], "the average of one is itself"
@@ -101,7 +101,7 @@ def test_the_interval_of_an_average_holds_the_truth_95_times_in_100():
 
 
 def test_an_interval_never_leaves_the_range():
-    matrix = board(report("all", "A", 60)).matrix()
+    matrix = board(report_of("all", "A", 60)).matrix()
     [entry] = matrix.rows[0].entries
     figure = matrix.figure(entry)
     assert figure and figure.interval == (wilson_ci95(60, 60).low, 1.0)
@@ -112,26 +112,28 @@ def test_only_an_interval_above_all_others_is_bold():
     table = board(*TWO).matrix().markdown()
     assert "| good | **90.0 [79.9, 95.3]** | 80.0 [68.2, 88.2] | **85.0 [77.2, 89.9]** |" in table
     assert "| half | — | 86.7 [75.8, 93.1] | — |" in table, "80.0 reaches up to 88.2"
-    alone = board(report("m", "A", 50), report("random", "A", 1)).matrix().markdown()
+    alone = board(report_of("m", "A", 50), report_of("random", "A", 1)).matrix().markdown()
     assert "**" not in alone and "Bold" not in alone, "there is no other model"
 
 
 def test_floors_and_experts_stand_last_from_reports_and_scales():
     scale = Scale(0.3, 1.0, 0.95, random_success=0.05)
-    with_scale = replace(report("m", "A", 30), scale=scale)
-    found = board(with_scale, report("random", "B", 3), report("m", "B", 30))
-    assert [each.policy for each in found.matrix().rows] == ["m", "random", "oracle"]
-    first, second = row(found, "random").entries
+    with_scale = replace(report_of("m", "A", 30), scale=scale)
+    leaderboard = board(with_scale, report_of("random", "B", 3), report_of("m", "B", 30))
+    assert [row.policy for row in leaderboard.matrix().rows] == ["m", "random", "oracle"]
+    first, second = row_of(leaderboard, "random").entries
     assert first and first.source == "scale" and first.figures["success"] == (0.05, None, None)
     assert second and second.source == "report" and second.figures["success"] == wilson_ci95(3, 60)
-    shown = found.matrix().markdown()
-    assert "| random | 5.0 | 5.0 [1.7, 13.7] | 5.0 |" in shown
-    assert "| oracle | 95.0 | — | — |" in shown
-    assert "Without brackets: from the scale" in shown
-    other = replace(report("n", "A", 9), scale=Scale(0.2, 1.0, 0.95, random_success=0.01))
+    markdown = leaderboard.matrix().markdown()
+    assert "| random | 5.0 | 5.0 [1.7, 13.7] | 5.0 |" in markdown
+    assert "| oracle | 95.0 | — | — |" in markdown
+    assert "Without brackets: from the scale" in markdown
+    other = replace(report_of("n", "A", 9), scale=Scale(0.2, 1.0, 0.95, random_success=0.01))
     differ = board(with_scale, other)
-    assert [each.policy for each in differ.matrix().rows] == ["m", "n", "oracle"]
-    best = board(report("oracle", "A", 60), report("m", "A", 9), report("n", "A", 8)).matrix()
+    assert [row.policy for row in differ.matrix().rows] == ["m", "n", "oracle"]
+    best = board(
+        report_of("oracle", "A", 60), report_of("m", "A", 9), report_of("n", "A", 8)
+    ).matrix()
     assert "**" not in best.markdown(), "a yardstick is never the best, nor do models hide it"
 
 
@@ -143,30 +145,30 @@ def test_an_evaluation_measures_the_floor_of_success():
 
 def test_what_is_incomplete_is_marked_also_in_the_average_and_never_bold():
     part = replace(TWO[0], planned=100)
-    found = board(part, *TWO[1:])
-    table = found.matrix().markdown()
+    leaderboard = board(part, *TWO[1:])
+    table = leaderboard.matrix().markdown()
     assert "| good | 90.0 [79.9, 95.3] † | 80.0 [68.2, 88.2] | 85.0 [77.2, 89.9] † |" in table
     assert "† Incomplete" in table and "† Incomplete" not in board(*TWO).matrix().markdown()
-    assert "$^\\dagger$" in found.latex()
-    lost = tuple(replace(each, stop_reason="error", error="gone") for each in TWO[0].rows)
-    gone = board(replace(TWO[0], rows=lost), *TWO[1:])
-    assert "| good | — † | 80.0 [68.2, 88.2] | — |" in gone.matrix().markdown()
+    assert "$^\\dagger$" in leaderboard.latex()
+    broken_rows = tuple(replace(row, stop_reason="error", error="gone") for row in TWO[0].rows)
+    broken_board = board(replace(TWO[0], rows=broken_rows), *TWO[1:])
+    assert "| good | — † | 80.0 [68.2, 88.2] | — |" in broken_board.matrix().markdown()
 
 
 def test_a_policy_is_one_row_and_is_told_apart_only_where_a_panel_needs_it():
     cold, warm = {"sampling": {"temperature": 0.0}}, {"sampling": {"temperature": 1.0}}
-    one = board(
-        report("m", "A", 30, policy_facts=cold), report("m", "B", 30, policy_facts=warm)
+    across = board(
+        report_of("m", "A", 30, policy_facts=cold), report_of("m", "B", 30, policy_facts=warm)
     )  # fmt: skip
-    assert [each.policy for each in one.matrix().rows] == ["m"]
-    assert row(one, "m").differing == ("temperature",)
-    assert "m: not the same in all environments: temperature." in one.matrix().markdown()
-    two = board(
-        report("m", "A", 30, policy_facts=cold), report("m", "A", 20, policy_facts=warm),
-        report("m", "B", 10, policy_facts=warm), report("m", "B", 9, policy_facts=warm),
+    assert [row.policy for row in across.matrix().rows] == ["m"]
+    assert row_of(across, "m").differing == ("temperature",)
+    assert "m: not the same in all environments: temperature." in across.matrix().markdown()
+    within = board(
+        report_of("m", "A", 30, policy_facts=cold), report_of("m", "A", 20, policy_facts=warm),
+        report_of("m", "B", 10, policy_facts=warm), report_of("m", "B", 9, policy_facts=warm),
     )  # fmt: skip
-    found = {each.policy: [bool(entry) for entry in each.entries] for each in two.matrix().rows}
-    assert found == {
+    cells = {row.policy: [bool(entry) for entry in row.entries] for row in within.matrix().rows}
+    assert cells == {
         "m (temperature=0.0)": [True, False], "m (temperature=1.0)": [True, True],
         "m (temperature=1.0) no. 2": [False, True],
     }  # fmt: skip
@@ -174,26 +176,26 @@ def test_a_policy_is_one_row_and_is_told_apart_only_where_a_panel_needs_it():
 
 def test_names_are_short_where_they_can_be():
     assert board(*TWO).matrix().columns[0].env_id == "own/A-v0"
-    same = replace(report("m", "A", 3), env_id="other/A-v1")
+    same = replace(report_of("m", "A", 3), env_id="other/A-v1")
     assert board(TWO[0], same).matrix().header[:2] == ["own/A-v0", "other/A-v1"]
-    longer = replace(report("good", "A", 50, n=80), panel_sha256="more")
+    longer = replace(report_of("good", "A", 50, n=80), panel_sha256="more")
     assert board(TWO[0], longer).matrix().header[:2] == ["A (n=60)", "A (n=80)"]
 
 
 def test_csv_has_a_number_a_cell():
-    found = board(*TWO)
-    rows = list(csv.DictReader(io.StringIO(found.csv())))
+    leaderboard = board(*TWO)
+    rows = list(csv.DictReader(io.StringIO(leaderboard.csv())))
     assert len(rows) == 9
     first = rows[0]
     assert (first["policy"], first["environment"], first["n"]) == ("good", "A", "60")
     low, high = float(first["success_low"]), float(first["success_high"])
     assert (low, high) == wilson_ci95(54, 60)[1:] and first["incomplete"] == "False"
-    missing = [each for each in rows if each["source"] == "missing"]
+    missing = [record for record in rows if record["source"] == "missing"]
     assert [(e["policy"], e["environment"], e["success"]) for e in missing] == [
         ("half", "A", ""), ("half", "average", ""),
     ]  # fmt: skip
-    assert found.to_dict()["matrix"] == found.matrix().records()
-    json.dumps(found.to_dict(), allow_nan=False)
+    assert leaderboard.to_dict()["matrix"] == leaderboard.matrix().records()
+    json.dumps(leaderboard.to_dict(), allow_nan=False)
 
 
 def test_a_frame_pivots_to_the_table(monkeypatch: pytest.MonkeyPatch):
@@ -209,20 +211,20 @@ def test_a_frame_pivots_to_the_table(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(1)", " =1", "\t=1"])
 def test_no_spreadsheet_computes_a_name(name: str):
-    [_, first] = csv.reader(io.StringIO(board(report(name, "A", 3)).csv()))
+    [_, first] = csv.reader(io.StringIO(board(report_of(name, "A", 3)).csv()))
     assert first[0] == f"'{name}"
 
 
 def test_hostile_names_are_text_in_every_format():
-    matrix = board(report(EVIL, EVIL, 3), report("m", "B", 3)).matrix()
+    matrix = board(report_of(EVIL, EVIL, 3), report_of("m", "B", 3)).matrix()
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(matrix.table())
-    shown = [console.export_text(), matrix.markdown(), matrix.latex(), matrix.csv(),
+    renderings = [console.export_text(), matrix.markdown(), matrix.latex(), matrix.csv(),
              matrix._repr_html_()]  # fmt: skip
-    assert all("\x1b" not in text and "\u202e" not in text for text in shown)
-    assert "<script>" not in shown[1] + shown[4]
-    assert "\\input" not in shown[2].replace("\\textbackslash{}input", "")
-    assert all(line[:1] in "%\\P" or "&" in line for line in shown[2].splitlines())
+    assert all("\x1b" not in text and "\u202e" not in text for text in renderings)
+    assert "<script>" not in renderings[1] + renderings[4]
+    assert "\\input" not in renderings[2].replace("\\textbackslash{}input", "")
+    assert all(line[:1] in "%\\P" or "&" in line for line in renderings[2].splitlines())
 
 
 def test_latex_obeys_nothing():
@@ -246,8 +248,8 @@ def test_latex_is_a_whole_table():
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex with booktabs")
 def test_latex_compiles(tmp_path: Path):
-    part = replace(report(EVIL, "B", 3), planned=100)
-    body = board(*TWO, part, report("[x*", "B", 4), report("ÐéÿÞ“中”", "A", 4)).latex()
+    part = replace(report_of(EVIL, "B", 3), planned=100)
+    body = board(*TWO, part, report_of("[x*", "B", 4), report_of("ÐéÿÞ“中”", "A", 4)).latex()
     document = "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n"
     (tmp_path / "t.tex").write_text(f"{document}{body}\\end{{document}}\n")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
@@ -266,8 +268,8 @@ def test_several_panels_show_the_matrix_and_one_does_not():
     assert "| score, % |" in several.markdown() and "| success, % |" not in single.markdown()
     assert len(several.tables()) == 4 and len(single.tables()) == 1
     assert "Success in percent" in several._repr_html_()
-    exact = [replace(each, rows=tuple(replace(r, score=float(r.success)) for r in each.rows))
-             for each in TWO]  # fmt: skip
+    exact = [replace(report, rows=tuple(replace(r, score=float(r.success)) for r in report.rows))
+             for report in TWO]  # fmt: skip
     assert [matrix.value for matrix in board(*exact).matrices()] == ["success"]
 
 

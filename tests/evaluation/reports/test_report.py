@@ -62,13 +62,15 @@ class Model:
         self.seeded = seed
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        lost = self.seeded % self.fails == 0
-        action = "press pink" if lost else f"press {observation.split()[-1]}"
-        self.last_output = ModelOutput(action, 100, 10, 40, 4, "hm", "length" if lost else "stop")
+        gives_up = self.seeded % self.fails == 0
+        action = "press pink" if gives_up else f"press {observation.split()[-1]}"
+        self.last_output = ModelOutput(
+            action, 100, 10, 40, 4, "hm", "length" if gives_up else "stop"
+        )
         return action
 
 
-def row(task: str, success: bool, sample: int = 0, **more: Any) -> EpisodeResult:
+def row_of(task: str, success: bool, sample: int = 0, **more: Any) -> EpisodeResult:
     return EpisodeResult(task, float(success), success, 1, 0.0, "", sample=sample, **more)
 
 
@@ -89,14 +91,14 @@ def test_a_report_identifies_itself() -> None:
     assert data["env_kwargs"] == env_kwargs and data["horizon"] == 7
     assert {"python", "gymnasium"} <= set(data["versions"]) and data["machine"]["cores"]
     assert data["started"].endswith("+00:00") and data["seconds"] > 0
-    turns = sum(each.turns for each in report.rows)
+    turns = sum(row.turns for row in report.rows)
     assert data["tokens"] == {
         "prompt": 100 * turns,
         "completion": 10 * turns,
         "cached": 40 * turns,
         "reasoning": 4 * turns,
     }
-    assert len(outputs) == turns and {each.completion_tokens for each in outputs} == {10}
+    assert len(outputs) == turns and {output.completion_tokens for output in outputs} == {10}
     assert data["tokens_per_second"] == pytest.approx(10 * turns / data["seconds"])
     assert data["cost"] == pytest.approx(turns * (60 * 2.0 + 40 * 1.0 + 10 * 10.0) / 1e6)
     assert set(data["finish_reasons"]) <= {"stop", "length"}
@@ -179,15 +181,15 @@ def test_draws_without_bias(n: int, data: st.DataObject) -> None:
 
 def test_samples_of_a_task_are_one_observation() -> None:
     report = evaluate(Model(), TOY_ID, num_tasks=20, samples=4)
-    assert [each.sample for each in report.rows[:5]] == [0, 1, 2, 3, 0]
-    assert len({each.task_id for each in report.rows}) == 20
-    rates = [sum(each.success for each in rows) / 4 for rows in report.by_task.values()]
+    assert [row.sample for row in report.rows[:5]] == [0, 1, 2, 3, 0]
+    assert len({row.task_id for row in report.rows}) == 20
+    rates = [sum(row.success for row in rows) / 4 for rows in report.by_task.values()]
     assert len({*rates}) > 1 and report.success == pytest.approx(sum(rates) / 20)
     assert report.pass_at(1).value == pytest.approx(report.success)
     assert report.pass_hat(4).value < report.success < report.pass_at(4).value
-    single = Report("", "", "", 0, "", tuple(row(str(i), i % 2 == 0) for i in range(80)))
+    single = Report("", "", "", 0, "", tuple(row_of(str(i), i % 2 == 0) for i in range(80)))
     repeated = Report(
-        "", "", "", 0, "", tuple(row(str(i % 20), i % 2 == 0, i // 20) for i in range(80))
+        "", "", "", 0, "", tuple(row_of(str(i % 20), i % 2 == 0, i // 20) for i in range(80))
     )
     widths = [high - low for low, high in (single.success_ci95, repeated.success_ci95)]
     assert widths[1] > 1.5 * widths[0]
@@ -197,12 +199,15 @@ def test_samples_of_a_task_are_one_observation() -> None:
 
 def test_results_by_kind_of_task() -> None:
     rows = tuple(
-        row(str(i), i % 4 == 0, labels={"kind": "ab"[i % 2], "id": str(i), "same": "x"})
+        row_of(str(i), i % 4 == 0, labels={"kind": "ab"[i % 2], "id": str(i), "same": "x"})
         for i in range(40)
     )
     report = Report("e", "p", "test", 0, "", rows)
-    found = report.by_label()
-    assert list(found) == ["kind"] and [len(each) for each in found["kind"].values()] == [20, 20]
+    groups = report.by_label()
+    assert list(groups) == ["kind"] and [len(group) for group in groups["kind"].values()] == [
+        20,
+        20,
+    ]
     assert report.to_dict()["by_label"]["kind"]["a"]["success"] == 0.5
     printed = " ".join(_printed(report).split())
     assert "│ kind │ score, success, episodes │ │ a │ 0.500 [" in printed
@@ -225,13 +230,13 @@ def test_the_scale_and_its_two_ends() -> None:
 
 def test_limits_end_an_episode_as_it_stands() -> None:
     report = evaluate(Model(), TOY_ID, num_tasks=8, limits=Limits(tokens=220))
-    assert {each.turns for each in report.rows} == {2}
-    ended = {each.stop_reason for each in report.rows}
+    assert {row.turns for row in report.rows} == {2}
+    ended = {row.stop_reason for row in report.rows}
     assert "token_limit" in ended and report.errors == 0
     cheap = evaluate(
         Model(), TOY_ID, num_tasks=8, limits=Limits(cost=1e-9), prices=Prices(1.0, 1.0)
     )
-    assert {(each.turns, each.stop_reason) for each in cheap.rows} == {(1, "cost_limit")}
+    assert {(row.turns, row.stop_reason) for row in cheap.rows} == {(1, "cost_limit")}
     for wrong in (
         lambda: evaluate(Model(), TOY_ID, limits=Limits(cost=1.0)),
         lambda: Limits(tokens=0),
@@ -244,14 +249,14 @@ def test_limits_end_an_episode_as_it_stands() -> None:
 def test_consecutive_invalid_actions_end_an_episode_and_count(tmp_path: Path) -> None:
     limited = {"num_tasks": 6, "horizon": 5, "end_after_invalid": 2}
     report = evaluate(Model(fails=1), TOY_ID, **limited, out=tmp_path)
-    ends = {(each.turns, each.invalid, each.stop_reason) for each in report.rows}
+    ends = {(row.turns, row.invalid, row.stop_reason) for row in report.rows}
     assert ends == {(2, 2, "invalid_actions")} and report.errors == 0
     assert (report.n, report.success) == (6, 0.0)
     assert report.rows == tuple(map(EpisodeResult.of, read_episodes(tmp_path / "episodes.jsonl")))
     with pytest.raises(ConfigurationError, match="end_after_invalid was"):
         evaluate(Model(fails=1), TOY_ID, num_tasks=6, horizon=5, out=tmp_path)
-    whole = evaluate(Model(fails=1), TOY_ID, num_tasks=6, horizon=5)
-    assert {each.turns for each in whole.rows} == {5}
+    full_report = evaluate(Model(fails=1), TOY_ID, num_tasks=6, horizon=5)
+    assert {row.turns for row in full_report.rows} == {5}
     with pytest.raises(ConfigurationError, match="end_after_invalid"):
         evaluate(Model(), TOY_ID, end_after_invalid=-1)
 
@@ -260,7 +265,7 @@ def test_consecutive_invalid_actions_end_an_episode_and_count(tmp_path: Path) ->
             session.call("press", {"colour": "pink"})
 
     calls = evaluate(agent, TOY_ID, env_kwargs={"grammar": "tool_call"}, **limited)
-    assert {(each.turns, each.stop_reason) for each in calls.rows} == {(2, "invalid_actions")}
+    assert {(row.turns, row.stop_reason) for row in calls.rows} == {(2, "invalid_actions")}
 
 
 def test_limits_end_the_episode_of_an_agent_that_owns_the_loop(tmp_path: Path) -> None:
@@ -278,7 +283,7 @@ def test_limits_end_the_episode_of_an_agent_that_owns_the_loop(tmp_path: Path) -
         "out": tmp_path,
     }
     report = evaluate(agent, **limited, limits=Limits(tokens=200))
-    ends = [(each.turns, each.stop_reason, each.prompt_tokens) for each in report.rows]
+    ends = [(row.turns, row.stop_reason, row.prompt_tokens) for row in report.rows]
     assert ends == [(2, "token_limit", 200)] * 2 and "over (token_limit)" in answers[1]
     assert report.rows == tuple(map(EpisodeResult.of, read_episodes(tmp_path / "episodes.jsonl")))
     with pytest.raises(ConfigurationError, match="limits was"):
@@ -328,7 +333,7 @@ def test_functions_and_coroutines_are_policies() -> None:
             return 5 if observation.split()[-1] == "red" else f"press {observation.split()[-1]}"
 
     rows = evaluate(Asks, TOY_ID, tasks=["toy/gold-red", "toy/red-gold", "toy/gold-gold"]).rows
-    errors = [each.error for each in rows]
+    errors = [row.error for row in rows]
     assert "raised TimeoutError: no answer" in errors[0] and "got int" in errors[1]
     assert rows[2].success
 
@@ -365,7 +370,7 @@ def test_the_same_report_at_any_concurrency() -> None:
 
 def test_tasks_that_were_named() -> None:
     report = evaluate("oracle", TOY_ID, tasks=["toy/gold-red", "toy/red-red"])
-    assert [each.task_id for each in report.rows] == ["toy/gold-red", "toy/red-red"]
+    assert [row.task_id for row in report.rows] == ["toy/gold-red", "toy/red-red"]
     assert report.panel_sha256 != evaluate("oracle", TOY_ID, tasks=["toy/red-red"]).panel_sha256
 
 
@@ -374,14 +379,15 @@ def test_two_reports_are_compared_task_by_task() -> None:
         evaluate("oracle", TOY_ID, num_tasks=40),
         evaluate(Model(fails=2), TOY_ID, num_tasks=40),
     )
-    found = compare(good, bad)
-    lost = sum(not each.success for each in bad.rows)
-    assert (found.only_first, found.only_second) == (lost, 0) and found.n == 40
-    assert found.success.value == pytest.approx(lost / 40) and found.success.low > 0
-    assert found.p_value == pytest.approx(mcnemar(lost, 0)) == pytest.approx(2 * 0.5**lost)
-    assert found.differing["policy.model"] == (None, "tiny-1")
-    assert json.loads(json.dumps(found.to_dict()))["format"] == "agentgym.comparison/1"
-    assert "oracle minus tiny-1" in _printed(found) and "| score |" in found.markdown()
+    comparison = compare(good, bad)
+    failures = sum(not row.success for row in bad.rows)
+    assert (comparison.only_first, comparison.only_second) == (failures, 0) and comparison.n == 40
+    assert comparison.success.value == pytest.approx(failures / 40) and comparison.success.low > 0
+    assert comparison.p_value == pytest.approx(mcnemar(failures, 0))
+    assert comparison.p_value == pytest.approx(2 * 0.5**failures)
+    assert comparison.differing["policy.model"] == (None, "tiny-1")
+    assert json.loads(json.dumps(comparison.to_dict()))["format"] == "agentgym.comparison/1"
+    assert "oracle minus tiny-1" in _printed(comparison) and "| score |" in comparison.markdown()
     with pytest.raises(ConfigurationError, match="on one panel"):
         compare(good, evaluate("oracle", TOY_ID, num_tasks=39))
 
@@ -395,9 +401,9 @@ def test_two_reports_are_compared_task_by_task() -> None:
     assert mcnemar(0, 0) == 1.0 and mcnemar(5, 5) == 1.0
 
 
-def _printed(thing: Any) -> str:
+def _printed(renderable: Any) -> str:
     text = io.StringIO()
-    Console(file=text, width=160).print(thing.table())
+    Console(file=text, width=160).print(renderable.table())
     return text.getvalue()
 
 
@@ -449,15 +455,15 @@ def test_what_an_agent_thinks_without_acting_counts(tmp_path: Path) -> None:
 
 
 def test_reward_hooks_are_shown_as_they_are_typed_and_uncut() -> None:
-    mine = {"class": "my_rewards_of_today:MyRewardForShops", "fields": {"weight": 0.01, "free": 2}}
+    shop = {"class": "my_rewards_of_today:MyRewardForShops", "fields": {"weight": 0.01, "free": 2}}
     cost = {"class": "TurnCost", "fields": {"cost": 0.25, "weight": 1.0, "name": "turn_cost"}}
-    kwargs = {"size": 300, "reward_hooks": [mine, cost, "damaged"]}
-    report = Report(TOY_ID, "m", "test", 0, "", (row("a", True),), env_kwargs=kwargs)
-    told = "my_rewards_of_today:MyRewardForShops:weight=0.01,free=2 turn_cost:cost=0.25 damaged"
-    assert f"size=300, reward_hooks {told}" in report.markdown().replace("\\", "")
+    kwargs = {"size": 300, "reward_hooks": [shop, cost, "damaged"]}
+    report = Report(TOY_ID, "m", "test", 0, "", (row_of("a", True),), env_kwargs=kwargs)
+    hooks = "my_rewards_of_today:MyRewardForShops:weight=0.01,free=2 turn_cost:cost=0.25 damaged"
+    assert f"size=300, reward_hooks {hooks}" in report.markdown().replace("\\", "")
 
 
 def test_markdown_shows_quotes_as_they_are() -> None:
     report = evaluate("random", TOY_ID, num_tasks=2)
-    shown = dataclasses.replace(report, policy='it\'s <b>a</b> "#1"').markdown()
-    assert 'it\'s &lt;b&gt;a&lt;/b&gt; "\\#1"' in shown and "x27" not in shown
+    markdown = dataclasses.replace(report, policy='it\'s <b>a</b> "#1"').markdown()
+    assert 'it\'s &lt;b&gt;a&lt;/b&gt; "\\#1"' in markdown and "x27" not in markdown

@@ -56,10 +56,10 @@ def write_run(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two trainings of three seeds, the second also as a folder of ``--seeds``."""
     root = tmp_path_factory.mktemp("runs")
-    for seed, (ours, theirs) in enumerate([(9, 4), (8, 5), (10, 4)]):
-        write_run(root / f"a-seed{seed}", seed, ours)
-        write_run(root / f"b-seed{seed}", seed, theirs, steps=20)
-        write_run(root / "all" / f"seed{seed}", seed, theirs, steps=20)
+    for seed, (solved_a, solved_b) in enumerate([(9, 4), (8, 5), (10, 4)]):
+        write_run(root / f"a-seed{seed}", seed, solved_a)
+        write_run(root / f"b-seed{seed}", seed, solved_b, steps=20)
+        write_run(root / "all" / f"seed{seed}", seed, solved_b, steps=20)
         (root / "all" / f"seed{seed}.log").write_text("what it printed")
     (root / "all" / "seeds.yaml").write_text("seeds: [0, 1, 2]")
     return root
@@ -76,28 +76,30 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 def test_three_seeds_have_students_interval_over_their_paired_differences(folder: Path) -> None:
-    found = compare_trainings(folder / "a-seed*", folder / "all")
-    (part,) = found.differences
+    comparison = compare_trainings(folder / "a-seed*", folder / "all")
+    (part,) = comparison.differences
     assert part.success.by_seed == pytest.approx((0.5, 0.3, 0.6))
     mean, std = 1.4 / 3, math.sqrt(0.07 / 3)
     half = T_2 * std / math.sqrt(3)
     assert part.success.estimate == pytest.approx((mean, mean - half, mean + half))
     assert part.success.over == part.score.over == "seeds"
     assert (part.success.first, part.success.second) == pytest.approx((0.9, 13 / 30))
-    assert found.differing == {"steps": (None, 20)}, "the seed and where it reports are none"
+    assert comparison.differing == {"steps": (None, 20)}, "the seed and where it reports are none"
     name = str(folder / "a-seed*")
-    assert found.verdict.startswith(f"{name} does better than {folder / 'all'}: +0.467 (+0.087 to")
-    assert found.verdict.endswith("in score over 3 seeds.")
+    assert comparison.verdict.startswith(
+        f"{name} does better than {folder / 'all'}: +0.467 (+0.087 to"
+    )
+    assert comparison.verdict.endswith("in score over 3 seeds.")
 
 
 def test_runs_are_paired_by_seed_where_one_training_has_others_too(
     folder: Path, tmp_path: Path
 ) -> None:
-    ours = [*folder.glob("a-seed*"), write_run(tmp_path / "a", 3, 6)]
-    theirs = [folder / "b-seed1", folder / "b-seed2", write_run(tmp_path / "b", 3, 2, steps=20)]
-    found = compare_trainings(ours, theirs)
-    (part,) = found.differences
-    assert found.common_seeds == (1, 2, 3)
+    first_runs = [*folder.glob("a-seed*"), write_run(tmp_path / "a", 3, 6)]
+    other_runs = [folder / "b-seed1", folder / "b-seed2", write_run(tmp_path / "b", 3, 2, steps=20)]
+    comparison = compare_trainings(first_runs, other_runs)
+    (part,) = comparison.differences
+    assert comparison.common_seeds == (1, 2, 3)
     assert part.success.by_seed == pytest.approx((0.3, 0.6, 0.4))
     assert part.success.over == "seeds"
     assert (part.success.first, part.success.second) == pytest.approx((0.8, 11 / 30))
@@ -127,24 +129,26 @@ def test_patterns_in_quotes_and_as_shells_expand_them_are_the_same(
 def test_with_fewer_seeds_intervals_are_over_tasks_and_the_verdict_says_so(
     folder: Path, first: str, second: str, reason: str
 ) -> None:
-    found = compare_trainings(folder / first, folder / second)
-    (part,) = found.differences
+    comparison = compare_trainings(folder / first, folder / second)
+    (part,) = comparison.differences
     assert part.success.over == part.score.over == "tasks" and part.success.tasks == TASKS
     assert part.success.estimate.low < part.success.estimate.value < part.success.estimate.high
-    assert found.verdict.endswith(reason)
-    assert "over 10 tasks. Nothing can be said about other trainings: " in found.verdict
+    assert comparison.verdict.endswith(reason)
+    assert "over 10 tasks. Nothing can be said about other trainings: " in comparison.verdict
 
 
 def test_seeds_that_do_not_differ_are_no_certainty(tmp_path: Path) -> None:
     for seed in range(3):
         write_run(tmp_path / f"a{seed}", seed, 7)
         write_run(tmp_path / f"b{seed}", seed, 6)
-    found = compare_trainings(tmp_path / "a*", tmp_path / "b*")
-    (part,) = found.differences
+    comparison = compare_trainings(tmp_path / "a*", tmp_path / "b*")
+    (part,) = comparison.differences
     assert part.success.over == "tasks" and part.success.by_seed == pytest.approx((0.1,) * 3)
     assert part.success.estimate.low < 0 < part.success.estimate.high
-    assert "does not differ measurably from" in found.verdict
-    assert found.verdict.endswith("equal values in every seed give no interval over trainings.")
+    assert "does not differ measurably from" in comparison.verdict
+    assert comparison.verdict.endswith(
+        "equal values in every seed give no interval over trainings."
+    )
 
 
 def test_tasks_are_paired(tmp_path: Path) -> None:
@@ -152,7 +156,7 @@ def test_tasks_are_paired(tmp_path: Path) -> None:
     run = write_run(tmp_path / "a", 0, 5)
     nested = compare_trainings(run, write_run(tmp_path / "b", 0, 4))
     apart = compare_trainings(run, write_run(tmp_path / "c", 0, 4, first=5))
-    widths = [found.differences[0].success.estimate for found in (nested, apart)]
+    widths = [comparison.differences[0].success.estimate for comparison in (nested, apart)]
     assert widths[0].value == widths[1].value == pytest.approx(0.1)
     assert widths[0].high - widths[0].low < widths[1].high - widths[1].low
 
@@ -162,14 +166,14 @@ def test_greedy_actions_and_several_environments_have_rows_of_their_own(tmp_path
         write_run(tmp_path / name, 0, solved, greedy=greedy, envs=("maze", "shop"))
         for name, solved, greedy in (("a", 9, 5), ("b", 2, 8))
     ]
-    found = compare_trainings(*runs)
-    rows = [(part.env, part.greedy) for part in found.differences]
+    comparison = compare_trainings(*runs)
+    rows = [(part.env, part.greedy) for part in comparison.differences]
     assert rows == [
         ("", False), ("", True), ("maze", False), ("maze", True), ("shop", False), ("shop", True)
     ]  # fmt: skip
-    assert found.differences[0].tasks == 2 * found.differences[2].tasks == 2 * TASKS
-    assert f"With greedy actions, {runs[0]} does worse than {runs[1]}: -0.300" in found.verdict
-    assert "shop: score, greedy" in str(found)
+    assert comparison.differences[0].tasks == 2 * comparison.differences[2].tasks == 2 * TASKS
+    assert f"With greedy actions, {runs[0]} does worse than {runs[1]}: -0.300" in comparison.verdict
+    assert "shop: score, greedy" in str(comparison)
 
 
 def test_broken_episodes_are_left_out(tmp_path: Path) -> None:
@@ -178,18 +182,19 @@ def test_broken_episodes_are_left_out(tmp_path: Path) -> None:
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     lines[0] |= {"stop_reason": "error", "details": {"error": "gone"}}
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = compare_trainings(first, second)
-    assert (found.differences[0].tasks, found.differences[0].left_out) == (9, 1)
-    assert "9 tasks (1 left out)" in found.markdown()
+    comparison = compare_trainings(first, second)
+    assert (comparison.differences[0].tasks, comparison.differences[0].left_out) == (9, 1)
+    assert "9 tasks (1 left out)" in comparison.markdown()
 
 
 def test_what_is_printed_fits_80_columns_and_has_three_digits(folder: Path) -> None:
-    found = compare_trainings(folder / "a-seed*", folder / "b-seed?")
-    lines = str(found).splitlines()
-    assert max(map(len, lines)) <= 80 and "+0.467 (+0.087 to +0.846)" in str(found)
-    assert "0.4666" not in str(found) and "+0.500, +0.300, +0.600" in found.markdown()
-    assert repr(found).startswith("<TrainingComparison: ") and "+0.467" in repr(found)
-    assert isinstance(found, TrainingComparison) and found.verdict in found.markdown()
+    comparison = compare_trainings(folder / "a-seed*", folder / "b-seed?")
+    lines = str(comparison).splitlines()
+    assert max(map(len, lines)) <= 80 and "+0.467 (+0.087 to +0.846)" in str(comparison)
+    assert "0.4666" not in str(comparison) and "+0.500, +0.300, +0.600" in comparison.markdown()
+    assert repr(comparison).startswith("<TrainingComparison: ") and "+0.467" in repr(comparison)
+    assert isinstance(comparison, TrainingComparison)
+    assert comparison.verdict in comparison.markdown()
 
 
 def test_what_cannot_be_compared_ends_in_one_sentence(
@@ -197,10 +202,10 @@ def test_what_cannot_be_compared_ends_in_one_sentence(
 ) -> None:
     a, b = folder / "a-seed*", folder / "b-seed?"
     other = write_run(tmp_path / "other", 0, 3, n=TASKS - 1)
-    said = refusal(capsys, a, other)
+    message = refusal(capsys, a, other)
     assert (
-        "on the same held-out tasks, so these cannot be compared" in said
-        and "eval.num-tasks" in said
+        "on the same held-out tasks, so these cannot be compared" in message
+        and "eval.num-tasks" in message
     )
     assert "two different trainings" in refusal(capsys, a, a)
     assert "that match" in refusal(capsys, a, tmp_path / "none*")
@@ -231,10 +236,10 @@ def test_runs_that_are_no_training_are_refused(tmp_path: Path) -> None:
 def test_a_comparison_of_two_reports_prints_as_a_short_table() -> None:
     import agentgym
 
-    found = agentgym.compare(
+    comparison = agentgym.compare(
         *(evaluate(policy, TOY_ID, num_tasks=7) for policy in ("oracle", "random"))
     )
-    lines = str(found).splitlines()
+    lines = str(comparison).splitlines()
     assert len(lines) < 12 and max(map(len, lines)) <= 80
-    assert "oracle minus random" in lines[0] and f"{found.score.value:.3f}" in str(found)
-    assert len(repr(found)) < 120
+    assert "oracle minus random" in lines[0] and f"{comparison.score.value:.3f}" in str(comparison)
+    assert len(repr(comparison)) < 120

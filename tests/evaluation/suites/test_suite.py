@@ -25,62 +25,62 @@ def broken(observation: str, info: Any) -> str:
 
 def test_every_policy_plays_every_environment(tmp_path: Path) -> None:
     suite = {**BOTH, "policies": ["random", {"policy": "oracle", "samples": 2}]}
-    found = agentgym.evaluate_all(suite, tmp_path, seed=1)
-    assert found.complete and not found.failures and found.out == tmp_path
-    played = [(r.policy, r.n, r.seed, r.scale) for r in found.reports.values()]
-    assert played == [("random", 3, 1, None), ("oracle", 6, 1, None)] * 2
-    assert len(found.leaderboard.panels) == 2 and "oracle" in found._repr_html_()
-    assert repr(found) == "<SuiteResult: 4 reports, 0 failed>"
+    result = agentgym.evaluate_all(suite, tmp_path, seed=1)
+    assert result.complete and not result.failures and result.out == tmp_path
+    summaries = [(r.policy, r.n, r.seed, r.scale) for r in result.reports.values()]
+    assert summaries == [("random", 3, 1, None), ("oracle", 6, 1, None)] * 2
+    assert len(result.leaderboard.panels) == 2 and "oracle" in result._repr_html_()
+    assert repr(result) == "<SuiteResult: 4 reports, 0 failed>"
     folders = json.loads((tmp_path / "leaderboard.json").read_text())["folders"]
-    assert folders == [*found.reports] and (tmp_path / "leaderboard.md").exists()
+    assert folders == [*result.reports] and (tmp_path / "leaderboard.md").exists()
 
 
 def test_the_command_goes_on_where_the_library_stopped(tmp_path: Path, capsys: Any) -> None:
     toml = tmp_path / "suite.toml"
     toml.write_text(f'num_tasks = 3\nenvironments = ["{TOY}"]\npolicies = ["random", "oracle"]\n')
     with trusting(f"env={TOY}"):
-        kept = agentgym.evaluate_all(toml, tmp_path / "o")
+        first = agentgym.evaluate_all(toml, tmp_path / "o")
     argv = ["eval", "--config", str(toml), "--out", str(tmp_path / "o"), "--num-tasks", "4"]
     assert main([*argv, "--trust", f"env={TOY}"]) == 0
     assert capsys.readouterr().out.count("3 episodes were read from") == 2
     with trusting(f"env={TOY}"):
-        again = agentgym.evaluate_all(str(toml), tmp_path / "o", num_tasks=4)
-    assert [*again.reports] == [*kept.reports]
-    assert [report.n for report in again.reports.values()] == [4, 4]
+        second = agentgym.evaluate_all(str(toml), tmp_path / "o", num_tasks=4)
+    assert [*second.reports] == [*first.reports]
+    assert [report.n for report in second.reports.values()] == [4, 4]
 
 
-class Heard(EvaluationProgress):
+class RecordingProgress(EvaluationProgress):
     def __init__(self) -> None:
-        self.told: list[str] = []
+        self.events: list[str] = []
 
     def begin(self, evaluation: NamedEvaluation, out: Any, policy: Any, episodes: int) -> None:
-        self.told.append(f"begin {evaluation.policy} {episodes}")
+        self.events.append(f"begin {evaluation.policy} {episodes}")
 
     def episode(self, result: Any) -> None:
-        self.told.append("episode")
+        self.events.append("episode")
 
     def end(self) -> None:
-        self.told.append("end")
+        self.events.append("end")
 
     def played(self, evaluation: NamedEvaluation, report: Any) -> None:
-        self.told.append(f"played {evaluation.policy} {report.n}")
+        self.events.append(f"played {evaluation.policy} {report.n}")
 
     def failed(self, evaluation: NamedEvaluation, error: Exception) -> None:
-        self.told.append(f"failed {error}"[:29])
+        self.events.append(f"failed {error}"[:29])
 
 
 def test_one_that_fails_costs_the_others_nothing(tmp_path: Path) -> None:
-    heard = Heard()
+    progress = RecordingProgress()
     suite = {"environments": [TOY], "policies": [f"{__name__}:broken", "oracle"], "num_tasks": 2}
-    found = agentgym.evaluate_all(suite, progress=heard, scale=False)
-    [error] = found.failures.values()
-    assert isinstance(error, EvaluationFailed) and not found.complete
-    assert [report.policy for report in found.reports.values()] == ["oracle"]
-    assert "gone" in found._repr_html_() and found.out is None
-    one = ["episode"] * 2 + ["end"]
-    assert heard.told == [
-        f"begin {__name__}:broken 2", *one, "failed expected episodes, but", "begin oracle 2", *one,
-        "played oracle 2",
+    result = agentgym.evaluate_all(suite, progress=progress, scale=False)
+    [error] = result.failures.values()
+    assert isinstance(error, EvaluationFailed) and not result.complete
+    assert [report.policy for report in result.reports.values()] == ["oracle"]
+    assert "gone" in result._repr_html_() and result.out is None
+    episodes = ["episode"] * 2 + ["end"]
+    assert progress.events == [
+        f"begin {__name__}:broken 2", *episodes, "failed expected episodes, but",
+        "begin oracle 2", *episodes, "played oracle 2",
     ]  # fmt: skip
     alone = agentgym.evaluate_all({**suite, "policies": [f"{__name__}:broken"]}, scale=False)
     with pytest.raises(EvaluationFailed, match=r"every evaluation failed; first: .*gone"):
@@ -122,6 +122,6 @@ def test_mistakes_are_found_before_anything_is_played(
 def test_names_with_values_are_merged_and_the_last_wins(tmp_path: Path) -> None:
     entry = {"env": "webshop", "env_kwargs": {"size": 200, "difficulty": "hard"}}
     suite = {"environments": [entry], "policies": ["oracle"], "num_tasks": 1, "timeout": 7}
-    found = agentgym.evaluate_all(suite, env_kwargs={"difficulty": "easy"})
-    [report] = found.reports.values()
+    result = agentgym.evaluate_all(suite, env_kwargs={"difficulty": "easy"})
+    [report] = result.reports.values()
     assert dict(report.env_kwargs) == {"size": 200, "difficulty": "easy"}

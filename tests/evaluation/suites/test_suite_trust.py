@@ -26,8 +26,8 @@ from tests.trust.acts import (
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Return the folder of a download."""
-    with hostile_place(tmp_path / "download", monkeypatch) as made:
-        yield made
+    with hostile_place(tmp_path / "download", monkeypatch) as download:
+        yield download
 
 
 def _write(**settings: Any) -> Path:
@@ -55,14 +55,14 @@ def test_no_setting_that_is_not_plain(place: Place, where: str) -> None:
         value: Any = place.value(row, name)
         value = [value] if name == "task" else value
         if where == "all":
-            said = _refused(place, **{name: value})
+            message = _refused(place, **{name: value})
         elif name in ("out", "chart"):
             continue  # settings of all
         elif where == "environment":
-            said = _refused(place, environments=[{"env": "textcraft", name: value}])
+            message = _refused(place, environments=[{"env": "textcraft", name: value}])
         else:
-            said = _refused(place, policies=[{"policy": "random", name: value}])
-        assert f"{name}=" in said
+            message = _refused(place, policies=[{"policy": "random", name: value}])
+        assert f"{name}=" in message
 
 
 def test_no_environment_policy_argument_or_hook_that_is_not_plain(place: Place) -> None:
@@ -84,8 +84,8 @@ def test_flags_replace_what_a_suite_names(place: Place) -> None:
     path = _write(base_url="http://127.0.0.1:1/v1", env_kwargs={"data": "data.json"})
     with pytest.raises(NotTrusted):
         read_suite(path, {"base_url": "http://127.0.0.1:2/v1"})
-    given = {"base_url": "http://127.0.0.1:2/v1", "env_kwargs": ("data=other",)}
-    [single] = read_suite(path, given).evaluations
+    flags = {"base_url": "http://127.0.0.1:2/v1", "env_kwargs": ("data=other",)}
+    [single] = read_suite(path, flags).evaluations
     assert single.settings.base_url == "http://127.0.0.1:2/v1"
     with trusting("base_url=http://127.0.0.1:1/v1", "data=data.json", say=lambda text: None):
         [single] = read_suite(path).evaluations

@@ -30,10 +30,12 @@ def check(messages: list[Mapping[str, Any]]) -> None:
         assert not open_calls, f"{message} comes before the results of {open_calls}"
         calls = message.get("tool_calls", [])
         assert message["role"] == "assistant" or not calls
-        open_calls = [one["id"] for one in calls]
-        for one in calls:
-            assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", one["function"]["name"])
-        assert all(isinstance(json.loads(one["function"]["arguments"]), dict) for one in calls)
+        open_calls = [tool_call["id"] for tool_call in calls]
+        for tool_call in calls:
+            assert re.fullmatch("[a-zA-Z0-9_-]{1,64}", tool_call["function"]["name"])
+        assert all(
+            isinstance(json.loads(tool_call["function"]["arguments"]), dict) for tool_call in calls
+        )
         assert message["content"] is not None or calls
     assert not open_calls
 
@@ -61,10 +63,10 @@ def test_the_window_keeps_the_task(serve):
     begin(policy, observation, info)
     for turn in range(4):
         observation, *_, info = env.step(policy.act(observation, info))
-        sent = server.requests[-1]["messages"][1:]
-        assert len(sent) == (1 if turn == 0 else 3)
-        assert sent[0] == server.requests[0]["messages"][1], "the task, and no word beside it"
-        assert "press red then blue" in sent[0]["content"]
+        messages = server.requests[-1]["messages"][1:]
+        assert len(messages) == (1 if turn == 0 else 3)
+        assert messages[0] == server.requests[0]["messages"][1], "the task, and no word beside it"
+        assert "press red then blue" in messages[0]["content"]
 
 
 def test_calls_go_back_as_calls_and_observations_as_their_results(serve, tmp_path):
@@ -76,10 +78,10 @@ def test_calls_go_back_as_calls_and_observations_as_their_results(serve, tmp_pat
     turns = report.rows[0].turns
     messages = server.requests[turns - 1]["messages"]
     assert [m["role"] for m in messages] == ["system", "user", *["assistant", "tool"] * (turns - 1)]
-    said, heard = messages[2:4]
-    first = json.loads(said["tool_calls"][0]["function"]["arguments"])
-    assert said["tool_calls"] == [call(json.dumps(first), "id1")] and said["content"] is None
-    assert heard["tool_call_id"] == "id1" and heard["content"].startswith("click")
+    answer, tool_result = messages[2:4]
+    first = json.loads(answer["tool_calls"][0]["function"]["arguments"])
+    assert answer["tool_calls"] == [call(json.dumps(first), "id1")] and answer["content"] is None
+    assert tool_result["tool_call_id"] == "id1" and tool_result["content"].startswith("click")
     # The environment was given text, from which the episodes replay.
     for episode in read_episodes(tmp_path / "episodes.jsonl"):
         assert episode.turns[0].action.startswith("<tool_call>")
@@ -98,8 +100,9 @@ def test_a_model_with_native_tools_is_told_no_notation(serve):
         assert request["tools"] == env.unwrapped.language.tools()
         system = request["messages"][0]["content"]
         assert "<" not in system and "{" not in system
-        told = system.removeprefix("Play.\n\n")
-        assert "calling tools" in told and instruction.startswith(told), "one and the same text"
+        action_prompt = system.removeprefix("Play.\n\n")
+        assert "calling tools" in action_prompt
+        assert instruction.startswith(action_prompt), "one and the same text"
 
 
 def test_without_tools_the_notation_is_told(serve):
@@ -114,7 +117,7 @@ SHOP, HOUSE, CAVE = "agentgym/WebShop-v0", "agentgym/ALFWorld-v0", "agentgym/Tex
 
 
 @pytest.mark.parametrize(
-    ("env_id", "kwargs", "said"),
+    ("env_id", "kwargs", "phrase"),
     [
         *((SHOP, {"observation_mode": mode}, "invalid: write search[{query}] or click[{element}]")
           for mode in ("text", "text_rich", "compact")),
@@ -122,18 +125,18 @@ SHOP, HOUSE, CAVE = "agentgym/WebShop-v0", "agentgym/ALFWorld-v0", "agentgym/Tex
         (CAVE, {}, "the rules of the game know no such command"),
     ],
 )  # fmt: skip
-def test_a_model_is_told_why_its_action_was_invalid(serve, env_id, kwargs, said):
+def test_a_model_is_told_why_its_action_was_invalid(serve, env_id, kwargs, phrase):
     server = serve(lambda body, number: completion("I would like to buy shoes."))
     env = gymnasium.make(env_id, **kwargs)
     reason = invalid_turn(env)
-    assert said in reason
-    for told in (True, False):
-        config = ChatConfig("m", server.url, invalid_reasons=told)
+    assert phrase in reason
+    for invalid_reasons in (True, False):
+        config = ChatConfig("m", server.url, invalid_reasons=invalid_reasons)
         evaluate(ChatPolicy(config, ""), env, "test", 1, horizon=2)
-        shown = server.requests[-1]["messages"][-1]["content"]
+        content = server.requests[-1]["messages"][-1]["content"]
         observed = kwargs.get("observation_mode") == "compact"
-        assert shown.count(reason.removeprefix("invalid: ")) == (told or observed)
-        assert ("[The last action was invalid: " in shown) == (told and not observed)
+        assert content.count(reason.removeprefix("invalid: ")) == (invalid_reasons or observed)
+        assert ("[The last action was invalid: " in content) == (invalid_reasons and not observed)
 
 
 def invalid_turn(env: gymnasium.Env[str, str]) -> str:
@@ -167,8 +170,8 @@ def test_a_window_never_parts_a_call_from_its_result(serve, window):
         policy.act("the task" if turn == 0 else f"seen {turn}", {})
     for turn, request in enumerate(server.requests):
         messages = request["messages"]
-        kept = min(turn, window)
-        assert sum(m["role"] == "assistant" for m in messages) == kept
+        past_turns = min(turn, window)
+        assert sum(m["role"] == "assistant" for m in messages) == past_turns
         assert messages[1]["role"] == "user" and messages[1]["content"].startswith("the task")
         assert messages[1]["content"] == "the task"
         if turn > window:
@@ -184,8 +187,9 @@ def test_only_the_first_call_counts_and_the_others_are_told_so(serve):
     assert action.startswith("<tool_call>") and "red" in action and "blue" not in action
     assert policy.last_output.text == f"Both!{action}"
     policy.act("click", {})
-    said, first, second = server.requests[1]["messages"][2:]
-    assert said["content"] == "Both!" and [one["id"] for one in said["tool_calls"]] == ["a", "b"]
+    answer, first, second = server.requests[1]["messages"][2:]
+    assert answer["content"] == "Both!"
+    assert [tool_call["id"] for tool_call in answer["tool_calls"]] == ["a", "b"]
     assert first == {"role": "tool", "tool_call_id": "a", "content": "click"}
     assert second["tool_call_id"] == "b" and "ot carried out" in second["content"]
 
@@ -213,14 +217,14 @@ def test_ids_that_are_missing_or_doubled_are_made_alike_in_every_run(serve):
         policy.reset("", {"tools": TOOLS})
         for _ in range(3):
             policy.act("look", {})
-        found = [m["tool_calls"] for m in server.requests[-1]["messages"] if "tool_calls" in m]
-        return [one["id"] for turn in found for one in turn]
+        turns = [m["tool_calls"] for m in server.requests[-1]["messages"] if "tool_calls" in m]
+        return [tool_call["id"] for turn in turns for tool_call in turn]
 
-    found = ids()
-    assert found == ids() and len(found) == 10 and found[1] == "twice"
-    made = [id_ for id_ in found if id_ != "twice"]
-    assert len(set(made)) == 8
-    assert all(len(id_) == 9 and id_.isalnum() for id_ in made)  # what Mistral accepts
+    call_ids = ids()
+    assert call_ids == ids() and len(call_ids) == 10 and call_ids[1] == "twice"
+    generated_ids = [id_ for id_ in call_ids if id_ != "twice"]
+    assert len(set(generated_ids)) == 8
+    assert all(len(id_) == 9 and id_.isalnum() for id_ in generated_ids)  # what Mistral accepts
 
 
 @pytest.mark.parametrize("arguments", ["{not json", "[1]", "", '"text"', "{}\nand more"])
@@ -232,8 +236,8 @@ def test_calls_that_are_no_json_do_not_end_the_episode(serve, arguments):
     policy = ChatPolicy(ChatConfig("m", server.url, tools=True), "")
     report = evaluate(policy, env, "test", 1, horizon=3)
     assert report.errors == 0 and report.rows[0].invalid == 3
-    heard = server.requests[-1]["messages"][3]["content"]
-    assert heard.startswith("invalid") or "JSON" in heard
+    tool_result = server.requests[-1]["messages"][3]["content"]
+    assert tool_result.startswith("invalid") or "JSON" in tool_result
 
 
 @pytest.mark.parametrize(

@@ -36,23 +36,23 @@ def squeezed(text: str) -> str:
 def test_answers_that_were_all_cut(serve: Serve, tmp_path: Path, capsys: Any) -> None:
     server = serve(lambda body, number: completion("<think>Hm, let me see", "length"))
     assert eval_chat(server, tmp_path, "--max-tokens", "512", "--horizon", "2") == 0
-    told = "all 6 answers were cut at 512 tokens: raise"
-    assert f"{told} --max-tokens" in squeezed(capsys.readouterr().out)
+    diagnosis = "all 6 answers were cut at 512 tokens: raise"
+    assert f"{diagnosis} --max-tokens" in squeezed(capsys.readouterr().out)
     report = read_report(tmp_path)
-    assert diagnoses(report) == [f"{told} `max_tokens`"]
-    assert told in report.markdown() and told in report._repr_html_()
+    assert diagnoses(report) == [f"{diagnosis} `max_tokens`"]
+    assert diagnosis in report.markdown() and diagnosis in report._repr_html_()
 
 
 def test_actions_that_were_all_invalid(serve: Serve, tmp_path: Path, capsys: Any) -> None:
-    said = "I'd like to search \x1b[31mfor shoes. " + 300 * "!"
-    server = serve(lambda body, number: completion(said))
+    answer = "I'd like to search \x1b[31mfor shoes. " + 300 * "!"
+    server = serve(lambda body, number: completion(answer))
     assert eval_chat(server, tmp_path, "--horizon", "2", env="webshop") == 0
-    shown = capsys.readouterr().out
-    assert "\x1b[31m" not in shown
-    told = squeezed(shown)
-    assert "all 6 actions were invalid: the first response was \"I'd like to search ^[[31m" in told
-    assert "the grammar native expects search[" in told
-    assert told.count("!") < 200 and "try --grammar react or --grammar tool_call" in told
+    output = capsys.readouterr().out
+    assert "\x1b[31m" not in output
+    text = squeezed(output)
+    assert "all 6 actions were invalid: the first response was \"I'd like to search ^[[31m" in text
+    assert "the grammar native expects search[" in text
+    assert text.count("!") < 200 and "try --grammar react or --grammar tool_call" in text
     [line] = diagnoses(read_report(tmp_path))
     assert 'try `grammar="react"` or `grammar="tool_call"`' in line
 
@@ -62,9 +62,9 @@ def test_a_model_that_calls_no_tool_is_shown_no_notation(
 ) -> None:
     server = serve(lambda body, number: completion("Let me press red."))
     assert eval_chat(server, tmp_path, "--horizon", "2", "--grammar", "tool_call") == 0
-    told = squeezed(capsys.readouterr().out)
-    assert "'Let me press red.', where a call of one of the tools was expected" in told
-    assert "--tool-call-parser), or try --grammar react" in told and "<tool_call>" not in told
+    output = squeezed(capsys.readouterr().out)
+    assert "'Let me press red.', where a call of one of the tools was expected" in output
+    assert "--tool-call-parser), or try --grammar react" in output and "<tool_call>" not in output
 
 
 def test_what_is_kept_of_an_invalid_answer_is_the_same_live_and_from_records(
@@ -92,9 +92,9 @@ def report_of(*rows: EpisodeResult, env_id: str = TOY_ID) -> Report:
 def test_a_trained_policy_is_not_advised_to_speak_another_grammar(kind: str) -> None:
     rows = (row(invalid=2, invalid_answer="gibberish"),)
     facts = {"kind": kind}
-    [told] = diagnoses(Report(TOY_ID, "run:x", "test", 0, "", rows, policy_facts=facts))
-    assert "the first response was 'gibberish', where the grammar native expects" in told
-    assert "try" not in told and "grammar=" not in told
+    [diagnosis] = diagnoses(Report(TOY_ID, "run:x", "test", 0, "", rows, policy_facts=facts))
+    assert "the first response was 'gibberish', where the grammar native expects" in diagnosis
+    assert "try" not in diagnosis and "grammar=" not in diagnosis
 
 
 def row(reason: str = "horizon", task: str = "a", **more: Any) -> EpisodeResult:
@@ -102,16 +102,16 @@ def row(reason: str = "horizon", task: str = "a", **more: Any) -> EpisodeResult:
 
 
 def test_episodes_that_outgrew_the_context() -> None:
-    [told] = diagnoses(report_of(*(row("context", str(k)) for k in range(4))))
-    assert told.startswith("all 4 episodes outgrew the model's context: lower `max_tokens`")
+    [diagnosis] = diagnoses(report_of(*(row("context", str(k)) for k in range(4))))
+    assert diagnosis.startswith("all 4 episodes outgrew the model's context: lower `max_tokens`")
     assert diagnoses(report_of(*(row("context", str(k)) for k in range(4)), row())) == []
 
 
 def test_a_higher_limit_is_not_advised_to_a_model_that_repeats_itself() -> None:
     cut: dict[str, Any] = {"invalid": 2, "repeated": 1, "finish_reasons": {"length": 2}}
-    [told] = diagnoses(report_of(row(invalid_answer="3 cedar 3 cedar", **cut)))
-    assert "50% of the turns repeat an earlier invalid action" in told
-    assert "raise" not in told and "`shots=2`" in told
+    [diagnosis] = diagnoses(report_of(row(invalid_answer="3 cedar 3 cedar", **cut)))
+    assert "50% of the turns repeat an earlier invalid action" in diagnosis
+    assert "raise" not in diagnosis and "`shots=2`" in diagnosis
     [thinking] = diagnoses(report_of(row(invalid_answer="<think>Hm", **cut)))
     assert thinking.endswith("raise `max_tokens`")
     [fresh] = diagnoses(report_of(row(**{**cut, "repeated": 0})))
@@ -119,8 +119,8 @@ def test_a_higher_limit_is_not_advised_to_a_model_that_repeats_itself() -> None:
 
 
 def test_an_answer_that_is_empty_and_an_environment_that_is_none_of_the_suite() -> None:
-    [told] = diagnoses(report_of(row(invalid=2)))
-    assert "the first was empty" in told and "as the action prompt shows it" in told
+    [diagnosis] = diagnoses(report_of(row(invalid=2)))
+    assert "the first was empty" in diagnosis and "as the action prompt shows it" in diagnosis
 
 
 def test_broken_episodes_name_the_flag_that_plays_them_again(
@@ -135,9 +135,9 @@ def test_broken_episodes_name_the_flag_that_plays_them_again(
     eval_chat(server, tmp_path)
     assert "1 episode is broken: --retry-failed plays" in squeezed(capsys.readouterr().out)
     working.append(True)
-    asked = len(server.requests)
+    request_count = len(server.requests)
     eval_chat(server, tmp_path)
-    assert len(server.requests) == asked, "the same command alone reads it"
+    assert len(server.requests) == request_count, "the same command alone reads it"
     assert eval_chat(server, tmp_path, "--retry-failed") == 0
     assert read_report(tmp_path).errors == 0
 
@@ -153,11 +153,11 @@ def test_advice_is_in_flags_at_the_terminal_and_works_when_it_is_followed(
 ) -> None:
     server = serve(takes_no_temperature)
     assert eval_chat(server, tmp_path, "--temperature", "1") == 2
-    said = capsys.readouterr()
-    for text in (said.err, said.out):
+    output = capsys.readouterr()
+    for text in (output.err, output.out):
         assert "leave --temperature out" in squeezed(text) and "`" not in text
     advice = "Run the same command to resume, and to play 3 broken ones again."
-    assert advice in squeezed(said.out)
+    assert advice in squeezed(output.out)
     assert eval_chat(server, tmp_path) == 0, "no episode counted, so the folder is free"
     report = read_report(tmp_path)
     assert report.success == 1.0 and report.errors == 0
@@ -169,24 +169,24 @@ def test_advice_is_in_flags_at_the_terminal_and_works_when_it_is_followed(
 
 
 @pytest.mark.parametrize(
-    ("amount", "shown"),
+    ("amount", "text"),
     [
         (0, "0.00"), (0.0036, "0.0036"), (0.000412, "0.00041"), (0.036, "0.036"), (0.36, "0.36"),
         (0.999, "1.00"), (1.5, "1.50"), (12_345.678, "12,345.68"),
     ],
 )  # fmt: skip
-def test_small_money_has_two_digits_that_count(amount: float, shown: str) -> None:
-    assert dollars(amount) == shown
+def test_small_money_has_two_digits_that_count(amount: float, text: str) -> None:
+    assert dollars(amount) == text
 
 
 def test_the_policy_is_told_in_words_in_one_order(serve: Serve, tmp_path: Path) -> None:
     server = serve(press_next)
     assert eval_chat(server, tmp_path, "--temperature", "0", "--extra", "top_k=5") == 0
-    told = read_report(tmp_path).markdown().replace("\\", "")
+    markdown = read_report(tmp_path).markdown().replace("\\", "")
     assert (
         f"| policy | chat, model m, endpoint {server.url}, max_tokens 4,096, "
         f"prompt default {DEFAULT.sha256}, temperature 0.0, top_k 5 |"
-    ) in told
+    ) in markdown
 
 
 PARSERS = {
@@ -201,11 +201,11 @@ PARSERS = {
 
 @pytest.mark.parametrize("answer", PARSERS)
 def test_the_parser_that_the_server_needs_is_named(answer: str) -> None:
-    [told] = diagnoses(report_of(row(invalid=2, invalid_answer=answer)))
-    assert PARSERS[answer] in told
+    [diagnosis] = diagnoses(report_of(row(invalid=2, invalid_answer=answer)))
+    assert PARSERS[answer] in diagnosis
 
 
 @pytest.mark.parametrize("answer", ["I wonder", "<press>red</press>"])
 def test_no_parser_is_named_for_plain_text(answer: str) -> None:
-    [told] = diagnoses(report_of(row(invalid=2, invalid_answer=answer), env_id="agentgym/x"))
-    assert "-parser NAME" not in told
+    [diagnosis] = diagnoses(report_of(row(invalid=2, invalid_answer=answer), env_id="agentgym/x"))
+    assert "-parser NAME" not in diagnosis

@@ -27,7 +27,7 @@ DETAILS = [
 ]
 
 
-def asked(server: Any, **settings: Any) -> ChatPolicy:
+def act_once(server: Any, **settings: Any) -> ChatPolicy:
     policy = ChatPolicy(ChatConfig("m", server.url, tools=True, retries=0, **settings), "")
     policy.reset("", {"tools": TOOLS})
     policy.act("next is red", {})
@@ -42,17 +42,17 @@ def signed_call(**more: Any) -> dict[str, Any]:
 def message_of(server: Any, policy: ChatPolicy) -> dict[str, Any]:
     """Return the first answer as the next request sends it."""
     policy.act("next is blue", {})
-    sent: dict[str, Any] = server.requests[1]["messages"][2]
-    return sent
+    message: dict[str, Any] = server.requests[1]["messages"][2]
+    return message
 
 
 def test_what_an_endpoint_adds_goes_back_whole(serve):
     added = {"reasoning_details": DETAILS, "x_trace": {"id": 7}, "reasoning_content": "So."}
     server = serve(lambda body, n: completion(None, tool_calls=[signed_call()], **added))
-    sent = message_of(server, asked(server))
-    assert sent["tool_calls"][0] == signed_call()
-    assert sent["reasoning_details"] == DETAILS and sent["x_trace"] == {"id": 7}
-    assert "reasoning_content" not in sent
+    message = message_of(server, act_once(server))
+    assert message["tool_calls"][0] == signed_call()
+    assert message["reasoning_details"] == DETAILS and message["x_trace"] == {"id": 7}
+    assert "reasoning_content" not in message
 
 
 def test_what_is_streamed_goes_back_whole(serve):
@@ -65,10 +65,10 @@ def test_what_is_streamed_goes_back_whole(serve):
         {"tool_calls": [first]}, {"tool_calls": [last]}, {"finish_reason": "tool_calls"},
     ]  # fmt: skip
     server = serve(lambda body, n: events(*pieces))
-    sent = message_of(server, asked(server, stream=True))
-    assert sent["reasoning_details"] == DETAILS and sent["x_trace"] == {"id": 7}
-    assert sent["tool_calls"][0]["extra_content"] == SIGNED
-    assert json.loads(sent["tool_calls"][0]["function"]["arguments"]) == {"colour": "red"}
+    message = message_of(server, act_once(server, stream=True))
+    assert message["reasoning_details"] == DETAILS and message["x_trace"] == {"id": 7}
+    assert message["tool_calls"][0]["extra_content"] == SIGNED
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == {"colour": "red"}
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -83,7 +83,7 @@ def test_thinking_in_parts_goes_back_if_it_is_wanted(serve, stream, send):
         return events({"content": words}, {"content": "press red"}, {"finish_reason": "stop"})
 
     server = serve(answer)
-    policy = asked(server, stream=stream, send_reasoning=send)
+    policy = act_once(server, stream=stream, send_reasoning=send)
     assert policy.last_output is not None
     assert (policy.last_output.text, policy.last_output.reasoning) == ("press red", "Hm.")
     assert message_of(server, policy)["content"] == (content if send else "press red")
@@ -106,8 +106,8 @@ def test_a_hostile_endpoint_fills_no_history(serve, tmp_path, stream):
         return events({"content": "press red", **added}, {"finish_reason": "stop"})
 
     server = serve(answer)
-    sent = message_of(server, asked(server, stream=stream))
-    assert sent == {"first": "kept", "role": "assistant", "content": "press red"}
+    message = message_of(server, act_once(server, stream=stream))
+    assert message == {"first": "kept", "role": "assistant", "content": "press red"}
     policy = ChatPolicy(ChatConfig("m", server.url, stream=stream), "")
     evaluate(policy, TOY_ID, num_tasks=1, horizon=2, out=tmp_path)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
@@ -143,8 +143,8 @@ def test_a_separate_call_is_played_whatever_the_text_says(serve, content):
 def test_what_a_call_holds_is_the_action(command):
     arguments = json.dumps({"command": command})
     answer = ChatAnswer("Hm <think>", (ToolCall("a", "bash", arguments),))
-    found = SWELanguage("tool_call").read(answer.action(native=True))
-    assert found.native == f"```bash\n{command}\n```"
+    action = SWELanguage("tool_call").read(answer.action(native=True))
+    assert action.native == f"```bash\n{command}\n```"
 
 
 def test_a_field_that_the_endpoint_does_not_take_back_is_left_out(serve):
@@ -154,7 +154,7 @@ def test_a_field_that_the_endpoint_does_not_take_back_is_left_out(serve):
         return completion("press red", x_trace={"id": 7}, x_kept=1)
 
     server = serve(answer)
-    policy = asked(server)
+    policy = act_once(server)
     policy.act("next is blue", {})
     policy.act("next is gold", {})
     assert len(server.requests) == 4, "it is learnt once"
@@ -194,5 +194,5 @@ FAULTS = {
 def test_the_words_of_a_refusal_reach_the_user(serve, name):
     canned, words = FAULTS[name]
     with pytest.raises(PolicyFailure) as failure:
-        asked(serve(lambda body, n: canned))
+        act_once(serve(lambda body, n: canned))
     assert words in str(failure.value)

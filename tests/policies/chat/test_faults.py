@@ -133,8 +133,8 @@ FAULTS |= {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_broken_endpoint_is_a_failure_and_not_an_action(serve, name):
-    said, expected, requests = FAULTS[name]
-    server = serve(lambda body, number: Canned(said) if isinstance(said, list) else said)
+    reply, expected, requests = FAULTS[name]
+    server = serve(lambda body, number: Canned(reply) if isinstance(reply, list) else reply)
     last, text = answer_of(server)
     assert isinstance(last.failure, PolicyFailure) == (name not in THE_MODELS)
     assert last.info["stop_reason"] == THE_MODELS.get(name, "")
@@ -206,8 +206,8 @@ def test_a_refused_max_tokens_is_sent_under_its_other_name_from_then_on(serve):
     policy.act("next is red", {})
     policy.act("next is red", {})
     policy.copy().act("next is red", {})
-    sent = [(r.get("max_tokens"), r.get("max_completion_tokens")) for r in server.requests]
-    assert sent == [(77, None), (None, 77), (None, 77), (None, 77)]
+    limits = [(r.get("max_tokens"), r.get("max_completion_tokens")) for r in server.requests]
+    assert limits == [(77, None), (None, 77), (None, 77), (None, 77)]
 
 
 def test_the_name_of_max_tokens_can_be_set(serve):
@@ -243,13 +243,13 @@ def test_a_key_that_the_endpoint_repeats_is_not_shown(serve, stream):
     for _ in cases:
         with pytest.raises(PolicyFailure) as caught:
             policy.act("look", {})
-        shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
-        assert KEY[:8] not in shown and "expected an answer" in shown
+        text = "".join(traceback.format_exception(caught.value)) + repr(caught.value)
+        assert KEY[:8] not in text and "expected an answer" in text
         assert caught.value.__cause__ is caught.value.__context__ is None
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("headers", "expected"),
     [
         ({"retry-after-ms": "250"}, 0.25),
         ({"retry-after": "3"}, 3.0),
@@ -260,13 +260,13 @@ def test_a_key_that_the_endpoint_repeats_is_not_shown(serve, stream):
         ({}, None),
     ],
 )
-def test_the_wait_that_an_endpoint_asks_for_is_read(asked, expected):
-    assert seconds_to_wait(asked) == expected
+def test_the_wait_that_an_endpoint_asks_for_is_read(headers, expected):
+    assert seconds_to_wait(headers) == expected
 
 
 def test_a_moment_to_wait_for_is_read():
-    asked = seconds_to_wait({"retry-after": formatdate(time.time() + 60, usegmt=True)})
-    assert asked is not None and 0 < asked <= 61
+    seconds = seconds_to_wait({"retry-after": formatdate(time.time() + 60, usegmt=True)})
+    assert seconds is not None and 0 < seconds <= 61
 
 
 def test_waits_grow_are_bounded_and_are_the_same_in_every_run():

@@ -65,14 +65,16 @@ def test_every_setting_of_the_policy_has_a_flag_whose_value_arrives(
 ) -> None:
     monkeypatch.setenv("OTHER_KEY", OTHER_KEY)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    flags, wanted = FLAGS[field.name]
+    flags, expected = FLAGS[field.name]
     command = parse(["eval", TOY_ID, "--policy", "chat", "--model", "m", *flags])
     assert isinstance(command, Eval)
     policy = chat_policy(command, "how to act", command.grammar or "native")
-    assert getattr(policy.config, field.name) == wanted != field.default
+    assert getattr(policy.config, field.name) == expected != field.default
     usual = chat_policy(replace(command, **_defaults(field.name)), "", "native").config
-    others = {f.name for f in dataclasses.fields(ChatConfig)} - {field.name}
-    assert {n: getattr(policy.config, n) for n in others} == {n: getattr(usual, n) for n in others}
+    other_fields = {f.name for f in dataclasses.fields(ChatConfig)} - {field.name}
+    assert {n: getattr(policy.config, n) for n in other_fields} == {
+        n: getattr(usual, n) for n in other_fields
+    }
 
 
 def _defaults(name: str) -> dict[str, Any]:
@@ -124,10 +126,10 @@ def test_what_a_maker_makes_is_shared_by_all_episodes(
     name = f"own_chat_{by_name}"
     (tmp_path / f"{name}.py").write_text(MAKER)
     monkeypatch.syspath_prepend(tmp_path)
-    found: Any = __import__(name)
-    found.URL, began = serve(answer).url, time.monotonic()
-    report = run(f"{name}:make" if by_name else found.make, TOY_ID, num_tasks=6, concurrency=4)
-    assert report.success == 1.0 and len(found.MADE) == 1
+    module: Any = __import__(name)
+    module.URL, began = serve(answer).url, time.monotonic()
+    report = run(f"{name}:make" if by_name else module.make, TOY_ID, num_tasks=6, concurrency=4)
+    assert report.success == 1.0 and len(module.MADE) == 1
     assert all(at >= began + k * 60 / 1200 for k, at in enumerate(sorted(arrived)))
 
 
@@ -142,7 +144,7 @@ def test_further_fields_of_the_request(serve: Serve, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--extra", "top_k"], "expected --extra as name=value"),
         (["--extra", "temperature=1"], "fields in extra that have no setting"),
@@ -152,7 +154,7 @@ def test_further_fields_of_the_request(serve: Serve, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_sent_is_named(
-    flags: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+    flags: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
@@ -162,7 +164,7 @@ def test_what_cannot_be_sent_is_named(
         )
     except SystemExit as stop:  # of the parser
         code = stop.code
-    assert code == 2 and said in capsys.readouterr().err
+    assert code == 2 and message in capsys.readouterr().err
 
 
 def test_the_name_of_the_longest_answer(serve: Serve, tmp_path: Path) -> None:
@@ -179,8 +181,8 @@ def test_without_a_base_url_the_command_says_where_it_asks(
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
     argv = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--num-tasks", "1", "--no-scale"]
     assert main([*argv, "--out", str(tmp_path)]) == 0
-    told = f"Asking m at {server.url} with the key in OPENAI_API_KEY; --base-url names another"
-    assert told in capsys.readouterr().out
+    message = f"Asking m at {server.url} with the key in OPENAI_API_KEY; --base-url names another"
+    assert message in capsys.readouterr().out
     evaluate(server, tmp_path / "named")
     assert "Asking" not in capsys.readouterr().out
 
@@ -232,8 +234,8 @@ def test_thinking_goes_back_on_request(serve: Serve, tmp_path: Path, send: bool)
 
     server = serve(answer)
     report = evaluate(server, tmp_path, *["--send-reasoning"] * send)
-    said = [m for m in server.requests[-1]["messages"] if m["role"] == "assistant"]
-    assert said and all(("reasoning_content" in each) == send for each in said)
+    messages = [m for m in server.requests[-1]["messages"] if m["role"] == "assistant"]
+    assert messages and all(("reasoning_content" in message) == send for message in messages)
     assert report["policy_facts"]["send_reasoning"] == send
 
 
@@ -246,7 +248,7 @@ def test_the_key_of_another_variable_is_sent_and_written_nowhere(
     evaluate(server, tmp_path, "--api-key-env", "OTHER_KEY", "--extra", f"token={OTHER_KEY}")
     assert {*server.keys} == {f"Bearer {OTHER_KEY}"}
     assert {request["token"] for request in server.requests} == {OTHER_KEY}
-    written = [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
-    said = capsys.readouterr()
-    assert len(written) >= 3
-    assert not any(OTHER_KEY in text or KEY in text for text in [*written, said.out, said.err])
+    texts = [file.read_text() for file in tmp_path.rglob("*") if file.is_file()]
+    output = capsys.readouterr()
+    assert len(texts) >= 3
+    assert not any(OTHER_KEY in text or KEY in text for text in [*texts, output.out, output.err])

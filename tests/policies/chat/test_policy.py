@@ -33,8 +33,8 @@ def test_a_model_plays_an_episode(serve):
     info = last(policy, env)
     assert info["success"] and info["turn"] == len(server.requests)
     first, final = server.requests[0], server.requests[-1]
-    [told] = Prompt.at(env.unwrapped).opening("")
-    assert first["messages"][0]["content"] == f"Play.\n\n{told['content']}"
+    [system_message] = Prompt.at(env.unwrapped).opening("")
+    assert first["messages"][0]["content"] == f"Play.\n\n{system_message['content']}"
     assert (first["model"], first["temperature"], first["seed"]) == ("m", 0.5, 1)
     assert (first["max_tokens"], "top_p" in first, "stream" in first) == (4096, False, False)
     assert [m["role"] for m in final["messages"][1:4]] == ["user", "assistant", "user"]
@@ -56,11 +56,11 @@ def test_a_model_shops(serve):
 
 def test_what_the_model_produced_is_recorded(serve, tmp_path):
     def answer(body: dict[str, Any], number: int) -> dict[str, Any]:
-        whole = completion(press_next(body, number)["choices"][0]["message"]["content"], "length")
-        whole["choices"][0]["message"]["reasoning_content"] = "Which one?"
-        whole["usage"]["prompt_tokens_details"] = {"cached_tokens": 7}
-        whole["usage"]["completion_tokens_details"] = {"reasoning_tokens": 2}
-        return whole
+        reply = completion(press_next(body, number)["choices"][0]["message"]["content"], "length")
+        reply["choices"][0]["message"]["reasoning_content"] = "Which one?"
+        reply["usage"]["prompt_tokens_details"] = {"cached_tokens": 7}
+        reply["usage"]["completion_tokens_details"] = {"reasoning_tokens": 2}
+        return reply
 
     server = serve(answer)
     policy = ChatPolicy(ChatConfig("m", server.url), "")
@@ -76,11 +76,11 @@ def test_what_the_model_produced_is_recorded(serve, tmp_path):
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_finish_reason_is_cut(serve, stream):
-    whole = "press red", "stop" + 10_000 * "!"
+    reply = "press red", "stop" + 10_000 * "!"
 
     def answer(body: dict[str, Any], number: int) -> Any:
-        pieces = {"content": whole[0]}, {"finish_reason": whole[1]}
-        return events(*pieces) if stream else completion(*whole)
+        pieces = {"content": reply[0]}, {"finish_reason": reply[1]}
+        return events(*pieces) if stream else completion(*reply)
 
     policy = ChatPolicy(ChatConfig("m", serve(answer).url, stream=stream), "")
     policy.act("next is red", {})
@@ -97,9 +97,9 @@ def test_thinking_apart_from_the_answer_goes_back_only_on_request(serve, field, 
     assert policy.last_output is not None
     assert (policy.last_output.text, policy.last_output.reasoning) == ("press red", "Red, then.")
     policy.act("next is red", {})
-    said = server.requests[1]["messages"][2]
+    message = server.requests[1]["messages"][2]
     expected = {"role": "assistant", "content": "press red"}
-    assert said == ({**expected, field: "Red, then."} if send else expected)
+    assert message == ({**expected, field: "Red, then."} if send else expected)
 
 
 def test_tool_calls_become_text_that_the_environment_reads(serve):
@@ -131,8 +131,8 @@ def test_lone_surrogates_of_calls_are_sent_back(serve):
     policy.reset("", {"tools": [{"type": "function", "function": {"name": "press"}}]})
     policy.act("look \ud800", {})
     policy.act("look", {})
-    said, heard = server.requests[1]["messages"][2:]
-    assert said["tool_calls"][0]["id"] == heard["tool_call_id"] == "a?"
+    answer, tool_result = server.requests[1]["messages"][2:]
+    assert answer["tool_calls"][0]["id"] == tool_result["tool_call_id"] == "a?"
 
 
 def test_the_command_line_evaluates_a_model(serve, capsys, monkeypatch, tmp_path):

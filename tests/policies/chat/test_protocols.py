@@ -58,15 +58,15 @@ def by_command(server: ChatServer, protocol: str, env: str) -> Report:
 @pytest.fixture(params=[by_function, by_command])
 def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
-    chosen: Run = request.param
-    return chosen
+    runner: Run = request.param
+    return runner
 
 
 def script(env: str, form: str) -> Callable[[dict[str, Any], int], Any]:
     return lambda body, number: completion(form.replace("ACT", ACTIONS[env][(number - 1) % 6]))
 
 
-def played(name: str, report: Report, form: str) -> tuple[str, list[str], list[list[str]]]:
+def play_again(name: str, report: Report, form: str) -> tuple[str, list[str], list[list[str]]]:
     """Play the same once more; return the task, and observations and admissible actions by turn."""
     env: Any = agentgym.make(name, **report.env_kwargs)
     base: TextEnv = env.unwrapped
@@ -99,37 +99,39 @@ inside <action> </action>.
 def test_verl_agent_in_alfworld(serve: Any, run: Run) -> None:
     server = serve(script("alfworld", TAGGED))
     report = run(server, "verl-agent", "alfworld")
-    task, seen, admissible = played("alfworld", report, TAGGED)
+    task, observations, admissible = play_again("alfworld", report, TAGGED)
     listed = [
         "\n ".join(f"'{action}'" for action in actions if action != "help")
         for actions in admissible
     ]
-    assert "help" in admissible[0] and seen[4] == "Nothing happens."
+    assert "help" in admissible[0] and observations[4] == "Nothing happens."
     head = "You control a robot in a household and act by short commands."
     first = f"""{head}
-What you see: {seen[0]}
+What you see: {observations[0]}
 Commands that are possible now: [{listed[0]}].
 
 {HOUSE}"""
     second = f"""{head} Your task is to: {task}
 You have taken 1 step(s) so far. The last 1 observation(s), each with the command that you gave: \
-[Observation 1: '{seen[0]}', Action 1: 'look']
-This is step 2. What you see: {seen[1]}
+[Observation 1: '{observations[0]}', Action 1: 'look']
+This is step 2. What you see: {observations[1]}
 Commands that are possible now: [{listed[1]}].
 
 {HOUSE}"""
     fifth = f"""{head} Your task is to: {task}
 You have taken 4 step(s) so far. The last 2 observation(s), each with the command that you gave: \
-[Observation 3: '{seen[2]}', Action 3: 'go to Sofa 9']
-[Observation 4: '{seen[3]}', Action 4: 'dance {{task}}']
-This is step 5. What you see: {seen[4]}
+[Observation 3: '{observations[2]}', Action 3: 'go to Sofa 9']
+[Observation 4: '{observations[3]}', Action 4: 'dance {{task}}']
+This is step 5. What you see: {observations[4]}
 Commands that are possible now: [{listed[4]}].
 
 {HOUSE}"""
-    sent = [texts(request["messages"]) for request in server.requests]
-    assert [sent[0], sent[1], sent[4]] == [[("user", each)] for each in (first, second, fifth)]
-    asked = server.requests[0]
-    assert (asked["temperature"], asked["top_p"], asked["max_tokens"]) == (0.4, 1.0, 512)
+    conversations = [texts(request["messages"]) for request in server.requests]
+    assert [conversations[0], conversations[1], conversations[4]] == [
+        [("user", prompt)] for prompt in (first, second, fifth)
+    ]
+    body = server.requests[0]
+    assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.4, 1.0, 512)
     assert set(report.departures) == {"data", "horizon", "split"}
     assert report.policy_facts["prompt"].startswith("verl-agent ")
     assert report.rows[0].turns == 6 and report.protocol is not None
@@ -138,12 +140,12 @@ Commands that are possible now: [{listed[4]}].
 def test_verl_agent_in_webshop(serve: Any, run: Run) -> None:
     server = serve(script("webshop", TAGGED))
     report = run(server, "verl-agent", "webshop")
-    task, seen, admissible = played("webshop", report, TAGGED)
-    shown = []
-    for observation in seen:
+    task, observations, admissible = play_again("webshop", report, TAGGED)
+    pages = []
+    for observation in observations:
         parts = observation.split(" [SEP] ")
-        shown.append(" [SEP] ".join(f"'{part}'" for part in parts[parts.index(task) + 1 :]))
-    assert shown[0] == "'Search'" and shown[2] == shown[3]
+        pages.append(" [SEP] ".join(f"'{part}'" for part in parts[parts.index(task) + 1 :]))
+    assert pages[0] == "'Search'" and pages[2] == pages[3]
     listed = ["\n".join(f"'{action}'," for action in actions) for actions in admissible]
     listed[0] = "'search[<your query>]',"
     head = f"You shop in an online store by search and click.\nYour task is to: {task}."
@@ -158,7 +160,7 @@ Actions that are possible now:
     second = f"""{head}
 You have taken 1 step(s) so far. The last 1 observation(s), each with the action that you took: \
 [Observation 1: ''Search'', Action 1: 'search[usb hub]']
-This is step 2. What you see: {shown[1]}.
+This is step 2. What you see: {pages[1]}.
 Actions that are possible now:
 [
 {listed[1]}
@@ -167,17 +169,19 @@ Actions that are possible now:
 {SHOP}"""
     fifth = f"""{head}
 You have taken 4 step(s) so far. The last 2 observation(s), each with the action that you took: \
-[Observation 3: '{shown[2]}', Action 3: 'click[{{observation}}]']
-[Observation 4: '{shown[3]}', Action 4: 'click[< prev]']
-This is step 5. What you see: {shown[4]}.
+[Observation 3: '{pages[2]}', Action 3: 'click[{{observation}}]']
+[Observation 4: '{pages[3]}', Action 4: 'click[< prev]']
+This is step 5. What you see: {pages[4]}.
 Actions that are possible now:
 [
 {listed[4]}
 ].
 
 {SHOP}"""
-    sent = [texts(request["messages"]) for request in server.requests]
-    assert [sent[0], sent[1], sent[4]] == [[("user", each)] for each in (first, second, fifth)]
+    conversations = [texts(request["messages"]) for request in server.requests]
+    assert [conversations[0], conversations[1], conversations[4]] == [
+        [("user", prompt)] for prompt in (first, second, fifth)
+    ]
 
 
 REACT = "Thought:\nhm {admissible}\n\nAction:\nACT"
@@ -187,24 +191,24 @@ REACT = "Thought:\nhm {admissible}\n\nAction:\nACT"
 def test_agentgym(serve: Any, run: Run, name: str) -> None:
     server = serve(script(name, REACT))
     report = run(server, "agentgym", name)
-    task, seen, admissible = played(name, report, REACT)
+    task, observations, admissible = play_again(name, report, REACT)
     layout = load_protocol("agentgym").setups[name].layout
     assert layout is not None
     env: Any = agentgym.make(name, **report.env_kwargs)
     rules = layout.opening[0].content.replace("{actions}", env.unwrapped.action_prompt())
     env.close()
     assert "Action: " in rules and task not in rules
-    first = seen[0]
+    first = observations[0]
     if name == "alfworld":
         first += f"\nAVAILABLE ACTIONS: {','.join(admissible[0])}"
     expected = [("user", rules), ("assistant", layout.opening[1].content), ("user", first)]
     for turn in range(5):
-        sent = texts(server.requests[turn]["messages"])
-        assert sent == expected
-        said = REACT.replace("ACT", ACTIONS[name][turn])
-        expected += [("assistant", said), ("user", seen[turn + 1])]
-    asked = server.requests[0]
-    assert asked["temperature"] == 0.0 and "top_p" not in asked
+        conversation = texts(server.requests[turn]["messages"])
+        assert conversation == expected
+        answer = REACT.replace("ACT", ACTIONS[name][turn])
+        expected += [("assistant", answer), ("user", observations[turn + 1])]
+    request = server.requests[0]
+    assert request["temperature"] == 0.0 and "top_p" not in request
     assert report.env_kwargs["grammar"] == "react"
 
 
@@ -220,20 +224,20 @@ def test_conversations(serve: Any, run: Run, protocol: str) -> None:
     name, form, sampling = CONVERSATIONS[protocol]
     server = serve(script(name, form))
     report = run(server, protocol, name)
-    _, seen, _ = played(name, report, form)
+    _, observations, _ = play_again(name, report, form)
     layout = load_protocol(protocol).setups[name].layout
     assert layout is not None
     env: Any = agentgym.make(name, **report.env_kwargs)
     actions = env.unwrapped.action_prompt()
     env.close()
     expected = [(m.role, m.content.replace("{actions}", actions)) for m in layout.opening]
-    expected.append(("user", layout.first.replace("{observation}", seen[0])))
+    expected.append(("user", layout.first.replace("{observation}", observations[0])))
     assert len(server.requests) == report.rows[0].turns == 6
     for turn in range(6):
         assert texts(server.requests[turn]["messages"]) == expected
-        said = form.replace("ACT", ACTIONS[name][turn])
-        after = seen[turn + 1] if turn < 5 else ""
-        expected += [("assistant", said), ("user", layout.later.replace("{observation}", after))]
+        answer = form.replace("ACT", ACTIONS[name][turn])
+        after = observations[turn + 1] if turn < 5 else ""
+        expected += [("assistant", answer), ("user", layout.later.replace("{observation}", after))]
     assert sampling.items() <= server.requests[0].items()
     assert ("temperature" in server.requests[0]) == ("temperature" in sampling)
     assert set(report.departures) <= {"data", "env.data", "horizon", "split", "num_tasks"}
@@ -299,8 +303,8 @@ def test_several_episodes_have_histories_of_their_own(serve: Any, tmp_path: Path
     prompts = [request["messages"][0]["content"] for request in server.requests]
     for episode in read_episodes(tmp_path / "episodes.jsonl"):
         first = f"[Observation 1: '{episode.start.observation}', Action 1: 'look']"
-        mine = [text for text in prompts if first in text]
-        assert sorted("This is step 3" in text for text in mine) == [False, True]
+        episode_prompts = [text for text in prompts if first in text]
+        assert sorted("This is step 3" in text for text in episode_prompts) == [False, True]
         assert episode.turns[0].raw_text == "<action>look</action>"
 
 

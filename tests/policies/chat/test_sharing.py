@@ -32,7 +32,7 @@ def test_copies_play_at_the_same_time_with_histories_of_their_own(serve):
     server = serve(patient)
     policy = ChatPolicy(ChatConfig("m", server.url), "")
     policies = [policy, *[policy.copy() for _ in range(3)]]
-    assert all(isinstance(one, Policy) for one in policies)
+    assert all(isinstance(player, Policy) for player in policies)
     tasks = ["toy/red-red", "toy/blue-blue", "toy/gold-gold", "toy/green-green"]
 
     def episode(player: ChatPolicy, task: str) -> bool:
@@ -43,9 +43,9 @@ def test_copies_play_at_the_same_time_with_histories_of_their_own(serve):
         assert all(pool.map(episode, policies, tasks))
     assert server.most_in_flight == 4
     for request in server.requests:
-        seen = " ".join(content for role, content in texts(request["messages"]) if role == "user")
-        assert sum(colour in seen for colour in ("red", "blue", "gold", "green")) == 1
-    assert [one.prompt_tokens for one in policies] == [22] * 4
+        text = " ".join(content for role, content in texts(request["messages"]) if role == "user")
+        assert sum(colour in text for colour in ("red", "blue", "gold", "green")) == 1
+    assert [player.prompt_tokens for player in policies] == [22] * 4
 
 
 def test_a_copy_begins_anew(serve):
@@ -64,8 +64,8 @@ def test_a_copy_begins_anew(serve):
 def test_seeds_depend_on_settings_episode_and_turn_and_on_nothing_else(serve):
     server = serve(press_next)
 
-    def seeds(own: int | None, episode: int | None) -> list[int | None]:
-        policy = ChatPolicy(ChatConfig("m", server.url, seed=own), "").copy()
+    def seeds(config_seed: int | None, episode: int | None) -> list[int | None]:
+        policy = ChatPolicy(ChatConfig("m", server.url, seed=config_seed), "").copy()
         if episode is not None:
             policy.seed(episode)
         begin(policy, "next is red", {})
@@ -111,11 +111,11 @@ def test_facts_identify_the_policy_and_hold_no_secret(serve, monkeypatch):
     }
     assert {name: facts[name] for name in expected} == expected
     assert facts["extra"]["top_k"] == 5
-    written = json.dumps(facts, allow_nan=False, ensure_ascii=False).encode()
-    assert json.loads(written) == facts
+    payload = json.dumps(facts, allow_nan=False, ensure_ascii=False).encode()
+    assert json.loads(payload) == facts
     assert policy.copy().facts() == facts
-    shown = str(facts) + repr(policy)
-    assert KEY not in shown and "pass-word-1" not in shown
+    text = str(facts) + repr(policy)
+    assert KEY not in text and "pass-word-1" not in text
     assert "pass-word-1" not in repr(ChatConfig("m", config.base_url))
 
 
@@ -179,6 +179,6 @@ def test_a_policy_and_its_copies_share_one_rate_and_retries_count(serve):
     policies = [policy.copy() for _ in range(4)]
     begun = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda one: one.act("look", {}), policies))
+        list(pool.map(lambda player: player.act("look", {}), policies))
     # No more than the limit, however slow the machine is: five requests, 50 ms between two.
     assert len(server.requests) == 5 and time.monotonic() - begun >= 4 * 0.05

@@ -44,8 +44,8 @@ def test_a_limit_on_all_episodes_keeps_what_was_played_and_goes_on(
     server = serve(press_next)
     prices = ("--price", "1", "1", "--concurrency", "1")
     assert eval_chat(server, tmp_path, *prices, *flags) == 3
-    told = squeezed(capsys.readouterr().out)
-    assert "is reached: raise --limit-total-tokens or --limit-total-cost to resume" in told
+    output = squeezed(capsys.readouterr().out)
+    assert "is reached: raise --limit-total-tokens or --limit-total-cost to resume" in output
     begun = read_report(tmp_path)
     spent = TOKENS * len(server.requests)
     assert 100 <= spent < 100 + 5 * TOKENS, "the episode that reached it was played to its end"
@@ -66,8 +66,8 @@ def test_in_python_too_with_several_in_flight(serve: Serve, tmp_path: Path) -> N
     assert not part.finished and "200 tokens, is reached: raise `total_limits`" in part.unfinished
     assert 3 <= len(part.rows) < 12
     assert not (tmp_path / "report.json").exists()
-    whole = evaluate(policy, TOY_ID, num_tasks=30, **how)
-    assert whole.finished and whole.unfinished == ""
+    report = evaluate(policy, TOY_ID, num_tasks=30, **how)
+    assert report.finished and report.unfinished == ""
     with pytest.raises(ConfigurationError, match="prices of tokens with a limit on cost"):
         evaluate(policy, TOY_ID, total_limits=Limits(cost=1.0))
 
@@ -78,8 +78,8 @@ def test_a_limit_that_broken_episodes_have_used_up(serve: Serve, tmp_path: Path)
 
     policy = ChatPolicy(ChatConfig("m", serve(answer).url, retries=0), "")
     limits = Limits(tokens=2 * TOKENS)
-    for said in ("failed", "was already reached: raise `total_limits`"):
-        with pytest.raises(EvaluationFailed, match=said):
+    for message in ("failed", "was already reached: raise `total_limits`"):
+        with pytest.raises(EvaluationFailed, match=message):
             evaluate(policy, TOY_ID, num_tasks=2, out=tmp_path, concurrency=1, total_limits=limits)
 
 
@@ -92,8 +92,8 @@ def test_the_limit_of_several_evaluations_is_one(serve: Serve, tmp_path: Path, c
     argv += ["--trust", f"base_url={server.url}", "--concurrency", "1", "--limit-total-tokens"]
     assert main([*argv, "60"]) == 1
     assert {body["model"] for body in server.requests} == {"a"}
-    told = "b on agentgym-test/Toy-v0 failed: expected the limit on all episodes"
-    assert told in capsys.readouterr().out
+    message = "b on agentgym-test/Toy-v0 failed: expected the limit on all episodes"
+    assert message in capsys.readouterr().out
     assert main([*argv, "2000"]) == 0
     assert TOKENS * len(server.requests) < 2000
 
@@ -103,9 +103,9 @@ def test_a_dry_run_says_what_would_be_played_and_sends_nothing(
 ) -> None:
     server = serve(press_next)
     assert eval_chat(server, tmp_path / "o", "--dry-run", "--price", "1", "2") == 0
-    told = squeezed(capsys.readouterr().out)
-    assert "m on agentgym-test/Toy-v0: not played" in told and "chat, model m" in told
-    assert "US dollars" in told and "4 characters a token" in told and "episodes 6" in told
+    output = squeezed(capsys.readouterr().out)
+    assert "m on agentgym-test/Toy-v0: not played" in output and "chat, model m" in output
+    assert "US dollars" in output and "4 characters a token" in output and "episodes 6" in output
     assert not server.requests and not (tmp_path / "o").exists()
     argv = ["eval", TOY_ID, "--policy", "oracle", "--policy", "random", "--dry-run"]
     assert main(argv) == 0
@@ -123,39 +123,39 @@ def test_a_dry_run_says_what_would_be_played_and_sends_nothing(
 def test_the_forecast_is_what_its_rule_gives(window: int | None) -> None:
     env = ToyEnv()
     prompt = Prompt.at(env).windowed(window)
-    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, prompt)
+    estimate = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, prompt)
     turns = [len(env.tasks.find(job.task_id).content["buttons"])
              for job in plan(env.tasks, "test", 2, 0, None, 1).jobs]  # fmt: skip
-    assert found.turns == (sum(turns) / 2, 8)
-    assert found.least.completion_tokens == ANSWER * sum(turns)
-    assert found.most.completion_tokens == ANSWER * 2 * 8
-    assert found.least.prompt_tokens < found.most.prompt_tokens
-    shown = sum(min(turn, window or turn) for turn in range(8))
-    answers = 2 * shown * ANSWER
+    assert estimate.turns == (sum(turns) / 2, 8)
+    assert estimate.least.completion_tokens == ANSWER * sum(turns)
+    assert estimate.most.completion_tokens == ANSWER * 2 * 8
+    assert estimate.least.prompt_tokens < estimate.most.prompt_tokens
+    past_turns = sum(min(turn, window or turn) for turn in range(8))
+    answers = 2 * past_turns * ANSWER
     head = 2 * 8 * len(prompt.opening("")[0]["content"]) / CHARACTERS
-    assert answers + head < found.most.prompt_tokens < 1.5 * (answers + head)
+    assert answers + head < estimate.most.prompt_tokens < 1.5 * (answers + head)
 
 
 def test_the_forecast_holds_for_a_model_that_answers_so(serve: Serve) -> None:
     """Count the characters that a real conversation sends."""
 
     def answer(body: dict[str, Any], number: int) -> Any:
-        said = press_next(body, number)
-        text = said["choices"][0]["message"]["content"]
-        said["choices"][0]["message"]["content"] = text.rjust(ANSWER * CHARACTERS)
-        return said
+        reply = press_next(body, number)
+        text = reply["choices"][0]["message"]["content"]
+        reply["choices"][0]["message"]["content"] = text.rjust(ANSWER * CHARACTERS)
+        return reply
 
     server, env = serve(answer), gymnasium.make(TOY_ID)
     policy = ChatPolicy(ChatConfig("m", server.url), env.unwrapped.action_prompt())
     assert evaluate(policy, env, num_tasks=3, concurrency=1).success == 1.0
-    sent = sum(len(m["content"]) for body in server.requests for m in body["messages"])
+    characters = sum(len(m["content"]) for body in server.requests for m in body["messages"])
     toy = ToyEnv()
-    found = forecast(toy, plan(toy.tasks, "test", 3, 0, None, 1), None, Prompt.at(toy))
-    assert found.least.prompt_tokens == pytest.approx(sent / CHARACTERS, rel=0.05)
+    estimate = forecast(toy, plan(toy.tasks, "test", 3, 0, None, 1), None, Prompt.at(toy))
+    assert estimate.least.prompt_tokens == pytest.approx(characters / CHARACTERS, rel=0.05)
 
 
 def test_prices_of_the_forecast() -> None:
     env = ToyEnv(grammar="tool_call")
-    found = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, Prompt.at(env))
-    cost = Prices(0.0, 1.0).cost(found.most)
+    estimate = forecast(env, plan(env.tasks, "test", 2, 0, None, 1), None, Prompt.at(env))
+    cost = Prices(0.0, 1.0).cost(estimate.most)
     assert cost == pytest.approx(ANSWER * 16 / 1e6)

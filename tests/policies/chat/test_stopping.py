@@ -29,21 +29,21 @@ LONG = 3000.0
 @pytest.fixture
 def silence(serve: Serve) -> Iterator[tuple[ChatServer, threading.Semaphore]]:
     """An endpoint that does not answer, and what counts those who have asked."""
-    asked, over = threading.Semaphore(0), threading.Event()
+    arrivals, over = threading.Semaphore(0), threading.Event()
 
     def answer(body: dict[str, Any], number: int) -> Any:
-        asked.release()
+        arrivals.release()
         over.wait()
         return press_next(body, number)
 
-    yield serve(answer), asked
+    yield serve(answer), arrivals
     over.set()
 
 
 def test_a_wait_for_an_answer_can_be_ended(
     silence: tuple[ChatServer, threading.Semaphore],
 ) -> None:
-    server, asked = silence
+    server, arrivals = silence
     policy = ChatPolicy(ChatConfig("m", server.url, timeout=LONG), "")
     copied = policy.copy()
     failures: list[str] = []
@@ -56,7 +56,7 @@ def test_a_wait_for_an_answer_can_be_ended(
 
     thread = threading.Thread(target=act)
     thread.start()
-    assert asked.acquire(timeout=60)
+    assert arrivals.acquire(timeout=60)
     copied.interrupt()  # another's wait
     assert thread.is_alive()
     policy.interrupt()
@@ -65,10 +65,10 @@ def test_a_wait_for_an_answer_can_be_ended(
 
 
 def test_a_wait_before_a_retry_can_be_ended(serve: Serve) -> None:
-    asked = threading.Semaphore(0)
+    arrivals = threading.Semaphore(0)
 
     def answer(body: dict[str, Any], number: int) -> Any:
-        asked.release()
+        arrivals.release()
         return Canned({"error": {"message": "busy"}}, 429, headers={"retry-after": "100"})
 
     policy = ChatPolicy(ChatConfig("m", serve(answer).url), "")
@@ -82,7 +82,7 @@ def test_a_wait_before_a_retry_can_be_ended(serve: Serve) -> None:
 
     thread = threading.Thread(target=act)
     thread.start()
-    assert asked.acquire(timeout=60)
+    assert arrivals.acquire(timeout=60)
     while thread.is_alive():  # the wait begins when the answer has been read
         policy.interrupt()
         thread.join(0.02)
@@ -114,7 +114,7 @@ def test_an_interrupted_evaluation_ends_and_its_policy_can_go_on(serve: Serve) -
 def test_ctrl_c_ends_the_command_while_requests_wait(
     silence: tuple[ChatServer, threading.Semaphore], tmp_path: Path
 ) -> None:
-    server, asked = silence
+    server, arrivals = silence
     argv = [
         "eval", f"tests.toy:{TOY_ID}", "--policy", "chat", "--model", "m", "--base-url", server.url,
         "--num-tasks", "8", "--concurrency", "4", "--timeout", str(LONG),
@@ -129,9 +129,9 @@ def test_ctrl_c_ends_the_command_while_requests_wait(
     )
     try:
         for _ in range(4):
-            assert asked.acquire(timeout=120)
+            assert arrivals.acquire(timeout=120)
         command.send_signal(signal.SIGINT)
-        _, said = command.communicate(timeout=120)  # far less than the timeout of a request
+        _, stderr = command.communicate(timeout=120)  # far less than the timeout of a request
     finally:
         command.kill()
-    assert (command.returncode, said) == (130, "stopped\n")
+    assert (command.returncode, stderr) == (130, "stopped\n")

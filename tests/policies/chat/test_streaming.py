@@ -79,8 +79,9 @@ def test_everything_streamed_is_kept(serve):
     assert (output.prompt_tokens, output.completion_tokens) == (20, 5)
     assert (output.cached_tokens, output.reasoning_tokens) == (4, 2)
     policy.act("click", {})
-    said = server.requests[1]["messages"][2]
-    assert [call["id"] for call in said["tool_calls"]] == ["a", "b"] and said["content"] == "So:"
+    message = server.requests[1]["messages"][2]
+    assert [call["id"] for call in message["tool_calls"]] == ["a", "b"]
+    assert message["content"] == "So:"
 
 
 @pytest.mark.parametrize(
@@ -144,8 +145,8 @@ BROKEN = {
 def test_broken_streams_are_retried_and_then_a_failure(serve, name):
     broken, expected = BROKEN[name]
     broken.headers = {"retry-after-ms": "1"}
-    whole = events({"content": "press red"}, {"finish_reason": "stop"})
-    once = serve(lambda body, number: broken if number == 1 else whole)
+    complete_stream = events({"content": "press red"}, {"finish_reason": "stop"})
+    once = serve(lambda body, number: broken if number == 1 else complete_stream)
     output = ask(once).last_output
     assert output is not None and output.text == "press red" and len(once.requests) == 2
     always = serve(lambda body, number: broken)
