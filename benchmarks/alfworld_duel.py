@@ -296,7 +296,7 @@ class Arena:
 
 def stuck(session: HouseholdSession) -> bool:
     """Return whether the hand is full for ever: with something that no receptacle takes."""
-    held = session.state.held
+    held = session.state.hand
     return held >= 0 and not any(held in taken for taken in session.household.accepts)
 
 

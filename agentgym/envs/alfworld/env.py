@@ -170,7 +170,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         if self._session is None:
             self._session = GameSession(self.engine, self.expert)
         text = self._session.start(self._tasks.problem(task))
-        return self._shown(text.removeprefix(BANNER).lstrip("\n"))
+        return self._format_observation(text.removeprefix(BANNER).lstrip("\n"))
 
     def _act(self, action: str) -> Outcome:
         session = self.session
@@ -188,7 +188,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
         progress = session.progress
         gain = progress - before if self.reward == "dense" else float(won)
         return Outcome(
-            self._shown(text, over=won),
+            self._format_observation(text, over=won),
             reward=self.reward_scale * gain,
             terminated=won,
             valid=valid,
@@ -230,7 +230,7 @@ class ALFWorldEnv(TextEnv[GameSession]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _shown(self, text: str, over: bool = False) -> str:
+    def _format_observation(self, text: str, over: bool = False) -> str:
         """Return an observation as the policy sees it."""
         if not self.show_admissible or over:
             return text

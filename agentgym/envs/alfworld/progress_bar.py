@@ -11,7 +11,7 @@ MANY = 500
 """Items from which on progress is shown."""
 
 
-def tracked(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
+def tracked(items: Iterable[Item], total: int, description: str) -> Iterator[Item]:
     """Yield ``items``; where there are many, show progress on the standard error of a terminal."""
     if total < MANY:
         yield from items
@@ -21,4 +21,6 @@ def tracked(items: Iterable[Item], total: int, what: str) -> Iterator[Item]:
 
     console = Console(stderr=True)
     hidden = not console.is_terminal
-    yield from track(items, what, total=total, console=console, transient=True, disable=hidden)
+    yield from track(
+        items, description, total=total, console=console, transient=True, disable=hidden
+    )

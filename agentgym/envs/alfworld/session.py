@@ -26,7 +26,7 @@ class GameSnapshot(NamedTuple):
     """Whose plan was followed."""
     state: State
     """State of the native engine."""
-    whole: int | None
+    plan_length: int | None
     """Length of the shortest plan from the start."""
     experts: tuple[dict[str, Any], ...]
     """What the experts knew."""
@@ -45,7 +45,7 @@ class GameSession:
         self.engine, self.expert = engine, expert
         self._native: HouseholdSession | None = None
         self._original: OriginalSession | None = None
-        self._whole: int | None = None
+        self._plan_length: int | None = None
         self._begin()
 
     def start(self, game: Game) -> str:
@@ -59,7 +59,7 @@ class GameSession:
         text = self._native.intro()
         self._begin()
         plan = self._shortest.plan(self._native)
-        self._whole = None if plan is None else len(plan)
+        self._plan_length = None if plan is None else len(plan)
         if self.engine == "native":
             return text
         if self._original is None:
@@ -100,7 +100,7 @@ class GameSession:
 
     def turns_left(self) -> int | None:
         """Return how many turns the chosen expert needs from here; None if it cannot win."""
-        plan = self._chosen.plan(self.native)
+        plan = self._active_expert.plan(self.native)
         return None if plan is None else len(plan)
 
     def oracle_command(self) -> str | None:
@@ -110,7 +110,7 @@ class GameSession:
 
     def expert_command(self) -> str | None:
         """Return what the chosen expert does now; None if the game is won or it cannot win."""
-        plan = self._chosen.plan(self.native)
+        plan = self._active_expert.plan(self.native)
         return plan[0] if plan else None
 
     @property
@@ -123,7 +123,7 @@ class GameSession:
         plan = self._shortest.plan(self.native)
         if not plan:
             return 0.0 if plan is None else 1.0
-        return 1.0 - len(plan) / self._whole if self._whole else 0.0
+        return 1.0 - len(plan) / self._plan_length if self._plan_length else 0.0
 
     def state_text(self) -> str:
         """Return a text that is equal for equal states of a game."""
@@ -134,7 +134,7 @@ class GameSession:
         original = None if self._original is None else self._original.snapshot()
         experts = tuple(expert.snapshot() for expert in self._experts)
         state = self.native.snapshot()
-        return GameSnapshot(self.engine, self.expert, state, self._whole, experts, original)
+        return GameSnapshot(self.engine, self.expert, state, self._plan_length, experts, original)
 
     def restore(self, game: Game, snapshot: GameSnapshot) -> None:
         """Go to the state of a snapshot of the same game.
@@ -153,10 +153,10 @@ class GameSession:
             self._original.restore(snapshot.original)
         self._native = HouseholdSession(household)
         self._native.restore(snapshot.state)
-        self._whole = snapshot.whole
+        self._plan_length = snapshot.plan_length
         self._begin()
-        for expert, known in zip(self._experts, snapshot.experts, strict=True):
-            expert.restore(known)
+        for expert, memory in zip(self._experts, snapshot.experts, strict=True):
+            expert.restore(memory)
 
     def close(self) -> None:
         """Release the original engine, if there is one; may be called twice."""
@@ -167,20 +167,20 @@ class GameSession:
     def _begin(self) -> None:
         """Make experts that know nothing yet; the shortest plan is always needed, for progress."""
         self._shortest = OracleExpert()
-        self._chosen: Expert = self._shortest
+        self._active_expert: Expert = self._shortest
         self._experts: tuple[Expert, ...] = (self._shortest,)
         if self.expert != "oracle":
-            self._chosen = EXPERTS[self.expert]()
-            self._experts = (self._shortest, self._chosen)
+            self._active_expert = EXPERTS[self.expert]()
+            self._experts = (self._shortest, self._active_expert)
 
     def _check(self, household: Household, snapshot: Any) -> None:
         """Refuse what :meth:`snapshot` has not returned for this engine, expert and game."""
-        wanted = f"a snapshot of engine={self.engine!r} with expert={self.expert!r}"
+        expectation = f"a snapshot of engine={self.engine!r} with expert={self.expert!r}"
         if not isinstance(snapshot, GameSnapshot):
-            raise ConfigurationError(f"expected {wanted}, got {type(snapshot).__name__}")
+            raise ConfigurationError(f"expected {expectation}, got {type(snapshot).__name__}")
         if (snapshot.engine, snapshot.expert) != (self.engine, self.expert):
             raise ConfigurationError(
-                f"expected {wanted}, got one of engine={snapshot.engine!r} with "
+                f"expected {expectation}, got one of engine={snapshot.engine!r} with "
                 f"expert={snapshot.expert!r}; restore it in an environment made like the one it "
                 "was taken from"
             )

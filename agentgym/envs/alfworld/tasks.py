@@ -199,9 +199,9 @@ class OfficialTasks(GameTasks):
 
     def len(self, split: str) -> int:
         """Return the number of tasks in ``split``."""
-        return len(self._chosen(self.check(split)))
+        return len(self._select_rows(self.check(split)))
 
-    def _chosen(self, split: str) -> list[int]:
+    def _select_rows(self, split: str) -> list[int]:
         """Return the rows of the games of the types asked for."""
         if split not in self._rows:
             entries = self.official.entries(split)
@@ -215,12 +215,12 @@ class OfficialTasks(GameTasks):
         return self._rows[split]
 
     def _entry(self, split: str, number: int) -> GameEntry:
-        return self.official.entries(split)[self._chosen(split)[number]]
+        return self.official.entries(split)[self._select_rows(split)[number]]
 
     def _problem(self, split: str, number: int) -> Game:
         entry = self._entry(split, number)
         goal = entry.human_goal if self.human_goals and entry.human_goal else entry.goal
-        problem = self.official.problem(split, self._chosen(split)[number])
+        problem = self.official.problem(split, self._select_rows(split)[number])
         return Game(self._id(split, number), entry.task_type, entry.scene, goal, problem)
 
     def _origin(self, split: str, number: int) -> Mapping[str, str]:
@@ -228,7 +228,9 @@ class OfficialTasks(GameTasks):
 
     def _key(self, split: str) -> str:
         entries = self.official.entries(split)
-        return f"official {digest(''.join(entries[row].sha256 for row in self._chosen(split)))}"
+        return (
+            f"official {digest(''.join(entries[row].sha256 for row in self._select_rows(split)))}"
+        )
 
     def _id(self, split: str, number: int) -> str:
         return f"{self.name}/{split}/{_opaque(self._entry(split, number))}"

@@ -37,9 +37,9 @@ def local_actions(house: Household, state: State) -> dict[str, Action]:
     before receptacles, and each by PDDL name.
     """
     actions = dict(_ALWAYS)
-    if state.held != NOBODY:
+    if state.hand != NOBODY:
         _in_hand(actions, house, state)
-    for receptacle in house.here.get(state.place, ()):
+    for receptacle in house.receptacles_at.get(state.place, ()):
         _at(actions, house, state, receptacle)
     return actions
 
@@ -78,32 +78,32 @@ def command_of(house: Household, action: Action) -> str:
 
 def view(house: Household, state: State) -> str:
     """Return what ``look`` tells."""
-    here = house.here.get(state.place)
-    if here is None:  # the original asks for receptacles at this very place
+    receptacles = house.receptacles_at.get(state.place)
+    if receptacles is None:  # the original asks for receptacles at this very place
         return text.room(())
     displaced = [
-        thing
-        for thing, receptacle in sorted(state.displaced)
-        if receptacle in here and (thing, state.place) in state.lying
+        entity
+        for entity, receptacle in sorted(state.displaced)
+        if receptacle in receptacles and (entity, state.place) in state.lying
     ]
-    return text.facing(house.called(here), house.called(displaced))
+    return text.facing(house.called(receptacles), house.called(displaced))
 
 
 def _in_hand(actions: dict[str, Action], house: Household, state: State) -> None:
     """Add what can be done anywhere with the object in hand."""
-    held = state.held
-    name = house.names[held]
-    actions.setdefault(f"examine {name}", Action("examine", held))
-    if held in house.knives:
-        for thing in house.sliceable:
-            if (thing, state.place) in state.lying:
-                command = f"slice {house.names[thing]} with {name}"
-                actions.setdefault(command, Action("slice", thing, held))
+    carried = state.hand
+    name = house.names[carried]
+    actions.setdefault(f"examine {name}", Action("examine", carried))
+    if carried in house.knives:
+        for entity in house.sliceable:
+            if (entity, state.place) in state.lying:
+                command = f"slice {house.names[entity]} with {name}"
+                actions.setdefault(command, Action("slice", entity, carried))
 
 
 def _at(actions: dict[str, Action], house: Household, state: State, receptacle: int) -> None:
     """Add what can be done at a receptacle."""
-    names, held, add = house.names, state.held, actions.setdefault
+    names, carried, add = house.names, state.hand, actions.setdefault
     name = names[receptacle]
     add(f"examine {name}", Action("check", receptacle))
     accessible = True
@@ -111,17 +111,17 @@ def _at(actions: dict[str, Action], house: Household, state: State, receptacle: 
         accessible = receptacle in state.opened
         verb = "close" if accessible else "open"
         add(f"{verb} {name}", Action(verb, receptacle))
-    for thing in state.contents[receptacle]:
-        if accessible and held == NOBODY and thing in house.portable:
-            add(f"take {names[thing]} from {name}", Action("take", thing, receptacle))
-        if thing in house.switches:
-            add(f"use {names[thing]}", Action("use", thing, receptacle))
-    if held != NOBODY:
-        if accessible and held in house.accepts[receptacle]:
-            add(f"move {names[held]} to {name}", Action("move", held, receptacle))
+    for entity in state.contents[receptacle]:
+        if accessible and carried == NOBODY and entity in house.portable:
+            add(f"take {names[entity]} from {name}", Action("take", entity, receptacle))
+        if entity in house.switches:
+            add(f"use {names[entity]}", Action("use", entity, receptacle))
+    if carried != NOBODY:
+        if accessible and carried in house.accepts[receptacle]:
+            add(f"move {names[carried]} to {name}", Action("move", carried, receptacle))
         for verb, receptacles in house.appliances.items():
-            if receptacle in receptacles and held in house.treatable[verb]:
-                add(f"{verb} {names[held]} with {name}", Action(verb, held, receptacle))
+            if receptacle in receptacles and carried in house.treatable[verb]:
+                add(f"{verb} {names[carried]} with {name}", Action(verb, carried, receptacle))
 
 
 def _describe(house: Household, state: State, receptacle: int) -> str:
@@ -139,7 +139,7 @@ def _look(house: Household, state: State, action: Action) -> tuple[State, str]:
 
 
 def _inventory(house: Household, state: State, action: Action) -> tuple[State, str]:
-    return state, text.inventory(None if state.held == NOBODY else house.names[state.held])
+    return state, text.inventory(None if state.hand == NOBODY else house.names[state.hand])
 
 
 def _check(house: Household, state: State, action: Action) -> tuple[State, str]:
@@ -147,27 +147,27 @@ def _check(house: Household, state: State, action: Action) -> tuple[State, str]:
 
 
 def _examine(house: Household, state: State, action: Action) -> tuple[State, str]:
-    thing = action.first
-    name = house.names[thing]
-    if thing in house.containers:
-        return state, text.container(name, house.called(house.inside.get(thing, ())))
-    marks = [thing in facts for facts in (state.clean, state.hot, state.cool, state.sliced)]
-    told = text.condition(name, *marks)
-    if told is None and thing in house.switches and thing in state.toggled:
-        told = text.switched_on(name)
-    return state, told or text.ordinary(name, marks[-1] and thing in house.sliceable)
+    entity = action.first
+    name = house.names[entity]
+    if entity in house.containers:
+        return state, text.container(name, house.called(house.inside.get(entity, ())))
+    marks = [entity in facts for facts in (state.clean, state.hot, state.cool, state.sliced)]
+    description = text.condition(name, *marks)
+    if description is None and entity in house.switches and entity in state.toggled:
+        description = text.switched_on(name)
+    return state, description or text.ordinary(name, marks[-1] and entity in house.sliceable)
 
 
 def _go(house: Household, state: State, action: Action) -> tuple[State, str]:
     after = state._replace(place=action.second)
-    told = _describe(house, after, action.first)
-    return after, f"You arrive at {house.names[action.first]}. {told}"
+    description = _describe(house, after, action.first)
+    return after, f"You arrive at {house.names[action.first]}. {description}"
 
 
 def _open(house: Household, state: State, action: Action) -> tuple[State, str]:
     after = state._replace(opened=state.opened | {action.first})
-    told = _describe(house, after, action.first)
-    return after, f"You open the {house.names[action.first]}. {told}"
+    description = _describe(house, after, action.first)
+    return after, f"You open the {house.names[action.first]}. {description}"
 
 
 def _close(house: Household, state: State, action: Action) -> tuple[State, str]:
@@ -176,29 +176,29 @@ def _close(house: Household, state: State, action: Action) -> tuple[State, str]:
 
 
 def _take(house: Household, state: State, action: Action) -> tuple[State, str]:
-    _, thing, receptacle = action
-    left = tuple(other for other in state.contents[receptacle] if other != thing)
+    _, entity, receptacle = action
+    left = tuple(other for other in state.contents[receptacle] if other != entity)
     after = state._replace(
-        held=thing,
+        hand=entity,
         contents=_with(state.contents, receptacle, left),
-        lying=state.lying - {(thing, state.place)},
-        displaced=state.displaced | {(thing, receptacle)},
+        lying=state.lying - {(entity, state.place)},
+        displaced=state.displaced | {(entity, receptacle)},
     )
-    return after, f"You pick up the {house.names[thing]} from the {house.names[receptacle]}."
+    return after, f"You pick up the {house.names[entity]} from the {house.names[receptacle]}."
 
 
 def _move(house: Household, state: State, action: Action) -> tuple[State, str]:
-    _, thing, receptacle = action
+    _, entity, receptacle = action
     grown = list(state.contents[receptacle])
-    if thing not in grown:
-        insort(grown, thing)
+    if entity not in grown:
+        insort(grown, entity)
     after = state._replace(
-        held=NOBODY,
+        hand=NOBODY,
         contents=_with(state.contents, receptacle, tuple(grown)),
-        lying=state.lying | {(thing, state.place)},
-        displaced=state.displaced - {(thing, receptacle)},
+        lying=state.lying | {(entity, state.place)},
+        displaced=state.displaced - {(entity, receptacle)},
     )
-    return after, f"You move the {house.names[thing]} to the {house.names[receptacle]}."
+    return after, f"You move the {house.names[entity]} to the {house.names[receptacle]}."
 
 
 def _clean(house: Household, state: State, action: Action) -> tuple[State, str]:
@@ -206,14 +206,14 @@ def _clean(house: Household, state: State, action: Action) -> tuple[State, str]:
 
 
 def _heat(house: Household, state: State, action: Action) -> tuple[State, str]:
-    thing = {action.first}
-    after = state._replace(hot=state.hot | thing, cool=state.cool - thing)
+    entities = {action.first}
+    after = state._replace(hot=state.hot | entities, cool=state.cool - entities)
     return after, _treated(house, action)
 
 
 def _cool(house: Household, state: State, action: Action) -> tuple[State, str]:
-    thing = {action.first}
-    after = state._replace(cool=state.cool | thing, hot=state.hot - thing)
+    entities = {action.first}
+    after = state._replace(cool=state.cool | entities, hot=state.hot - entities)
     return after, _treated(house, action)
 
 
@@ -229,15 +229,15 @@ def _slice(house: Household, state: State, action: Action) -> tuple[State, str]:
 
 
 def _treated(house: Household, action: Action) -> str:
-    thing, tool = house.names[action.first], house.names[action.second]
-    return f"You {action.verb} the {thing} using the {tool}."
+    name, tool = house.names[action.first], house.names[action.second]
+    return f"You {action.verb} the {name} using the {tool}."
 
 
 def _with(
-    contents: tuple[tuple[int, ...], ...], receptacle: int, things: tuple[int, ...]
+    contents: tuple[tuple[int, ...], ...], receptacle: int, entities: tuple[int, ...]
 ) -> tuple[tuple[int, ...], ...]:
     """Return contents with those of one receptacle changed."""
-    return (*contents[:receptacle], things, *contents[receptacle + 1 :])
+    return (*contents[:receptacle], entities, *contents[receptacle + 1 :])
 
 
 VERBS: dict[str, Callable[[Household, State, Action], tuple[State, str]]] = {

@@ -21,8 +21,8 @@ from agentgym.envs.alfworld.engine.state import State
 
 FLUENTS: Mapping[str, Callable[[State, Sequence[int]], bool]] = {
     "inreceptacle": lambda s, a: a[1] < len(s.contents) and a[0] in s.contents[a[1]],
-    "holds": lambda s, a: s.held == a[1],
-    "holdsany": lambda s, a: s.held >= 0,
+    "holds": lambda s, a: s.hand == a[1],
+    "holdsany": lambda s, a: s.hand >= 0,
     "atlocation": lambda s, a: s.place == a[1],
     "objectatlocation": lambda s, a: (a[0], a[1]) in s.lying,
     "opened": lambda s, a: a[0] in s.opened,
@@ -133,9 +133,9 @@ def _candidates(step: GoalStep, state: State, binding: Sequence[int]) -> Iterabl
     if source.predicate == "inreceptacle":
         where = source.args[1]
         where = where if where >= 0 else binding[-1 - where]
-        found = state.contents[where] if where < len(state.contents) else ()
-        return [value for value in found if value in step.members]
-    value = state.held if source.predicate == "holds" else state.place
+        contents = state.contents[where] if where < len(state.contents) else ()
+        return [value for value in contents if value in step.members]
+    value = state.hand if source.predicate == "holds" else state.place
     return (value,) if value in step.members else ()
 
 
@@ -154,8 +154,8 @@ class Entities(NamedTuple):
 
     def of_type(self, kind: str) -> list[int]:
         """Return the entities of a type; everything is an ``object``, as in the domain."""
-        known = (name for name, own in self.types.items() if kind in ("object", own))
-        return sorted(self.numbers[name] for name in known)
+        names = (name for name, own_type in self.types.items() if kind in ("object", own_type))
+        return sorted(self.numbers[name] for name in names)
 
     def table(self, predicate: str) -> frozenset[tuple[int, ...]]:
         """Return the facts of a predicate that no action changes."""
@@ -194,9 +194,9 @@ class _Compiler:
         if tag == "imply" and len(parts) == 2:
             return self.expand(["or", ["not", parts[0]], parts[1]], negated, names)
         if tag in ("and", "or"):
-            every = (tag == "and") != negated
+            conjunctive = (tag == "and") != negated
             branches = (self.expand(part, negated, names) for part in parts)
-            return _product(branches) if every else _union(branches)
+            return _product(branches) if conjunctive else _union(branches)
         if tag in ("exists", "forall") and len(parts) == 2 and isinstance(parts[0], list):
             pairs = typed_list(parts[0])
             if (tag == "exists") != negated:
@@ -204,7 +204,7 @@ class _Compiler:
                     return []
                 fresh = {name: self._variable(kind) for name, kind in pairs}
                 return self.expand(parts[1], negated, {**names, **fresh})
-            return self._every(pairs, parts[1], negated, dict(names))
+            return self._expand_forall(pairs, parts[1], negated, dict(names))
         return self._literal(tag, parts, not negated, names)
 
     def query(self, literals: Conjunction) -> Query | None:
@@ -245,7 +245,7 @@ class _Compiler:
         truth = args[0] == args[1] if tag == "=" else args in self._table(tag)
         return [()] if truth == positive else []
 
-    def _every(
+    def _expand_forall(
         self, pairs: list[tuple[str, str]], body: Tree, negated: bool, names: dict[str, int]
     ) -> list[Conjunction]:
         """Expand a formula that must hold for every value of the variables."""
@@ -253,7 +253,9 @@ class _Compiler:
             return self.expand(body, negated, names)
         (name, kind), rest = pairs[0], pairs[1:]
         values = self._of_type(kind)
-        return _product(self._every(rest, body, negated, {**names, name: v}) for v in values)
+        return _product(
+            self._expand_forall(rest, body, negated, {**names, name: v}) for v in values
+        )
 
     def _term(self, word: Any, names: Mapping[str, int]) -> int:
         value = None
@@ -316,8 +318,8 @@ def _limited(conjunctions: list[Conjunction]) -> list[Conjunction]:
     return conjunctions
 
 
-def _malformed(expected: str, got: str) -> Exception:
-    return malformed(expected, got, "the goal of a PDDL problem")
+def _malformed(expected: str, actual: str) -> Exception:
+    return malformed(expected, actual, "the goal of a PDDL problem")
 
 
 def _ordered_steps(
@@ -330,8 +332,10 @@ def _ordered_steps(
     while unbound:
         sources = {v: _source(v, unbound, literals) for v in unbound}
 
-        def cost(v: int, known: Mapping[int, Literal | None] = sources) -> tuple[bool, bool, int]:
-            return known[v] is None, -1 - v not in holders, len(domains[v])
+        def cost(
+            v: int, source_of: Mapping[int, Literal | None] = sources
+        ) -> tuple[bool, bool, int]:
+            return source_of[v] is None, -1 - v not in holders, len(domains[v])
 
         variable = min(unbound, key=cost)
         unbound.remove(variable)
@@ -345,9 +349,9 @@ def _ordered_steps(
 def _source(variable: int, unbound: Sequence[int], literals: Iterable[Literal]) -> Literal | None:
     """Return a literal that lists the candidates of a variable, all else in it being bound."""
     term = -1 - variable
-    others = {-1 - v for v in unbound if v != variable}
+    unbound_terms = {-1 - v for v in unbound if v != variable}
     for part in literals:
-        if not part.positive or others.intersection(part.args):
+        if not part.positive or unbound_terms.intersection(part.args):
             continue
         if part.predicate == "inreceptacle" and part.args[0] == term != part.args[1]:
             return part

@@ -68,7 +68,7 @@ class Household:
     """What the player calls them."""
     places: tuple[tuple[int, ...], ...]
     """Locations of each receptacle; in ALFRED one."""
-    here: Mapping[int, tuple[int, ...]]
+    receptacles_at: Mapping[int, tuple[int, ...]]
     """Receptacles of each location that has some."""
     intro: tuple[int, ...]
     """Receptacles in the order of the first text, once for each of their locations."""
@@ -114,15 +114,15 @@ class Household:
 
     def go_commands(self, place: int) -> tuple[str, ...]:
         """Return the sorted ``go to`` commands of somebody at a location."""
-        known = self._go_commands.get(place)
-        if known is None:  # threads may both compute it: to the same value
-            known = tuple(
+        commands = self._go_commands.get(place)
+        if commands is None:  # threads may both compute it: to the same value
+            commands = tuple(
                 command
                 for command, ends in self.routes.items()
                 if any(end != place for end, _ in ends)
             )
-            self._go_commands[place] = known
-        return known
+            self._go_commands[place] = commands
+        return commands
 
     def called(self, numbers: Iterable[int]) -> list[str]:
         """Return the names of some entities."""
@@ -164,10 +164,10 @@ class _Builder:
     def household(self, formula: Any) -> Household:
         """Put it together."""
         places = self._grouped("receptacleatlocation", 0, 1, self.receptacles)
-        here: dict[int, list[int]] = {}
+        receptacles_at: dict[int, list[int]] = {}
         for receptacle, locations in enumerate(places):
             for location in locations:
-                here.setdefault(location, []).append(receptacle)
+                receptacles_at.setdefault(location, []).append(receptacle)
         abilities = {verb: self._set(ability) for verb, ability in ABILITIES.items()}
         of_type = self._by_type("receptacletype")
         knives = [self._by_type("objecttype").get(kind, []) for kind in KNIVES]
@@ -178,7 +178,9 @@ class _Builder:
             entities=self.entities,
             names=names,
             places=places,
-            here={location: tuple(found) for location, found in here.items()},
+            receptacles_at={
+                location: tuple(receptacles) for location, receptacles in receptacles_at.items()
+            },
             intro=tuple(r for r, locations in enumerate(places) for _ in locations),
             openable=self._set("openable"),
             accepts=self._accepts(),
@@ -213,10 +215,10 @@ class _Builder:
 
     def _by_type(self, predicate: str) -> dict[str, list[int]]:
         """Return the entities of each type."""
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for name, kind in self._rows(predicate, 2):
-            found.setdefault(kind, []).append(self.number[name])
-        return found
+            numbers.setdefault(kind, []).append(self.number[name])
+        return numbers
 
     def _grouped(self, predicate: str, key: int, value: int, size: int) -> tuple[Any, ...]:
         """Group pairs by receptacle, each group sorted."""
@@ -234,7 +236,7 @@ class _Builder:
         fitting: dict[str, set[int]] = {}
         for receptacle_type, object_type in self._rows("cancontain", 2):
             fitting.setdefault(receptacle_type, set()).update(objects.get(object_type, ()))
-        frozen = {kind: frozenset(found) for kind, found in fitting.items()}
+        frozen = {kind: frozenset(numbers) for kind, numbers in fitting.items()}
         result = [frozenset[int]()] * self.receptacles
         for name, kind in self._rows("receptacletype", 2):
             number = self.number[name]
@@ -248,12 +250,12 @@ class _Builder:
         at = [place for _, place in self._pairs("atlocation")]
         if len(agents) != 1 or len(at) != 1:
             raise malformed("one agent at one location", f"{len(agents)} at {len(at)}")
-        held = [thing for _, thing in self._pairs("holds")]
-        if len(held) > 1 or bool(held) != bool(self._rows("holdsany", 1)):
-            raise malformed("at most one object in hand, with holdsAny", f"{len(held)} held")
+        carried = [entity for _, entity in self._pairs("holds")]
+        if len(carried) > 1 or bool(carried) != bool(self._rows("holdsany", 1)):
+            raise malformed("at most one object in hand, with holdsAny", f"{len(carried)} held")
         return State(
             place=at[0],
-            held=held[0] if held else NOBODY,
+            hand=carried[0] if carried else NOBODY,
             opened=self._set("opened"),
             contents=self._grouped("inreceptacle", 1, 0, self.receptacles),
             lying=frozenset(self._pairs("objectatlocation")),
@@ -297,9 +299,9 @@ def _routes(
     names: Sequence[str], places: Sequence[tuple[int, ...]]
 ) -> dict[str, tuple[tuple[int, int], ...]]:
     """Return the ``go to`` commands in sorted order, and where each may lead."""
-    found: dict[str, list[tuple[int, int]]] = {}
+    routes: dict[str, list[tuple[int, int]]] = {}
     for receptacle, locations in enumerate(places):
         ends = [(location, receptacle) for location in locations]
         if ends:
-            found.setdefault("go to " + names[receptacle], []).extend(ends)
-    return {command: tuple(sorted(found[command])) for command in sorted(found)}
+            routes.setdefault("go to " + names[receptacle], []).extend(ends)
+    return {command: tuple(sorted(routes[command])) for command in sorted(routes)}

@@ -149,9 +149,9 @@ def _facts(entries: list[Any]) -> dict[str, list[tuple[str, ...]]]:
     return facts
 
 
-def malformed(expected: str, got: str, part: str = "the PDDL problem") -> DataError:
+def malformed(expected: str, actual: str, part: str = "the PDDL problem") -> DataError:
     """Return the error for a problem that is not one of the domain."""
     return DataError(
-        f"expected {expected} in {part}, got {got}; take the text of pddl_problem from a "
+        f"expected {expected} in {part}, got {actual}; take the text of pddl_problem from a "
         "game.tw-pddl file, or from the generator"
     )

@@ -53,101 +53,111 @@ class _Player:
     def __init__(self, session: HouseholdSession) -> None:
         house, state = session.household, session.state
         self.house, self.state = house, state
-        self.here = {house.names[r]: r for r in reversed(house.here.get(state.place, ()))}
+        self.receptacles = {
+            house.names[r]: r for r in reversed(house.receptacles_at.get(state.place, ()))
+        }
         """Receptacles at hand, by name."""
-        self.held = "" if state.held == NOBODY else house.names[state.held]
+        self.carried = "" if state.hand == NOBODY else house.names[state.hand]
 
     def away(self, name: str) -> Reasons:
         """A receptacle is unknown, or elsewhere."""
-        known = any(self.house.names[r] == name for r in self.house.intro)
-        if not known:
+        exists = any(self.house.names[r] == name for r in self.house.intro)
+        if not exists:
             yield f"there is no receptacle {name!r} in this room"
-        elif name not in self.here:
+        elif name not in self.receptacles:
             yield f"you are not at {name}; go to it first"
 
     def shut(self, name: str) -> Reasons:
         """The door of a receptacle at hand is closed."""
-        if not self.accessible(self.here[name]):
+        if not self.accessible(self.receptacles[name]):
             yield f"{name} is closed"
 
     def lacks(self, name: str) -> Reasons:
         """An object is not in hand."""
-        if name != self.held:
-            carried = f"carrying {self.held}" if self.held else "not carrying anything"
+        if name != self.carried:
+            carried = f"carrying {self.carried}" if self.carried else "not carrying anything"
             yield f"you have no {name!r} in hand; you are {carried}"
 
     def accessible(self, receptacle: int) -> bool:
         """Return whether one can look into a receptacle."""
         return receptacle not in self.house.openable or receptacle in self.state.opened
 
-    def shown(self, receptacle: int) -> list[str]:
+    def list_contents(self, receptacle: int) -> list[str]:
         """Return the names of what can be seen in a receptacle."""
-        things = self.state.contents[receptacle] if self.accessible(receptacle) else ()
-        return self.house.called(things)
+        contents = self.state.contents[receptacle] if self.accessible(receptacle) else ()
+        return self.house.called(contents)
 
     def unseen(self, name: str) -> Reasons:
         """An object is neither in hand nor to be seen in a receptacle at hand."""
-        seen = {thing for receptacle in self.here.values() for thing in self.shown(receptacle)}
-        if name not in seen and name != self.held:
+        visible = {
+            content
+            for receptacle in self.receptacles.values()
+            for content in self.list_contents(receptacle)
+        }
+        if name not in visible and name != self.carried:
             yield f"there is no {name!r} to be seen here"
 
 
 def _go(player: _Player, name: str) -> Reasons:
-    if name in player.here:
+    if name in player.receptacles:
         yield f"you are at {name} already"
     yield from player.away(name)
 
 
 def _door(player: _Player, name: str, *, already: str) -> Reasons:
     yield from player.away(name)
-    has_door = player.here[name] in player.house.openable
+    has_door = player.receptacles[name] in player.house.openable
     yield f"{name} is {already} already" if has_door else f"{name} has no door"
 
 
-def _take(player: _Player, thing: str, name: str) -> Reasons:
+def _take(player: _Player, object_name: str, name: str) -> Reasons:
     yield from player.away(name)
     yield from player.shut(name)
-    if player.held:
-        yield f"your hand is full: you are carrying {player.held}"
-    if thing not in player.shown(player.here[name]):
-        yield f"there is no {thing!r} in or on {name}"
-    yield f"{thing} cannot be picked up"
+    if player.carried:
+        yield f"your hand is full: you are carrying {player.carried}"
+    if object_name not in player.list_contents(player.receptacles[name]):
+        yield f"there is no {object_name!r} in or on {name}"
+    yield f"{object_name} cannot be picked up"
 
 
-def _move(player: _Player, thing: str, name: str) -> Reasons:
-    yield from player.lacks(thing)
+def _move(player: _Player, object_name: str, name: str) -> Reasons:
+    yield from player.lacks(object_name)
     yield from player.away(name)
     yield from player.shut(name)
-    yield f"{thing} cannot be put in or on {name}"
+    yield f"{object_name} cannot be put in or on {name}"
 
 
-def _treat(player: _Player, thing: str, name: str, *, verb: str) -> Reasons:
-    yield from player.lacks(thing)
+def _treat(player: _Player, object_name: str, name: str, *, verb: str) -> Reasons:
+    yield from player.lacks(object_name)
     yield from player.away(name)
-    able = player.here[name] in player.house.appliances[verb]
-    yield f"{thing} cannot be treated so" if able else f"{name} is not there to {verb} things with"
+    able = player.receptacles[name] in player.house.appliances[verb]
+    yield (
+        f"{object_name} cannot be treated so"
+        if able
+        else f"{name} is not there to {verb} things with"
+    )
 
 
-def _slice(player: _Player, thing: str, tool: str) -> Reasons:
+def _slice(player: _Player, object_name: str, tool: str) -> Reasons:
     yield from player.lacks(tool)
-    if player.state.held not in player.house.knives:
+    if player.state.hand not in player.house.knives:
         yield f"nothing can be sliced with {tool}"
-    yield from player.unseen(thing)
-    yield f"{thing} cannot be sliced"
+    yield from player.unseen(object_name)
+    yield f"{object_name} cannot be sliced"
 
 
-def _use(player: _Player, thing: str) -> Reasons:
-    yield from player.unseen(thing)
-    if thing == player.held:
-        yield f"{thing} is in your hand; only what stands here can be switched on"
-    yield f"{thing} cannot be switched on"
+def _use(player: _Player, object_name: str) -> Reasons:
+    yield from player.unseen(object_name)
+    if object_name == player.carried:
+        yield f"{object_name} is in your hand; only what stands here can be switched on"
+    yield f"{object_name} cannot be switched on"
 
 
-def _examine(player: _Player, thing: str) -> Reasons:
-    if any(player.house.names[r] == thing for r in player.house.intro):
-        yield from player.away(thing)
-    yield from player.unseen(thing)
-    yield f"{thing} is not in your hand; only what is carried can be examined, and receptacles"
+def _examine(player: _Player, name: str) -> Reasons:
+    if any(player.house.names[r] == name for r in player.house.intro):
+        yield from player.away(name)
+    yield from player.unseen(name)
+    yield f"{name} is not in your hand; only what is carried can be examined, and receptacles"
 
 
 _REASONS: Mapping[str, Callable[..., Reasons]] = {

@@ -29,11 +29,11 @@ class HouseholdSession:
         """Begin anew and return the first text, with banner and task."""
         household = self.household
         self.restore(household.start)
-        if self.state.place in household.here:
-            seen = view(household, self.state)
+        if self.state.place in household.receptacles_at:
+            scene = view(household, self.state)
         else:
-            seen = text.room(household.called(household.intro))
-        return text.intro(seen, household.game.goal)
+            scene = text.room(household.called(household.intro))
+        return text.intro(scene, household.game.goal)
 
     def step(self, command: str) -> tuple[str, float, bool]:
         """Carry out a command, which may be any text; white space around it does not count.
@@ -98,7 +98,7 @@ class HouseholdSession:
         the household hides.
         """
         state, start = self.state, self.household.start
-        parts: list[object] = [state.place, state.held]
+        parts: list[object] = [state.place, state.hand]
         for receptacle, (now, then) in enumerate(zip(state.contents, start.contents, strict=True)):
             if now != then:
                 parts.append((receptacle, sorted(set(now) ^ set(then))))

@@ -18,7 +18,7 @@ class State(NamedTuple):
 
     place: int
     """Location of the agent."""
-    held: int
+    hand: int
     """Object in hand, or :data:`NOBODY`."""
     opened: frozenset[int]
     """Open receptacles."""

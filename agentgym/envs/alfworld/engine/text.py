@@ -87,16 +87,16 @@ def condition(name: str, clean: bool, hot: bool, cool: bool, sliced: bool) -> st
     """Describe what was done to an object in hand; None leaves it to switches and slices."""
     heat = "hot" if hot else "cool" if cool else ""
     if clean and sliced:
-        return _this(f"{heat} and clean sliced" if heat else "clean sliced", name)
+        return _describe_mark(f"{heat} and clean sliced" if heat else "clean sliced", name)
     if sliced and heat:
-        return _this(f"{heat} sliced", name)
+        return _describe_mark(f"{heat} sliced", name)
     if clean and heat:
-        return _this(f"{heat} and clean", name)
+        return _describe_mark(f"{heat} and clean", name)
     if hot:
-        return _this("hot", name)
+        return _describe_mark("hot", name)
     if clean:
-        return _this("clean", name)
-    return _this("cold", name) if cool else None
+        return _describe_mark("clean", name)
+    return _describe_mark("cold", name) if cool else None
 
 
 def inventory(name: str | None) -> str:
@@ -111,8 +111,8 @@ def switched_on(name: str) -> str:
 
 def ordinary(name: str, sliced: bool) -> str:
     """Describe an object of no other mark."""
-    return _this("sliced", name) if sliced else f"There's nothing special about {name}."
+    return _describe_mark("sliced", name) if sliced else f"There's nothing special about {name}."
 
 
-def _this(mark: str, name: str) -> str:
+def _describe_mark(mark: str, name: str) -> str:
     return f"This is a {mark} {name}."

@@ -37,7 +37,7 @@ class Need:
     treatments: list[str] = field(default_factory=list)
     where: int | None = None
     """Term for the receptacle that it must be in."""
-    held: bool = False
+    in_hand: bool = False
     toggled: bool = False
 
 
@@ -73,31 +73,31 @@ def plan_from(house: Household, state: State) -> tuple[Action, ...] | None:
     if house.goal.satisfied(state):
         return ()
     best: PartialPlan | None = None
-    here = PartialPlan(state.place, state.held, frozenset(), 0, None)
+    origin = PartialPlan(state.place, state.hand, frozenset(), 0, None)
     for query in house.goal.queries:
         needs, exact = _read_needs(query)
         slices = [need for need in needs if "slice" in need.treatments]
         search = PlanSearch(house, state, best)
-        for start in (here, *(_slice_first(search, query, slices) if slices else ())):
-            if start is not here:
+        for start in (origin, *(_slice_first(search, query, slices) if slices else ())):
+            if start is not origin:
                 search = PlanSearch(house, _state_after(house, state, start), best)
             _search(search, query, needs, start)
-            found = search.best
-            if found is not best and (exact or _wins(house, state, found)):
-                best = found
+            candidate = search.best
+            if candidate is not best and (exact or _wins(house, state, candidate)):
+                best = candidate
     return None if best is None else tuple(best.actions())
 
 
 def _search(search: PlanSearch, query: Query, needs: Sequence[Need], start: PartialPlan) -> None:
     """Search plans for one query that begin with what has led to ``start``."""
     lamps = [need for need in needs if need.toggled]
-    kept = [need for need in needs if need.held]
-    if len(lamps) > 1 or len(kept) > 1:
+    hand_needs = [need for need in needs if need.in_hand]
+    if len(lamps) > 1 or len(hand_needs) > 1:
         return
     end_positions = _end_positions(search, query, lamps[0] if lamps else None)
     put = [need for need in needs if need.where is not None and not need.toggled]
-    loose = [need for need in needs if need.where is None and not need.held and not need.toggled]
-    carried = [_subgoal(query, need) for need in (*loose, *kept)]
+    loose = [need for need in needs if need.where is None and not need.in_hand and not need.toggled]
+    carried = [_subgoal(query, need) for need in (*loose, *hand_needs)]
     for subgoals in _deliveries(search, query, put):
         search.run([*subgoals, *carried], end_positions, start)
 
@@ -105,7 +105,7 @@ def _search(search: PlanSearch, query: Query, needs: Sequence[Need], start: Part
 def _subgoal(
     query: Query, need: Need, ends: tuple[int, ...] = (), but: Sequence[int] = ()
 ) -> Subgoal:
-    objects = tuple(thing for thing in _candidates(query, need.term) if thing not in but)
+    objects = tuple(entity for entity in _candidates(query, need.term) if entity not in but)
     group = NOBODY if need.where is None else len(query.domains) + need.where
     return Subgoal(objects, tuple(need.treatments), group, ends)
 
@@ -120,8 +120,8 @@ def _deliveries(
         assert term is not None
         group = [need for need in needs if need.where == term]
         choices.append(list(_destinations(search, query, term, group)))
-    for chosen in product(*choices):
-        yield tuple(subgoal for subgoals in chosen for subgoal in subgoals)
+    for selection in product(*choices):
+        yield tuple(subgoal for subgoals in selection for subgoal in subgoals)
 
 
 def _destinations(
@@ -134,7 +134,7 @@ def _destinations(
     for receptacle in _candidates(query, term):
         if receptacle >= len(house.places) or not house.places[receptacle]:
             continue
-        for left, done in _met(state, query, needs, state.contents[receptacle], alike):
+        for left, done in _match_needs(state, query, needs, state.contents[receptacle], alike):
             if done:
                 yield tuple(_subgoal(query, need, (receptacle,), done) for need in left)
             else:
@@ -146,8 +146,8 @@ def _destinations(
         yield tuple(_subgoal(query, need, ends) for need in needs)
 
 
-def _met(
-    state: State, query: Query, needs: Sequence[Need], things: Sequence[int], alike: bool
+def _match_needs(
+    state: State, query: Query, needs: Sequence[Need], entities: Sequence[int], alike: bool
 ) -> Iterator[tuple[list[Need], list[int]]]:
     """Yield ways to say that some needs are met by things that are in place already.
 
@@ -158,15 +158,17 @@ def _met(
     if not needs:
         yield [], []
         return
-    need, others = needs[0], needs[1:]
+    need, remaining = needs[0], needs[1:]
     values = _candidates(query, need.term)
-    fit = [thing for thing in things if thing in values and _has_treatments(state, need, thing)]
-    for thing in fit[:1] if alike else fit:
-        rest = [other for other in things if other != thing]
-        for left, done in _met(state, query, others, rest, alike):
-            yield left, [thing, *done]
+    fit = [
+        entity for entity in entities if entity in values and _has_treatments(state, need, entity)
+    ]
+    for entity in fit[:1] if alike else fit:
+        rest = [other for other in entities if other != entity]
+        for left, done in _match_needs(state, query, remaining, rest, alike):
+            yield left, [entity, *done]
     if not (alike and fit):
-        for left, done in _met(state, query, others, things, alike):
+        for left, done in _match_needs(state, query, remaining, entities, alike):
             yield [need, *left], done
 
 
@@ -176,10 +178,10 @@ def _all_alike(query: Query, needs: Sequence[Need]) -> bool:
     return len(kinds) == 1
 
 
-def _has_treatments(state: State, need: Need, thing: int) -> bool:
+def _has_treatments(state: State, need: Need, entity: int) -> bool:
     """Return whether an object has had the treatments that it needs."""
     return all(
-        FLUENTS[name](state, (thing,))
+        FLUENTS[name](state, (entity,))
         for name, verb in TREATMENTS.items()
         if verb in need.treatments
     )
@@ -191,15 +193,17 @@ def _end_positions(search: PlanSearch, query: Query, lamp: Need | None) -> list[
     house, state = search.house, search.state
     if not ats and lamp is None:
         return None
-    places = set(_candidates(query, ats[0])) if ats else set(house.here)
-    spots = [(r, place) for place in sorted(places) for r in house.here.get(place, ())]
+    places = set(_candidates(query, ats[0])) if ats else set(house.receptacles_at)
+    spots = [(r, place) for place in sorted(places) for r in house.receptacles_at.get(place, ())]
     if lamp is None:
         return [EndPosition(receptacle, place, NOBODY) for receptacle, place in spots]
     end_positions = []
-    for thing in _candidates(query, lamp.term):
-        switch = NOBODY if thing in state.toggled else thing
+    for lamp_entity in _candidates(query, lamp.term):
+        switch = NOBODY if lamp_entity in state.toggled else lamp_entity
         for receptacle, place in spots:
-            if thing in state.contents[receptacle] and (thing in house.switches or switch < 0):
+            if lamp_entity in state.contents[receptacle] and (
+                lamp_entity in house.switches or switch < 0
+            ):
                 end_positions.append(EndPosition(receptacle, place, switch))
     return end_positions
 
@@ -207,37 +211,37 @@ def _end_positions(search: PlanSearch, query: Query, lamp: Need | None) -> list[
 def _slice_first(search: PlanSearch, query: Query, needs: Sequence[Need]) -> Iterator[PartialPlan]:
     """Yield ways to slice some objects before anything else is done."""
     house = search.house
-    things = sorted({thing for need in needs for thing in _candidates(query, need.term)})
-    things = [t for t in things if t in house.sliceable and t not in search.state.sliced]
-    start, held = search.start(), search.state.held
+    entities = sorted({entity for need in needs for entity in _candidates(query, need.term)})
+    entities = [t for t in entities if t in house.sliceable and t not in search.state.sliced]
+    start, carried = search.start(), search.state.hand
     for free in dict.fromkeys([start, *search.empty_hand(start, 2)]):
         lying = set(search.state.lying)
         if free is not start:  # what was in hand may be what is to be sliced
-            lying.add((held, free.place))
+            lying.add((carried, free.place))
         for knife in sorted(house.knives):
             if free.hand in (NOBODY, knife):
                 for _, ready in search.fetch(free, knife, 1):
-                    yield from _slices(search, ready, things, len(needs), lying)
+                    yield from _slices(search, ready, entities, len(needs), lying)
 
 
 def _slices(
     search: PlanSearch,
     partial: PartialPlan,
-    things: Sequence[int],
+    entities: Sequence[int],
     most: int,
     lying: Set[tuple[int, int]],
 ) -> Iterator[PartialPlan]:
     """Yield ways to slice up to ``most`` objects with the knife in hand."""
-    for thing in things if most else ():
-        for place in sorted(place for other, place in lying if other == thing):
-            here: PartialPlan | None = partial
+    for entity in entities if most else ():
+        for place in sorted(place for other, place in lying if other == entity):
+            arrival: PartialPlan | None = partial
             if partial.place != place:
-                doors = search.house.here.get(place)
-                here = search.go_to(partial, doors[0], False) if doors else None
-            if here is not None and here.place == place:
-                done = here.then("slice", thing, partial.hand, partial.hand)
+                doors = search.house.receptacles_at.get(place)
+                arrival = search.go_to(partial, doors[0], False) if doors else None
+            if arrival is not None and arrival.place == place:
+                done = arrival.then("slice", entity, partial.hand, partial.hand)
                 yield done
-                rest = [other for other in things if other != thing]
+                rest = [other for other in entities if other != entity]
                 yield from _slices(search, done, rest, most - 1, lying)
 
 
@@ -265,7 +269,7 @@ def _read_needs(query: Query) -> tuple[list[Need], bool]:
         if not literal.positive or name in ("holdsany", "opened"):
             exact = False
         elif name == "holds":
-            needs.setdefault(literal.args[1], Need(literal.args[1])).held = True
+            needs.setdefault(literal.args[1], Need(literal.args[1])).in_hand = True
         elif name != "atlocation":
             need = needs.setdefault(literal.args[0], Need(literal.args[0]))
             if name == "inreceptacle":
@@ -275,8 +279,10 @@ def _read_needs(query: Query) -> tuple[list[Need], bool]:
                 need.toggled = True
             elif name in TREATMENTS:
                 need.treatments.append(TREATMENTS[name])
-    told = {"=", "receptacleatlocation"}
-    return list(needs.values()), exact and all(part.predicate in told for part in query.statics)
+    static_predicates = {"=", "receptacleatlocation"}
+    return list(needs.values()), exact and all(
+        part.predicate in static_predicates for part in query.statics
+    )
 
 
 def _candidates(query: Query, term: int) -> tuple[int, ...]:
@@ -286,8 +292,8 @@ def _candidates(query: Query, term: int) -> tuple[int, ...]:
     values = query.domains[-1 - term]
     fluent = {arg for literal in query.fluents for arg in literal.args}
     for literal in query.statics:
-        others = [arg for arg in literal.args if arg < 0 and arg != term]
-        if term not in literal.args or literal.predicate == "=" or fluent & set(others):
+        other_terms = [arg for arg in literal.args if arg < 0 and arg != term]
+        if term not in literal.args or literal.predicate == "=" or fluent & set(other_terms):
             continue
         values = tuple(value for value in values if _may_hold(query, literal, term, value))
     return values

@@ -64,12 +64,12 @@ class PartialPlan(NamedTuple):
 
     def actions(self) -> list[Action]:
         """Return the actions in order."""
-        found: list[Action] = []
+        actions: list[Action] = []
         trail = self.trail
         while trail is not None:
             trail, action = trail
-            found.append(action)
-        return found[::-1]
+            actions.append(action)
+        return actions[::-1]
 
 
 class Remaining(NamedTuple):
@@ -79,7 +79,7 @@ class Remaining(NamedTuple):
     """Numbers of subgoals."""
     used: tuple[int, ...]
     """Objects of the subgoals that are done."""
-    chosen: Mapping[int, int]
+    receptacle_of: Mapping[int, int]
     """Group -> receptacle, where it is chosen."""
 
 
@@ -93,14 +93,14 @@ class PlanSearch:
         """The end of the shortest plan so far."""
         self.sources: dict[int, list[int]] = {}
         """Object -> receptacles that hold it."""
-        for receptacle, things in enumerate(state.contents):
-            for thing in things:
-                self.sources.setdefault(thing, []).append(receptacle)
+        for receptacle, contents in enumerate(state.contents):
+            for entity in contents:
+                self.sources.setdefault(entity, []).append(receptacle)
         self._drops: dict[int, list[int]] = {}
 
     def start(self) -> PartialPlan:
         """Return the beginning of every plan."""
-        return PartialPlan(self.state.place, self.state.held, frozenset(), 0, None)
+        return PartialPlan(self.state.place, self.state.hand, frozenset(), 0, None)
 
     def run(
         self,
@@ -129,65 +129,67 @@ class PlanSearch:
         if not remaining.left:
             self._finish(partial)
             return
-        kept = [number for number in remaining.left if self._subgoals[number].group == NOBODY]
-        tried: list[Subgoal] = []
+        final = [number for number in remaining.left if self._subgoals[number].group == NOBODY]
+        previous: list[Subgoal] = []
         for number in remaining.left:
             subgoal = self._subgoals[number]
-            if subgoal in tried or (number in kept and len(kept) < len(remaining.left)):
+            if subgoal in previous or (number in final and len(final) < len(remaining.left)):
                 continue  # of equal subgoals any is the first; what is kept comes last
-            tried.append(subgoal)
+            previous.append(subgoal)
             bounds = self._bounds[number]
-            for thing in sorted(bounds, key=bounds.__getitem__):
-                if thing not in remaining.used:
-                    self._achieve(partial, number, thing, remaining)
+            for entity in sorted(bounds, key=bounds.__getitem__):
+                if entity not in remaining.used:
+                    self._achieve(partial, number, entity, remaining)
 
-    def _achieve(self, partial: PartialPlan, number: int, thing: int, remaining: Remaining) -> None:
+    def _achieve(
+        self, partial: PartialPlan, number: int, entity: int, remaining: Remaining
+    ) -> None:
         """Reach one subgoal with one object, then the others."""
         subgoal = self._subgoals[number]
-        missing = self._missing_treatments(subgoal, thing)
+        missing = self._missing_treatments(subgoal, entity)
         assert missing is not None
         left = tuple(other for other in remaining.left if other != number)
-        used = (*remaining.used, thing)
+        used = (*remaining.used, entity)
         floor = sum([self._floors[other] for other in left])
-        for source, held in self.fetch(partial, thing, floor + self._bounds[number][thing]):
-            for ready in self._treat(held, thing, missing, floor):
+        for source, fetched in self.fetch(partial, entity, floor + self._bounds[number][entity]):
+            for ready in self._treat(fetched, entity, missing, floor):
                 if subgoal.group == NOBODY:
-                    self._continue(ready, Remaining(left, used, remaining.chosen))
+                    self._continue(ready, Remaining(left, used, remaining.receptacle_of))
                     continue
-                bound = remaining.chosen.get(subgoal.group)
+                bound = remaining.receptacle_of.get(subgoal.group)
                 for end in subgoal.destinations if bound is None else (bound,):
-                    for done in self._put_down(ready, thing, source, end):
+                    for done in self._put_down(ready, entity, source, end):
                         if self._promising(done, floor):
-                            chosen = {**remaining.chosen, subgoal.group: end}
-                            self._continue(done, Remaining(left, used, chosen))
+                            receptacle_of = {**remaining.receptacle_of, subgoal.group: end}
+                            self._continue(done, Remaining(left, used, receptacle_of))
 
     def _put_down(
-        self, partial: PartialPlan, thing: int, source: int, end: int
+        self, partial: PartialPlan, entity: int, source: int, end: int
     ) -> Iterator[PartialPlan]:
         """Yield ways to have the thing in hand in a receptacle."""
-        if end != source and thing in self.state.contents[end]:
+        if end != source and entity in self.state.contents[end]:
             yield partial  # it was in several receptacles, and taken from one only
-        elif thing in self.house.accepts[end]:
-            yield self.go_to(partial, end, True).then("move", thing, end, NOBODY)
+        elif entity in self.house.accepts[end]:
+            yield self.go_to(partial, end, True).then("move", entity, end, NOBODY)
 
     def fetch(
-        self, partial: PartialPlan, thing: int, floor: int
+        self, partial: PartialPlan, entity: int, floor: int
     ) -> Iterator[tuple[int, PartialPlan]]:
         """Yield ways to get an object into the hand, each with the receptacle it is taken from.
 
         From an empty hand on, ``floor`` commands are needed, that which takes it included.
         """
-        if partial.hand == thing:
+        if partial.hand == entity:
             yield NOBODY, partial
             return
-        if thing not in self.house.portable:
+        if entity not in self.house.portable:
             return
         for free in self.empty_hand(partial, floor):
-            for source in self.sources.get(thing, ()):
+            for source in self.sources.get(entity, ()):
                 if self.house.places[source]:
-                    here = self.go_to(free, source, True)
-                    if self._promising(here, floor):
-                        yield source, here.then("take", thing, source, thing)
+                    arrival = self.go_to(free, source, True)
+                    if self._promising(arrival, floor):
+                        yield source, arrival.then("take", entity, source, entity)
 
     def empty_hand(self, partial: PartialPlan, floor: int) -> Iterator[PartialPlan]:
         """Yield ways to have an empty hand, ``floor`` commands being needed afterwards."""
@@ -195,12 +197,12 @@ class PlanSearch:
             yield partial
             return
         for receptacle in self._drop_points(partial.hand):
-            here = self.go_to(partial, receptacle, True)
-            if self._promising(here, floor + 1):
-                yield here.then("move", partial.hand, receptacle, NOBODY)
+            arrival = self.go_to(partial, receptacle, True)
+            if self._promising(arrival, floor + 1):
+                yield arrival.then("move", partial.hand, receptacle, NOBODY)
 
     def _treat(
-        self, partial: PartialPlan, thing: int, verbs: Sequence[str], floor: int
+        self, partial: PartialPlan, entity: int, verbs: Sequence[str], floor: int
     ) -> Iterator[PartialPlan]:
         """Yield ways to treat the object in hand."""
         if not verbs:
@@ -209,10 +211,10 @@ class PlanSearch:
             rest = (*verbs[:number], *verbs[number + 1 :])
             for appliance in sorted(self.house.appliances[verb]):
                 if self.house.places[appliance]:
-                    here = self.go_to(partial, appliance, False)
-                    if self._promising(here, floor + len(verbs)):
-                        done = here.then(verb, thing, appliance, thing)
-                        yield from self._treat(done, thing, rest, floor)
+                    arrival = self.go_to(partial, appliance, False)
+                    if self._promising(arrival, floor + len(verbs)):
+                        done = arrival.then(verb, entity, appliance, entity)
+                        yield from self._treat(done, entity, rest, floor)
 
     def _finish(self, partial: PartialPlan) -> None:
         """End a plan, and keep it if it is the best."""
@@ -220,14 +222,14 @@ class PlanSearch:
             self._record(partial)
             return
         for receptacle, place, switch in self._end_positions:
-            here = partial
+            arrival = partial
             if partial.place != place:
-                here = self.go_to(partial, receptacle, False)
-                if here.place != place:  # "go to" leads to another of its locations
+                arrival = self.go_to(partial, receptacle, False)
+                if arrival.place != place:  # "go to" leads to another of its locations
                     continue
             if switch != NOBODY:
-                here = here.then("use", switch, receptacle, here.hand)
-            self._record(here)
+                arrival = arrival.then("use", switch, receptacle, arrival.hand)
+            self._record(arrival)
 
     def _record(self, partial: PartialPlan) -> None:
         if self.best is None or partial.cost < self.best.cost:
@@ -256,48 +258,48 @@ class PlanSearch:
     def _closed(self, receptacle: int) -> bool:
         return receptacle in self.house.openable and receptacle not in self.state.opened
 
-    def _missing_treatments(self, subgoal: Subgoal, thing: int) -> tuple[str, ...] | None:
+    def _missing_treatments(self, subgoal: Subgoal, entity: int) -> tuple[str, ...] | None:
         """Return the treatments that an object lacks, or None where it cannot have them."""
         state, house = self.state, self.house
         done = {"clean": state.clean, "heat": state.hot, "cool": state.cool, "slice": state.sliced}
-        missing = tuple(verb for verb in subgoal.treatments if thing not in done[verb])
+        missing = tuple(verb for verb in subgoal.treatments if entity not in done[verb])
         if "slice" in missing or {"heat", "cool"} <= set(subgoal.treatments):
             return None
-        able = all(thing in house.treatable[verb] and house.appliances[verb] for verb in missing)
+        able = all(entity in house.treatable[verb] and house.appliances[verb] for verb in missing)
         return missing if able else None
 
     def _lower_bounds(self, subgoal: Subgoal) -> dict[int, int]:
         """Return, for each object that will do, the fewest commands from an empty hand on."""
         bounds = {}
-        for thing in subgoal.objects:
-            missing = self._missing_treatments(subgoal, thing)
+        for entity in subgoal.objects:
+            missing = self._missing_treatments(subgoal, entity)
             if missing is None:
                 continue
-            sources = self.sources.get(thing, [])
-            fitting = [end for end in subgoal.destinations if thing in self.house.accepts[end]]
-            kept = subgoal.group == NOBODY
-            if not kept and not fitting and not set(sources) & set(subgoal.destinations):
+            sources = self.sources.get(entity, [])
+            fitting = [end for end in subgoal.destinations if entity in self.house.accepts[end]]
+            needs_no_drop = subgoal.group == NOBODY
+            if not needs_no_drop and not fitting and not set(sources) & set(subgoal.destinations):
                 continue
-            if len(sources) > 1 or thing == self.state.held:
-                kept = True  # it may already be where it belongs, and still be in hand
+            if len(sources) > 1 or entity == self.state.hand:
+                needs_no_drop = True  # it may already be where it belongs, and still be in hand
             stops = [self._places(sources)]
             if len(missing) == 1:  # more may be done in any order: take no road for certain
                 stops.append(self._places(self.house.appliances[missing[0]]))
-            stops += [] if kept else [self._places(fitting)]
+            stops += [] if needs_no_drop else [self._places(fitting)]
             roads = 0
             if len(missing) < 2:
-                roads = len([1 for here, there in pairwise(stops) if not here & there])
-            bounds[thing] = 1 + len(missing) + (not kept) + roads
+                roads = len([1 for first, second in pairwise(stops) if not first & second])
+            bounds[entity] = 1 + len(missing) + (not needs_no_drop) + roads
         return bounds
 
     def _floor(self, subgoal: Subgoal, bounds: Mapping[int, int]) -> int:
         """Return the fewest commands that a subgoal takes after another one."""
         fewest = []
-        for thing, bound in bounds.items():
-            if thing == self.state.held:
+        for entity, bound in bounds.items():
+            if entity == self.state.hand:
                 bound -= 1
             elif self._starts is not None:
-                bound += not self._places(self.sources.get(thing, ())) & self._starts
+                bound += not self._places(self.sources.get(entity, ())) & self._starts
             fewest.append(bound)
         return min(fewest)
 
@@ -307,9 +309,9 @@ class PlanSearch:
         Anywhere, because a thing that is in several receptacles, or in hand and in one, may turn
         out to be where it belongs without being put there.
         """
-        held = self.state.held
-        things = {thing for bounds in self._bounds for thing in bounds}
-        if any(len(self.sources.get(thing, ())) > (thing != held) for thing in things):
+        carried = self.state.hand
+        entities = {entity for bounds in self._bounds for entity in bounds}
+        if any(len(self.sources.get(entity, ())) > (entity != carried) for entity in entities):
             return None
         return self._places([end for subgoal in subgoals for end in subgoal.destinations])
 
@@ -317,16 +319,16 @@ class PlanSearch:
         places = self.house.places
         return {place for receptacle in receptacles for place in places[receptacle]}
 
-    def _drop_points(self, thing: int) -> list[int]:
+    def _drop_points(self, entity: int) -> list[int]:
         """Return receptacles that a thing can be put into, those at hand first."""
-        known = self._drops.get(thing)
-        if known is None:
+        drops = self._drops.get(entity)
+        if drops is None:
             house, place = self.house, self.state.place
-            fitting = [r for r, found in enumerate(house.places) if found]
-            fitting = [r for r in fitting if thing in house.accepts[r]]
+            fitting = [r for r, locations in enumerate(house.places) if locations]
+            fitting = [r for r in fitting if entity in house.accepts[r]]
 
             def effort(receptacle: int) -> int:
                 return 2 * (place not in house.places[receptacle]) + self._closed(receptacle)
 
-            known = self._drops[thing] = sorted(fitting, key=effort)
-        return known
+            drops = self._drops[entity] = sorted(fitting, key=effort)
+        return drops

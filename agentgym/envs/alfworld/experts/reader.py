@@ -22,7 +22,7 @@ class Memory(NamedTuple):
 
     explored: frozenset[int] = frozenset()
     """Receptacles whose contents have been shown."""
-    seen: frozenset[int] = frozenset()
+    objects: frozenset[int] = frozenset()
     """Objects that have been shown, taken or put down."""
     last: int = NOBODY
     """The receptacle that was shown last, open or closed."""
@@ -60,9 +60,9 @@ class ReadingExpert(Expert):
         won = house.goal.satisfied(state)
         commands: list[str] = []
         plan: tuple[Action, ...] | None = None
-        news = True
+        discovery = True
         while not won:
-            if news or plan == ():
+            if discovery or plan == ():
                 plan = plan_from(house, self._believed(memory, house, state))
                 if plan == ():  # All is done as believed, and the game is not won.
                     memory = memory._replace(moved=True)
@@ -80,23 +80,24 @@ class ReadingExpert(Expert):
             commands.append(command)
             state, _ = perform(house, state, action)
             before, memory = memory, remember(memory, house, state, action)
-            fresh = memory.seen is not before.seen
-            news = fresh and not needed.isdisjoint(memory.seen - before.seen)
+            fresh = memory.objects is not before.objects
+            discovery = fresh and not needed.isdisjoint(memory.objects - before.objects)
             won = action.verb in decisive and house.goal.satisfied(state)
         return tuple(commands)
 
     def _believed(self, memory: Memory, house: Household, state: State) -> State:
         """Return a state with the objects that have been read of, each as it was when last seen."""
-        known = memory.seen | {state.held}
+        objects = memory.objects | {state.hand}
         contents = [
-            tuple([x for x in things if x in known]) if things else () for things in state.contents
+            tuple([x for x in content if x in objects]) if content else ()
+            for content in state.contents
         ]
-        start, told = house.start, memory.examined
+        start, examined = house.start, memory.examined
         return state._replace(
             contents=tuple(contents),
-            clean=state.clean - (start.clean - told),
-            hot=state.hot - (start.hot - told),
-            cool=state.cool - (start.cool - told),
+            clean=state.clean - (start.clean - examined),
+            hot=state.hot - (start.hot - examined),
+            cool=state.cool - (start.cool - examined),
         )
 
     @abstractmethod
@@ -113,33 +114,35 @@ def remember(memory: Memory, house: Household, state: State, action: Action) -> 
 
     ``state`` is the one after the action.
     """
-    explored, seen, last, examined, moved = memory
+    explored, objects, last, examined, moved = memory
     if action.verb in ("take", "move"):
-        known = action.first in seen and moved >= (action.verb == "move")
+        remembered = action.first in objects and moved >= (action.verb == "move")
         return (
             memory
-            if known
+            if remembered
             else memory._replace(
-                seen=seen if action.first in seen else seen | {action.first},
+                objects=objects if action.first in objects else objects | {action.first},
                 moved=moved or action.verb == "move",
             )
         )
     if action.verb == "examine" or action.verb in house.appliances:
-        start, thing = house.start, action.first
-        surprising = thing in start.clean or thing in start.hot or thing in start.cool
-        tells = action.verb != "examine" or thing not in house.containers
-        if not surprising or not tells or thing in examined:
+        start, entity = house.start, action.first
+        surprising = entity in start.clean or entity in start.hot or entity in start.cool
+        tells = action.verb != "examine" or entity not in house.containers
+        if not surprising or not tells or entity in examined:
             return memory
-        return memory._replace(examined=examined | {thing})
+        return memory._replace(examined=examined | {entity})
     if action.verb not in ("go", "open", "check"):
         return memory
-    shown = action.first
-    if shown in house.openable and shown not in state.opened:
-        return memory if shown == last else memory._replace(last=shown)
-    contents = state.contents[shown]
-    if shown == last and shown in explored and seen.issuperset(contents):
+    receptacle = action.first
+    if receptacle in house.openable and receptacle not in state.opened:
+        return memory if receptacle == last else memory._replace(last=receptacle)
+    contents = state.contents[receptacle]
+    if receptacle == last and receptacle in explored and objects.issuperset(contents):
         return memory
-    return memory._replace(explored=explored | {shown}, seen=seen.union(contents), last=shown)
+    return memory._replace(
+        explored=explored | {receptacle}, objects=objects.union(contents), last=receptacle
+    )
 
 
 def _needed(house: Household) -> frozenset[int]:
@@ -162,7 +165,7 @@ def _decisive(house: Household) -> frozenset[str]:
 
 def _look_here(memory: Memory, house: Household, state: State) -> Action | None:
     """Return the action that shows one more receptacle of this place; None if all are known."""
-    for receptacle in house.here.get(state.place, ()):
+    for receptacle in house.receptacles_at.get(state.place, ()):
         if receptacle not in memory.explored:
             closed = receptacle in house.openable and receptacle not in state.opened
             return Action("open" if closed else "check", receptacle)

@@ -81,17 +81,17 @@ class GeneratorConfig:
         """
         if isinstance(value, GeneratorConfig | str):
             return preset(value, "a difficulty", DIFFICULTIES)
-        known = [field.name for field in fields(cls)]
+        settings = [field.name for field in fields(cls)]
         if not isinstance(value, Mapping):
             raise ConfigurationError(
                 f"expected generator settings: the name of a difficulty "
-                f"({', '.join(DIFFICULTIES)}), or a mapping of {', '.join(known)}; got "
+                f"({', '.join(DIFFICULTIES)}), or a mapping of {', '.join(settings)}; got "
                 f"{value!r:.80}"
             )
-        unknown = sorted(set(map(str, value)) - set(known))
+        unknown = sorted(set(map(str, value)) - set(settings))
         if unknown:
             raise ConfigurationError(
-                f"expected generator settings among {', '.join(known)}; got {unknown[0]!r}"
+                f"expected generator settings among {', '.join(settings)}; got {unknown[0]!r}"
             )
         return cls(**value)
 
@@ -122,19 +122,19 @@ def full_names(task_types: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ConfigurationError: One of them is not the name of a task type, or there are none.
     """
-    known = {**SHORT_NAMES, **{name: name for name in TASK_TYPES}}
-    return _names("task_types", task_types, known)
+    aliases = {**SHORT_NAMES, **{name: name for name in TASK_TYPES}}
+    return _names("task_types", task_types, aliases)
 
 
-def _names(field: str, value: Any, known: Mapping[str, str]) -> tuple[str, ...]:
+def _names(field: str, value: Any, aliases: Mapping[str, str]) -> tuple[str, ...]:
     """Check a sequence of names and return them in full, in the order given."""
-    given = [value] if isinstance(value, str) else value
-    listed = isinstance(given, Sequence) and all(isinstance(name, str) for name in given)
-    if not listed or not given or any(name not in known for name in given):
+    requested = [value] if isinstance(value, str) else value
+    listed = isinstance(requested, Sequence) and all(isinstance(name, str) for name in requested)
+    if not listed or not requested or any(name not in aliases for name in requested):
         raise ConfigurationError(
-            f"expected {field} to be a sequence of {', '.join(known)}; got {value!r}"
+            f"expected {field} to be a sequence of {', '.join(aliases)}; got {value!r}"
         )
-    names = tuple(known[name] for name in given)
+    names = tuple(aliases[name] for name in requested)
     if len(set(names)) != len(names):
         raise ConfigurationError(f"expected each of {field} once, got {value!r}")
     return names
@@ -145,8 +145,10 @@ def _range(field: str, value: Any, least: int) -> Range | None:
     pair: Any = as_range(value)
     if pair is None:
         return None
-    whole = isinstance(pair, Sequence) and len(pair) == 2 and all(type(n) is int for n in pair)
-    if not whole or not least <= pair[0] <= pair[1] <= MOST:
+    well_formed = (
+        isinstance(pair, Sequence) and len(pair) == 2 and all(type(n) is int for n in pair)
+    )
+    if not well_formed or not least <= pair[0] <= pair[1] <= MOST:
         raise ConfigurationError(
             f"expected {field} to be a whole number from {least} to {MOST}, a range (low, high) of "
             f"such, or None for as many as the room has; got {value!r}"

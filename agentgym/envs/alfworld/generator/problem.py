@@ -98,10 +98,10 @@ def sentence(stream: NamedDraws, layout: RoomLayout) -> str:
 
 def problem(stream: NamedDraws, layout: RoomLayout) -> str:
     """Return the PDDL problem of a layout; objects and the agent get positions here."""
-    names = _object_names(stream, layout.things)
+    names = _object_names(stream, layout.objects)
     start = _start(stream, layout)
     receptacle_types = sorted({*(r.kind for r in layout.receptacles), *DOMAIN_RECEPTACLES})
-    object_types = sorted({*(thing.kind for thing in layout.things), *DOMAIN_OBJECTS})
+    object_types = sorted({*(placed.kind for placed in layout.objects), *DOMAIN_OBJECTS})
     places = sorted({*(r.location for r in layout.receptacles), start})
     lines = [
         f"(define (problem {layout.room.name})",
@@ -116,7 +116,7 @@ def problem(stream: NamedDraws, layout: RoomLayout) -> str:
         ")",
         "(:init",
         *_receptacle_facts(layout),
-        *_object_facts(names, layout.things),
+        *_object_facts(names, layout.objects),
         *([f"({STATES[layout.task_type]} {names[0]})"] if layout.ready else ()),
         *_compatibility(receptacle_types, object_types),
         f"(atLocation agent1 {start})",
@@ -129,23 +129,23 @@ def problem(stream: NamedDraws, layout: RoomLayout) -> str:
     return "\n".join(lines)
 
 
-def _object_names(stream: NamedDraws, things: Sequence[PlacedObject]) -> list[str]:
+def _object_names(stream: NamedDraws, objects: Sequence[PlacedObject]) -> list[str]:
     """Give every object a position, which decides its number in the game, and so a name."""
     names: dict[str, None] = {}
-    while len(names) < len(things):
+    while len(names) < len(objects):
         code = stream.below(_GRID**3)
         metres = ((code // _GRID**power % _GRID - _GRID // 2) / 100 for power in range(3))
         position = "|".join(f"{value:+06.2f}" for value in metres)
-        names[pddl_name(f"{things[len(names)].kind}|{position}")] = None
+        names[pddl_name(f"{objects[len(names)].kind}|{position}")] = None
     return list(names)
 
 
 def _start(stream: NamedDraws, layout: RoomLayout) -> str:
     """Choose a location away from every receptacle for the agent."""
-    taken = {receptacle.location for receptacle in layout.receptacles}
+    occupied = {receptacle.location for receptacle in layout.receptacles}
     while True:
         name = location_name(stream.between(-20, 20), stream.between(-20, 20), stream.below(4), 30)
-        if name not in taken:
+        if name not in occupied:
             return name
 
 
@@ -158,14 +158,14 @@ def _receptacle_facts(layout: RoomLayout) -> Iterator[str]:
             yield f"(openable {name})"
 
 
-def _object_facts(names: Sequence[str], things: Sequence[PlacedObject]) -> Iterator[str]:
-    for name, thing in zip(names, things, strict=True):
-        yield f"(objectType {name} {thing.kind}Type)"
-        yield f"(inReceptacle {name} {thing.home.pddl_name})"
-        yield f"(objectAtLocation {name} {thing.home.location})"
-        yield f"({'toggleable' if thing.kind in LAMP_SUPPORTS else 'pickupable'} {name})"
+def _object_facts(names: Sequence[str], objects: Sequence[PlacedObject]) -> Iterator[str]:
+    for name, placed in zip(names, objects, strict=True):
+        yield f"(objectType {name} {placed.kind}Type)"
+        yield f"(inReceptacle {name} {placed.home.pddl_name})"
+        yield f"(objectAtLocation {name} {placed.home.location})"
+        yield f"({'toggleable' if placed.kind in LAMP_SUPPORTS else 'pickupable'} {name})"
         for predicate, kinds in PROPERTIES.items():
-            if thing.kind in kinds:
+            if placed.kind in kinds:
                 yield f"({predicate} {name})"
 
 

@@ -37,7 +37,7 @@ class RoomLayout:
     """The floor plan."""
     receptacles: tuple[Receptacle, ...]
     """The receptacles that the room keeps, in the order of the floor plan."""
-    things: tuple[PlacedObject, ...]
+    objects: tuple[PlacedObject, ...]
     """All objects; those of the task come first."""
     task_type: str
     """The task type."""
@@ -62,12 +62,14 @@ def furnish(
     bare = _bare(stream, room, task_type, config.hidden)
     if bare is None:
         return None
-    layout = replace(bare, receptacles=_kept(stream, bare, as_range(config.receptacles)))
+    layout = replace(
+        bare, receptacles=_choose_receptacles(stream, bare, as_range(config.receptacles))
+    )
     distractors = _distractors(stream, layout, as_range(config.distractors))
     # No draw where there is no such share, so that games from before there was one stay.
     treated = task_type in TASK_APPLIANCES and config.ready > 0
     ready = treated and stream.below(100) < config.ready
-    return replace(layout, things=(*bare.things, *distractors), ready=ready)
+    return replace(layout, objects=(*bare.objects, *distractors), ready=ready)
 
 
 def _bare(stream: NamedDraws, room: Room, task_type: str, hidden: bool | None) -> RoomLayout | None:
@@ -84,17 +86,17 @@ def _bare(stream: NamedDraws, room: Room, task_type: str, hidden: bool | None) -
         homes = [r for r in room.receptacles if r.kind != appliance and supports(target, r.kind)]
         starts = [r for r in homes if hidden is None or (r.kind in OPENABLE) == hidden]
         if lamp is not None and starts:
-            thing = PlacedObject(target, stream.choice(starts))
-            needed: tuple[Receptacle, ...] = (thing.home, lamp.home)
-            return RoomLayout(room, needed, (thing, lamp), task_type, target, "", lamp.kind)
+            target_object = PlacedObject(target, stream.choice(starts))
+            needed: tuple[Receptacle, ...] = (target_object.home, lamp.home)
+            return RoomLayout(room, needed, (target_object, lamp), task_type, target, "", lamp.kind)
         if lamp is None:
             count = 2 if task_type == "pick_two_obj_and_place" else 1
             placed = _placement(stream, target, homes, starts, count)
             if placed is not None:
-                things, destination = placed
+                objects, destination = placed
                 station = [stream.choice(stations)] if stations else []
-                needed = (*(thing.home for thing in things), destination, *station)
-                return RoomLayout(room, needed, things, task_type, target, destination.kind, "")
+                needed = (*(placed_object.home for placed_object in objects), destination, *station)
+                return RoomLayout(room, needed, objects, task_type, target, destination.kind, "")
     return None
 
 
@@ -109,8 +111,8 @@ def _placement(
     for goal in stream.shuffled(sorted({receptacle.kind for receptacle in homes})):
         away = [receptacle for receptacle in starts if receptacle.kind != goal]
         if away:
-            things = tuple(PlacedObject(target, stream.choice(away)) for _ in range(count))
-            return things, stream.choice([r for r in homes if r.kind == goal])
+            objects = tuple(PlacedObject(target, stream.choice(away)) for _ in range(count))
+            return objects, stream.choice([r for r in homes if r.kind == goal])
     return None
 
 
@@ -123,18 +125,20 @@ def _lamp(stream: NamedDraws, room: Room) -> PlacedObject | None:
     return None
 
 
-def _kept(stream: NamedDraws, bare: RoomLayout, count: Range | None) -> tuple[Receptacle, ...]:
+def _choose_receptacles(
+    stream: NamedDraws, bare: RoomLayout, count: Range | None
+) -> tuple[Receptacle, ...]:
     """Choose the receptacles that stay, in the order of the floor plan."""
-    every = bare.room.receptacles
+    receptacles = bare.room.receptacles
     if count is None:
-        return every
+        return receptacles
     size = stream.between(*count)
-    kept = {receptacle.pddl_name for receptacle in bare.receptacles}
-    for receptacle in stream.shuffled(every):
-        if len(kept) >= size:
+    names = {receptacle.pddl_name for receptacle in bare.receptacles}
+    for receptacle in stream.shuffled(receptacles):
+        if len(names) >= size:
             break
-        kept.add(receptacle.pddl_name)
-    return tuple(r for r in every if r.pddl_name in kept)
+        names.add(receptacle.pddl_name)
+    return tuple(r for r in receptacles if r.pddl_name in names)
 
 
 def _distractors(stream: NamedDraws, layout: RoomLayout, count: Range | None) -> list[PlacedObject]:
@@ -151,7 +155,10 @@ def _distractors(stream: NamedDraws, layout: RoomLayout, count: Range | None) ->
             kind for kind, n in zip(kinds, most, strict=True) for _ in range(stream.between(0, n))
         ]
     else:
-        again = [kind for kind in kinds if kind not in LAMP_SUPPORTS]
-        rounds = [stream.shuffled(kinds), *(stream.shuffled(again) for _ in range(MOST_COPIES - 1))]
+        repeatable = [kind for kind in kinds if kind not in LAMP_SUPPORTS]
+        rounds = [
+            stream.shuffled(kinds),
+            *(stream.shuffled(repeatable) for _ in range(MOST_COPIES - 1)),
+        ]
         copies = [kind for turn in rounds for kind in turn][: stream.between(*count)]
     return [PlacedObject(kind, stream.choice(homes[kind])) for kind in copies]

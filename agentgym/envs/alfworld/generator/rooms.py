@@ -101,11 +101,11 @@ def room(number: int) -> Room:
     receptacles = [
         Receptacle(_kind(name), pddl_name(name), location_name(*pose)) for name, *pose in posed
     ]
-    taken = {receptacle.location for receptacle in receptacles}
+    occupied = {receptacle.location for receptacle in receptacles}
     stream = NamedDraws(f"agentgym alfworld room {number}")
     for kind in unposed:
         for _ in range(_COPIES.get(kind, 1)):
-            receptacles.append(_free_standing(stream, kind, taken))
+            receptacles.append(_free_standing(stream, kind, occupied))
     return Room(number, tuple(receptacles), tuple(objects))
 
 
@@ -115,15 +115,15 @@ def _kind(name: str) -> str:
     return _BASINS.get(head, head)
 
 
-def _free_standing(stream: NamedDraws, kind: str, taken: set[str]) -> Receptacle:
+def _free_standing(stream: NamedDraws, kind: str, occupied: set[str]) -> Receptacle:
     """Stand a receptacle without a saved pose at a location of its own."""
     while True:
         x, z = stream.between(-12, 12), stream.between(-12, 12)
-        here = location_name(x, z, stream.below(4), 30)
-        if here not in taken:
+        location = location_name(x, z, stream.below(4), 30)
+        if location not in occupied:
             break
-    taken.add(here)
+    occupied.add(location)
     head = next((head for head, basin in _BASINS.items() if basin == kind), kind)
     tail = f"|{kind}" if head != kind else ""
     position = f"{x / 4:+06.2f}|{stream.between(0, 99) / 100:+06.2f}|{z / 4:+06.2f}"
-    return Receptacle(kind, pddl_name(f"{head}|{position}{tail}"), here)
+    return Receptacle(kind, pddl_name(f"{head}|{position}{tail}"), location)

@@ -59,17 +59,17 @@ class GameFolder:
 
     def entries(self) -> tuple[GameEntry, ...]:
         """Return the games, sorted by the names of their folders."""
-        return self._known().entries
+        return self._load_index().entries
 
     def problem(self, number: int) -> str:
         """Read the PDDL problem of one game from its file."""
-        return read_problem(self.path, self._known().entries[number])
+        return read_problem(self.path, self._load_index().entries[number])
 
     def skipped(self) -> Mapping[str, int]:
         """Return why trials are not games, and how many."""
-        return self._known().skipped
+        return self._load_index().skipped
 
-    def _known(self) -> SplitIndex:
+    def _load_index(self) -> SplitIndex:
         if self._index is None:
             self._index = folder_index(self.path)
         return self._index
@@ -86,9 +86,9 @@ def folder_index(folder: Path) -> SplitIndex:
     folders = list(_walk(folder))
     key = _key(folder, folders)
     path = _cache_path(folder)
-    known = caching.load_json(path, key)
-    if known is not None:
-        return SplitIndex(tuple(GameEntry(*row) for row in known["entries"]), known["skipped"])
+    cached = caching.load_json(path, key)
+    if cached is not None:
+        return SplitIndex(tuple(GameEntry(*row) for row in cached["entries"]), cached["skipped"])
     try:
         index = _collect(folder, [relative for relative, _ in folders])
     except OSError as error:
@@ -128,14 +128,15 @@ def _walk(folder: Path) -> Iterator[tuple[str, int]]:
     pending = [("", 0)]
     while pending:
         relative, depth = pending.pop()
-        here = folder / relative
+        parent = folder / relative
         try:
-            yield relative, here.stat().st_mtime_ns
-            with os.scandir(here) as entries:
+            yield relative, parent.stat().st_mtime_ns
+            with os.scandir(parent) as entries:
                 names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
         except OSError as error:
             raise DataError(
-                f"expected to read the folder {here}, but it fails ({error}); check its permissions"
+                f"expected to read the folder {parent}, but it fails ({error}); check its "
+                "permissions"
             ) from error
         if depth < DEEPEST:
             below = sorted(names, reverse=True)
@@ -153,30 +154,30 @@ def _collect(folder: Path, folders: list[str]) -> SplitIndex:
     entries: list[GameEntry] = []
     skipped: Counter[str] = Counter()
     for relative in tracked(sorted(folders), len(folders), f"Indexing {folder.name}"):
-        found = _trial(folder, relative)
-        if isinstance(found, GameEntry):
-            entries.append(found)
-        elif found:
-            skipped[found] += 1
+        outcome = _trial(folder, relative)
+        if isinstance(outcome, GameEntry):
+            entries.append(outcome)
+        elif outcome:
+            skipped[outcome] += 1
     return SplitIndex(tuple(entries), dict(sorted(skipped.items())))
 
 
 def _trial(folder: Path, relative: str) -> GameEntry | str:
     """Return the game in a folder, or why it is none; empty if the folder is no trial."""
-    here = folder / relative
-    if not (here / TRAJECTORY_FILE).is_file():
-        return f"without {TRAJECTORY_FILE}" if (here / GAME_FILE).is_file() else ""
+    trial = folder / relative
+    if not (trial / TRAJECTORY_FILE).is_file():
+        return f"without {TRAJECTORY_FILE}" if (trial / GAME_FILE).is_file() else ""
     if any(word in relative for word in LEFT_OUT):
         return "movable or sliced"
-    trajectory = read_trajectory(here / TRAJECTORY_FILE)
+    trajectory = read_trajectory(trial / TRAJECTORY_FILE)
     if trajectory.task_type not in TASK_TYPES:
         return "of another task type"
-    if not (here / GAME_FILE).is_file():
+    if not (trial / GAME_FILE).is_file():
         return f"without {GAME_FILE}"
-    game = read_game(here / GAME_FILE)
+    game = read_game(trial / GAME_FILE)
     if not game.solvable:
         return "not marked solvable or unsolvable" if game.solvable is None else "unsolvable"
-    check_playable(game.problem, str(here / GAME_FILE))
+    check_playable(game.problem, str(trial / GAME_FILE))
     scene = trajectory.scene or _scene_of_folder(relative)
     return GameEntry(
         relative,
@@ -190,5 +191,5 @@ def _trial(folder: Path, relative: str) -> GameEntry | str:
 
 def _scene_of_folder(relative: str) -> str:
     """Read the floor plan off a folder such as ``pick_and_place_simple-Mug-None-Desk-305/...``."""
-    found = re.search(r"-(\d{1,4})(?:/|$)", relative)
-    return scene_name(int(found[1])) if found else ""
+    match = re.search(r"-(\d{1,4})(?:/|$)", relative)
+    return scene_name(int(match[1])) if match else ""

@@ -82,8 +82,8 @@ def read_game(path: Path) -> GameFile:
     if solvable is not True:
         return GameFile(None if "solvable" not in content else False, "", "")
     grammar = content.get("grammar")
-    found = _SENTENCE.search(grammar) if isinstance(grammar, str) else None
-    goal = clean_goal(_unescaped(found[1])) if found else ""
+    match = _SENTENCE.search(grammar) if isinstance(grammar, str) else None
+    goal = clean_goal(_unescaped(match[1])) if match else ""
     if not goal:
         raise DataError(
             f'expected "Your task is to: ..." in the grammar of {path}, but it is not there; '

@@ -108,18 +108,18 @@ def _warn(note: str) -> None:
     _log.warning("%s", note)
 
 
-def count_note(split: str, found: int, source: Source) -> str:
+def count_note(split: str, count: int, source: Source) -> str:
     """Return what is to be said about the number of games, empty if it is the official one."""
     expected = EXPECTED.get(split)
-    if expected is None or found == expected:
+    if expected is None or count == expected:
         return ""
     advice = (
         "the data is incomplete: run alfworld-download again"
-        if found < expected
+        if count < expected
         else "there are more than in the official data"
     )
     return (
-        f"found {found} of {expected} {split} games in {source.path}"
+        f"found {count} of {expected} {split} games in {source.path}"
         f"{_reasons(source.skipped())}; {advice}; results are not comparable with published ones"
     )
 
@@ -177,12 +177,12 @@ def _sources(path: Path) -> dict[str, Source]:
 
 def _versions(path: Path) -> list[Path]:
     """Return the ``json_*`` folders of a download that hold games, newest first."""
-    found = []
+    versions = []
     for folder in sorted(path.iterdir()):
         version = _VERSION.fullmatch(folder.name)
         if version and folder.is_dir():
-            found.append((tuple(map(int, version[1].split("."))), folder))
-    newest_first = [folder for _, folder in sorted(found, reverse=True)]
+            versions.append((tuple(map(int, version[1].split("."))), folder))
+    newest_first = [folder for _, folder in sorted(versions, reverse=True)]
     return [folder for folder in newest_first if _has_game(folder)] or newest_first
 
 
@@ -192,6 +192,6 @@ def _has_game(folder: Path) -> bool:
 
 
 def _ordered(sources: Mapping[str, Source]) -> Iterator[tuple[str, Source]]:
-    known = [name for name in EXPECTED if name in sources]
-    for name in (*known, *sorted(set(sources) - set(known))):
+    official = [name for name in EXPECTED if name in sources]
+    for name in (*official, *sorted(set(sources) - set(official))):
         yield name, sources[name]

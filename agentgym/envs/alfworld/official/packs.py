@@ -49,16 +49,16 @@ class Pack:
         self.path = path
         self.entries: tuple[GameEntry, ...]
         self._problems: tuple[bytes, ...]
-        found: dict[str, tuple[GameEntry, str]] = {}
+        by_id: dict[str, tuple[GameEntry, str]] = {}
         items, content = _load(path)
         for number, item in enumerate(items):
             entry, problem = _checked(item, f"item {number} of {path}")
-            if entry.id in found:
+            if entry.id in by_id:
                 raise DataError(f"expected every id once in {path}, got {entry.id!r} twice")
-            found[entry.id] = entry, problem
-        problems = [problem for _, problem in found.values()]
+            by_id[entry.id] = entry, problem
+        problems = [problem for _, problem in by_id.values()]
         _check_playable(problems, path, content)
-        self.entries = tuple(entry for entry, _ in found.values())
+        self.entries = tuple(entry for entry, _ in by_id.values())
         self._problems = tuple(
             zlib.compress(problem.encode("utf-8", "surrogatepass"), 1) for problem in problems
         )
@@ -81,17 +81,17 @@ class PackSource:
 
     def entries(self) -> tuple[GameEntry, ...]:
         """Return the games in the order of the file."""
-        return self._known().entries
+        return self._load_pack().entries
 
     def problem(self, number: int) -> str:
         """Return the PDDL problem of one game."""
-        return self._known().problem(number)
+        return self._load_pack().problem(number)
 
     def skipped(self) -> Mapping[str, int]:
         """Return an empty mapping: a pack holds only games."""
         return {}
 
-    def _known(self) -> Pack:
+    def _load_pack(self) -> Pack:
         if self._pack is None:
             try:
                 state = self.path.stat()
@@ -177,8 +177,8 @@ def _checked(item: Any, where: str) -> tuple[GameEntry, str]:
 def _check_playable(problems: Sequence[str], path: Path, content: str) -> None:
     """Compile every problem of a file, two milliseconds each, unless that was done before."""
     key = f"{PLAYABLE_VERSION} {content}"
-    known = caching.entry_path("alfworld", "playable", key)
-    if caching.load_json(known, key) is None:
+    marker = caching.entry_path("alfworld", "playable", key)
+    if caching.load_json(marker, key) is None:
         for number, problem in enumerate(tracked(problems, len(problems), f"Checking {path.name}")):
             check_playable(problem, f"item {number} of {path}")
-        caching.save_json(known, key, True)
+        caching.save_json(marker, key, True)

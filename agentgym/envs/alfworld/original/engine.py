@@ -97,10 +97,10 @@ class LocalEngine:
         """
         self._check()
         # Compared first, and forgotten until it is done: an interrupted start is begun anew.
-        known, self._game = self._game == game, None
+        loaded, self._game = self._game == game, None
         try:
             with undisturbed():
-                if not known:
+                if not loaded:
                     self._engine.load(_game_data(game))
                 self._state = self._engine.reset()
         except (Exception, SystemExit) as error:

@@ -115,12 +115,12 @@ class _Worker:
     """The parent's handle of a worker process."""
 
     def __init__(self) -> None:
-        self._connection, theirs = Pipe()
+        self._connection, worker_end = Pipe()
         try:
-            with theirs:
+            with worker_end:
                 self._process = subprocess.Popen(
-                    _command(theirs.fileno()),
-                    pass_fds=(theirs.fileno(),),
+                    _command(worker_end.fileno()),
+                    pass_fds=(worker_end.fileno(),),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     start_new_session=True,

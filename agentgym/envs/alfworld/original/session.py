@@ -142,8 +142,8 @@ class OriginalSession:
             EnvFailure: The engine failed.
         """
         game, commands = state
-        played = tuple(self._commands)
-        if self._reply is None or game != self.game or commands[: len(played)] != played:
+        previous = tuple(self._commands)
+        if self._reply is None or game != self.game or commands[: len(previous)] != previous:
             self.start(game)
         for command in commands[len(self._commands) :]:
             self.step(command)

@@ -91,7 +91,7 @@ def test_every_official_game_is_won(name: str) -> None:
         session.intro()
         stray(session, rng, 30)
         if plan(session) is None:  # a thing in hand that fits nowhere can never be put down
-            held = session.state.held
+            held = session.state.hand
             assert not any(held in accepted for accepted in session.household.accepts)
             stuck += 1
         else:
