@@ -87,12 +87,12 @@ class CorpusConfig:
         flag(self.shared_corpus, "shared_corpus")
         choice(self.index, "index", INDEXES)
         choice(self.dialect, "dialect", DIALECTS)
-        if not (isinstance(self.corpus, str) and self.corpus) and not self.given:
+        if not (isinstance(self.corpus, str) and self.corpus) and not self.is_retriever:
             raise ConfigurationError(
                 f"expected corpus to be {GENERATED!r}, the path of a corpus or an index folder, or "
                 f"an agentgym.retrieval.Retriever; got {self.corpus!r:.80}"
             )
-        if self.index != INDEXES[0] and (self.given or self.retriever_url is not None):
+        if self.index != INDEXES[0] and (self.is_retriever or self.retriever_url is not None):
             raise ConfigurationError(
                 f"expected index to be left out with a retriever or a server, which has its own; "
                 f"got index={self.index!r}"
@@ -106,7 +106,7 @@ class CorpusConfig:
         return isinstance(self.corpus, str) and self.corpus == GENERATED
 
     @property
-    def given(self) -> bool:
+    def is_retriever(self) -> bool:
         """Whether the corpus is a retriever object."""
         return not isinstance(self.corpus, str) and isinstance(self.corpus, Retriever)
 
@@ -122,7 +122,7 @@ class CorpusConfig:
         Of a folder of files it is that of the folder itself: looking at each file would make every
         environment of a vector pay for it. None where there is no path, or nothing there.
         """
-        if self.generated or self.given:
+        if self.generated or self.is_retriever:
             return None
         for path in (Path(self.corpus, INDEX_FACTS), Path(self.corpus)):
             with suppress(OSError, ValueError):
@@ -205,24 +205,24 @@ class GeneratedLibrary(Library):
         """Return the questions about a split's universe, which its index has to answer."""
         home = self._home(split)
         with self._lock:
-            found = self._generators.get(home)
-            if found is None:
-                found = QuestionGenerator(self.universe(home), self.index(home))
-                self._generators[home] = found
-            return found
+            generator = self._generators.get(home)
+            if generator is None:
+                generator = QuestionGenerator(self.universe(home), self.index(home))
+                self._generators[home] = generator
+            return generator
 
     def index(self, split: str) -> Retriever:
         """Return the index of a split's universe, by which questions are verified."""
         home = self._home(split)
         with self._lock:
-            found = self._indices.get(home)
-            if found is None:
+            index = self._indices.get(home)
+            if index is None:
                 universe, config = self.universe(home), self._config
                 key = ["generated", GENERATOR_VERSION, repr(config.difficulty), config.size,
                        universe.seed]  # fmt: skip
-                found = cached_index(key, universe.passages, config.index)
-                self._indices[home] = found
-            return found
+                index = cached_index(key, universe.passages, config.index)
+                self._indices[home] = index
+            return index
 
     def _home(self, split: str) -> str:
         """Return the split whose universe is searched."""
@@ -261,13 +261,13 @@ def open_library(config: CorpusConfig) -> Library:
         ConfigurationError: The configuration cannot be met.
         DataError: A corpus or an index of one's own cannot be read.
     """
-    if config.given:
+    if config.is_retriever:
         kind = type(config.corpus)
         return SingleLibrary(config.corpus, f"{kind.__module__}.{kind.__qualname__}")
     with _lock:
         stamp = config.stamp()
-        known, library = _libraries.get(config, (None, None))
-        if library is None or known != stamp:
+        previous_stamp, library = _libraries.get(config, (None, None))
+        if library is None or previous_stamp != stamp:
             library = _make(config)
             _libraries[config] = stamp, library
         return library

@@ -153,9 +153,9 @@ class SearchEnv(SessionEnv[SearchSession]):
                 groups.setdefault(key, []).append((env.session, query))
         for (place, topk), group in groups.items():
             queries = list(dict.fromkeys(query for _, query in group))
-            found = dict(zip(queries, find_all(retrievers[place], queries, topk), strict=True))
+            outcomes = dict(zip(queries, find_all(retrievers[place], queries, topk), strict=True))
             for session, query in group:
-                session.prepare(query, found[query])
+                session.prepare(query, outcomes[query])
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         self._session = self._shared.session(task, self.rules)
@@ -169,17 +169,17 @@ class SearchEnv(SessionEnv[SearchSession]):
         turn = self.session.refuse(problem, self.turns_left - 1, self_information=forged)
         return self._outcome(turn)
 
-    def _idle(self, said: str, valid: bool) -> Outcome:
-        return self._outcome(Turn(said, valid))
+    def _idle(self, message: str, valid: bool) -> Outcome:
+        return self._outcome(Turn(message, valid))
 
     def _admissible(self) -> Sequence[str]:
-        return [one.write() for one in admissible(self.session, self.turns_left)]
+        return [command.write() for command in admissible(self.session, self.turns_left)]
 
     def _state(self) -> str:
         # What the policy did, and nothing hidden: a hash of what was found could be compared with
         # the hashes of guesses.
         now = self.session.state
-        return f"{self.task.id} {[one.query for one in now.searches]!r} {now.answers!r}"
+        return f"{self.task.id} {[search.query for search in now.searches]!r} {now.answers!r}"
 
     def _oracle_turns(self) -> int | None:
         if self.session.state.over:
@@ -215,7 +215,7 @@ class SearchEnv(SessionEnv[SearchSession]):
         reading = self.language.read(action)
         if reading.problem:
             return None
-        return self.session.wanted(self.language.command(reading.native), self.turns_left - 1)
+        return self.session.query_of(self.language.command(reading.native), self.turns_left - 1)
 
     def _outcome(self, turn: Turn) -> Outcome:
         """Report a turn, with what the last answer earns if the episode ends with it."""

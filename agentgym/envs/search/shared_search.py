@@ -62,17 +62,17 @@ class SearchConfig:
         choice(self.expert, "expert", EXPERTS)
         if self.hops is not None:
             object.__setattr__(self, "hops", hop_counts(self.hops, "hops"))
-        own = not self.corpus.generated or (
+        own_corpus = not self.corpus.generated or (
             self.corpus.retriever_url is not None and not self.corpus.shared_corpus
         )
-        if self.questions is None and own:
+        if self.questions is None and own_corpus:
             raise ConfigurationError(
                 "expected questions, the path of a question file, with a corpus or a server of "
                 "your own; or, with a server of the generated encyclopaedia, shared_corpus=True"
             )
         if self.questions is not None:
             question_files(self.questions)
-            if not own and self.corpus.retriever_url is None:
+            if not own_corpus and self.corpus.retriever_url is None:
                 raise ConfigurationError(
                     "expected corpus or retriever_url together with questions: the generated "
                     "encyclopaedia knows nothing of them"
@@ -116,12 +116,12 @@ class SharedSearch:
         plan = self._plan(session.question, task.split, self.expert)
         if plan is None:
             return None
-        made = {one.query.casefold() for one in session.state.searches}
-        asked = {query.casefold() for query in (*plan, question_query(session.question))}
-        elsewhere = not made <= asked
+        queries = {search.query.casefold() for search in session.state.searches}
+        planned = {query.casefold() for query in (*plan, question_query(session.question))}
+        elsewhere = not queries <= planned
         if elsewhere and self.gold_known and not session.missing:
             return 1
-        return 1 + sum(query.casefold() not in made for query in plan)
+        return 1 + sum(query.casefold() not in queries for query in plan)
 
     def _session(self, question: Question, split: str, rules: Rules) -> SearchSession:
         return SearchSession(question, self.library.retriever(split), rules)
@@ -153,7 +153,7 @@ class SharedSearch:
             assert isinstance(self.library, GeneratedLibrary)
             return GeneratedQuestions(self.library, hops=config.hops, plan_length=self._plan_length)
         questions = _questions(config.questions)
-        self.gold_known = all(one.gold for some in questions.values() for one in some)
+        self.gold_known = all(question.gold for some in questions.values() for question in some)
         return ListedQuestions(
             question_name(config.questions), questions, self.library,
             hops=config.hops, plan_length=self._plan_length,
@@ -193,13 +193,13 @@ def open_search(config: SearchConfig) -> SharedSearch:
         ConfigurationError: The configuration cannot be met.
         DataError: A file or an index cannot be read.
     """
-    if config.corpus.given:  # an object, which need not be hashable
+    if config.corpus.is_retriever:  # an object, which need not be hashable
         return SharedSearch(config)
     with _lock:
         stamp = _stamp(config)
-        known, shared = _searches.get(config, (None, None))
+        previous_stamp, shared = _searches.get(config, (None, None))
         # Where the files are gone, a copy of an environment that has read them goes on.
-        if shared is None or stamp not in (known, None):
+        if shared is None or stamp not in (previous_stamp, None):
             shared = SharedSearch(config)
             _searches[config] = stamp, shared
         return shared
@@ -222,10 +222,10 @@ def _questions(path: str | os.PathLike[str]) -> QuestionSet:
     """Read a question set, once for a process as long as its files do not change."""
     key = _stamps(path)
     with _lock:
-        found = _question_sets.get(key)
-        if found is None:
-            found = _question_sets[key] = read_questions(path)
-        return found
+        question_set = _question_sets.get(key)
+        if question_set is None:
+            question_set = _question_sets[key] = read_questions(path)
+        return question_set
 
 
 def _stamps(path: str | os.PathLike[str]) -> tuple[Any, ...]:

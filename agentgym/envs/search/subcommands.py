@@ -71,11 +71,14 @@ def index(command: Index, console: Console) -> int:
     )
     silent = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=silent) as bar:
-        shown = bar.add_task("reading", total=1.0, passages=0)
+        progress_task = bar.add_task("reading", total=1.0, passages=0)
 
         def progress(state: IndexProgress) -> None:
             bar.update(
-                shown, description=state.stage, completed=state.share, passages=state.passages
+                progress_task,
+                description=state.stage,
+                completed=state.share,
+                passages=state.passages,
             )
 
         passages = build_index(

@@ -35,7 +35,7 @@ def hop_counts(value: Any, name: str) -> tuple[int, ...]:
         raise ConfigurationError(
             f"expected {name} to be a number of hops or a list of such, got {value!r:.80}"
         )
-    return tuple(sorted({integer(one, name, 1, MOST_HOPS) for one in some}))
+    return tuple(sorted({integer(number, name, 1, MOST_HOPS) for number in some}))
 
 
 class QuestionTasks(NumberedTasks[Question]):
@@ -98,37 +98,41 @@ class QuestionTasks(NumberedTasks[Question]):
             ConfigurationError: Options contradict each other, or no task has such hops.
             TaskNotFound: The named task does not exist.
         """
-        known = dict(options)
-        if "question_id" in known:
-            if "task_id" in known:
+        normalised = dict(options)
+        if "question_id" in normalised:
+            if "task_id" in normalised:
                 raise ConfigurationError(
                     "expected question_id or task_id, which mean the same, got both"
                 )
-            known["task_id"] = known.pop("question_id")
-        if "hops" not in known:
-            return super().choose(known, rng, split)
-        if "task_id" in known or "index" in known:
+            normalised["task_id"] = normalised.pop("question_id")
+        if "hops" not in normalised:
+            return super().choose(normalised, rng, split)
+        if "task_id" in normalised or "index" in normalised:
             raise ConfigurationError(
                 "expected the reset option hops alone, which draws among such tasks, got a task "
                 "beside it"
             )
-        split = self.check(known.get("split", split))
-        hops = known["hops"] if self.hops is None else tuple(set(known["hops"]) & set(self.hops))
+        split = self.check(normalised.get("split", split))
+        hops = (
+            normalised["hops"]
+            if self.hops is None
+            else tuple(set(normalised["hops"]) & set(self.hops))
+        )
         numbers = self._numbers(split, tuple(sorted(hops)))
         if not numbers:
             raise ConfigurationError(
-                f"expected hops that questions of split {split!r} have, got {known['hops']}"
+                f"expected hops that questions of split {split!r} have, got {normalised['hops']}"
             )
         number = numbers[int(rng.integers(len(numbers)))]
         return self.find(self._id(split, number))
 
     def _numbers(self, split: str, hops: tuple[int, ...]) -> Sequence[int]:
         """Return the numbers of a split's questions that have one of these numbers of hops."""
-        found = self._subsets.get((split, hops))
-        if found is None:
+        subset = self._subsets.get((split, hops))
+        if subset is None:
             numbers = [n for n in range(self.count(split)) if self.hops_of(split, n) in hops]
-            found = self._subsets.put((split, hops), numbers)
-        return found
+            subset = self._subsets.put((split, hops), numbers)
+        return subset
 
     def _order(self, split: str) -> Sequence[int] | None:
         return None if self.hops is None else self._numbers(split, self.hops)
@@ -139,10 +143,10 @@ class QuestionTasks(NumberedTasks[Question]):
         number = whole_number(tail)
         if name != self.name or split not in self.splits or number is None:
             return None
-        asked = number < self.count(split) and (
+        included = number < self.count(split) and (
             self.hops is None or self.hops_of(split, number) in self.hops
         )
-        return (split, number) if asked else None
+        return (split, number) if included else None
 
     def _describe(
         self, split: str, number: int, problem: Question
@@ -163,8 +167,8 @@ def generated_sizes(most: int, shared: bool) -> dict[str, int]:
     """
     if not shared:
         return {split: min(count, most) for split, count in SIZES.items()}
-    few = {split: min(SIZES[split], most // 10) for split in SPLITS[1:]}
-    return {"train": min(SIZES["train"], most - sum(few.values())), **few}
+    held_out = {split: min(SIZES[split], most // 10) for split in SPLITS[1:]}
+    return {"train": min(SIZES["train"], most - sum(held_out.values())), **held_out}
 
 
 class GeneratedQuestions(QuestionTasks):
@@ -190,11 +194,11 @@ class GeneratedQuestions(QuestionTasks):
         self._first = dict(zip(self._sizes, ends, strict=False))
         if not library.shared:
             self._first = dict.fromkeys(self._sizes, 0)
-        known = sorted({shape[1] for shape in library.shapes})
-        if hops is not None and not set(hops) & set(known):
+        available = sorted({shape[1] for shape in library.shapes})
+        if hops is not None and not set(hops) & set(available):
             raise ConfigurationError(
-                f"expected hops among {', '.join(map(str, known))}, which questions of {self.name} "
-                f"have, got {hops}"
+                f"expected hops among {', '.join(map(str, available))}, which questions of "
+                f"{self.name} have, got {hops}"
             )
 
     def count(self, split: str) -> int:
@@ -241,10 +245,10 @@ class ListedQuestions(QuestionTasks):
         if hops is not None:
             self.splits = tuple(s for s in self.splits if self._numbers(s, hops))
         if not self.splits:
-            known = sorted({one.hops for some in questions.values() for one in some})
+            available = sorted({question.hops for some in questions.values() for question in some})
             raise ConfigurationError(
-                f"expected questions of {hops} hops in {name}, whose questions have {known} (0 is "
-                "unknown): leave hops out"
+                f"expected questions of {hops} hops in {name}, whose questions have {available} "
+                "(0 is unknown): leave hops out"
             )
 
     def count(self, split: str) -> int:

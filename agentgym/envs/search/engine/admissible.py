@@ -48,10 +48,10 @@ def admissible(session: SearchSession, turns_left: int) -> list[Command]:
     answers = [Command(ANSWER, title) for title in _titles(passages, session)]
     if turns_left <= 1:
         return answers or [Command(ANSWER, UNKNOWN)]
-    asked = {one.query.casefold() for one in session.state.searches}
+    earlier = {search.query.casefold() for search in session.state.searches}
     block = "" if session.last is None else session.block(session.last)
     queries = [question_query(session.question), *names(passages, block)]
-    searches = [Command(SEARCH, query) for query in queries if query.casefold() not in asked]
+    searches = [Command(SEARCH, query) for query in queries if query.casefold() not in earlier]
     return searches or answers or [Command(ANSWER, UNKNOWN)]
 
 
@@ -62,20 +62,24 @@ def names(passages: Sequence[Passage], block: str) -> list[str]:
         passages: The passages.
         block: The information block that shows them, perhaps cut.
     """
-    found: dict[str, None] = {}
+    candidates: dict[str, None] = {}
     for passage in passages:
-        found[_title(passage)] = None
+        candidates[_title(passage)] = None
         # What the pattern finds stands on one line and holds no tags.
-        found.update(dict.fromkeys(_NAME.findall(passage.text, 0, LONGEST_TEXT)))
-    found.pop("", None)
-    return list(islice((name for name in found if name in block), MOST_NAMES))
+        candidates.update(dict.fromkeys(_NAME.findall(passage.text, 0, LONGEST_TEXT)))
+    candidates.pop("", None)
+    return list(islice((name for name in candidates if name in block), MOST_NAMES))
 
 
 def _titles(passages: Sequence[Passage], session: SearchSession) -> list[str]:
     """Return titles that were not answered yet and do not stand in the question."""
-    known = session.state.answers
-    found = dict.fromkeys(map(_title, passages))
-    return [one for one in found if one and one not in known and one not in session.question.text]
+    answers = session.state.answers
+    titles = dict.fromkeys(map(_title, passages))
+    return [
+        title
+        for title in titles
+        if title and title not in answers and title not in session.question.text
+    ]
 
 
 def _title(passage: Passage) -> str:

@@ -91,8 +91,8 @@ class SearchLanguage(Language):
             reading = Reading(*super().understand(action))
             text = _visible(action, self.grammar)
             if not reading.problem:  # action_tag passes on whatever stands between its tags
-                found = self._read_native(reading.native)
-                reading = found._replace(trailing=reading.trailing)
+                inner = self._read_native(reading.native)
+                reading = inner._replace(trailing=reading.trailing)
         # What follows the action is dropped unread, as Search-R1 stops generating there.
         if holds_information(text[: len(text) - len(reading.trailing)]):
             return Reading("", reading.trailing, f"invalid: {FORGED}")
@@ -110,9 +110,9 @@ class SearchLanguage(Language):
 
     def _read_native(self, text: str) -> Reading:
         """Read a text of bounded length in the native grammar."""
-        found = find(text)
-        if found is not None:
-            command, trailing = found
+        parsed = find(text)
+        if parsed is not None:
+            command, trailing = parsed
             self._last = command.write(), command
             return Reading(self._last[0], trailing)
         unclosed = _OPEN.search(text)
@@ -130,11 +130,11 @@ class SearchLanguage(Language):
 
 def find(text: str) -> tuple[Command, str] | None:
     """Find the first complete command of a text of bounded length, and the text after it."""
-    whole = _CANONICAL.fullmatch(text)
+    canonical = _CANONICAL.fullmatch(text)
     if (
-        whole is not None and whole[2] not in BLANKS
+        canonical is not None and canonical[2] not in BLANKS
     ):  # nothing can come before it, so there is no need to look
-        return _command(whole[1], whole[2]), ""
+        return _command(canonical[1], canonical[2]), ""
     native = find_native(text, SPECS)
     tool = _TOOL_CALL.search(text)
     bare = text.lstrip().startswith("{")

@@ -59,33 +59,33 @@ def score(answer: str, gold: Sequence[str]) -> AnswerScores:
         The measures. A gold answer that normalises to nothing, such as "A", is contained in every
         text; so that it earns nobody a sub-match, it counts only where the answer equals it.
     """
-    given = normalise(answer)
+    normalised = normalise(answer)
     em = subem = f1 = f1_hotpot = 0.0
-    for one in map(normalise, gold):
-        equal = given == one
+    for candidate in map(normalise, gold):
+        equal = normalised == candidate
         em = max(em, float(equal))
-        subem = max(subem, float(equal or (bool(one) and one in given)))
-        overlap = _f1(given.split(), one.split())
+        subem = max(subem, float(equal or (bool(candidate) and candidate in normalised)))
+        overlap = _f1(normalised.split(), candidate.split())
         f1 = max(f1, overlap)
-        if given and (equal or not {given, one} & CLOSED):
+        if normalised and (equal or not {normalised, candidate} & CLOSED):
             f1_hotpot = max(f1_hotpot, overlap)
     return AnswerScores(em, subem, f1, f1_hotpot)
 
 
 def mentions(text: str, gold: Sequence[str]) -> bool:
     """Return whether a text holds a gold answer as whole words, both normalised."""
-    wanted = [one for one in map(normalise, gold) if one]
+    answers = [answer for answer in map(normalise, gold) if answer]
     # Most texts lack some word of each answer, which shows before the dear part of normalising.
     plain = text.lower().translate(_PUNCTUATION)
-    if not any(all(word in plain for word in one.split()) for one in wanted):
+    if not any(all(word in plain for word in answer.split()) for answer in answers):
         return False
-    held = f" {normalise(text)} "
-    return any(f" {one} " in held for one in wanted)
+    haystack = f" {normalise(text)} "
+    return any(f" {answer} " in haystack for answer in answers)
 
 
-def _f1(given: Sequence[str], gold: Sequence[str]) -> float:
+def _f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
     """Return the F1 of two bags of words; two empty ones are equal, as in SQuAD 2.0."""
-    if not given or not gold:
-        return float(given == gold)
-    shared = sum((Counter(given) & Counter(gold)).values())
-    return 2.0 * shared / (len(given) + len(gold))
+    if not prediction or not gold:
+        return float(prediction == gold)
+    shared = sum((Counter(prediction) & Counter(gold)).values())
+    return 2.0 * shared / (len(prediction) + len(gold))

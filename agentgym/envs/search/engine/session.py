@@ -30,7 +30,7 @@ DETAILS = GOLD_DETAILS | {
 }  # fmt: skip
 """Keys of :meth:`SearchSession.details`."""
 
-Found = Sequence[Hit] | EnvFailure
+SearchOutcome = Sequence[Hit] | EnvFailure
 """What a retriever made of a query."""
 
 
@@ -122,7 +122,14 @@ class SearchSession:
     """
 
     __slots__ = (
-        "_block", "_gold", "_prepared", "_rules", "_shown", "question", "retriever", "state",
+        "_block",
+        "_gold",
+        "_passage_ids",
+        "_prepared",
+        "_rules",
+        "question",
+        "retriever",
+        "state",
     )  # fmt: skip
 
     def __init__(self, question: Question, retriever: Retriever, rules: Rules) -> None:
@@ -131,9 +138,9 @@ class SearchSession:
         self.retriever = retriever
         self._rules = rules
         self._gold = frozenset(question.gold)
-        self._shown: set[str] = set()
+        self._passage_ids: set[str] = set()
         self._block: tuple[Search, str] | None = None
-        self._prepared: tuple[str, Found] | None = None
+        self._prepared: tuple[str, SearchOutcome] | None = None
 
     @property
     def last(self) -> Search | None:
@@ -143,7 +150,7 @@ class SearchSession:
     @property
     def missing(self) -> frozenset[str]:
         """Ids of the gold passages that have not been shown."""
-        return self._gold - self._shown
+        return self._gold - self._passage_ids
 
     @property
     def gold_recall(self) -> float | None:
@@ -171,14 +178,14 @@ class SearchSession:
 
     def block(self, search: Search) -> str:
         """Write the information block of a search, as the policy reads it."""
-        kept = self._block
-        if kept is None or kept[0] is not search:  # mostly it is the last one again
+        cached = self._block
+        if cached is None or cached[0] is not search:  # mostly it is the last one again
             rules = self._rules
-            kept = search, information(search.passages, rules.topk, rules.max_observation_chars)
-            self._block = kept
-        return kept[1]
+            cached = search, information(search.passages, rules.topk, rules.max_observation_chars)
+            self._block = cached
+        return cached[1]
 
-    def wanted(self, command: Command, turns_left: int) -> str | None:
+    def query_of(self, command: Command, turns_left: int) -> str | None:
         """Return the query that a command would send to the retriever, or None if it sends none.
 
         Args:
@@ -187,11 +194,11 @@ class SearchSession:
         """
         if command.name != SEARCH or not command.argument or not turns_left:
             return None
-        return command.argument if self._known(command.argument) is None else None
+        return command.argument if self._find_search(command.argument) is None else None
 
-    def prepare(self, query: str, found: Found) -> None:
+    def prepare(self, query: str, outcome: SearchOutcome) -> None:
         """Supply what the retriever makes of the query of the next turn, asked for beforehand."""
-        self._prepared = query, found
+        self._prepared = query, outcome
 
     def act(self, command: Command, turns_left: int) -> Turn:
         """Carry out a command.
@@ -243,14 +250,14 @@ class SearchSession:
             turn: The turn.
             scores: What the answer is worth, at the end of the episode.
         """
-        known = bool(self._gold)
+        has_gold = bool(self._gold)
         return {
             "valid": turn.valid,
             "format_ok": turn.format_ok,
             "answered": turn.answered,
             "searched": turn.searched,
             "new_docs": turn.new_docs,
-            "gold_hits": turn.gold_hits if known else None,
+            "gold_hits": turn.gold_hits if has_gold else None,
             "answer_in_obs": turn.answer_in_obs,
             "answer_new": turn.answer_new,
             "repeated_query": turn.repeated_query,
@@ -274,7 +281,9 @@ class SearchSession:
     def restore(self, snapshot: State) -> None:
         """Return to a state of :meth:`snapshot`; no search is made again."""
         self.state = State(*snapshot)
-        self._shown = {passage.id for one in self.state.searches for passage in one.passages}
+        self._passage_ids = {
+            passage.id for search in self.state.searches for passage in search.passages
+        }
         self._prepared = None
 
     # -- parts ----------------------------------------------------------------------------------
@@ -282,16 +291,18 @@ class SearchSession:
     def _count(self, **changes: Any) -> None:
         self.state = self.state._replace(**changes)
 
-    def _known(self, query: str) -> Search | None:
+    def _find_search(self, query: str) -> Search | None:
         """Return the search that has this query, without regard to case."""
         key = query.casefold()
-        return next((one for one in self.state.searches if one.query.casefold() == key), None)
+        return next(
+            (search for search in self.state.searches if search.query.casefold() == key), None
+        )
 
     def _search(self, query: str) -> Turn:
         """Search, or show again what the same query found before."""
-        known = self._known(query)
-        if known is not None:
-            return self._shown_again(known)
+        earlier = self._find_search(query)
+        if earlier is not None:
+            return self._shown_again(earlier)
         try:
             passages = self._find(query)
         except EnvFailure as failure:
@@ -299,17 +310,17 @@ class SearchSession:
                 raise
             return Turn(f"the search failed: {failure}"[:500], search_failed=True)
         search = Search(query, passages)
-        new = {passage.id for passage in passages} - self._shown
-        self._shown |= new
+        new = {passage.id for passage in passages} - self._passage_ids
+        self._passage_ids |= new
         block = self.block(search)
-        seen, before = self._mentioned(block), self.state.answer_seen
-        self._count(searches=(*self.state.searches, search), answer_seen=before or seen)
+        mentioned, before = self._mentioned(block), self.state.answer_seen
+        self._count(searches=(*self.state.searches, search), answer_seen=before or mentioned)
         return Turn(
             block,
             new_docs=len(new),
             gold_hits=len(new & self._gold),
-            answer_in_obs=seen,
-            answer_new=seen and not before,
+            answer_in_obs=mentioned,
+            answer_new=mentioned and not before,
         )
 
     def _shown_again(self, search: Search) -> Turn:
@@ -324,12 +335,12 @@ class SearchSession:
         """Take what was prepared for the query, or ask the retriever."""
         prepared, self._prepared = self._prepared, None
         if prepared is not None and prepared[0] == query:
-            found = prepared[1]
+            outcome = prepared[1]
         else:
-            (found,) = find_all(self.retriever, [query], self._rules.topk)
-        if isinstance(found, EnvFailure):
-            raise found
-        return tuple(hit.passage for hit in found)
+            (outcome,) = find_all(self.retriever, [query], self._rules.topk)
+        if isinstance(outcome, EnvFailure):
+            raise outcome
+        return tuple(hit.passage for hit in outcome)
 
     def _answer(self, answer: str, turns_left: int) -> Turn:
         if not answer:
@@ -359,19 +370,22 @@ def question_query(question: Question) -> str:
     return plain(question.text)[:LONGEST_ARGUMENT].rstrip()
 
 
-def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[Found]:
+def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[SearchOutcome]:
     """Send queries in one call; whatever goes wrong becomes the failure of each of them.
 
     Retrievers may be other people's code, so what they raise and return is not taken on trust.
     """
     try:
         results = retriever.search(list(queries), topk)
-        found = [[Hit(*hit) for hit in result][:topk] for result in results]
-        if len(found) == len(queries) and all(_readable(hit) for hits in found for hit in hits):
-            return list(found)
+        hit_lists = [[Hit(*hit) for hit in result][:topk] for result in results]
+        if len(hit_lists) == len(queries) and all(
+            _readable(hit) for hits in hit_lists for hit in hits
+        ):
+            return list(hit_lists)
         problem = EnvFailure(
-            f"expected a list of hits for each of {len(queries)} queries, got {len(found)} lists, "
-            "or hits without a Passage of texts (id, title, text): see agentgym.retrieval.Retriever"
+            f"expected a list of hits for each of {len(queries)} queries, got {len(hit_lists)} "
+            "lists, or hits without a Passage of texts (id, title, text): see "
+            "agentgym.retrieval.Retriever"
         )
     except EnvFailure as failure:
         problem = failure
@@ -386,7 +400,7 @@ def find_all(retriever: Retriever, queries: Sequence[str], topk: int) -> list[Fo
 
 def _readable(hit: Hit) -> bool:
     """Return whether a hit holds a passage whose fields are texts."""
-    one = hit.passage
-    return isinstance(one, Passage) and all(
-        isinstance(field, str) for field in (one.id, one.title, one.text)
+    passage = hit.passage
+    return isinstance(passage, Passage) and all(
+        isinstance(field, str) for field in (passage.id, passage.title, passage.text)
     )

@@ -34,16 +34,18 @@ class LazyExpert(ReaderExpert):
         draw = Stream("lazy", question)
         if draw.percent(WHOLE):
             return super().step(session, turns_left)
-        shown = [KnownSearch(one.query, session.block(one)) for one in session.state.searches]
+        searches = [
+            KnownSearch(search.query, session.block(search)) for search in session.state.searches
+        ]
         first = read(question, (), 1)
         name = _NAME.search(first.argument)
         if name is None:
             return super().step(session, turns_left)
-        if not shown and turns_left:
+        if not searches and turns_left:
             words = name[0].split()
             words.pop(draw.below(len(words)))
             return Command(SEARCH, first.argument.replace(name[0], " ".join(words)))
-        titles = [article.title for one in shown[:1] for article in read_block(one.block)]
+        titles = [article.title for search in searches[:1] for article in read_block(search.block)]
         if titles and name[0] not in titles:
             question = question.replace(name[0], titles[0])
-        return read(question, shown, turns_left)
+        return read(question, searches, turns_left)

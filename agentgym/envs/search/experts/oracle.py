@@ -27,6 +27,6 @@ def _left(session: SearchSession) -> list[str]:
     question = session.question
     if question.gold and not session.missing:
         return []
-    made = {found.query.casefold() for found in session.state.searches}
+    queries = {search.query.casefold() for search in session.state.searches}
     plan = question.plan or (question_query(question),)
-    return [query for query in plan if query.casefold() not in made]
+    return [query for query in plan if query.casefold() not in queries]

@@ -38,8 +38,8 @@ class Article(NamedTuple):
 
 def read_block(block: str) -> list[Article]:
     """Read an information block; what is clipped or worded in another way is passed over."""
-    shown = (_LINE.fullmatch(line) for line in split_lines(block))
-    return [Article(found[1], read_article(found[1], found[2])) for found in shown if found]
+    matches = (_LINE.fullmatch(line) for line in split_lines(block))
+    return [Article(match[1], read_article(match[1], match[2])) for match in matches if match]
 
 
 @lru_cache(CACHED_ARTICLES)

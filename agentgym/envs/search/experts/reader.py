@@ -48,28 +48,30 @@ class ReaderExpert(Expert):
 
     def step(self, session: SearchSession, turns_left: int) -> Command:
         """Return the next search, or the answer."""
-        shown = [KnownSearch(one.query, session.block(one)) for one in session.state.searches]
-        return read(session.question.text, shown, turns_left)
+        searches = [
+            KnownSearch(search.query, session.block(search)) for search in session.state.searches
+        ]
+        return read(session.question.text, searches, turns_left)
 
 
-def read(question: str, shown: Sequence[KnownSearch], turns_left: int) -> Command:
+def read(question: str, searches: Sequence[KnownSearch], turns_left: int) -> Command:
     """Return what to do next, from texts alone.
 
     Args:
         question: The question as it is shown.
-        shown: The searches so far, first to last.
+        searches: The searches so far, first to last.
         turns_left: Turns after this one; without any left it has to answer.
     """
     meaning = read_question(question)
-    reading = _Reading(shown)
+    reading = _Reading(searches)
     if meaning is None:
-        wanted: Sequence[str] = [question]
+        queries: Sequence[str] = [question]
     else:
-        found = reading.answer(meaning)
-        if found is not None:
-            return Command(ANSWER, found)
-        wanted = reading.wanted
-    query = reading.unasked(wanted)
+        answer = reading.answer(meaning)
+        if answer is not None:
+            return Command(ANSWER, answer)
+        queries = reading.queries
+    query = reading.unasked(queries)
     if query is not None and turns_left:
         return Command(SEARCH, query)
     return Command(ANSWER, reading.guess(meaning))
@@ -85,16 +87,16 @@ class _Reading:
         wanted: Queries for the first thing that is not known yet, best first.
     """
 
-    def __init__(self, shown: Sequence[KnownSearch]) -> None:
-        self._asked = {one.query.casefold() for one in shown}
-        self._pages: list[list[Article]] = [read_block(one.block) for one in shown]
+    def __init__(self, searches: Sequence[KnownSearch]) -> None:
+        self._earlier_queries = {search.query.casefold() for search in searches}
+        self._pages: list[list[Article]] = [read_block(search.block) for search in searches]
         self._facts: dict[tuple[str, str], Fact] = {}
         self._holders: dict[tuple[str, str], list[Fact]] = {}
         for fact in (fact for page in self._pages for article in page for fact in article.facts):
             if (fact.subject, fact.relation) not in self._facts:
                 self._facts[fact.subject, fact.relation] = fact
                 self._holders.setdefault((fact.value, fact.relation), []).append(fact)
-        self.wanted: Sequence[str] = ()
+        self.queries: Sequence[str] = ()
 
     def answer(self, meaning: Meaning) -> str | None:
         """Return what a question asks for, or None, and then ``wanted`` says what is missing."""
@@ -109,7 +111,7 @@ class _Reading:
     def unasked(self, queries: Iterable[str]) -> str | None:
         """Return the first query that was not sent before."""
         cut = (query[:LONGEST_QUERY].strip() for query in queries)
-        return next((query for query in cut if query.casefold() not in self._asked), None)
+        return next((query for query in cut if query.casefold() not in self._earlier_queries), None)
 
     def guess(self, meaning: Meaning | None) -> str:
         """Return what could be the answer: a value of the right sort that was read last."""
@@ -127,13 +129,13 @@ class _Reading:
         if isinstance(phrase, Name):
             return phrase.title
         forward = isinstance(phrase, Value)
-        known = self._follow(phrase.of if isinstance(phrase, Value) else phrase.value)
-        if known is None:
+        name = self._follow(phrase.of if isinstance(phrase, Value) else phrase.value)
+        if name is None:
             return None
         relation = phrase.relation
-        fact = self._facts.get((known, relation.name)) if forward else self._holder(relation, known)
+        fact = self._facts.get((name, relation.name)) if forward else self._holder(relation, name)
         if fact is None:
-            self.wanted = list(_queries(phrase, known))
+            self.queries = list(_queries(phrase, name))
             return None
         return fact.value if forward else fact.subject
 
@@ -141,38 +143,38 @@ class _Reading:
         """Return the first fact that gives a thing a value."""
         return next(iter(self._holders.get((value, relation.name), ())), None)
 
-    def _meet(self, both: Intersection) -> str | None:
+    def _meet(self, intersection: Intersection) -> str | None:
         """Return the thing that has two values."""
-        first, second = both.first.relation, both.second.relation
-        one = self._follow(both.first.value)
-        other = None if one is None else self._follow(both.second.value)
-        if one is None or other is None:
+        first, second = intersection.first.relation, intersection.second.relation
+        first_value = self._follow(intersection.first.value)
+        second_value = None if first_value is None else self._follow(intersection.second.value)
+        if first_value is None or second_value is None:
             return None
-        for fact in self._holders.get((one, first.name), ()):
+        for fact in self._holders.get((first_value, first.name), ()):
             also = self._facts.get((fact.subject, second.name))
-            if also is not None and also.value == other:
+            if also is not None and also.value == second_value:
                 return fact.subject
-        self.wanted = [
-            f"{one} {other} {first.words} {second.words}",
-            f"{one} {other}",
-            f"{first.predicate.format(one)} {second.predicate.format(other)}",
+        self.queries = [
+            f"{first_value} {second_value} {first.words} {second.words}",
+            f"{first_value} {second_value}",
+            f"{first.predicate.format(first_value)} {second.predicate.format(second_value)}",
         ]
         return None
 
     def _count(self, count: Count) -> str | None:
         """Count what the searches have shown."""
-        known = self._follow(count.value)
-        if known is None:
+        name = self._follow(count.value)
+        if name is None:
             return None
         relation = count.relation
-        found = self._holders.get((known, relation.name), [])
-        self.wanted = [
-            f"{known} {relation.inverse_words}",
-            *(text.format(known) for text in relation.count),
+        facts = self._holders.get((name, relation.name), [])
+        self.queries = [
+            f"{name} {relation.inverse_words}",
+            *(text.format(name) for text in relation.count),
         ]
         # One that an earlier search has shown need not be all.
-        searched = self.wanted[0].casefold() in self._asked
-        return str(len(found)) if found and searched else None
+        searched = self.queries[0].casefold() in self._earlier_queries
+        return str(len(facts)) if facts and searched else None
 
     def _compare(self, comparison: ComparisonPhrase) -> str | None:
         """Read both values, then compare them."""
@@ -188,18 +190,18 @@ class _Reading:
         return (max if comparison.greater else min)(first, second)[1]
 
 
-def _queries(phrase: Phrase, known: str) -> Iterator[str]:
+def _queries(phrase: Phrase, name: str) -> Iterator[str]:
     """Yield what to search for, best first, when a relation is wanted from one known thing."""
     if isinstance(phrase, Name):
         return
     relation = phrase.relation
     if isinstance(phrase, Value) and phrase.plain:
-        yield relation.phrases[0].format(known).removeprefix("the ")
+        yield relation.phrases[0].format(name).removeprefix("the ")
     if isinstance(phrase, Value):
-        yield f"{known} {relation.words}"
-        yield known
+        yield f"{name} {relation.words}"
+        yield name
         wordings = relation.questions if relation.object == YEAR else relation.phrases
     else:
-        yield f"{known} {relation.inverse_words}"
+        yield f"{name} {relation.inverse_words}"
         wordings = relation.inverse
-    yield from (text.format(known) for text in wordings)
+    yield from (text.format(name) for text in wordings)

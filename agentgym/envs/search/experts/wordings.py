@@ -99,10 +99,10 @@ class Wording(NamedTuple):
     """What it asks for."""
 
 
-Found = Iterator[tuple[Relation, tuple[str, ...]]]
+Recognitions = Iterator[tuple[Relation, tuple[str, ...]]]
 
 
-def _recognised(field: str, text: str, most: int | None = None) -> Found:
+def _recognised(field: str, text: str, most: int | None = None) -> Recognitions:
     """Yield the wordings of one field of the table that a text has, with what fills their places.
 
     Args:
@@ -111,9 +111,9 @@ def _recognised(field: str, text: str, most: int | None = None) -> Found:
         most: Wordings of each relation to look at; None: all.
     """
     for wording in _wordings(field, most):
-        found = wording.pattern.fullmatch(text)
-        if found is not None:
-            yield wording.relation, found.groups()
+        match = wording.pattern.fullmatch(text)
+        if match is not None:
+            yield wording.relation, match.groups()
 
 
 @cache
@@ -148,15 +148,15 @@ def _questions(text: str) -> Iterator[Meaning]:
     for field in ("earlier", "later"):
         for relation, pair in _recognised(field, text):
             for first, second in _parted(" or ".join(pair), " or "):
-                both = _phrases(first, relation.subject), _phrases(second, relation.subject)
-                for one, other in product(*both):
-                    yield ComparisonPhrase(relation, one, other, greater=field == "later")
-    which = _WHICH.fullmatch(text)
-    for first, second in _parted(which[1], " and ") if which else ():
+                sides = _phrases(first, relation.subject), _phrases(second, relation.subject)
+                for left, right in product(*sides):
+                    yield ComparisonPhrase(relation, left, right, greater=field == "later")
+    match = _WHICH.fullmatch(text)
+    for first, second in _parted(match[1], " and ") if match else ():
         # Before the first predicate stands a noun of one word or more.
         for _, predicate in _parted(first, " "):
-            for one, also in product(_holders(predicate), _holders(second)):
-                yield Intersection(one, also)
+            for left, right in product(_holders(predicate), _holders(second)):
+                yield Intersection(left, right)
 
 
 def _parted(text: str, word: str) -> Iterator[tuple[str, str]]:

@@ -134,11 +134,11 @@ def _triples(mix: Sequence[Sequence[Any]]) -> tuple[tuple[str, int, int], ...]:
 def _check_askable(config: GeneratorConfig) -> None:
     """Check that there are relations for each kind of question."""
     relations = [RELATIONS[name] for name in config.relations]
-    told = Counter(relation.subject for relation in relations if relation.predicate)
+    subjects = Counter(relation.subject for relation in relations if relation.predicate)
     askable = {
         "chain": True,
         "comparison": any(relation.earlier for relation in relations),
-        "intersection": max(told.values(), default=0) > 1,
+        "intersection": max(subjects.values(), default=0) > 1,
         "count": any(relation.count for relation in relations),
     }
     for kind, _, _ in config.mix:

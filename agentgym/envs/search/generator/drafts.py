@@ -68,10 +68,10 @@ class Drafter:
     def __init__(self, config: GeneratorConfig, facts: Facts) -> None:
         self._config = config
         self._facts = facts
-        known = [RELATIONS[name] for name in facts.values if RELATIONS[name].object != WORD]
-        self._of: dict[str, list[Relation]] = {kind: [] for kind in facts.things}
-        self._into: dict[str, list[Relation]] = {kind: [] for kind in facts.things}
-        for relation in known:
+        relations = [RELATIONS[name] for name in facts.values if RELATIONS[name].object != WORD]
+        self._of: dict[str, list[Relation]] = {kind: [] for kind in facts.entities}
+        self._into: dict[str, list[Relation]] = {kind: [] for kind in facts.entities}
+        for relation in relations:
             if not config.asked or relation.name in config.asked:
                 self._of[relation.subject].append(relation)
             if relation.object != YEAR:
@@ -85,8 +85,8 @@ class Drafter:
         """
         if kind == "count":
             return [self._counted(number, hops) for number in range(1, MOST + 1)]
-        found: list[int] = []
-        for name, things in self._facts.things.items():
+        targets: list[int] = []
+        for name, entities in self._facts.entities.items():
             relations = self._of[name]
             if kind == "comparison":
                 fit = any(relation.earlier for relation in relations)
@@ -94,20 +94,20 @@ class Drafter:
                 telling = sum(bool(r.predicate) for r in relations)
                 fit = bool(relations) if kind == "chain" else telling > 1
             if fit:
-                found += things
+                targets += entities
         # The target of an intersection is found by its values, the others by who leads to them.
         alone = hops < (4 if kind == "comparison" else 2) or kind == "intersection"
-        return [found if alone else self._describable(found)]
+        return [targets if alone else self._describable(targets)]
 
     def draft(
-        self, kind: str, hops: int, thing: int, count: int, stream: Stream
+        self, kind: str, hops: int, entity: int, count: int, stream: Stream
     ) -> QuestionDraft | None:
         """Draft a question.
 
         Args:
             kind: Kind of question.
             hops: Number of searches.
-            thing: Target, out of list number ``count`` - 1 of :meth:`targets`.
+            entity: Target, out of list number ``count`` - 1 of :meth:`targets`.
             count: The answer of questions of kind ``count``.
             stream: Draws.
 
@@ -115,35 +115,35 @@ class Drafter:
             The question, or None if the draws led nowhere.
         """
         if kind == "chain":
-            return self._chain(hops, thing, stream)
+            return self._chain(hops, entity, stream)
         if kind == "comparison":
-            return self._comparison(hops, thing, stream)
+            return self._comparison(hops, entity, stream)
         if kind == "intersection":
-            return self._intersection(hops, thing, stream)
-        return self._count(hops, thing, count, stream)
+            return self._intersection(hops, entity, stream)
+        return self._count(hops, entity, count, stream)
 
     # -- the kinds of questions ------------------------------------------------------------------
 
-    def _chain(self, hops: int, thing: int, stream: Stream) -> QuestionDraft | None:
+    def _chain(self, hops: int, entity: int, stream: Stream) -> QuestionDraft | None:
         """Ask for a value of the target, or for the only thing that has the target as value."""
         facts = self._facts
-        inverse = self._had_by(thing, stream)
-        seen = [thing] if inverse is None else [thing, inverse[1]]
-        described = self._described(thing, hops - 1, stream, seen, read=inverse is None)
+        inverse = self._had_by(entity, stream)
+        visited = [entity] if inverse is None else [entity, inverse[1]]
+        described = self._described(entity, hops - 1, stream, visited, read=inverse is None)
         if described is None:
             return None
         if inverse is not None:
             relation, value = inverse
             text = self._worded(relation.inverse_questions, stream)
-            step = self._finding(relation, thing, (value,))
+            step = self._finding(relation, entity, (value,))
             answer = facts.names[value]
         else:
-            relation = stream.choice(self._of[facts.kind(thing)])
+            relation = stream.choice(self._of[facts.kind(entity)])
             text = self._question(relation, stream)
-            step = self._reading(relation, thing)
-            value = facts.value(relation.name, thing)
+            step = self._reading(relation, entity)
+            value = facts.value(relation.name, entity)
             answer = facts.text(relation.name, value)
-            if relation.object != YEAR and value in seen:
+            if relation.object != YEAR and value in visited:
                 return None
         if answer in described.text:
             return None
@@ -153,21 +153,21 @@ class Drafter:
             text.format(described.text), (answer,), (*described.steps, step), hidden
         )
 
-    def _comparison(self, hops: int, thing: int, stream: Stream) -> QuestionDraft | None:
+    def _comparison(self, hops: int, entity: int, stream: Stream) -> QuestionDraft | None:
         """Ask which of two things began earlier or later."""
         facts = self._facts
-        kind = facts.kind(thing)
+        kind = facts.kind(entity)
         # No pair is asked about twice: the target is the one with the smaller number.
-        others = range(thing + 1, facts.things[kind].stop)
-        if not others:
+        rivals = range(entity + 1, facts.entities[kind].stop)
+        if not rivals:
             return None
-        other = others[stream.below(len(others))]
-        if facts.years[thing] == facts.years[other]:
+        other = rivals[stream.below(len(rivals))]
+        if facts.years[entity] == facts.years[other]:
             return None
-        pair = stream.shuffled((thing, other))
-        seen = [thing, other]
-        first = self._described(pair[0], hops // 2 - 1, stream, seen, read=True)
-        second = self._described(pair[1], (hops + 1) // 2 - 1, stream, seen, read=True)
+        pair = stream.shuffled((entity, other))
+        visited = [entity, other]
+        first = self._described(pair[0], hops // 2 - 1, stream, visited, read=True)
+        second = self._described(pair[1], (hops + 1) // 2 - 1, stream, visited, read=True)
         if first is None or second is None:
             return None
         relation = next(relation for relation in self._of[kind] if relation.earlier)
@@ -175,67 +175,67 @@ class Drafter:
         text = self._worded(relation.later if later else relation.earlier, stream)
         # Things of a kind are numbered by age.
         answer = max(pair) if later else min(pair)
-        reads = [self._reading(relation, one) for one in pair]
+        reads = [self._reading(relation, member) for member in pair]
         steps = (*first.steps, reads[0], *second.steps, reads[1])
         # Neither may be shown, or the one that is not would be the answer more often.
-        hidden = (facts.names[thing], facts.names[other]) if hops > 3 else ()
+        hidden = (facts.names[entity], facts.names[other]) if hops > 3 else ()
         text = text.format(first.text, second.text)
         return QuestionDraft(text, (facts.names[answer],), steps, hidden)
 
-    def _intersection(self, hops: int, thing: int, stream: Stream) -> QuestionDraft | None:
+    def _intersection(self, hops: int, entity: int, stream: Stream) -> QuestionDraft | None:
         """Ask for the target as the only thing with two values, each of which several have."""
         facts = self._facts
-        kind = facts.kind(thing)
+        kind = facts.kind(entity)
         telling = [relation for relation in self._of[kind] if relation.predicate]
         pair = stream.sample(telling, 2)
-        values = [facts.value(relation.name, thing) for relation in pair]
+        values = [facts.value(relation.name, entity) for relation in pair]
         having = [facts.having(r.name, value) for r, value in zip(pair, values, strict=True)]
-        if min(map(len, having)) < 2 or set(having[0]).intersection(having[1]) != {thing}:
+        if min(map(len, having)) < 2 or set(having[0]).intersection(having[1]) != {entity}:
             return None
-        seen = [thing, *values]
+        visited = [entity, *values]
         shares = stream.shuffled((hops // 2, (hops - 1) // 2))
-        first = self._described(values[0], shares[0], stream, seen, read=False)
-        second = self._described(values[1], shares[1], stream, seen, read=False)
+        first = self._described(values[0], shares[0], stream, visited, read=False)
+        second = self._described(values[1], shares[1], stream, visited, read=False)
         if first is None or second is None:
             return None
-        said = [relation.predicate for relation in pair]
-        text = f"Which {self._noun(kind, thing)} {said[0]} and {said[1]}?"
+        predicates = [relation.predicate for relation in pair]
+        text = f"Which {self._noun(kind, entity)} {predicates[0]} and {predicates[1]}?"
         names = " ".join(facts.names[value] for value in values)
-        step = QuestionStep(f"{names} {pair[0].words} {pair[1].words}", (thing,))
+        step = QuestionStep(f"{names} {pair[0].words} {pair[1].words}", (entity,))
         steps = (*first.steps, *second.steps, step)
-        answers = (facts.names[thing],)
+        answers = (facts.names[entity],)
         text = text.format(first.text, second.text)
         return QuestionDraft(text, answers, steps, answers if hops > 1 else ())
 
-    def _count(self, hops: int, thing: int, count: int, stream: Stream) -> QuestionDraft | None:
+    def _count(self, hops: int, entity: int, count: int, stream: Stream) -> QuestionDraft | None:
         """Ask how many things have the target as value."""
         facts = self._facts
         relations = [
             relation
-            for relation in self._into[facts.kind(thing)]
-            if relation.count and len(facts.having(relation.name, thing)) == count
+            for relation in self._into[facts.kind(entity)]
+            if relation.count and len(facts.having(relation.name, entity)) == count
         ]
         relation = stream.choice(relations)
-        found = facts.having(relation.name, thing)
-        described = self._described(thing, hops - 1, stream, [thing, *found], read=False)
+        holders = facts.having(relation.name, entity)
+        described = self._described(entity, hops - 1, stream, [entity, *holders], read=False)
         if described is None:
             return None
         text = self._worded(relation.count, stream).format(described.text)
-        step = self._finding(relation, thing, tuple(found))
+        step = self._finding(relation, entity, tuple(holders))
         return QuestionDraft(text, (str(count), NUMERALS[count]), (*described.steps, step))
 
     # -- descriptions ----------------------------------------------------------------------------
 
     def _described(
-        self, thing: int, hops: int, stream: Stream, seen: list[int], read: bool
+        self, entity: int, hops: int, stream: Stream, visited: list[int], read: bool
     ) -> _Description | None:
         """Describe a thing by a chain of others.
 
         Args:
-            thing: What to describe.
+            entity: What to describe.
             hops: Length of the chain; 0 gives the name.
             stream: Draws.
-            seen: Things that the chain must not lead through; those that it does are added.
+            visited: Things that the chain must not lead through; those that it does are added.
             read: Whether the thing's article will be searched for anyway. It is then not found by
                 an inverse step, whose search would show the same article, so that the next search
                 would be one too many.
@@ -245,28 +245,28 @@ class Drafter:
         """
         facts = self._facts
         if not hops:
-            return _Description(facts.mention(thing))
+            return _Description(facts.mention(entity))
         into = [
             (relation, having)
-            for relation in self._into[facts.kind(thing)]
-            if relation.phrases and (having := facts.having(relation.name, thing))
+            for relation in self._into[facts.kind(entity)]
+            if relation.phrases and (having := facts.having(relation.name, entity))
         ]
         for _ in range(_TRIES):
-            inverse = None if read else self._only_with(thing, stream)
+            inverse = None if read else self._only_with(entity, stream)
             if inverse is not None:
                 relation, source = inverse
                 phrases = relation.inverse
-                step = self._finding(relation, source, (thing,))
+                step = self._finding(relation, source, (entity,))
             elif into:
                 relation, having = stream.choice(into)
                 phrases, source = relation.phrases, stream.choice(having)
                 step = self._reading(relation, source)
             else:
                 continue
-            if source in seen:
+            if source in visited:
                 continue
-            seen.append(source)
-            inner = self._described(source, hops - 1, stream, seen, read=inverse is None)
+            visited.append(source)
+            inner = self._described(source, hops - 1, stream, visited, read=inverse is None)
             if inner is not None:
                 if hops > 1:  # long phrases read best at the end
                     phrases = tuple(p for p in phrases if p.endswith("{}")) or phrases
@@ -274,73 +274,75 @@ class Drafter:
                 return _Description(text, (*inner.steps, step))
         return None
 
-    def _only_with(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
+    def _only_with(self, entity: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which a thing is the only one with its value, and that value."""
         if not stream.percent(self._config.inverse):
             return None
         facts = self._facts
-        found = []
-        for relation in self._of[facts.kind(thing)]:
+        inverses = []
+        for relation in self._of[facts.kind(entity)]:
             if relation.inverse:
-                value = facts.value(relation.name, thing)
+                value = facts.value(relation.name, entity)
                 if len(facts.having(relation.name, value)) == 1:
-                    found.append((relation, value))
-        return stream.choice(found) if found else None
+                    inverses.append((relation, value))
+        return stream.choice(inverses) if inverses else None
 
-    def _had_by(self, thing: int, stream: Stream) -> tuple[Relation, int] | None:
+    def _had_by(self, entity: int, stream: Stream) -> tuple[Relation, int] | None:
         """Draw a relation by which only one thing has this one as its value, and that thing."""
         if not stream.percent(self._config.inverse):
             return None
         facts = self._facts
-        found = []
-        for relation in self._into[facts.kind(thing)]:
+        inverses = []
+        for relation in self._into[facts.kind(entity)]:
             if relation.inverse:
-                having = facts.having(relation.name, thing)
+                having = facts.having(relation.name, entity)
                 if len(having) == 1:
-                    found.append((relation, having[0]))
-        return stream.choice(found) if found else None
+                    inverses.append((relation, having[0]))
+        return stream.choice(inverses) if inverses else None
 
-    def _describable(self, things: list[int]) -> list[int]:
+    def _describable(self, entities: list[int]) -> list[int]:
         """Return those of some things that can be described by one other thing at least."""
-        return [thing for thing in things if thing in self._led_to]
+        return [entity for entity in entities if entity in self._led_to]
 
     @cached_property
     def _led_to(self) -> set[int]:
         """The things that are a value of others, or the only ones with a value."""
         facts = self._facts
-        found: set[int] = set()
+        entities: set[int] = set()
         for relations in self._into.values():
             for relation in relations:
                 inverse = facts.inverse(relation.name)
-                found.update(inverse if relation.phrases else ())
+                entities.update(inverse if relation.phrases else ())
                 if relation.inverse and self._config.inverse:
-                    found.update(having[0] for having in inverse.values() if len(having) == 1)
-        return found
+                    entities.update(having[0] for having in inverse.values() if len(having) == 1)
+        return entities
 
     def _counted(self, count: int, hops: int) -> list[int]:
         """Return the things that are the value of ``count`` things by a relation."""
-        found: dict[int, None] = {}
+        entities: dict[int, None] = {}
         for relations in self._into.values():
             for relation in relations:
                 if relation.count:
                     inverse = self._facts.inverse(relation.name)
-                    found.update((t, None) for t, having in inverse.items() if len(having) == count)
-        return list(found) if hops < 2 else self._describable(list(found))
+                    entities.update(
+                        (t, None) for t, having in inverse.items() if len(having) == count
+                    )
+        return list(entities) if hops < 2 else self._describable(list(entities))
 
     # -- words -----------------------------------------------------------------------------------
 
-    def _reading(self, relation: Relation, thing: int) -> QuestionStep:
+    def _reading(self, relation: Relation, entity: int) -> QuestionStep:
         """Return the search for the value that a thing has."""
-        name = self._facts.names[thing]
+        name = self._facts.names[entity]
         if self._config.plain:
             query = relation.phrases[0].removeprefix("the ").format(name)
         else:
             query = f"{name} {relation.words}"
-        return QuestionStep(query, (thing,))
+        return QuestionStep(query, (entity,))
 
-    def _finding(self, relation: Relation, value: int, things: tuple[int, ...]) -> QuestionStep:
+    def _finding(self, relation: Relation, value: int, holders: tuple[int, ...]) -> QuestionStep:
         """Return the search for the things that have a value."""
-        return QuestionStep(f"{self._facts.names[value]} {relation.inverse_words}", things)
+        return QuestionStep(f"{self._facts.names[value]} {relation.inverse_words}", holders)
 
     def _question(self, relation: Relation, stream: Stream) -> str:
         """Return a question for a value."""
@@ -352,10 +354,10 @@ class Drafter:
         """Draw one of the wordings in use."""
         return wordings[stream.below(min(len(wordings), self._config.paraphrases))]
 
-    def _noun(self, kind: str, thing: int) -> str:
+    def _noun(self, kind: str, entity: int) -> str:
         """Return what a thing is called: its occupation or genre, or its kind."""
         facts = self._facts
         for name, values in facts.values.items():
             if name in _NOUNS and RELATIONS[name].subject == kind:
-                return facts.text(name, values[thing - facts.things[kind].start])
+                return facts.text(name, values[entity - facts.entities[kind].start])
         return kind

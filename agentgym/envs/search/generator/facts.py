@@ -71,20 +71,20 @@ class Facts:
 
     def __init__(self, config: GeneratorConfig, size: int, seed: int) -> None:
         self._key = (GENERATOR_VERSION, config.name, size, seed)
-        self.things: dict[str, range] = _ranges(config, size)
+        self.entities: dict[str, range] = _ranges(config, size)
         """The numbers of each kind's things."""
-        self.names: list[str] = self._named(config, seed)
+        self.names: list[str] = self._draw_names(config, seed)
         """Name of each thing, which is the title of its article."""
         self.years: list[int] = self._begun()
         """Year in which each thing began, smaller numbers of a kind first; 0 if it has none."""
         draw = self.stream("women")
-        self.women: list[bool] = [draw.below(2) == 1 for _ in self.things.get("person", ())]
+        self.women: list[bool] = [draw.below(2) == 1 for _ in self.entities.get("person", ())]
         """Whether each person is a woman."""
         self.values: dict[str, list[int]] = {}
         """By relation, the value of each thing that has it, in order: the number of a thing, a
         year, or a place in :data:`~agentgym.envs.search.generator.vocabulary.WORDS`."""
         for name in config.relations:
-            if RELATIONS[name].subject in self.things:
+            if RELATIONS[name].subject in self.entities:
                 self.values[name] = self._column(RELATIONS[name])
         self._agree()
         if config.local:
@@ -94,13 +94,13 @@ class Facts:
         """Return the stream of a part of the universe."""
         return Stream(*self._key, *key)
 
-    def kind(self, thing: int) -> str:
+    def kind(self, entity: int) -> str:
         """Return the kind of a thing."""
-        return self._kinds[bisect_right(self._starts, thing) - 1]
+        return self._kinds[bisect_right(self._starts, entity) - 1]
 
-    def value(self, relation: str, thing: int) -> int:
+    def value(self, relation: str, entity: int) -> int:
         """Return what a thing has by a relation; see :attr:`values`."""
-        return self.values[relation][thing - self.things[RELATIONS[relation].subject].start]
+        return self.values[relation][entity - self.entities[RELATIONS[relation].subject].start]
 
     def text(self, relation: str, value: int) -> str:
         """Return a value of a relation as it stands in texts."""
@@ -114,10 +114,10 @@ class Facts:
             return None
         return WORDS[relation] if kind == WORD else self.names
 
-    def mention(self, thing: int) -> str:
+    def mention(self, entity: int) -> str:
         """Return the name of a thing as it stands within a sentence."""
-        name = self.names[thing]
-        return f"the {name}" if KINDS[self.kind(thing)].definite else name
+        name = self.names[entity]
+        return f"the {name}" if KINDS[self.kind(entity)].definite else name
 
     def having(self, relation: str, value: int) -> list[int]:
         """Return the things that have a value by a relation, in order."""
@@ -125,14 +125,14 @@ class Facts:
 
     def alive(self, year: int) -> range:
         """Return the people who were grown up in a year, or everybody if nobody was."""
-        found = self._alive.get(year)
-        if found is None:
-            people = self.things["person"]
+        adults = self._alive.get(year)
+        if adults is None:
+            people = self.entities["person"]
             youngest, oldest = _GROWN_UP
             first = bisect_left(self.years, year - oldest, people.start, people.stop)
             stop = bisect_right(self.years, year - youngest, people.start, people.stop)
-            found = self._alive[year] = range(first, stop) if stop - first > 1 else people
-        return found
+            adults = self._alive[year] = range(first, stop) if stop - first > 1 else people
+        return adults
 
     @cached_property
     def _alive(self) -> dict[int, range]:
@@ -140,14 +140,14 @@ class Facts:
 
     def inverse(self, relation: str) -> dict[int, list[int]]:
         """Return the things that have a value by a relation, by the value."""
-        found = self._inverses.get(relation)
-        if found is None:
-            found = {}
-            start = self.things[RELATIONS[relation].subject].start
+        inverse = self._inverses.get(relation)
+        if inverse is None:
+            inverse = {}
+            start = self.entities[RELATIONS[relation].subject].start
             for number, value in enumerate(self.values[relation], start):
-                found.setdefault(value, []).append(number)
-            self._inverses[relation] = found
-        return found
+                inverse.setdefault(value, []).append(number)
+            self._inverses[relation] = inverse
+        return inverse
 
     @cached_property
     def _inverses(self) -> dict[str, dict[int, list[int]]]:
@@ -155,17 +155,17 @@ class Facts:
 
     @cached_property
     def _kinds(self) -> list[str]:
-        return list(self.things)
+        return list(self.entities)
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [things.start for things in self.things.values()]
+        return [numbers.start for numbers in self.entities.values()]
 
     # -- making them -----------------------------------------------------------------------------
 
-    def _named(self, config: GeneratorConfig, seed: int) -> list[str]:
+    def _draw_names(self, config: GeneratorConfig, seed: int) -> list[str]:
         """Name all things: towns first, since others are called after them."""
-        counts = {kind: len(things) for kind, things in self.things.items()}
+        counts = {kind: len(numbers) for kind, numbers in self.entities.items()}
         names = Names(
             space=seed % SPACES,
             plain=config.plain,
@@ -173,67 +173,67 @@ class Facts:
             namesakes=config.namesakes,
             stream=self.stream("names"),
         )
-        given = {
-            kind: [names.next(kind) for _ in self.things[kind]]
-            for kind in sorted(self.things, key=lambda kind: kind != "town")
+        names_by_kind = {
+            kind: [names.next(kind) for _ in self.entities[kind]]
+            for kind in sorted(self.entities, key=lambda kind: kind != "town")
         }
-        return [name for kind in self.things for name in given[kind]]
+        return [name for kind in self.entities for name in names_by_kind[kind]]
 
     def _begun(self) -> list[int]:
         """Draw the year of each thing."""
         years: list[int] = []
-        for kind, things in self.things.items():
+        for kind, numbers in self.entities.items():
             if kind not in _BEGINNINGS:
-                years += [0] * len(things)
+                years += [0] * len(numbers)
                 continue
             first, last = _BEGINNINGS[kind]
             stream = self.stream("years", kind)
-            years += sorted(stream.between(first, last) for _ in things)
+            years += sorted(stream.between(first, last) for _ in numbers)
         return years
 
     def _column(self, relation: Relation) -> list[int]:
         """Draw the values of a relation."""
-        things = self.things[relation.subject]
+        subjects = self.entities[relation.subject]
         if relation.object == YEAR:
-            return self.years[things.start : things.stop]
+            return self.years[subjects.start : subjects.stop]
         stream = self.stream("values", relation.name)
         if relation.object == WORD:
             number = len(WORDS[relation.name])
-            return [stream.below(number) for _ in things]
+            return [stream.below(number) for _ in subjects]
         values: list[int] = []
-        taken: dict[int, int] = {}
+        uses: dict[int, int] = {}
         year, choices = -1, range(0)
-        for thing in things:
-            if self.years[thing] != year or relation.object == relation.subject:
-                year, choices = self.years[thing], self._choices(relation, thing)
+        for entity in subjects:
+            if self.years[entity] != year or relation.object == relation.subject:
+                year, choices = self.years[entity], self._choices(relation, entity)
             value = choices[stream.below(len(choices))]
             if relation.count:
                 if values and values[-1] in choices and stream.percent(_AGAIN):
                     value = values[-1]
                 for _ in range(_TRIES):
-                    if value != thing and taken.get(value, 0) < MOST:
+                    if value != entity and uses.get(value, 0) < MOST:
                         break
                     value = choices[stream.below(len(choices))]
-                while value == thing or taken.get(value, 0) >= MOST:
-                    value = _next(value, self.things[relation.object])
-                taken[value] = taken.get(value, 0) + 1
+                while value == entity or uses.get(value, 0) >= MOST:
+                    value = _next(value, self.entities[relation.object])
+                uses[value] = uses.get(value, 0) + 1
             values.append(value)
         return values
 
-    def _choices(self, relation: Relation, thing: int) -> range:
+    def _choices(self, relation: Relation, entity: int) -> range:
         """Return the things that are of the right age to be a value."""
-        things = self.things[relation.object]
+        objects = self.entities[relation.object]
         ages = _AGES.get(relation.name)
         if ages is None:
-            return things
-        year = TODAY if ages is _OFFICE else self.years[thing]
-        first = bisect_left(self.years, year - ages[1], things.start, things.stop)
-        stop = bisect_right(self.years, year - ages[0], things.start, things.stop)
+            return objects
+        year = TODAY if ages is _OFFICE else self.years[entity]
+        first = bisect_left(self.years, year - ages[1], objects.start, objects.stop)
+        stop = bisect_right(self.years, year - ages[0], objects.start, objects.stop)
         if first < stop:
             return range(first, stop)
         # Nobody is: whoever is older will do, or for the very oldest whoever there is.
-        older = range(things.start, min(thing, things.stop))
-        return older if relation.object == relation.subject and older else things
+        older = range(objects.start, min(entity, objects.stop))
+        return older if relation.object == relation.subject and older else objects
 
     def _agree(self) -> None:
         """Make relations agree: twins of each other, capitals in their regions, rivers likewise."""
@@ -242,11 +242,11 @@ class Facts:
         regions = self.values.get("town_region")
         if regions is None:
             return
-        towns = self.things["town"]
+        towns = self.entities["town"]
         if "capital" in self.values:
-            capitals = self.stream("capitals").sample(towns, len(self.things["region"]))
+            capitals = self.stream("capitals").sample(towns, len(self.entities["region"]))
             self.values["capital"] = capitals
-            for region, capital in zip(self.things["region"], capitals, strict=True):
+            for region, capital in zip(self.entities["region"], capitals, strict=True):
                 regions[capital - towns.start] = region
         if "river_region" in self.values and "mouth" in self.values:
             mouths = self.values["mouth"]
@@ -255,33 +255,33 @@ class Facts:
     def _settle(self, share: int) -> None:
         """Let a share of the people be born where their mentor was, who is older: oldest first."""
         draw = self.stream("local")
-        people, born = self.things["person"], self.values["birthplace"]
+        people, born = self.entities["person"], self.values["birthplace"]
         for place, mentor in enumerate(self.values["mentor"]):
             if draw.percent(share):
                 born[place] = born[mentor - people.start]
 
     def _paired(self, kind: str) -> list[int]:
         """Pair the things of a kind, of which there is an even number."""
-        things = self.things[kind]
-        order = self.stream("pairs", kind).shuffled(things)
-        partners = [0] * len(things)
-        for one, other in zip(order[::2], order[1::2], strict=True):
-            partners[one - things.start] = other
-            partners[other - things.start] = one
+        numbers = self.entities[kind]
+        order = self.stream("pairs", kind).shuffled(numbers)
+        partners = [0] * len(numbers)
+        for first, second in zip(order[::2], order[1::2], strict=True):
+            partners[first - numbers.start] = second
+            partners[second - numbers.start] = first
         return partners
 
 
-def _next(value: int, things: range) -> int:
+def _next(value: int, numbers: range) -> int:
     """Return the thing after another one; after the last comes the first."""
-    return value + 1 if value + 1 < things.stop else things.start
+    return value + 1 if value + 1 < numbers.stop else numbers.start
 
 
 def _ranges(config: GeneratorConfig, size: int) -> dict[str, range]:
     """Divide ``size`` numbers among the kinds."""
-    others = [kind for kind in config.kinds if kind not in ("person", "event")]
+    other_kinds = [kind for kind in config.kinds if kind not in ("person", "event")]
     events = size * config.noise // 100
-    total = sum(KINDS[kind].share for kind in (*others, "person"))
-    counts = {kind: max((size - events) * KINDS[kind].share // total, 4) for kind in others}
+    total = sum(KINDS[kind].share for kind in (*other_kinds, "person"))
+    counts = {kind: max((size - events) * KINDS[kind].share // total, 4) for kind in other_kinds}
     if "town" in counts:
         counts["town"] += counts["town"] % 2  # so that each has a twin
     if "event" in config.kinds:

@@ -113,7 +113,9 @@ class Names:
         # Lists of words of plain names are those of every seed.
         words = Stream("names") if plain else stream
         people, families = _sizes(counts, plain)
-        self._given = self._words(words, [e for s in spaces for e in _GIVEN[s].split()], people)
+        self._given_names = self._words(
+            words, [e for s in spaces for e in _GIVEN[s].split()], people
+        )
         self._family = self._words(words, [e for s in spaces for e in _FAMILY[s].split()], families)
         self._second = {kind: _plain_second(kind, counts[kind]) for kind in counts} if plain else {}
         towns = counts.get("town", 0) if plain else 0
@@ -157,7 +159,7 @@ class Names:
     def _lists(self, kind: str) -> tuple[Sequence[str], Sequence[str]]:
         """Return the first and the second words of a kind's plain names."""
         if kind == "person":
-            return self._given, self._family
+            return self._given_names, self._family
         if kind == "book":
             return self._book_words
         return self._sites if kind == "town" else self._family, self._second[kind]
@@ -172,7 +174,7 @@ class Names:
         stream = self._stream
         if kind == "person":
             extra = f" {_stem(stream, self._place, more)}" if more else ""
-            return f"{stream.choice(self._given)}{extra} {stream.choice(self._family)}"
+            return f"{stream.choice(self._given_names)}{extra} {stream.choice(self._family)}"
         if kind == "town":
             if stream.percent(50):
                 return _stem(stream, self._place, more) + stream.choice(_TOWN)
@@ -203,10 +205,10 @@ class Names:
     @staticmethod
     def _words(stream: Stream, endings: Sequence[str], count: int) -> tuple[str, ...]:
         """Return a list of different words made of syllables."""
-        found: dict[str, None] = {}
-        while len(found) < count:
-            found[_stem(stream, endings, len(found) // _LIST)] = None
-        return tuple(found)
+        words: dict[str, None] = {}
+        while len(words) < count:
+            words[_stem(stream, endings, len(words) // _LIST)] = None
+        return tuple(words)
 
 
 def _stem(stream: Stream, endings: Sequence[str], more: int) -> str:
@@ -233,12 +235,12 @@ def _sizes(counts: Mapping[str, int], plain: bool) -> tuple[int, int]:
     """
     people = counts.get("person", 0)
     if not plain:
-        given = int((people * 2) ** 0.5) // 2 + 24
-        return given, 3 * given
-    others = [
+        given_names = int((people * 2) ** 0.5) // 2 + 24
+        return given_names, 3 * given_names
+    family_names = [
         4 * count // len(_plain_second(kind, count))
         for kind, count in counts.items()
         if kind in _SECOND and kind != "town"
     ]
-    families = max(int((4 * people) ** 0.5), *others, 0) + SPACES
+    families = max(int((4 * people) ** 0.5), *family_names, 0) + SPACES
     return 4 * people // families + SPACES, families

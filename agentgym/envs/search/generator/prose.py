@@ -47,23 +47,23 @@ class Writer:
         self._fillers: dict[str, _Filler] = {}
         self._stated = {
             kind: [name for name in facts.values if RELATIONS[name].subject == kind]
-            for kind in facts.things
+            for kind in facts.entities
         }
         self._columns = {
             kind: [(name, facts.values[name], facts.texts(name)) for name in names]
             for kind, names in self._stated.items()
         }
-        self._groups = {kind: self._stating(kind) for kind in facts.things}
-        self._mentions = {kind: self._wordings(KINDS[kind].mentions) for kind in facts.things}
-        self._former = {kind: self._wordings((self._outdated(kind),))[0] for kind in facts.things}
+        self._groups = {kind: self._stating(kind) for kind in facts.entities}
+        self._mentions = {kind: self._wordings(KINDS[kind].mentions) for kind in facts.entities}
+        self._former = {kind: self._wordings((self._outdated(kind),))[0] for kind in facts.entities}
 
-    def text(self, thing: int) -> str:
+    def text(self, entity: int) -> str:
         """Write the article about a thing."""
         facts, config = self._facts, self._config
-        kind = facts.kind(thing)
-        values = self._values(kind, thing)
+        kind = facts.kind(entity)
+        values = self._values(kind, entity)
         groups = self._groups[kind]
-        stream = facts.stream("article", thing)
+        stream = facts.stream("article", entity)
         if not config.plain:
             if len(groups) > 2 and stream.below(2):
                 groups = [groups[0], *groups[:0:-1]]
@@ -71,30 +71,30 @@ class Writer:
             if self._former[kind] and stream.percent(config.former):
                 extra.insert(stream.below(len(extra) + 1), self._former[kind])
             groups = groups + extra
-        return " ".join([self._sentence(stream, thing, group, values) for group in groups])
+        return " ".join([self._sentence(stream, entity, group, values) for group in groups])
 
     def _sentence(
         self,
         stream: Stream,
-        thing: int,
+        entity: int,
         group: tuple[QuestionTemplate, ...],
         values: dict[str, str],
     ) -> str:
         """Write one of the sentences of a group."""
         template = group[stream.below(len(group))] if len(group) > 1 else group[0]
         words = [
-            values[slot] if slot in values else self._filler(slot)(stream, thing)
+            values[slot] if slot in values else self._filler(slot)(stream, entity)
             for slot in template.slots
         ]
         sentence = template.layout % tuple(words)
         return sentence if sentence[0].isupper() else sentence[0].upper() + sentence[1:]
 
-    def _values(self, kind: str, thing: int) -> dict[str, str]:
+    def _values(self, kind: str, entity: int) -> dict[str, str]:
         """Return what the slots about a thing hold."""
         facts = self._facts
-        sex = (WOMAN if facts.women[thing] else MAN) if kind == "person" else THING
-        values = {**_PRONOUNS[sex], SUBJECT: facts.mention(thing)}
-        place = thing - facts.things[kind].start
+        sex = (WOMAN if facts.women[entity] else MAN) if kind == "person" else THING
+        values = {**_PRONOUNS[sex], SUBJECT: facts.mention(entity)}
+        place = entity - facts.entities[kind].start
         for name, column, texts in self._columns[kind]:
             value = column[place]
             values[name] = str(value) if texts is None else texts[value]
@@ -104,47 +104,49 @@ class Writer:
 
     def _filler(self, slot: str) -> _Filler:
         """Return what draws the filling of a slot that states nothing."""
-        found = self._fillers.get(slot)
-        if found is None:
-            found = self._fillers[slot] = self._new_filler(slot)
-        return found
+        filler = self._fillers.get(slot)
+        if filler is None:
+            filler = self._fillers[slot] = self._new_filler(slot)
+        return filler
 
     def _new_filler(self, slot: str) -> _Filler:
         facts = self._facts
-        what = slot.rpartition(" ")[2]
+        noun = slot.rpartition(" ")[2]
         if slot.startswith("a "):
             inner = self._filler(slot.removeprefix("a "))
-            return lambda stream, thing: article(inner(stream, thing))
+            return lambda stream, entity: article(inner(stream, entity))
         if slot.startswith("former "):
-            kind = RELATIONS[what].object
-            return lambda stream, thing: self._other(stream, kind, thing, facts.value(what, thing))
-        if what in WORDS:
-            return lambda stream, _: stream.choice(WORDS[what])
-        if what == "year":
+            kind = RELATIONS[noun].object
+            return lambda stream, entity: self._other(
+                stream, kind, entity, facts.value(noun, entity)
+            )
+        if noun in WORDS:
+            return lambda stream, _: stream.choice(WORDS[noun])
+        if noun == "year":
             return self._year
-        if what in _SPANS:
-            return lambda stream, _: str(stream.between(*_SPANS[what]))
-        kind = what if what in facts.things else "person"
-        return lambda stream, thing: self._other(stream, kind, thing, thing)
+        if noun in _SPANS:
+            return lambda stream, _: str(stream.between(*_SPANS[noun]))
+        kind = noun if noun in facts.entities else "person"
+        return lambda stream, entity: self._other(stream, kind, entity, entity)
 
-    def _other(self, stream: Stream, kind: str, thing: int, but: int) -> str:
+    def _other(self, stream: Stream, kind: str, entity: int, but: int) -> str:
         """Return the name of something in the life of a thing, but not of a certain other one."""
         facts = self._facts
-        things = facts.things[kind]
+        entities = facts.entities[kind]
         if kind == "person":
-            things = facts.alive(min(self._past(thing) + _LATER[0], TODAY))
-        drawn = things[stream.below(len(things))]
+            entities = facts.alive(min(self._past(entity) + _LATER[0], TODAY))
+        drawn = entities[stream.below(len(entities))]
         if drawn == but:
-            drawn = things[(drawn + 1 - things.start) % len(things)]
+            drawn = entities[(drawn + 1 - entities.start) % len(entities)]
         return facts.names[drawn]
 
-    def _year(self, stream: Stream, thing: int) -> str:
+    def _year(self, stream: Stream, entity: int) -> str:
         """Draw a year in which something may have happened to a thing."""
-        return str(min(self._past(thing) + stream.between(*_LATER), TODAY - 1))
+        return str(min(self._past(entity) + stream.between(*_LATER), TODAY - 1))
 
-    def _past(self, thing: int) -> int:
+    def _past(self, entity: int) -> int:
         """Return the year in which the past of a thing begins, so far as it is told."""
-        year = self._facts.years[thing]
+        year = self._facts.years[entity]
         return year if year >= _OLD else _RECENT
 
     def _stating(self, kind: str) -> list[tuple[QuestionTemplate, ...]]:
@@ -192,26 +194,26 @@ def read_facts(title: str, text: str) -> dict[str, str]:
         The value of each relation that is stated, by the relation's name.
     """
     kinds = [*KINDS]
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for sentence in sentences(text):
         for kind in kinds:
             facts = _read(kind, title, sentence)
             if facts:
-                found.update(facts)
+                values.update(facts)
                 kinds = [kind]
                 break
-    return found
+    return values
 
 
 def _read(kind: str, title: str, sentence: str) -> dict[str, str]:
     """Read a sentence in an article about a thing of a kind."""
     for template in _readable(kind):
-        found = template.read(sentence)
-        if found is None:
+        values = template.read(sentence)
+        if values is None:
             continue
-        subject = found.pop(SUBJECT, title)
+        subject = values.pop(SUBJECT, title)
         if subject == title or (subject[:4].lower() == "the " and subject[4:] == title):
-            return found
+            return values
     return {}
 
 

@@ -73,7 +73,7 @@ class QuestionGenerator:
         kind, hops = self.shape(number)
         for draft in islice(self._drafts(number), _LIMIT):
             if draft is not None and self._works(draft):
-                gold = dict.fromkeys(str(thing) for step in draft.steps for thing in step.gold)
+                gold = dict.fromkeys(str(entity) for step in draft.steps for entity in step.gold)
                 plan = tuple(step.query for step in draft.steps)
                 return Question(draft.text, draft.answers, kind, hops, tuple(gold), plan)
         raise DataError(
@@ -86,10 +86,10 @@ class QuestionGenerator:
         """Draft questions about the targets of a number; None where the draws led nowhere."""
         kind, hops = self.shape(number)
         facts, drafter = self._universe.facts, self._drafter
-        for attempt, (thing, group) in enumerate(self._targets(number)):
+        for attempt, (entity, group) in enumerate(self._targets(number)):
             stream = facts.stream("question", number, attempt)
             for _ in range(_DRAWS):
-                yield drafter.draft(kind, hops, thing, group + 1, stream)
+                yield drafter.draft(kind, hops, entity, group + 1, stream)
 
     def _targets(self, number: int) -> Iterator[tuple[int, int]]:
         """Yield the targets of a number with the places of their lists, its own ones first.
@@ -102,11 +102,11 @@ class QuestionGenerator:
         in_cycle = self._cycle.count(shape)
         ordinal = rounds * in_cycle + self._cycle[:place].count(shape)
         alike = in_cycle * -(-len(self) // len(self._cycle))
-        first, own = divmod(ordinal, len(groups))
-        for index in range(first, len(groups[own]), -(-alike // len(groups))):
-            yield groups[own][index], own
+        first, own_group = divmod(ordinal, len(groups))
+        for index in range(first, len(groups[own_group]), -(-alike // len(groups))):
+            yield groups[own_group][index], own_group
         for turn in count(1) if any(map(len, groups)) else ():
-            group = (own + turn) % len(groups)
+            group = (own_group + turn) % len(groups)
             for index in range(len(groups[group])):
                 yield groups[group][-1 - first - index], group
 
@@ -118,23 +118,23 @@ class QuestionGenerator:
         """
         if draft.hidden:
             for hit in self._search.search([draft.text], TOP)[0]:
-                shown = f"{hit.passage.title} {hit.passage.text}"
-                if any(name in shown for name in draft.hidden):
+                text = f"{hit.passage.title} {hit.passage.text}"
+                if any(name in text for name in draft.hidden):
                     return False
         results = self._search.search([step.query for step in draft.steps], TOP)
         return all(
-            {str(thing) for thing in step.gold} <= {hit.passage.id for hit in hits}
+            {str(entity) for entity in step.gold} <= {hit.passage.id for hit in hits}
             for step, hits in zip(draft.steps, results, strict=True)
         )
 
     def _permuted(self, shape: tuple[str, int]) -> list[_Permuted]:
         """Return the targets of a shape, each list in an order that the seed decides."""
-        found = self._shapes.get(shape)
-        if found is None:
+        targets = self._shapes.get(shape)
+        if targets is None:
             stream = self._universe.facts.stream("targets", *shape)
-            found = [_Permuted(things, stream) for things in self._drafter.targets(*shape)]
-            self._shapes[shape] = found
-        return found
+            targets = [_Permuted(entities, stream) for entities in self._drafter.targets(*shape)]
+            self._shapes[shape] = targets
+        return targets
 
     @cached_property
     def _drafter(self) -> Drafter:

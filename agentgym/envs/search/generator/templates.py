@@ -60,8 +60,8 @@ class QuestionTemplate:
 
         Articles stay with the subject's name, if there is one. None: the sentence is another one.
         """
-        found = self._pattern.fullmatch(sentence)
-        return None if found is None else found.groupdict()
+        match = self._pattern.fullmatch(sentence)
+        return None if match is None else match.groupdict()
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -79,8 +79,8 @@ def article(word: str) -> str:
 
 def _states(slot: str) -> bool:
     """Return whether a slot holds the value of a relation."""
-    told = slot.removeprefix("a ").partition(" ")[0] not in ("some", "former")
-    return told and slot != SUBJECT and slot not in PRONOUNS
+    stated = slot.removeprefix("a ").partition(" ")[0] not in ("some", "former")
+    return stated and slot != SUBJECT and slot not in PRONOUNS
 
 
 def _slot_pattern(slot: str) -> str:

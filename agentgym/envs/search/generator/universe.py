@@ -50,9 +50,9 @@ class Universe:
     def _writer(self) -> Writer:
         return Writer(self.config, self.facts)
 
-    def passage(self, thing: int) -> Passage:
+    def passage(self, entity: int) -> Passage:
         """Return the article about a thing, whose id is its number."""
-        return Passage(str(thing), self.facts.names[thing], self._writer.text(thing))
+        return Passage(str(entity), self.facts.names[entity], self._writer.text(entity))
 
     def passages(self) -> Iterator[Passage]:
         """Return all articles in the order of their ids."""

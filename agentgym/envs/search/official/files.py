@@ -49,20 +49,20 @@ def question_files(path: str | os.PathLike[str]) -> dict[Path, str | None]:
                 f"expected a question file that ends with {' or '.join(ENDINGS)}, got {root}"
             )
         return {root: None}
-    found: dict[Path, str | None] = {}
+    split_of: dict[Path, str | None] = {}
     for name, split in SPLIT_NAMES.items():
         files = [root / f"{name}{end}" for end in ENDINGS]
-        found.update((file, split) for file in files if file.is_file())
-    if len(set(found.values())) < len(found):
-        names = ", ".join(file.name for file in found)
+        split_of.update((file, split) for file in files if file.is_file())
+    if len(set(split_of.values())) < len(split_of):
+        names = ", ".join(file.name for file in split_of)
         raise DataError(f"expected one file for each split in {root}, got {names}: move one away")
-    if not found:
-        what = "which does not exist" if not root.exists() else "which holds none of them"
+    if not split_of:
+        reason = "which does not exist" if not root.exists() else "which holds none of them"
         raise DataError(
             "expected a question file, or a folder with train.jsonl, dev.jsonl or test.jsonl "
-            f"(.jsonl.gz, .json, .parquet), got {root}, {what}"
+            f"(.jsonl.gz, .json, .parquet), got {root}, {reason}"
         )
-    return found
+    return split_of
 
 
 def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
@@ -82,13 +82,13 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
     for file, split in question_files(path).items():
         for place, record in read_records(file, "search", FIELDS):
             try:
-                question, told = read_record(record)
+                question, named_split = read_record(record)
             except Unusable as problem:
                 raise DataError(
                     f"{problem} in {file}, {place}; correct it or leave it out"
                 ) from None
             questions.append(question)
-            rows.append(Row(content_of(question), split or told or file_split(file)))
+            rows.append(Row(content_of(question), split or named_split or file_split(file)))
     if not questions:
         raise DataError(f"expected questions in {path}, but there is none")
     return by_split(questions, rows)

@@ -113,7 +113,7 @@ def content_of(question: Question) -> str:
 def _check_answerable(record: Mapping[str, Any]) -> None:
     """Refuse a question that its own record calls unanswerable."""
     places = (record, record.get("metadata"), record.get("extra_info"))
-    for place in (each for each in places if isinstance(each, Mapping)):
+    for place in (place for place in places if isinstance(place, Mapping)):
         for name, usual in ANSWERABLE.items():
             if str(place.get(name)).lower() in (("false", "0") if usual else ("true", "1")):
                 raise Unusable(
@@ -123,9 +123,9 @@ def _check_answerable(record: Mapping[str, Any]) -> None:
 
 
 def _question(record: Mapping[str, Any]) -> str:
-    found = record.get("question")
-    if isinstance(found, str) and found.strip():
-        return found
+    question = record.get("question")
+    if isinstance(question, str) and question.strip():
+        return question
     prompt = record.get("prompt")
     if isinstance(prompt, Sequence) and prompt and isinstance(prompt[0], Mapping):
         content = prompt[0].get("content")
@@ -146,42 +146,42 @@ def _option(record: Mapping[str, Any], options: Sequence[str]) -> tuple[str, ...
 def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
     rule = record.get("reward_model")
     truth = rule.get("ground_truth") if isinstance(rule, Mapping) else None
-    found = truth.get("target") if isinstance(truth, Mapping) else None
+    target = truth.get("target") if isinstance(truth, Mapping) else None
     listed = True
     for name in ("golden_answers", "answers", "answer", "possible_answers"):
-        if found is None and (found := record.get(name)) is not None:
+        if target is None and (target := record.get(name)) is not None:
             listed = name in LISTS
-    texts = [*_spellings(found, listed), *_texts(record.get("answer_aliases"), "answer_aliases")]
-    answers = tuple(dict.fromkeys(one for one in texts if one.strip()))
+    texts = [*_spellings(target, listed), *_texts(record.get("answer_aliases"), "answer_aliases")]
+    answers = tuple(dict.fromkeys(text for text in texts if text.strip()))
     if not answers:
-        raise Unusable(f"expected answers in golden_answers, got {found!r:.80}")
+        raise Unusable(f"expected answers in golden_answers, got {target!r:.80}")
     return answers
 
 
-def _spellings(found: Any, listed: bool) -> tuple[str, ...]:
+def _spellings(answers: Any, listed: bool) -> tuple[str, ...]:
     """Read the answers of a record: a text, a list of texts, or a text with its aliases.
 
     A text of JSON is a list only where a field holds several; ``"[7, 9]"`` is an answer, too.
     """
-    if isinstance(found, Mapping):
-        parts = {str(name).lower(): value for name, value in found.items()}
+    if isinstance(answers, Mapping):
+        parts = {str(name).lower(): value for name, value in answers.items()}
         if {"value", "aliases"} <= set(parts):
             aliases = _texts(parts["aliases"], "aliases")
             return (*_texts(parts["value"], "value"), *aliases)
-    if listed and isinstance(found, str) and found.startswith("[") and found.endswith("]"):
+    if listed and isinstance(answers, str) and answers.startswith("[") and answers.endswith("]"):
         with suppress(ValueError):  # an answer in brackets
-            found = parse_json(found)
-    return _texts(found, "golden_answers")
+            answers = parse_json(answers)
+    return _texts(answers, "golden_answers")
 
 
-def _texts(found: Any, name: str) -> tuple[str, ...]:
+def _texts(raw: Any, name: str) -> tuple[str, ...]:
     """Read a text or a list of texts; numbers and truth values are texts, too."""
-    values = [found] if isinstance(found, str | int | float) else [] if found is None else found
+    values = [raw] if isinstance(raw, str | int | float) else [] if raw is None else raw
     if not isinstance(values, Iterable) or isinstance(values, Mapping | bytes):
-        raise Unusable(f"expected {name} to be a list of texts, got {found!r:.80}")
+        raise Unusable(f"expected {name} to be a list of texts, got {raw!r:.80}")
     texts = [text for value in values for text in _as_texts(value)]
-    if not all(isinstance(one, str) for one in texts):
-        raise Unusable(f"expected {name} to be a list of texts, got {found!r:.80}")
+    if not all(isinstance(text, str) for text in texts):
+        raise Unusable(f"expected {name} to be a list of texts, got {raw!r:.80}")
     return tuple(map(well_formed, texts))
 
 

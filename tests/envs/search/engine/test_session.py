@@ -97,7 +97,7 @@ def test_nothing_is_searched_in_the_last_turn() -> None:
     retriever = CountingRetriever()
     session = begun(retriever, turns=1)
     assert session.start(1).endswith(LAST_TURN)
-    assert session.wanted(look("Belden"), 0) is None
+    assert session.query_of(look("Belden"), 0) is None
     turn = session.act(look("Belden"), 0)
     assert not turn.valid and "only an answer" in turn.observation and not retriever.calls
 
@@ -238,13 +238,13 @@ def test_other_numbers_of_documents_than_k_are_shown_up_to_k() -> None:
 def test_a_prepared_result_is_taken_once_and_for_its_query_only() -> None:
     retriever = CountingRetriever()
     session = begun(retriever)
-    query = session.wanted(look("Belden mayor"), 5)
+    query = session.query_of(look("Belden mayor"), 5)
     assert query is not None
     (found,) = find_all(retriever, [query], 3)
     session.prepare(query, found)
     session.act(look("Belden mayor"), 5)
     assert len(retriever.calls) == 1
-    assert session.wanted(look("belden mayor"), 4) is None, "it is remembered"
+    assert session.query_of(look("belden mayor"), 4) is None, "it is remembered"
     session.prepare("something else", found)
     session.act(look("Wern Tools"), 4)
     assert len(retriever.calls) == 2

@@ -118,27 +118,27 @@ def test_plain_names_come_from_a_closed_vocabulary():
 def test_facts_agree():
     facts = Universe("hard", SIZE, 2).facts
     years, value = facts.years, facts.value
-    for town in facts.things["town"]:
+    for town in facts.entities["town"]:
         assert value("twin", town) != town
         assert value("twin", value("twin", town)) == town
-    for region in facts.things["region"]:
+    for region in facts.entities["region"]:
         assert value("town_region", value("capital", region)) == region
-    for river in facts.things["river"]:
+    for river in facts.entities["river"]:
         assert value("town_region", value("mouth", river)) == value("river_region", river)
     for kind, relation, least in (
         ("book", "author", 20), ("company", "founder", 22), ("building", "architect", 26),
         ("ship", "captain", 28), ("book", "publisher", 1), ("ship", "builder", 1),
     ):  # fmt: skip
-        for thing in facts.things[kind]:
+        for thing in facts.entities[kind]:
             assert years[thing] - years[value(relation, thing)] >= least
     for relation in ("mayor", "governor", "rector", "leader", "editor"):
-        for thing in facts.things[RELATIONS[relation].subject]:
+        for thing in facts.entities[RELATIONS[relation].subject]:
             assert 30 <= TODAY - years[value(relation, thing)] <= 75
-    mentors = [(value("mentor", one), one) for one in facts.things["person"]]
+    mentors = [(value("mentor", one), one) for one in facts.entities["person"]]
     assert all(mentor < one for mentor, one in mentors[1:])
-    for kind in facts.things:
-        assert [years[thing] for thing in facts.things[kind]] == sorted(
-            years[thing] for thing in facts.things[kind]
+    for kind in facts.entities:
+        assert [years[thing] for thing in facts.entities[kind]] == sorted(
+            years[thing] for thing in facts.entities[kind]
         )
 
 
@@ -200,8 +200,8 @@ def _share(config: GeneratorConfig, pattern: str) -> float:
 
 def test_noise_is_a_setting():
     loud, quiet = replace(MEDIUM, name="loud", noise=30), replace(MEDIUM, name="quiet", noise=0)
-    assert len(Universe(loud, 2000, 0).facts.things["event"]) == 600
-    assert "event" not in Universe(quiet, 2000, 0).facts.things
+    assert len(Universe(loud, 2000, 0).facts.entities["event"]) == 600
+    assert "event" not in Universe(quiet, 2000, 0).facts.entities
     assert _share(loud, "took place") > 0.25 > _share(quiet, "took place") == 0
     for passage in Universe(loud, 2000, 0).passages():
         if "took place" in passage.text:
@@ -220,11 +220,11 @@ def test_mentions_and_namesakes_are_settings():
     assert _share(bare, "twinned|twin town") > 0 == _share(bare, "A road built in")
     family = {name.split()[-1] for name in Universe(bare, 2000, 0).facts.names[:1000]}
     facts = Universe(bare, 2000, 0).facts
-    companies = [facts.names[thing] for thing in facts.things["company"]]
+    companies = [facts.names[thing] for thing in facts.entities["company"]]
     assert not family & {name.split()[0] for name in companies}
     facts = Universe(replace(MEDIUM, name="kin", namesakes=100), 2000, 0).facts
-    family = {facts.names[thing].split()[-1] for thing in facts.things["person"]}
-    companies = [facts.names[thing] for thing in facts.things["company"]]
+    family = {facts.names[thing].split()[-1] for thing in facts.entities["person"]}
+    companies = [facts.names[thing] for thing in facts.entities["company"]]
     assert sum(name.split()[0] in family for name in companies) > len(companies) / 2
 
 
