@@ -132,8 +132,8 @@ class WebShopEnv(SessionEnv[ShopSession]):
         self.observation_mode = choice(observation_mode, "observation_mode", OBSERVATION_MODES)
         # One value instead of four attributes: with more than 30 of them Python would no longer
         # share the keys of the environments' dictionaries, at 1.3 kB each.
-        shown = page_size(observation_mode, results_per_page)
-        self.visit = VisitConfig(shown, expert, highlights, reward)
+        hits_per_page = page_size(observation_mode, results_per_page)
+        self.visit = VisitConfig(hits_per_page, expert, highlights, reward)
         self.show_score = flag(show_score, "show_score")
         if expert in SPEAKING and (observation_mode, kwargs.get("grammar")) not in WORDY:
             raise ConfigurationError(
@@ -197,10 +197,10 @@ class WebShopEnv(SessionEnv[ShopSession]):
         # What the shopper did, with places instead of asins: a hash of anything hidden could be
         # compared with the hashes of guesses.
         now = self.session.state
-        place = None if now.asin is None else self.session.found().index(now.asin)
+        place = None if now.asin is None else self.session.ranking().index(now.asin)
         visited = now.visited if self.observation_mode == "text_rich" else ()
-        seen = (now.page, now.query, now.number, place, sorted(now.options), visited, now.sub)
-        return f"{self.task.id} {seen!r}"
+        state = (now.page, now.query, now.number, place, sorted(now.options), visited, now.sub)
+        return f"{self.task.id} {state!r}"
 
     def _oracle_turns(self) -> int | None:
         session = self.session
@@ -246,15 +246,19 @@ class WebShopEnv(SessionEnv[ShopSession]):
     def _read(self, action: str) -> Command | None:
         """Read an action as the original does, or forgivingly where its words need not be kept."""
         if self._original:
-            found = commands.official(action)
-            return found if found is not None and found.name in ("search", "click") else None
+            command = commands.official(action)
+            return command if command is not None and command.name in ("search", "click") else None
         if self.language.literal:
-            found = commands.forgiving(action)
+            command = commands.forgiving(action)
         else:
-            found = commands.declared(action, self.action_specs)
-        if found is None or not one_line(found.argument):
+            command = commands.declared(action, self.action_specs)
+        if command is None or not one_line(command.argument):
             return None
-        return found if found.name == "click" else found._replace(argument=one_line(found.argument))
+        return (
+            command
+            if command.name == "click"
+            else command._replace(argument=one_line(command.argument))
+        )
 
     def _click_compact(self, name: str) -> Outcome:
         """Click what a short name of the compact mode stands for."""
@@ -263,18 +267,18 @@ class WebShopEnv(SessionEnv[ShopSession]):
         full = compact.resolve(session, name)
         past_end = before == RESULTS and full == NEXT and not compact.more(session)
         if full is None or past_end or not session.click(full):
-            meant = one_line(name) if full is None else full
-            return self._refused(commands.refusal(session, meant))
+            label = one_line(name) if full is None else full
+            return self._refused(commands.refusal(session, label))
         return self._outcome(compact.answer(session, before, full, self.visit.highlights))
 
     def _refused(self, reason: str) -> Outcome:
         """Answer an action that changes nothing, with the page where the original shows it."""
-        shown = reason
+        observation = reason
         if self._original:
-            shown = self._page()
+            observation = self._page()
         elif self.observation_mode != "compact":
-            shown = f"{reason}\n{self._page()}"
-        return Outcome(shown, valid=False, details={"reason": reason})
+            observation = f"{reason}\n{self._page()}"
+        return Outcome(observation, valid=False, details={"reason": reason})
 
     def _outcome(self, observation: str) -> Outcome:
         """Report a turn that did something, with the reward if it was the purchase."""
@@ -295,10 +299,10 @@ class WebShopEnv(SessionEnv[ShopSession]):
         session = self.session
         if self.observation_mode == "compact":
             return compact.page(session, self.visit.highlights)
-        shown = pages.parts(session, show_score=self.show_score)
+        parts = pages.parts(session, show_score=self.show_score)
         if self.observation_mode == "text":
-            return pages.text(shown)
-        return pages.rich_text(shown, session)
+            return pages.text(parts)
+        return pages.rich_text(parts, session)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what every process shares; a configured shop is found again by its key."""

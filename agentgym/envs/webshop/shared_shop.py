@@ -201,10 +201,10 @@ class SharedShop:
 
     def goal(self, task: Task) -> Goal:
         """Return the goal of a task."""
-        found = self._goals.get(task.id)
-        if found is None:
-            found = self._goals.put(task.id, Goal.from_content(task.content))
-        return found
+        goal = self._goals.get(task.id)
+        if goal is None:
+            goal = self._goals.put(task.id, Goal.from_content(task.content))
+        return goal
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SharedShop:
         """Share the shop between copies of an environment."""
@@ -274,14 +274,14 @@ def _from_generator(config: ShopConfig, generated: GeneratedShop) -> Shop:
            config.goal_mode, config.nouns_key]  # fmt: skip
 
     def build() -> Shop:
-        def known(item: Mapping[str, Any]) -> tuple[str, ...]:
+        def extract_nouns(item: Mapping[str, Any]) -> tuple[str, ...]:
             return generated.nouns(generated.index(item["asin"]))
 
-        given = freeze(config.nouns)
-        nouns = known if given is None else nouns_of(given)
+        source = freeze(config.nouns)
+        nouns = extract_nouns if source is None else nouns_of(source)
         # Its own goals are not kept: they are made again when they are asked for.
-        own = config.goal_mode == "generated"
-        goals = None if own else official_goals(generated.instructions, None)
+        is_generated = config.goal_mode == "generated"
+        goals = None if is_generated else official_goals(generated.instructions, None)
         return Shop.build(generated.items, generated.instructions, nouns, goals=goals)
 
     return open_or_build(Shop, key, build)

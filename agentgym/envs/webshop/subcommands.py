@@ -44,10 +44,10 @@ def serve(command: ServeShop, console: Console) -> int:
     from agentgym.envs.webshop.browser import Visits, serve
 
     def started(url: str) -> None:
-        kept = "nothing is recorded (--record FILE)"
+        recording = "nothing is recorded (--record FILE)"
         if command.record is not None:
-            kept = f"finished episodes are appended to {command.record}"
-        say(console, f"shop at {url}\n{kept}; press Ctrl-C to stop")
+            recording = f"finished episodes are appended to {command.record}"
+        say(console, f"shop at {url}\n{recording}; press Ctrl-C to stop")
         if command.open:
             import webbrowser
 
@@ -60,8 +60,8 @@ def serve(command: ServeShop, console: Console) -> int:
         serve(visits, host=command.host, port=command.port, started=started)
     finally:
         record = visits.demonstrations
-        if record.written:
-            episodes = f"{record.written:,} episode{'s' * (record.written != 1)}"
+        if record.episodes_written:
+            episodes = f"{record.episodes_written:,} episode{'s' * (record.episodes_written != 1)}"
             say(console, f"{episodes} in {record.path}")
         if record.problem:
             say(console, f"not recorded: {record.problem}")

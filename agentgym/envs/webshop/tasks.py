@@ -256,12 +256,12 @@ class ShopTasks(NumberedTasks[Goal]):
         return problem.instruction_text, problem.to_content()
 
     def _place(self, task_id: str) -> tuple[str, int] | None:
-        found = super()._place(task_id)
+        place = super()._place(task_id)
         head, _, tail = task_id.rpartition("/")
         name, _, asin = head.rpartition("/")
         k = whole_number(tail)
-        if found is not None or name != self._old_name or k is None:
-            return found
+        if place is not None or name != self._old_name or k is None:
+            return place
         with suppress(KeyError):  # the product, or its goal, is not of this shop
             goal = self._pool.locate(asin, k)
             for split, members in self._splits.items():

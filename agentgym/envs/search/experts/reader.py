@@ -99,7 +99,7 @@ class _Reading:
         self.queries: Sequence[str] = ()
 
     def answer(self, meaning: Meaning) -> str | None:
-        """Return what a question asks for, or None, and then ``wanted`` says what is missing."""
+        """Return what a question asks for, or None, and then ``queries`` says what is missing."""
         if isinstance(meaning, Count):
             return self._count(meaning)
         if isinstance(meaning, ComparisonPhrase):

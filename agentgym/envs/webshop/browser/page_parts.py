@@ -52,7 +52,7 @@ class Part(NamedTuple):
     """Whether it is a chosen option, or a product that was opened before."""
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """The part as it appears in the observation."""
         return self.before + self.text + self.after
 
@@ -68,24 +68,24 @@ def page_parts(env: WebShopEnv) -> list[Part]:
     """
     session = env.session
     if env.observation_mode == "compact":
-        found = list(_compact(session, env.visit.highlights))
+        parts = list(_compact(session, env.visit.highlights))
     else:
-        shown = pages.parts(session, show_score=env.show_score)
-        arranged = _arranged(pages.visible(shown), session)
+        original = pages.parts(session, show_score=env.show_score)
+        arranged = _arranged(pages.visible(original), session)
         rich = env.observation_mode == "text_rich"
-        found = list(_rich(arranged, session) if rich else _text(arranged))
-    found = [part._replace(text=well_formed(part.text)) for part in found]
-    whole = "".join(part.whole for part in found)
-    return list(_fitting(found, bounded(whole, OBSERVATION_LENGTH)))
+        parts = list(_rich(arranged, session) if rich else _text(arranged))
+    parts = [part._replace(text=well_formed(part.text)) for part in parts]
+    page = "".join(part.full_text for part in parts)
+    return list(_fitting(parts, bounded(page, OBSERVATION_LENGTH)))
 
 
 def _fitting(parts: Iterable[Part], text: str) -> Iterator[Part]:
     """Yield the parts with which a text begins, and the rest of it as one."""
     at = 0
     for part in parts:
-        if not text.startswith(part.whole, at):
+        if not text.startswith(part.full_text, at):
             break
-        at += len(part.whole)
+        at += len(part.full_text)
         yield part
     if at < len(text):
         yield Part(pages.TEXT, text[at:])
@@ -120,10 +120,10 @@ def _rich(parts: Iterable[Part], session: ShopSession) -> Iterator[Part]:
     yield from lines
 
 
-def _arranged(shown: Iterable[pages.Part], session: ShopSession) -> Iterator[Part]:
+def _arranged(parts: Iterable[pages.Part], session: ShopSession) -> Iterator[Part]:
     """Say of the parts of an original page where they stand and what a click on them names."""
     hits, groups, group = -1, -1, ""
-    for kind, content in shown:
+    for kind, content in parts:
         part, name = Part(kind, content), content.strip().lower()
         if kind == pages.BUTTON and session.state.page == INDEX:
             yield part._replace(kind=SEARCHING)
@@ -131,8 +131,8 @@ def _arranged(shown: Iterable[pages.Part], session: ShopSession) -> Iterator[Par
             yield part._replace(name=name)
         elif kind == pages.LINK:
             hits += 1
-            seen = content in session.state.visited
-            yield part._replace(box=f"hit {hits}", name=name, chosen=seen)
+            visited = content in session.state.visited
+            yield part._replace(box=f"hit {hits}", name=name, chosen=visited)
         elif session.state.page == RESULTS and kind in (pages.TITLE, pages.PRICE):
             yield part._replace(box=f"hit {hits}")
         elif kind == pages.GROUP:
@@ -172,8 +172,8 @@ def _compact_results(session: ShopSession, highlights: bool) -> Iterator[Part]:
         short += compact.highlights(item) if highlights else ()
         yield Part(pages.TITLE, ", ".join(short), before, box=box)
         yield Part(pages.PRICE, compact.price_tag(item), " ", box=box)
-        seen = asin in session.state.visited
-        yield Part(pages.LINK, f"#{place}", " ", box=box, name=str(place), chosen=seen)
+        visited = asin in session.state.visited
+        yield Part(pages.LINK, f"#{place}", " ", box=box, name=str(place), chosen=visited)
         before = "\n"
     if compact.more(session):
         yield Part(pages.BUTTON, "next", "\n", name="next")
@@ -207,5 +207,5 @@ def other_names(env: WebShopEnv, parts: Iterable[Part]) -> list[str]:
         names = list(session.product.admissible)
     else:
         names = [name for name in session.clickables() if name != SEARCH]
-    shown = {part.name for part in parts}
-    return [name for name in dict.fromkeys(names) if name not in shown]
+    visible_names = {part.name for part in parts}
+    return [name for name in dict.fromkeys(names) if name not in visible_names]

@@ -21,7 +21,7 @@ class Demonstrations:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self.written = 0
+        self.episodes_written = 0
         """Episodes appended by this object."""
         self.problem = ""
         """Why the episodes that wait could not be written."""
@@ -45,13 +45,18 @@ class Demonstrations:
                 self.problem = str(error)
                 return
             del self._waiting[0]
-            self.written += 1
+            self.episodes_written += 1
 
     def facts(self) -> dict[str, Any]:
         """Return the sentence that the page shows about the recording."""
         name = None if self.path is None else self.path.name
         waiting = len(self._waiting)
-        return {"file": name, "written": self.written, "waiting": waiting, "problem": self.problem}
+        return {
+            "file": name,
+            "written": self.episodes_written,
+            "waiting": waiting,
+            "problem": self.problem,
+        }
 
 
 def _check(path: Path) -> None:

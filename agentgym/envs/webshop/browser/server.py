@@ -175,8 +175,8 @@ class _Guard:
 
         async def sealed(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                own = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
-                message["headers"] = [*message.get("headers", ()), *own]
+                headers = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
+                message["headers"] = [*message.get("headers", ()), *headers]
             await send(message)
 
         problem = _problem(scope, self._token) if scope["type"] == "http" else None
@@ -200,8 +200,8 @@ def _problem(scope: Mapping[str, Any], token: bytes) -> str | None:
         "application/json"
     ):
         return "expected the content type application/json"
-    given = scope["path"].split("/")[1].encode("utf-8", "replace")
-    if not hmac.compare_digest(given, token):
+    path_token = scope["path"].split("/")[1].encode("utf-8", "replace")
+    if not hmac.compare_digest(path_token, token):
         return "open the whole address that agentgym serve printed: the part behind the port is new"
     return None
 
@@ -221,8 +221,8 @@ def _try(answer: Answer, visits: Visits, body: Mapping[str, Any]) -> dict[str, A
 def _begin(visits: Visits, body: Mapping[str, Any]) -> dict[str, Any]:
     session = "" if body.get("session") is None else _field(body, "session", str)
     names = ("split", "index", "task_id", "seed")
-    asked = {name: body[name] for name in names if body.get(name) is not None}
-    return visits.begin(session, asked)
+    request = {name: body[name] for name in names if body.get(name) is not None}
+    return visits.begin(session, request)
 
 
 def _look(visits: Visits, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,8 +96,8 @@ class Visit:
         """Return the state for the page: the shop's page, the observation and the score."""
         env, info = self._env, self._info
         parts = page_parts(env)
-        page = "".join(part.whole for part in parts)
-        said, now = _said(self._observation, page)
+        page = "".join(part.full_text for part in parts)
+        message, now = _split_off_message(self._observation, page)
         task, place = env.task, env.session.state
         actions = {action for action in info["admissible_actions"] if isinstance(action, str)}
         return {
@@ -111,13 +111,15 @@ class Visit:
             "number": place.number,
             "product": place.asin or "",
             "sub": place.sub or "",
-            "said": said,
+            "said": message,
             "now": now,
-            "page": [self._shown(part, actions) for part in parts],
+            "page": [self._describe_part(part, actions) for part in parts],
             "others": [
-                shown
+                description
                 for name in other_names(env, parts)
-                if (shown := self._shown(Part("button", name, name=name), actions))["action"]
+                if (description := self._describe_part(Part("button", name, name=name), actions))[
+                    "action"
+                ]
             ],
             "observation": self._observation,
             "admissible": info["admissible_actions"],
@@ -137,15 +139,15 @@ class Visit:
         """Close the environment."""
         self._recorder.close()
 
-    def _shown(self, part: Part, actions: set[str]) -> dict[str, Any]:
+    def _describe_part(self, part: Part, actions: set[str]) -> dict[str, Any]:
         """Return a part with the action that a click on it takes, if the agent could take it."""
         action = None
         if part.name is not None:
-            written = self._env.language.write(f"click[{part.name}]")
-            action = written if written in actions else None
-        shown = part._asdict()
-        del shown["name"]
-        return {**shown, "action": action}
+            command = self._env.language.write(f"click[{part.name}]")
+            action = command if command in actions else None
+        description = part._asdict()
+        del description["name"]
+        return {**description, "action": action}
 
 
 class Visits:
@@ -188,19 +190,19 @@ class Visits:
             first.close()
         self.demonstrations = Demonstrations(record)
 
-    def begin(self, session: str, asked: dict[str, Any]) -> dict[str, Any]:
+    def begin(self, session: str, request: dict[str, Any]) -> dict[str, Any]:
         """Begin an episode in an open visit or in a new one.
 
         Args:
             session: Id of a visit; if it is empty or closed, a new visit is opened.
-            asked: ``seed``, and ``split`` and ``index`` or ``task_id``; all are optional.
+            request: ``seed``, and ``split`` and ``index`` or ``task_id``; all are optional.
 
         Raises:
             ConfigurationError: The seed or an option is wrong.
             TaskNotFound: The task does not exist.
         """
-        seed = integer(asked.pop("seed", self._seed), "the seed", 0)
-        options = asked or {"split": self._split}
+        seed = integer(request.pop("seed", self._seed), "the seed", 0)
+        options = request or {"split": self._split}
         with self._lock:
             self._close_idle()
             # A new environment, so that a task that does not exist ends no episode.
@@ -282,7 +284,7 @@ class Visits:
         self._open.pop(session)[0].close()
 
 
-def _said(observation: str, page: str) -> tuple[str | None, bool]:
+def _split_off_message(observation: str, page: str) -> tuple[str | None, bool]:
     """Part what the environment said from the page.
 
     Returns:
@@ -291,8 +293,8 @@ def _said(observation: str, page: str) -> tuple[str | None, bool]:
     """
     if observation == page:
         return None, True
-    said = observation.removesuffix(f"\n{page}")
-    return said, said != observation
+    message = observation.removesuffix(f"\n{page}")
+    return message, message != observation
 
 
 def _sums(turns: list[dict[str, Any]]) -> dict[str, float]:

@@ -47,10 +47,10 @@ def forgiving(text: str) -> Command | None:
 
     Brackets inside the argument must pair up; otherwise it ends at the last closing one.
     """
-    found = _ACTION.search(text)
-    if found is None:
+    match = _ACTION.search(text)
+    if match is None:
         return None
-    start, depth, close = found.end(), 1, -1
+    start, depth, close = match.end(), 1, -1
     for place, sign in enumerate(text[start:], start):
         if sign == "[":
             depth += 1
@@ -59,7 +59,7 @@ def forgiving(text: str) -> Command | None:
             if not depth:
                 break
     # Without any closing bracket behind the first action, no later action has one either.
-    return None if close < 0 else Command(found[1].lower(), text[start:close].lower())
+    return None if close < 0 else Command(match[1].lower(), text[start:close].lower())
 
 
 def declared(text: str, specs: tuple[ActionSpec, ...]) -> Command | None:
@@ -85,8 +85,8 @@ def clickable_like(session: ShopSession, name: str) -> str:
     names = session.clickables()
     if name in names:
         return name
-    wanted = one_line(name)
-    return next((known for known in names if one_line(known) == wanted), wanted)
+    flat_name = one_line(name)
+    return next((candidate for candidate in names if one_line(candidate) == flat_name), flat_name)
 
 
 def refusal(session: ShopSession, name: str) -> str:

@@ -58,8 +58,8 @@ def short(session: ShopSession, name: str) -> str:
             if asin.lower() == name:
                 return str(place)
     brief = _SHORT.get(name, name)
-    taken = session.state.page == ITEM and brief in session.product.group_of
-    return name if taken else brief
+    is_option = session.state.page == ITEM and brief in session.product.group_of
+    return name if is_option else brief
 
 
 def clickables(session: ShopSession) -> list[str]:
@@ -117,8 +117,8 @@ def _results(session: ShopSession, show_highlights: bool) -> str:
     lines = []
     for place, asin in enumerate(session.hits(), 1):
         item = products[asin]
-        shown = [one_line(item.title).lower(), *(highlights(item) if show_highlights else ())]
-        lines.append(f"{', '.join(shown)} {price_tag(item)} #{place}")
+        fields = [one_line(item.title).lower(), *(highlights(item) if show_highlights else ())]
+        lines.append(f"{', '.join(fields)} {price_tag(item)} #{place}")
     if more(session):
         lines.append("next")
     return "\n".join(lines) if lines else "no results"
@@ -134,8 +134,8 @@ def _item(session: ShopSession) -> str:
 
 def _sub_page(session: ShopSession) -> str:
     item, sub = session.product, session.state.sub
-    shown = {"description": item.description, "features": ", ".join(item.bullets)}
-    return one_line(shown.get(sub or "", "")).lower() or f"no {sub}"
+    texts = {"description": item.description, "features": ", ".join(item.bullets)}
+    return one_line(texts.get(sub or "", "")).lower() or f"no {sub}"
 
 
 def price_tag(item: Product) -> str:

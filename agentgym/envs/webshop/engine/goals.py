@@ -117,13 +117,15 @@ def synthetic_goals(
     goals: list[Goal] = []
     for item in products:
         instruction = instructions.get(item.asin, Instruction())
-        if instruction.text is None or not instruction.wanted:
+        if instruction.text is None or not instruction.requested_attributes:
             continue
         bound = price_bound(item.price, item.asin)
         names = sorted(item.options)
         for values in cross(*(item.options[name] for name in names)):
             options = dict(zip(names, values, strict=True))
-            goals.append(_goal(item, instruction.text, instruction.wanted, options, bound))
+            goals.append(
+                _goal(item, instruction.text, instruction.requested_attributes, options, bound)
+            )
     counts = Counter(attribute for goal in goals for attribute in goal.attributes)
     return [
         replace(goal, weight=total(1.0 / counts[a] for a in goal.attributes) / len(goal.attributes))
@@ -144,12 +146,12 @@ def human_goals(
         place = f"{item.asin!r} in {origin}"
         for number, value in enumerate(listed(human.get(item.asin, ()), place)):
             entry = CatalogEntry(value, f"entry {number} of {place}")
-            wanted = entry.texts("instruction_attributes")
-            if wanted:
+            attributes = entry.texts("instruction_attributes")
+            if attributes:
                 bound = price_bound(item.price, item.asin, number)
                 options = entry.texts("instruction_options")
                 text = entry.text("instruction").strip(".")
-                goals.append(_goal(item, text, wanted, options, bound))
+                goals.append(_goal(item, text, attributes, options, bound))
     return goals
 
 
@@ -171,7 +173,7 @@ def solvable_goals(
         solvable: Returns whether buying the product with the requested options scores 1; other
             goals are left out.
     """
-    if instruction.text is None or not instruction.wanted:
+    if instruction.text is None or not instruction.requested_attributes:
         return
     names = sorted(item.options)
     combinations = prod(len(item.options[name]) for name in names)
@@ -182,7 +184,7 @@ def solvable_goals(
             options[name] = item.options[name][place]
         ordered = {name: options[name] for name in names}
         bound = price_bound(item.price, seed, item.asin, k)
-        goal = _goal(item, instruction.text, instruction.wanted, ordered, bound)
+        goal = _goal(item, instruction.text, instruction.requested_attributes, ordered, bound)
         if solvable(item, goal):
             yield goal
 
@@ -212,16 +214,16 @@ def _distinct(size: int, limit: int, key: Sequence[object]) -> list[int]:
     """Choose at most ``limit`` distinct numbers below ``size`` by key."""
     if size <= limit:
         return list(range(size))
-    chosen: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     draw = 0
-    while len(chosen) < limit:
-        chosen[int(unit_interval(*key, draw) * size)] = None
+    while len(numbers) < limit:
+        numbers[int(unit_interval(*key, draw) * size)] = None
         draw += 1
-    return list(chosen)
+    return list(numbers)
 
 
 def _goal(
-    item: Product, text: str, wanted: tuple[str, ...], options: Options, bound: float | None
+    item: Product, text: str, attributes: tuple[str, ...], options: Options, bound: float | None
 ) -> Goal:
     """Put the clauses of an instruction together."""
     if isinstance(options, Mapping) and options:
@@ -229,6 +231,6 @@ def _goal(
     if bound is not None:
         text += f", and price lower than {bound:.2f} dollars"
     return Goal(
-        item.asin, item.title, item.category, item.query, item.product_category, text, wanted,
+        item.asin, item.title, item.category, item.query, item.product_category, text, attributes,
         options, NO_BOUND if bound is None else bound,
     )  # fmt: skip

@@ -75,8 +75,8 @@ class NounTable:
 
     def __call__(self, item: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the nouns of an item; unlisted items use the built-in extractor."""
-        known = self.table.get(item["asin"])
-        return builtin(item["name"]) if known is None else known
+        nouns = self.table.get(item["asin"])
+        return builtin(item["name"]) if nouns is None else nouns
 
 
 NounSource = str | os.PathLike[str] | Mapping[str, Any] | NounTable
@@ -139,8 +139,8 @@ def nouns_of(source: str | NounTable) -> NounsOf:
 
 def builtin(name: str) -> tuple[str, ...]:
     """Return the lower-case words of a title that no word list excludes, in order."""
-    found = _WORD.findall(name.lower())
-    return tuple(word for word in found if len(word) > 1 and word not in _OTHERS)
+    words = _WORD.findall(name.lower())
+    return tuple(word for word in words if len(word) > 1 and word not in _OTHERS)
 
 
 def _unknown(source: object) -> ConfigurationError:
@@ -150,10 +150,10 @@ def _unknown(source: object) -> ConfigurationError:
     )
 
 
-def _bad_table(origin: str, found: str) -> ConfigurationError:
+def _bad_table(origin: str, actual: str) -> ConfigurationError:
     return ConfigurationError(
         'expected nouns as {asin: [noun, ...]} or {"nouns": {asin: [noun, ...]}}, not empty; got '
-        f"{found:.80} in {origin}; leave nouns out for the built-in extractor"
+        f"{actual:.80} in {origin}; leave nouns out for the built-in extractor"
     )
 
 

@@ -36,27 +36,27 @@ def parts(session: ShopSession, *, show_score: bool = False) -> list[Part]:
     return head + (_item(session) if page == ITEM else _sub_page(session))
 
 
-def text(shown: list[Part]) -> str:
+def text(page: list[Part]) -> str:
     """Render parts as the original's mode ``text``: stripped strings joined by ``[SEP]``."""
-    return " [SEP] ".join([content.strip() for _, content in visible(shown)])
+    return " [SEP] ".join([content.strip() for _, content in visible(page)])
 
 
-def rich_text(shown: list[Part], session: ShopSession) -> str:
+def rich_text(page: list[Part], session: ShopSession) -> str:
     """Render parts as the original's mode ``text_rich``: one per line, buttons marked.
 
     The shopper's visited products and chosen options are marked too, and each chosen option has a
     line on top, the last one first.
     """
-    chosen = json.dumps(session.options) if session.state.page == ITEM else ""
+    options = json.dumps(session.options) if session.state.page == ITEM else ""
     lines: list[str] = []
     notes: list[str] = []
-    for kind, content in visible(shown):
+    for kind, content in visible(page):
         if kind == BUTTON:
             lines.append(f"[button] {content} [button_]")
         elif kind == OPTION:
             # The original looks for the quoted value in the page's address, which holds the
             # options as JSON: values that JSON escapes never count as clicked.
-            clicked = f'"{content}"' in chosen
+            clicked = f'"{content}"' in options
             lines.append(f"  {_button(content, clicked)}")
             if clicked:
                 notes.append(f"You have clicked {content}.")
@@ -72,37 +72,37 @@ def _button(label: str, clicked: bool) -> str:
     return f"[{state}button] {label} [{state}button_]"
 
 
-def visible(shown: list[Part]) -> list[Part]:
+def visible(page: list[Part]) -> list[Part]:
     """Drop what a browser would not show: empty texts, and white space with a line break."""
     return [
         part if part[1].strip() else (part[0], " ")
-        for part in shown
+        for part in page
         if part[1].strip() or (part[1] and "\n" not in part[1])
     ]
 
 
 def _results(session: ShopSession) -> list[Part]:
     number = session.state.number
-    shown = [(COUNT, f"Page {number} (Total results: {session.total()})")]
+    page = [(COUNT, f"Page {number} (Total results: {session.total()})")]
     if number > 1:
-        shown.append((BUTTON, "< Prev"))
-    shown.append((BUTTON, "Next >"))
+        page.append((BUTTON, "< Prev"))
+    page.append((BUTTON, "Next >"))
     products = session.shop.products
     for asin in session.hits():
         item = products[asin]
-        shown += ((LINK, asin), (TITLE, item.title), (PRICE, item.price_tag))
-    return shown
+        page += ((LINK, asin), (TITLE, item.title), (PRICE, item.price_tag))
+    return page
 
 
 def _item(session: ShopSession) -> list[Part]:
     item = session.product
-    shown: list[Part] = []
+    page: list[Part] = []
     for group, values in item.options.items():
-        shown.append((GROUP, group))
-        shown += [(OPTION, value) for value in values]
-    shown += ((TITLE, item.title), (PRICE, f"Price: {item.price_tag}"), (TEXT, "Rating: N.A."))
-    shown += [(BUTTON, name) for name in ("Description", "Features", "Reviews", "Buy Now")]
-    return shown
+        page.append((GROUP, group))
+        page += [(OPTION, value) for value in values]
+    page += ((TITLE, item.title), (PRICE, f"Price: {item.price_tag}"), (TEXT, "Rating: N.A."))
+    page += [(BUTTON, name) for name in ("Description", "Features", "Reviews", "Buy Now")]
+    return page
 
 
 def _sub_page(session: ShopSession) -> list[Part]:
@@ -120,7 +120,7 @@ def _done(session: ShopSession, show_score: bool) -> list[Part]:
         options = options.replace(character, escape)
     details = session.details
     score = str(details.reward) if show_score and details is not None else HIDDEN_SCORE
-    shown = (
+    texts = (
         "Thank you for shopping with us!", "Your code: ", "None",
         " (Paste it in your MTurk interface.)", "Purchased", "asin", session.product.asin,
         "options", options, "attrs", "None", "category", "None", "query", "None",
@@ -128,4 +128,4 @@ def _done(session: ShopSession, show_score: bool) -> list[Part]:
         "instuction text", "category", "product category", "query", "Goal ", "None", "Reward",
         "Your score (min 0.0, max 1.0)", score, "Reward Details ", "None",
     )  # fmt: skip
-    return [(TEXT, content) for content in shown]
+    return [(TEXT, content) for content in texts]

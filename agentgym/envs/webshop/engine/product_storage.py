@@ -118,11 +118,11 @@ class ProductTable(Mapping[str, Product]):
 
     def __getitem__(self, asin: str) -> Product:
         """Return the product with this asin."""
-        found = self._parsed.get(asin)
-        if found is None:
+        product = self._parsed.get(asin)
+        if product is None:
             record = self.records.load(self._rows[asin])
-            found = self._parsed.put(asin, Product.from_record(record))
-        return found
+            product = self._parsed.put(asin, Product.from_record(record))
+        return product
 
     def row(self, asin: str) -> int:
         """Return the position of the product with this asin."""
@@ -159,10 +159,10 @@ class StoredGoals(Sequence[Goal]):
         """Return one goal, or a list for a slice."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        found = self._parsed.get(index)
-        if found is None:
-            found = self._parsed.put(index, self._load(range(len(self))[index]))
-        return found
+        goal = self._parsed.get(index)
+        if goal is None:
+            goal = self._parsed.put(index, self._load(range(len(self))[index]))
+        return goal
 
     def _load(self, position: int) -> Goal:
         row, text, attributes, options, bound, weight = self.records.load(position)
@@ -182,16 +182,16 @@ def typed_array(
     Raises:
         DataError: The file is missing or damaged, or contains another kind of array.
     """
-    found = read_array(path)
-    fits = len(found.shape) == len(shape) and all(
-        wanted in (None, size) for wanted, size in zip(shape, found.shape, strict=True)
+    array = read_array(path)
+    fits = len(array.shape) == len(shape) and all(
+        expected in (None, size) for expected, size in zip(shape, array.shape, strict=True)
     )
-    if found.dtype != dtype or not fits:
+    if array.dtype != dtype or not fits:
         raise DataError(
             f"expected an array of {np.dtype(dtype)} and shape {shape} in {path}, got one of "
-            f"{found.dtype} and {found.shape}; make its folder again"
+            f"{array.dtype} and {array.shape}; make its folder again"
         )
-    return found
+    return array
 
 
 class Storable(Protocol):

@@ -132,7 +132,7 @@ class Instruction:
     """Attributes of the product."""
     text: str | None = None
     """Instruction for synthetic goals, if there is one."""
-    wanted: tuple[str, ...] = field(default=())
+    requested_attributes: tuple[str, ...] = field(default=())
     """The attributes that the instruction requests."""
 
     @classmethod
@@ -146,9 +146,9 @@ class Instruction:
         if "attributes" not in entry:
             return cls()
         named = "instruction_attributes"
-        wanted = () if entry.get(named) is None else entry.texts(named)
+        requested = () if entry.get(named) is None else entry.texts(named)
         text = None if entry.get("instruction") is None else entry.text("instruction")
-        return cls(entry.texts("attributes"), text or None, wanted)
+        return cls(entry.texts("attributes"), text or None, requested)
 
 
 def typable(name: str) -> bool:
@@ -180,15 +180,15 @@ def usable(
     Raises:
         DataError: An entry is not an object, or has no asin that a page can show.
     """
-    seen: set[str] = set()
+    asins: set[str] = set()
     for number, item in enumerate(items):
         entry = CatalogEntry(item, f"item {number} of {origin}")
         asin = entry.text("asin")
-        if asin == "nan" or len(asin) > LONGEST_ASIN or asin in seen:
+        if asin == "nan" or len(asin) > LONGEST_ASIN or asin in asins:
             continue
         if not _ASIN.fullmatch(asin) or asin != item["asin"]:
             entry.wrong("asin", "a product number without spaces and brackets")
-        seen.add(asin)
+        asins.add(asin)
         yield f"item {number} ({asin!r}) of {origin}", item
 
 
@@ -202,10 +202,10 @@ def parse_prices(pricing: str | None) -> tuple[float, ...]:
     """
     if not pricing:
         return (DEFAULT_PRICE,)
-    found = tuple(float(_NOT_A_NUMBER.sub("", part)) for part in pricing.split("$")[1:])
-    if not found or not all(map(math.isfinite, found)):
+    prices = tuple(float(_NOT_A_NUMBER.sub("", part)) for part in pricing.split("$")[1:])
+    if not prices or not all(map(math.isfinite, prices)):
         raise ValueError(f"expected a price such as $12.9, got {pricing!r:.80}")
-    return found[:2]
+    return prices[:2]
 
 
 def parse_product(
@@ -258,14 +258,14 @@ def _options(entry: CatalogEntry, where: str) -> dict[str, tuple[str, ...]]:
         return {}
     if not isinstance(groups, Mapping):
         entry.wrong("customization_options", "an object, or empty")
-    found: dict[str, tuple[str, ...]] = {}
+    options: dict[str, tuple[str, ...]] = {}
     for group, values in groups.items():
         if values is not None:
             place = f"customization_options[{group!r:.40}] of {where}"
             texts = [CatalogEntry(value, place).text("value") for value in listed(values, place)]
             name = well_formed(group).lower()
-            found[name] = tuple(text.strip().replace("/", " | ").lower() for text in texts)
-    return found
+            options[name] = tuple(text.strip().replace("/", " | ").lower() for text in texts)
+    return options
 
 
 def _image(entry: CatalogEntry) -> str:

@@ -78,16 +78,16 @@ class RewardDetails:
         their weights; ``r_option`` is None if no option was requested.
         """
         attributes, options = self.match.attributes, self.options
-        asked = len(attributes) + len(options) + 1
+        total = len(attributes) + len(options) + 1
         return {
             "reward": self.reward,
             "r_type": self.match.r_type,
             "r_att": sum(attributes) / max(len(attributes), 1),
-            "w_att": len(attributes) / asked,
+            "w_att": len(attributes) / total,
             "r_option": sum(options) / len(options) if options else None,
-            "w_option": len(options) / asked,
+            "w_option": len(options) / total,
             "r_price": self.price,
-            "w_price": 1 / asked,
+            "w_price": 1 / total,
             "query_match": self.match.query_match,
             "category_match": self.match.category_match,
             "title_score": self.match.title_score,
@@ -104,31 +104,35 @@ def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> GoalMatch:
     kind = 1.0 if query or category or title > 0.2 else 0.5
     if title < 0.1:
         kind = 0.1 if title else 0.0
-    met = tuple(_has_attribute(item, wanted) for wanted in goal.attributes)
-    return GoalMatch(kind, title, query, category, met)
+    matches = tuple(_has_attribute(item, attribute) for attribute in goal.attributes)
+    return GoalMatch(kind, title, query, category, matches)
 
 
 def score(
-    parts: GoalMatch, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
+    parts: GoalMatch,
+    item: Product,
+    goal: Goal,
+    selection: Mapping[str, str],
+    mode: str = "official",
 ) -> RewardDetails:
     """Compute the reward of buying ``item`` with the chosen value of each option group.
 
     ``parts`` is the result of :func:`match`. ``"sparse"`` compares as ``"official"`` does.
     """
-    options = (_strict_options if mode == "strict" else _official_options)(goal, chosen)
+    options = (_strict_options if mode == "strict" else _official_options)(goal, selection)
     price = item.price <= goal.price_upper
-    met = sum(parts.attributes) + sum(options) + price
-    reward = met / (len(goal.attributes) + len(options) + 1) * parts.r_type
+    satisfied = sum(parts.attributes) + sum(options) + price
+    reward = satisfied / (len(goal.attributes) + len(options) + 1) * parts.r_type
     return RewardDetails(reward, parts, options, price)
 
 
 @lru_cache(maxsize=16384)
-def fuzzy(text: str, wanted: str) -> bool:
+def fuzzy(text: str, target: str) -> bool:
     """Return whether two texts match by the original's ``token_set_ratio(...) > 85``.
 
     The original drops Latin-1 characters beyond ASCII and treats other symbols as spaces.
     """
-    left, right = _processed(text), _processed(wanted)
+    left, right = _processed(text), _processed(target)
     if not left or not right:
         return False
     return round(token_set_ratio(left, right)) > MATCH
@@ -147,28 +151,28 @@ def _processed(text: str) -> str:
     return _SYMBOL.sub(" ", text).lower().strip()
 
 
-def _has_attribute(item: Product, wanted: str) -> bool:
+def _has_attribute(item: Product, requested: str) -> bool:
     """Tell whether a product has an attribute: fuzzily listed, or literally in its texts."""
-    if any(fuzzy(attribute, wanted) for attribute in item.attributes):
+    if any(fuzzy(attribute, requested) for attribute in item.attributes):
         return True
-    return any(wanted in text for text in item.haystacks)
+    return any(requested in text for text in item.haystacks)
 
 
-def _official_options(goal: Goal, chosen: Mapping[str, str]) -> tuple[bool, ...]:
+def _official_options(goal: Goal, selection: Mapping[str, str]) -> tuple[bool, ...]:
     """Tell for each asked option whether any chosen value matches it, as the original does."""
-    values = [str(plain_colour(value)) for value in chosen.values()]
-    asked: Iterable[str | tuple[str, str]] = (
+    values = [str(plain_colour(value)) for value in selection.values()]
+    requested: Iterable[str | tuple[str, str]] = (
         goal.goal_options.items() if isinstance(goal.goal_options, Mapping) else goal.goal_options
     )
-    wanted = [str(plain_colour(option)) for option in asked]
-    return tuple(any(fuzzy(value, text) for value in values) for text in wanted)
+    texts = [str(plain_colour(option)) for option in requested]
+    return tuple(any(fuzzy(value, text) for value in values) for text in texts)
 
 
-def _strict_options(goal: Goal, chosen: Mapping[str, str]) -> tuple[bool, ...]:
+def _strict_options(goal: Goal, selection: Mapping[str, str]) -> tuple[bool, ...]:
     """Tell for each asked option whether exactly it was chosen."""
     if isinstance(goal.goal_options, Mapping):
-        return tuple(chosen.get(group) == value for group, value in goal.goal_options.items())
-    values = {_canonical(value) for value in chosen.values()}
+        return tuple(selection.get(group) == value for group, value in goal.goal_options.items())
+    values = {_canonical(value) for value in selection.values()}
     return tuple(_canonical(option) in values for option in goal.goal_options)
 
 

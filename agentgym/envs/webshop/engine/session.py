@@ -73,18 +73,18 @@ class ShopSession:
         """Chosen value of each option group."""
         return dict(self.state.options)
 
-    def found(self) -> Sequence[str]:
+    def ranking(self) -> Sequence[str]:
         """Return the asins that the current search finds, best first."""
         return self.shop.search(self.state.query or "")
 
     def hits(self) -> Sequence[str]:
         """Return the asins on the current page of results."""
         last = self.state.number * self.page_size
-        return self.found()[last - self.page_size : last]
+        return self.ranking()[last - self.page_size : last]
 
     def total(self) -> int:
         """Return the number of hits of the current search."""
-        return len(self.found())
+        return len(self.ranking())
 
     def clickables(self) -> list[str]:
         """Return the names that can be clicked, in the original's order.

@@ -87,7 +87,7 @@ class Shop:
             DataError: An item or instruction does not follow the official schema; the message
                 names file, item and field.
         """
-        given = prices or {}
+        price_by_asin = prices or {}
         asins: list[str] = []
         documents: list[str] = []
 
@@ -96,7 +96,7 @@ class Shop:
                 asin, name = item["asin"], CatalogEntry(item, where).text("name")
                 entry = Instruction.parse(instructions.get(asin), origins.instruction(asin))
                 words = tuple(nouns({**item, "name": name}))
-                product = parse_product(item, entry, words, given.get(asin), where)
+                product = parse_product(item, entry, words, price_by_asin.get(asin), where)
                 asins.append(asin)
                 documents.append(product.document())
                 yield product.to_record()
@@ -114,26 +114,26 @@ class Shop:
 
     def search(self, query: str) -> tuple[str, ...]:
         """Return the asins that a query finds, best first, at most ``HITS``."""
-        found = self._searches.get(query)
-        if found is None:
-            found = self._searches.put(query, self._found(query))
-        return found
+        asins = self._searches.get(query)
+        if asins is None:
+            asins = self._searches.put(query, self._search_uncached(query))
+        return asins
 
     def match(self, item: Product, goal: Goal) -> GoalMatch:
         """Compare a product with a goal, except for options."""
         # The goals of one product differ in options and bounds, of which a match knows nothing.
         key = (item.asin, goal.asin, goal.attributes)
-        found = self._matches.get(key)
-        if found is None:
+        goal_match = self._matches.get(key)
+        if goal_match is None:
             nouns = self.products[goal.asin].nouns
-            found = self._matches.put(key, match(item, goal, nouns))
-        return found
+            goal_match = self._matches.put(key, match(item, goal, nouns))
+        return goal_match
 
     def reward(
-        self, item: Product, goal: Goal, chosen: Mapping[str, str], mode: str = "official"
+        self, item: Product, goal: Goal, selection: Mapping[str, str], mode: str = "official"
     ) -> RewardDetails:
         """Return the reward for buying ``item`` with the chosen options."""
-        return score(self.match(item, goal), item, goal, chosen, mode)
+        return score(self.match(item, goal), item, goal, selection, mode)
 
     def solvable(self, item: Product, goal: Goal) -> bool:
         """Return whether buying the goal's product as requested scores 1 in both reward modes."""
@@ -147,9 +147,9 @@ class Shop:
 
     def plan(self, asin: str) -> tuple[str, int] | None:
         """Return a query that finds a product and the product's rank from 0, or None."""
-        known = self._known_plans.get(asin, False)  # in one step: other threads drop entries
-        if not isinstance(known, bool):
-            return known
+        plan = self._known_plans.get(asin, False)  # in one step: other threads drop entries
+        if not isinstance(plan, bool):
+            return plan
         if self._plans is None:
             variant, rank = self._find(asin)
         else:
@@ -188,7 +188,7 @@ class Shop:
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _found(self, query: str) -> tuple[str, ...]:
+    def _search_uncached(self, query: str) -> tuple[str, ...]:
         """Search without looking into what was searched before."""
         asins = self.products.asins
         rows, _ = self.search_engine.search_rows(query, HITS)
@@ -206,9 +206,9 @@ class Shop:
         """
         best = (0, _UNREACHABLE)
         for variant, query in enumerate(self._queries(asin)):
-            found = self._found(query)
-            if asin in found:
-                rank = found.index(asin)
+            asins = self._search_uncached(query)
+            if asin in asins:
+                rank = asins.index(asin)
                 if rank < 10:
                     return variant, rank
                 if best[1] == _UNREACHABLE or rank < best[1]:

@@ -87,28 +87,28 @@ def towards(away: int, asin: str) -> str:
     return asin.lower() if not away else NEXT if away > 0 else PREVIOUS
 
 
-def buy(state: State, wanted: tuple[tuple[str, str], ...]) -> ExpertStep:
+def buy(state: State, options: tuple[tuple[str, str], ...]) -> ExpertStep:
     """Choose the options that are still missing on the open page, then buy."""
-    chosen = dict(state.options)
-    missing = [value for group, value in wanted if chosen.get(group) != value]
+    selection = dict(state.options)
+    missing = [value for group, value in options if selection.get(group) != value]
     return ExpertStep(1 + len(missing), "click", missing[0] if missing else BUY)
 
 
 def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:
     """Return the (group, value) pairs of a product that meet a goal, at most one per group."""
-    chosen: dict[str, str] = {}
-    for wanted in goal.option_values:
-        value = _offered(product, wanted)
+    selection: dict[str, str] = {}
+    for requested in goal.option_values:
+        value = _offered(product, requested)
         if value is not None and value in product.choosable:
-            chosen.setdefault(product.group_of[value], value)
+            selection.setdefault(product.group_of[value], value)
     order = list(product.options)
-    return tuple(sorted(chosen.items(), key=lambda pair: order.index(pair[0])))
+    return tuple(sorted(selection.items(), key=lambda pair: order.index(pair[0])))
 
 
-def _offered(product: Product, wanted: str) -> str | None:
+def _offered(product: Product, requested: str) -> str | None:
     """Find the offered value that is, or counts as, the wanted one."""
-    if wanted in product.group_of:
-        return wanted
-    colour = str(plain_colour(wanted))
+    if requested in product.group_of:
+        return requested
+    colour = str(plain_colour(requested))
     alike = (v for v in product.group_of if fuzzy(str(plain_colour(v)), colour))
     return next(alike, None)

@@ -76,13 +76,13 @@ class CarefulExpert(Expert):
         if not self._thinks or state.page != ITEM or state.options or state.asin is None:
             return ""
         target = self._shop.products[goal.asin]
-        shown = set(self._shown(target))
-        asked = [a for a in goal.attributes if not shown.issuperset(tokenize(a))]
-        found = compact.highlights(session.product)
-        if not asked or not found:
+        listed_terms = set(self._listed_terms(target))
+        features = [a for a in goal.attributes if not listed_terms.issuperset(tokenize(a))]
+        highlights = compact.highlights(session.product)
+        if not features or not highlights:
             return ""
         answer = "yes" if self._suits(state.asin, goal) else "no"
-        return " ".join([*found, *asked, answer])
+        return " ".join([*highlights, *features, answer])
 
     def query(self, goal: Goal) -> str:
         """Return the instruction's words that the target's title shows, in their order.
@@ -91,15 +91,17 @@ class CarefulExpert(Expert):
         """
         # Every turn asks for the length of the plan that begins anew.
         key = (goal.asin, goal.instruction_text)
-        found = self._queries.get(key)
-        return self._queries.put(key, self._worded(goal)) if found is None else found
+        query = self._queries.get(key)
+        return self._queries.put(key, self._worded(goal)) if query is None else query
 
     def _worded(self, goal: Goal) -> str:
         """Choose the words of :meth:`query`."""
         title = {term for word in goal.name.split() for term in tokenize(word)}
         words = plain_query(goal.instruction_text).split()
-        kept = [word for word in words if (terms := tokenize(word)) and title.issuperset(terms)]
-        query = " ".join(dict.fromkeys(kept))
+        title_words = [
+            word for word in words if (terms := tokenize(word)) and title.issuperset(terms)
+        ]
+        query = " ".join(dict.fromkeys(title_words))
         if any(candidate.suits for candidate in self._candidates(goal, query)):
             return query
         plan = self._shop.plan(goal.asin)
@@ -114,8 +116,10 @@ class CarefulExpert(Expert):
 
     def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         """Continue on a results page: open the candidates that were not opened yet, in order."""
-        found = self._candidates(goal, state.query or "")
-        fresh = [c for c in found if c.asin not in state.visited] or [c for c in found if c.suits]
+        candidates = self._candidates(goal, state.query or "")
+        fresh = [c for c in candidates if c.asin not in state.visited] or [
+            c for c in candidates if c.suits
+        ]
         turns, page, first = 0, state.number, None
         for candidate in fresh:
             target = candidate.rank // size + 1
@@ -137,21 +141,21 @@ class CarefulExpert(Expert):
     def _candidates(self, goal: Goal, query: str) -> tuple[Candidate, ...]:
         """List the hits that look right on the results page: words of the target, and price."""
         key = (goal.asin, goal.instruction_text, query)
-        found = self._lists.get(key)
-        if found is None:
-            found = self._lists.put(key, tuple(self._look(goal, query)))
-        return found
+        candidates = self._lists.get(key)
+        if candidates is None:
+            candidates = self._lists.put(key, tuple(self._look(goal, query)))
+        return candidates
 
     def _look(self, goal: Goal, query: str) -> Iterator[Candidate]:
         products = self._shop.products
-        asked = set(tokenize(goal.instruction_text))
-        wanted = asked.intersection(self._shown(products[goal.asin]))
+        terms = set(tokenize(goal.instruction_text))
+        listed_terms = terms.intersection(self._listed_terms(products[goal.asin]))
         for rank, asin in enumerate(self._shop.search(query)):
             item = products[asin]
-            if item.price <= goal.price_upper and wanted.issubset(self._shown(item)):
+            if item.price <= goal.price_upper and listed_terms.issubset(self._listed_terms(item)):
                 yield Candidate(rank, asin, self._suits(asin, goal))
 
-    def _shown(self, item: Product) -> list[str]:
+    def _listed_terms(self, item: Product) -> list[str]:
         """List the terms of a product's results line."""
         line = [item.title, *(compact.highlights(item) if self._highlights else ())]
         return tokenize(" ".join(line))
@@ -159,5 +163,5 @@ class CarefulExpert(Expert):
     def _suits(self, asin: str, goal: Goal) -> bool:
         """Return whether a product, bought with the asked options, earns the full reward."""
         item = self._shop.products[asin]
-        chosen = dict(choose(item, goal))
-        return self._shop.reward(item, goal, chosen, self._reward).reward == 1.0
+        selection = dict(choose(item, goal))
+        return self._shop.reward(item, goal, selection, self._reward).reward == 1.0

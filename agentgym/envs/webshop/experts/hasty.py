@@ -38,7 +38,7 @@ class HastyExpert(CarefulExpert):
         wherever that query finds anything.
         """
         query = state.query or ""
-        found = [(hit.rank, hit.asin) for hit in self._candidates(goal, query)]
-        if not found and query == self.query(goal):
-            found = list(enumerate(self._shop.search(query)[:1]))
-        return found
+        hits = [(hit.rank, hit.asin) for hit in self._candidates(goal, query)]
+        if not hits and query == self.query(goal):
+            hits = list(enumerate(self._shop.search(query)[:1]))
+        return hits

@@ -53,13 +53,13 @@ class LazyExpert(CarefulExpert):
         Words for the kind of product are never omitted: the choice of the word must not decide
         whether the search succeeds.
         """
-        whole = self._careful.query(goal)
-        words, kind = whole.split(), set(tokenize(goal.query))
-        told = [word for word in words if not kind.intersection(tokenize(word))]
+        full_query = self._careful.query(goal)
+        words, kind = full_query.split(), set(tokenize(goal.query))
+        droppable = [word for word in words if not kind.intersection(tokenize(word))]
         draw = Stream("lazy", goal.asin, goal.instruction_text)
-        if draw.percent(WHOLE) or not told or len(words) == 1:
-            return whole
-        missing = draw.choice(told)
+        if draw.percent(WHOLE) or not droppable or len(words) == 1:
+            return full_query
+        missing = draw.choice(droppable)
         return " ".join(word for word in words if word != missing)
 
     def thought(self, session: ShopSession) -> str:
@@ -71,11 +71,11 @@ class LazyExpert(CarefulExpert):
     def _settles(self, goal: Goal, state: State) -> bool:
         """Return whether it buys the open product though that is not what was asked for."""
         assert state.asin is not None
-        taken = any(
+        accepted = any(
             hit.asin == state.asin and hit.suits
             for hit in self._candidates(goal, state.query or "")
         )
-        return taken and not self._suits(state.asin, goal)
+        return accepted and not self._suits(state.asin, goal)
 
     def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
         assert state.asin is not None
@@ -85,13 +85,13 @@ class LazyExpert(CarefulExpert):
 
     def _look(self, goal: Goal, query: str) -> Iterator[Candidate]:
         """List the hits that it looks at; of its own short search, with one that it will take."""
-        found = super()._look(goal, query)
+        hits = super()._look(goal, query)
         if query != self.query(goal) or query == self._careful.query(goal):
-            yield from found
+            yield from hits
             return
-        few = [hit for hit in found if hit.rank < LOOKED_AT]
-        if not any(hit.suits for hit in few):
+        top = [hit for hit in hits if hit.rank < LOOKED_AT]
+        if not any(hit.suits for hit in top):
             first = [Candidate(0, asin, False) for asin in self._shop.search(query)[:1]]
-            few = few or first
-            few[-1:] = [hit._replace(suits=True) for hit in few[-1:]]
-        yield from few
+            top = top or first
+            top[-1:] = [hit._replace(suits=True) for hit in top[-1:]]
+        yield from top

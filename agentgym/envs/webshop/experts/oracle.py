@@ -28,11 +28,11 @@ class OracleExpert(Expert):
     def choices(self, goal: Goal) -> tuple[tuple[str, str], ...]:
         """Return the (group, value) pairs to click on the target, in shown order."""
         key = (goal.asin, goal.instruction_text)
-        found = self._choices.get(key)
-        if found is None:
+        choices = self._choices.get(key)
+        if choices is None:
             product = self._shop.products[goal.asin]
-            found = self._choices.put(key, choose(product, goal))
-        return found
+            choices = self._choices.put(key, choose(product, goal))
+        return choices
 
     def _search(self, goal: Goal, size: int) -> ExpertStep | None:
         plan = self._shop.plan(goal.asin)

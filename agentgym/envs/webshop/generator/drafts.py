@@ -64,7 +64,7 @@ def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Prod
     pool = [a for a in department.hidden if a not in visible]
     picked = stream.sample(pool, len(pool))
     shared = picked[: config.shared_hidden]
-    own = _hidden_sets(stream, config, picked[config.shared_hidden :])
+    own_sets = _hidden_sets(stream, config, picked[config.shared_hidden :])
     base = _base_price(stream, config, product_type)
     drafts: list[ProductDraft] = []
     lead: ProductDraft | None = None
@@ -78,7 +78,7 @@ def draft_cluster(config: GeneratorConfig, seed: int, number: int) -> tuple[Prod
             options = _other_options(stream, product_type.groups, lead.options)
         else:
             leads = True
-            hidden = tuple(stream.shuffled(shared + own[place]))
+            hidden = tuple(stream.shuffled(shared + own_sets[place]))
             if config.same_values and drafts:
                 options = _reordered(stream, drafts[0].options)
             else:
@@ -105,8 +105,8 @@ def _cell(
     types, sets, step, start = _grid(config.vocabulary, config.visible, seed)
     cell = (step * number + start) % (len(types) * len(sets))
     department, product_type = types[cell % len(types)]
-    chosen = sets[cell // len(types)]
-    return department, product_type, tuple(department.visible[i] for i in chosen)
+    indices = sets[cell // len(types)]
+    return department, product_type, tuple(department.visible[i] for i in indices)
 
 
 @lru_cache(maxsize=64)
@@ -135,9 +135,9 @@ def _hidden_sets(
     sets: list[list[Attribute]] = []
     # A pool of a few more attributes than needed: sets overlap, so one attribute alone
     # does not always tell two products apart.
-    few = pool[: config.cluster_size + size]
+    small_pool = pool[: config.cluster_size + size]
     while len(sets) < config.cluster_size:
-        drawn = stream.sample(few, size)
+        drawn = stream.sample(small_pool, size)
         if all(set(drawn) != set(other) for other in sets):
             sets.append(drawn)
     return sets
@@ -186,13 +186,13 @@ def _other_options(stream: Stream, groups: tuple[OptionGroup, ...], options: Opt
     """Replace about half of the values by look-alikes, or by others where there are none."""
     changed = []
     for group, (name, values) in zip(groups, options, strict=True):
-        kept: list[str] = []
+        new_values: list[str] = []
         for place, value in enumerate(values):
             if place and stream.percent(50):
-                kept.append(value)
+                new_values.append(value)
                 continue
             alike = [v for s in group.alike if value in s for v in s]
-            free = [v for v in alike or group.values if v not in values and v not in kept]
-            kept.append(stream.choice(free) if free else value)
-        changed.append((name, tuple(dict.fromkeys(kept))))
+            free = [v for v in alike or group.values if v not in values and v not in new_values]
+            new_values.append(stream.choice(free) if free else value)
+        changed.append((name, tuple(dict.fromkeys(new_values))))
     return tuple(changed)

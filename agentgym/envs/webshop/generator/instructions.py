@@ -86,50 +86,50 @@ def _plain_text(
     stream: Stream,
 ) -> str:
     """Say a goal in the closed vocabulary; each wanted word stands once."""
-    asked = " and ".join(f"{group} {value}" for group, value in stream.shuffled(options))
+    option_list = " and ".join(f"{group} {value}" for group, value in stream.shuffled(options))
     features = " and ".join(a.name for a in hidden)
-    shown = [a.name for a in visible]
+    names = [a.name for a in visible]
     slots = {
         "type": name,
-        "row": " ".join(shown),
-        "list": " and ".join(shown),
-        "list back": " and ".join(reversed(shown)),
-        "first": shown[0],
-        "comma rest": "".join(f" , {word}" for word in shown[1:]),
+        "row": " ".join(names),
+        "list": " and ".join(names),
+        "list back": " and ".join(reversed(names)),
+        "first": names[0],
+        "comma rest": "".join(f" , {word}" for word in names[1:]),
         "is hidden": features and f" that is {features}",
         "must hidden": features and f" , must be {features}",
         "comma hidden": features and f" , {features}",
         "hidden first": features and f"{features} ",
-        "comma options": asked and f" , {asked}",
-        "with options": asked and f" , with {asked}",
-        "options first": asked and f"with {asked} , ",
+        "comma options": option_list and f" , {option_list}",
+        "with options": option_list and f" , with {option_list}",
+        "options first": option_list and f"with {option_list} , ",
     }
     return stream.choice(_PLAIN).format_map(slots) + f" , at most ${price}"
 
 
 def _full_text(
     draft: ProductDraft,
-    wanted: list[Attribute],
+    attributes: list[Attribute],
     options: tuple[tuple[str, str], ...],
     price: int,
     config: GeneratorConfig,
     stream: Stream,
 ) -> str:
     """Say a goal in free words, some of them paraphrased."""
-    said = []
-    for attribute in stream.shuffled(wanted):
+    phrases = []
+    for attribute in stream.shuffled(attributes):
         other = attribute.paraphrases and stream.percent(config.paraphrased)
-        said.append(stream.choice(attribute.paraphrases) if other else attribute.name)
+        phrases.append(stream.choice(attribute.paraphrases) if other else attribute.name)
     name = draft.type.name
     if draft.type.paraphrases and stream.percent(config.type_paraphrased):
         name = stream.choice(draft.type.paraphrases)
-    asked = [
+    option_phrases = [
         stream.choice(_OPTION).format(name=group, value=value)
         for group, value in stream.shuffled(options)
     ]
     return stream.choice(_FULL).format(
         type=name,
-        attributes=", ".join(said),
-        options="".join(f", {text}" for text in asked),
+        attributes=", ".join(phrases),
+        options="".join(f", {text}" for text in option_phrases),
         price=stream.choice(_PRICE).format(price=price),
     )

@@ -92,11 +92,15 @@ def _full_texts(
         return text[0].upper() + text[1:]
 
     features = [a.name for a in draft.hidden]
-    told = 0 if draft.buried else stream.between(0, len(features))
+    in_description = 0 if draft.buried else stream.between(0, len(features))
     description = [fill(stream.choice(_OPENINGS))]
-    description += [fill(stream.choice(_SENTENCES), feature) for feature in features[:told]]
+    description += [
+        fill(stream.choice(_SENTENCES), feature) for feature in features[:in_description]
+    ]
     description.append(fill(stream.choice(_CLOSINGS)))
-    bullets = [fill(stream.choice(_FEATURE_BULLETS), feature) for feature in features[told:]]
+    bullets = [
+        fill(stream.choice(_FEATURE_BULLETS), feature) for feature in features[in_description:]
+    ]
     if draft.buried or not bullets:
         bullets.insert(0, fill(stream.choice(_LEAD_BULLETS)))
     return title, bullets, " ".join(description)

@@ -52,23 +52,23 @@ def locate(folder: str | os.PathLike[str], num_products: int | None = None) -> O
     order = -1 if small else 1
     root = Path(folder)
     try:
-        found = [
+        paths = [
             next((path for name in names[::order] if (path := _file(root, name))), None)
             for names in (ITEMS, INSTRUCTIONS, HUMAN)
         ]
     except OSError as error:
         raise DataError(f"expected a readable folder as data=, got {error}") from error
-    if found[0] is None or found[1] is None:
+    if paths[0] is None or paths[1] is None:
         absent = " and ".join(
             " or ".join(names)
-            for names, path in zip((ITEMS, INSTRUCTIONS), found, strict=False)
+            for names, path in zip((ITEMS, INSTRUCTIONS), paths, strict=False)
             if path is None
         )
         raise DataError(
-            f"expected {absent} (or .gz) in data={root}, {_seen(root)}; the original's "
+            f"expected {absent} (or .gz) in data={root}, {_describe_folder(root)}; the original's "
             "setup.sh downloads the files"
         )
-    return OfficialFiles(found[0], found[1], found[2])
+    return OfficialFiles(paths[0], paths[1], paths[2])
 
 
 def read_items(files: OfficialFiles, num_products: int | None = None) -> Sequence[Any]:
@@ -127,7 +127,7 @@ def _file(folder: Path, name: str) -> Path | None:
     return next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
 
 
-def _seen(folder: Path) -> str:
+def _describe_folder(folder: Path) -> str:
     """Say what there is instead of the files."""
     if not folder.exists():
         return "which does not exist"
@@ -137,5 +137,5 @@ def _seen(folder: Path) -> str:
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
         return f"which cannot be listed ({error})"
-    shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-    return f"which holds {shown or 'nothing'}"
+    listing = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    return f"which holds {listing or 'nothing'}"

@@ -90,5 +90,5 @@ def _wrong(where: str, expected: str, value: Any) -> NoReturn:
     raise DataError(_message(where, expected, reprlib.repr(value)))
 
 
-def _message(where: str, expected: str, got: str) -> str:
-    return f"expected {where} to be {expected}, got {got}; compare it with the official file"
+def _message(where: str, expected: str, actual: str) -> str:
+    return f"expected {where} to be {expected}, got {actual}; compare it with the official file"

@@ -24,8 +24,8 @@ def env_of(**kwargs: Any) -> Any:
     return make_env("agentgym/WebShop-v0", {"horizon": 30, **made}, "--env-kwargs")
 
 
-def whole(env: Any) -> str:
-    return "".join(part.whole for part in page_parts(env))
+def page_text(env: Any) -> str:
+    return "".join(part.full_text for part in page_parts(env))
 
 
 def wander(env: Any, episodes: int) -> int:
@@ -34,7 +34,7 @@ def wander(env: Any, episodes: int) -> int:
     for seed in range(episodes):
         observation, info = env.reset(seed=seed)
         while True:
-            page = whole(env)
+            page = page_text(env)
             longest = max(longest, len(page))
             if observation != page:
                 said = observation.removesuffix(f"\n{page}")
@@ -65,12 +65,12 @@ def test_compact_pages_with_highlights() -> None:
     for seed in range(12):
         observation, info = env.reset(seed=seed)
         while not info["stop_reason"]:
-            if observation == whole(env):
+            if observation == page_text(env):
                 seen.add(env.session.state.page)
             else:
                 assert observation in ("results", "item") or observation.startswith("chosen ")
             observation, _, _, _, info = env.step(draw.choice(info["admissible_actions"]))
-        seen.add(env.session.state.page if observation == whole(env) else "")
+        seen.add(env.session.state.page if observation == page_text(env) else "")
     assert {"index", "results", "item", "sub", "done"} <= seen
 
 
@@ -96,7 +96,7 @@ def test_hostile_pages_are_whole_and_long_ones_cut_alike(mode: str, hostile_dir:
         if not env.step(f"click[{name}]")[4]["action_valid"]:
             continue
         observation = env.step("click[features]")[0]
-        assert observation == whole(env)
+        assert observation == page_text(env)
         if len(observation) == OBSERVATION_LENGTH:
             last = page_parts(env)[-1]
             assert last.text.endswith("characters cut]") and last.name is None

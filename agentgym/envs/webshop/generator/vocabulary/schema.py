@@ -81,8 +81,8 @@ def attributes(table: str) -> tuple[Attribute, ...]:
     """Parse lines ``name: paraphrase | paraphrase`` into attributes."""
     parsed = []
     for line in split_lines(table.strip()):
-        name, _, others = line.strip().partition(":")
-        words = tuple(text.strip() for text in others.split("|") if text.strip())
+        name, _, paraphrases = line.strip().partition(":")
+        words = tuple(text.strip() for text in paraphrases.split("|") if text.strip())
         parsed.append(Attribute(name.strip(), words))
     return tuple(parsed)
 
