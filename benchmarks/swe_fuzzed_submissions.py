@@ -56,7 +56,7 @@ def graded(number: int, seed: int, tasks: Sequence[Instance], boxes: Boxes) -> d
         "reason": grade.reason,
         "tampered": grade.tampered,
         "right": opinion.right,
-        "asked": opinion.asked,
+        "asked": opinion.questions,
         "wrong": len(opinion.wrong),
         "wrong_plain": plain,
         "example": list(opinion.wrong[:2]),

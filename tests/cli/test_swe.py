@@ -153,7 +153,7 @@ def test_list_shows_the_bundled_tasks(capsys):
 
 def test_the_table_of_a_build_cuts_nothing_at_80_columns():
     row = BuildProgress(
-        "durationtext-1.1", wanted=512, candidates=12345, tests=1234, flaky=12, seconds=9876.5,
+        "durationtext-1.1", target=512, candidates=12345, tests=1234, flaky=12, seconds=9876.5,
         outcomes={"usable": 512, "timed out": 33, "survived": 4321, "too many failing": 17},
     )  # fmt: skip
     text = io.StringIO()

@@ -53,38 +53,38 @@ def read_diff(text: str, *, binary: bool = False) -> list[FileDiff]:
     Raises:
         DataError: It is none, or it changes binary files.
     """
-    found: list[FileDiff] = []
+    diffs: list[FileDiff] = []
     lines = split_lines(text, keep_ends=True)
     at = 0
     while at < len(lines):
         line = lines[at]
         at += 1
         if line.startswith("diff --git "):
-            found.append(FileDiff(*_git_paths(line)))
+            diffs.append(FileDiff(*_git_paths(line)))
         elif line.startswith(("Binary files ", "GIT binary patch")) and not binary:
             raise DataError(f"expected a diff of text files, got {line.strip()!r:.200}")
         elif line.startswith(("rename from ", "copy from ")):
-            found[-1].before = _name(line.split(" ", 2)[2])
+            diffs[-1].before = _name(line.split(" ", 2)[2])
         elif line.startswith(("rename to ", "copy to ")):
-            found[-1].after = _name(line.split(" ", 2)[2])
+            diffs[-1].after = _name(line.split(" ", 2)[2])
         elif line.startswith("new file mode"):
-            found[-1].before = ""
+            diffs[-1].before = ""
         elif line.startswith("deleted file mode"):
-            found[-1].after = ""
+            diffs[-1].after = ""
         elif line.startswith("--- ") and at < len(lines) and lines[at].startswith("+++ "):
             paths = _path(line[4:]), _path(lines[at][4:])
             at += 1
-            if not found or found[-1].hunks or not _git_opened(found[-1], paths):
-                found.append(FileDiff(*paths))
+            if not diffs or diffs[-1].hunks or not _git_opened(diffs[-1], paths):
+                diffs.append(FileDiff(*paths))
             else:
-                found[-1].before, found[-1].after = paths
+                diffs[-1].before, diffs[-1].after = paths
         elif line.startswith("@@ "):
-            if not found:
+            if not diffs:
                 raise DataError(f"expected the name of a file before {line.strip()!r:.80}")
-            at = _read_hunk(lines, at - 1, found[-1])
-    if not found and text.strip():
+            at = _read_hunk(lines, at - 1, diffs[-1])
+    if not diffs and text.strip():
         raise DataError(f"expected a unified diff, got {text[:80]!r}")
-    return found
+    return diffs
 
 
 def changed_lines(text: str) -> int:
@@ -109,18 +109,18 @@ def apply_diff(text: str, files: Files) -> dict[str, bytes | None]:
         DataError: It is no diff, or does not fit the files.
     """
     result: dict[str, bytes | None] = {}
-    for one in read_diff(text):
+    for diff in read_diff(text):
         content = ""
-        if one.before:
-            data = result[one.before] if one.before in result else files(one.before)
+        if diff.before:
+            data = result[diff.before] if diff.before in result else files(diff.before)
             if data is None:
-                raise DataError(f"expected the file {one.before} that the diff changes")
+                raise DataError(f"expected the file {diff.before} that the diff changes")
             content = data.decode("utf-8", "surrogateescape")
-        changed = apply_hunks(one, content)
-        if one.before and one.before != one.after:
-            result[one.before] = None
-        if one.after:
-            result[one.after] = changed.encode("utf-8", "surrogateescape")
+        changed = apply_hunks(diff, content)
+        if diff.before and diff.before != diff.after:
+            result[diff.before] = None
+        if diff.after:
+            result[diff.after] = changed.encode("utf-8", "surrogateescape")
     return result
 
 
@@ -244,14 +244,16 @@ def _in_line_ends_of(lines: list[str], hunk: Hunk) -> tuple[str, ...]:
     """Return the new lines of a hunk with the line ends of the lines that it replaces."""
     old, new = list(map(_bare, hunk.old)), list(map(_bare, hunk.new))
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    found: list[str] = []
+    replacement: list[str] = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for kind, start, stop, first, last in matcher.get_opcodes():
         if kind == "equal":
-            found += lines[start:stop]
+            replacement += lines[start:stop]
         else:
-            found += [line[:-1] + end if line.endswith("\n") else line for line in new[first:last]]
-    return tuple(found)
+            replacement += [
+                line[:-1] + end if line.endswith("\n") else line for line in new[first:last]
+            ]
+    return tuple(replacement)
 
 
 def _near(middle: int, last: int) -> Iterator[int]:

@@ -140,14 +140,14 @@ class SWEEnv(SessionEnv[SWESession]):
             grading_timeout = 1800 if kind == "official" else 60
         self._grader = Grader(self._boxes, integer(grading_timeout, "grading_timeout", 1, LONGEST))
         seconds = integer(command_timeout, "command_timeout", 1, LONGEST)
-        shown = integer(max_observation_chars, "max_observation_chars", 100, LARGEST_SHOWN)
+        max_chars = integer(max_observation_chars, "max_observation_chars", 100, LARGEST_SHOWN)
         super().__init__(
             self._make_tasks(), horizon=TURNS[kind] if horizon is None else horizon, **kwargs
         )
         self.language = SWELanguage(self.language.grammar)
         # Tests are run along the way only where somebody reads what comes of it.
         progress = self.reward == "dense" or self.hooks.read_potential
-        self.rules = Rules(seconds, shown, progress)
+        self.rules = Rules(seconds, max_chars, progress)
 
     # -- the contract of a family ---------------------------------------------------------------
 
@@ -175,11 +175,11 @@ class SWEEnv(SessionEnv[SWESession]):
         turn = session.refuse(problem, self.turns_left - 1)
         return self._outcome(turn, session.state.potential)
 
-    def _idle(self, said: str, valid: bool) -> Outcome:
-        return self._outcome(Turn(said, valid), self.session.state.potential)
+    def _idle(self, message: str, valid: bool) -> Outcome:
+        return self._outcome(Turn(message, valid), self.session.state.potential)
 
     def _admissible(self) -> Sequence[str]:
-        return [one.write() for one in admissible(self.session.instance, self.turns_left)]
+        return [command.write() for command in admissible(self.session.instance, self.turns_left)]
 
     def _state(self) -> str:
         now = self.session.state

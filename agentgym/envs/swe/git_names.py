@@ -34,11 +34,11 @@ def write_name(name: str) -> str:
     """Write a name as ``git -c core.quotePath=false`` does: quoted only if it has to be."""
     if not _SPECIAL.search(name):
         return name
-    written = "".join(
+    escaped = "".join(
         chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else _escaped(byte)
         for byte in name.encode("utf-8", "surrogateescape")
     )
-    return f'"{written}"'
+    return f'"{escaped}"'
 
 
 def _byte(escape: re.Match[bytes]) -> bytes:

@@ -127,8 +127,8 @@ class Boxes:
         config = self._folder(instance, instance.source, grading=True)
         with tempfile.TemporaryDirectory(prefix="agentgym-judge-") as folder:
             mounts = _mounts(Path(folder), brought, folders)
-            shown = replace(config, mounts={**config.mounts, **mounts})
-            box = open_sandbox(shown, self.sandbox)
+            mount_config = replace(config, mounts={**config.mounts, **mounts})
+            box = open_sandbox(mount_config, self.sandbox)
             mounted = box.isolation in MOUNTING
             if not mounted:
                 box = open_sandbox(config, self.sandbox)
@@ -141,8 +141,8 @@ class Boxes:
                     yield box, str
                     return
                 for path, content in brought.items():
-                    box.write(_written(path), content)
-                yield box, _written
+                    box.write(_locate_file(path), content)
+                yield box, _locate_file
 
     def _open(self, instance: Instance, grading: bool) -> Sandbox:
         """Start a box with the repository and its fault."""
@@ -176,11 +176,11 @@ class Boxes:
             EnvFailure: The repository cannot be brought into its state.
         """
         assert isinstance(instance.source, ImageSource)
-        known = _files.get(instance.source)
-        if known is None:
+        files = _files.get(instance.source)
+        if files is None:
             self.open(instance).close()
-            known = _files[instance.source]
-        return known
+            files = _files[instance.source]
+        return files
 
     def _folder(
         self, instance: Instance, source: FolderSource, grading: bool = False
@@ -211,24 +211,26 @@ class Boxes:
         )
 
 
-def changes_since(box: Sandbox, given: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
+def changes_since(
+    box: Sandbox, initial_changes: Mapping[str, bytes | None]
+) -> dict[str, bytes | None]:
     """Return the files that differ from what an agent was given.
 
     Args:
         box: Its box.
-        given: What differed from the image's own files then, such as the fault.
+        initial_changes: What differed from the image's own files then, such as the fault.
     """
     now = box.changes()
-    found = {
+    changes = {
         path: content for path, content in now.items()
-        if path not in given or given[path] != content
+        if path not in initial_changes or initial_changes[path] != content
     }  # fmt: skip
-    for path in given.keys() - now.keys():  # as the image has it, not as it was given
+    for path in initial_changes.keys() - now.keys():  # as the image has it, not as it was given
         try:
-            found[path] = box.read(path, LARGEST_FILE)
+            changes[path] = box.read(path, LARGEST_FILE)
         except FileNotFoundError:
-            found[path] = None
-    return found
+            changes[path] = None
+    return changes
 
 
 def _mounts(
@@ -240,14 +242,14 @@ def _mounts(
         target = folder / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-        place = next((one for one in folders if path.startswith(f"{one}/")), path)
+        place = next((mount for mount in folders if path.startswith(f"{mount}/")), path)
         mounts[place] = folder / place.lstrip("/")
-    for one in (folder, *folder.rglob("*")):  # for whatever user reads them inside
-        one.chmod(0o755 if one.is_dir() else 0o644)
+    for entry in (folder, *folder.rglob("*")):  # for whatever user reads them inside
+        entry.chmod(0o755 if entry.is_dir() else 0o644)
     return mounts
 
 
-def _written(path: str) -> str:
+def _locate_file(path: str) -> str:
     """Return where a file lies that is written, since it cannot be mounted: below the repository.
 
     As a relative path, since that is not at its usual place without isolation.
@@ -262,15 +264,15 @@ def write_files(box: Sandbox, files: Mapping[str, bytes | None]) -> None:
     Raises:
         OSError: One cannot be written.
     """
-    gone = [path for path, content in files.items() if content is None]
-    if gone:
-        box.exec(f"rm -rf -- {shlex.join(gone)}")
+    removed = [path for path, content in files.items() if content is None]
+    if removed:
+        box.exec(f"rm -rf -- {shlex.join(removed)}")
     for path, content in files.items():
         if content is not None:
             box.write(path, content)
 
 
-def run_checked(box: Sandbox, command: str, what: str, timeout: float = 300.0) -> None:
+def run_checked(box: Sandbox, command: str, purpose: str, timeout: float = 300.0) -> None:
     """Run a command that has to succeed.
 
     Raises:
@@ -279,7 +281,7 @@ def run_checked(box: Sandbox, command: str, what: str, timeout: float = 300.0) -
     result = box.exec(command, timeout=timeout)
     if result.exit_code:
         raise EnvFailure(
-            f"expected {what} to succeed, got exit code {result.exit_code}: {result.text[-500:]}"
+            f"expected {purpose} to succeed, got exit code {result.exit_code}: {result.text[-500:]}"
         )
 
 
@@ -313,7 +315,7 @@ def _list_files(box: Sandbox) -> frozenset[str]:
     return frozenset(path.removeprefix("./") for path in listing.split("\0") if path)
 
 
-def apply_in_box(box: Sandbox, diff: str, what: str) -> None:
+def apply_in_box(box: Sandbox, diff: str, purpose: str) -> None:
     """Apply a diff in a box with what it has, git or patch, in the ways of SWE-bench's harness.
 
     A way that fails may leave a part behind, so the files are put back before the next.
@@ -321,7 +323,11 @@ def apply_in_box(box: Sandbox, diff: str, what: str) -> None:
     Raises:
         EnvFailure: It fits in none of these ways.
     """
-    paths = {path for one in read_diff(diff, binary=True) for path in (one.before, one.after)}
+    paths = {
+        path
+        for file_diff in read_diff(diff, binary=True)
+        for path in (file_diff.before, file_diff.after)
+    }
     files = sorted(filter(None, paths))
     leavings = [f"{file}{end}" for file in files for end in ("", ".rej", ".orig")]
     box.write(_DIFF, diff.encode())
@@ -339,4 +345,4 @@ for file in {shlex.join(files)}; do [ ! -e "$file" ] || set -- "$@" "$file"; don
 patch --batch --fuzz=5 -p1 -i {_DIFF} || back
 code=$?; rm -f {_DIFF} {_BACKUP}; exit $code
 """
-    run_checked(box, command, f"applying {what}")
+    run_checked(box, command, f"applying {purpose}")

@@ -92,5 +92,5 @@ class ParsedSource:
 
 def _trailing(gap: bytes) -> bytes:
     """Return the blanks and opening brackets that end a gap."""
-    found = _OPENING.match(gap[::-1])
-    return gap[len(gap) - found.end() :] if found else b""
+    match = _OPENING.match(gap[::-1])
+    return gap[len(gap) - match.end() :] if match else b""

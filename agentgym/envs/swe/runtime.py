@@ -129,15 +129,15 @@ def _make(folder: Path, packages: list[str]) -> None:
 def _closure(name: str) -> Iterator[tuple[str, str]]:
     """Yield a distribution and what it needs on this interpreter, each with its version."""
     requirements = require("packaging.requirements", "swe")
-    waiting, seen = [name], set[str]()
+    waiting, visited = [name], set[str]()
     while waiting:
-        one = waiting.pop()
-        if one in seen:
+        distribution_name = waiting.pop()
+        if distribution_name in visited:
             continue
-        seen.add(one)
-        found = metadata.distribution(one)
-        yield one, found.version
-        for text in found.requires or ():
+        visited.add(distribution_name)
+        distribution = metadata.distribution(distribution_name)
+        yield distribution_name, distribution.version
+        for text in distribution.requires or ():
             needed = requirements.Requirement(text)
             if needed.marker is None or needed.marker.evaluate({"extra": ""}):
                 waiting.append(needed.name.lower().replace("_", "-"))
@@ -197,9 +197,9 @@ def _sources(package: Path) -> Iterator[Path]:
             continue
         if Path("/usr").is_relative_to(folder):
             yield history
-        elif any(one.is_relative_to(folder) for one in needed):
+        elif any(path.is_relative_to(folder) for path in needed):
             beside = (
-                c for c in folder.iterdir() if not any(one.is_relative_to(c) for one in needed)
+                c for c in folder.iterdir() if not any(path.is_relative_to(c) for path in needed)
             )
             yield from beside
         else:
@@ -207,4 +207,4 @@ def _sources(package: Path) -> Iterator[Path]:
         if history.is_file():  # of a worktree or a submodule, whose history lies elsewhere
             text = history.read_text().strip().removeprefix("gitdir:").strip()
             place = (folder / text).resolve()
-            yield next((one.parent for one in place.parents if one.name == ".git"), place)
+            yield next((parent.parent for parent in place.parents if parent.name == ".git"), place)

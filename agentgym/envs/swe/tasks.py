@@ -94,20 +94,20 @@ class InstanceTasks(NumberedTasks[Instance]):
             ConfigurationError: Options contradict each other.
             TaskNotFound: The named task does not exist.
         """
-        known = dict(options)
-        if "instance_id" in known:
-            if {"task_id", "split", "index"} & set(known):
+        choices = dict(options)
+        if "instance_id" in choices:
+            if {"task_id", "split", "index"} & set(choices):
                 raise ConfigurationError(
                     "expected the reset option instance_id alone, got task_id, split or index too"
                 )
-            wanted = known.pop("instance_id")
-            place = self.instances.find(wanted)
+            instance_id = choices.pop("instance_id")
+            place = self.instances.find(instance_id)
             if place is None:
                 raise TaskNotFound(
-                    f"expected the id of an instance of {self.name}, got {wanted!r:.200}"
+                    f"expected the id of an instance of {self.name}, got {instance_id!r:.200}"
                 )
-            known["split"], known["index"] = place
-        return super().choose(known, rng, split)
+            choices["split"], choices["index"] = place
+        return super().choose(choices, rng, split)
 
     def _problem(self, split: str, number: int) -> Instance:
         return self.instances.instance(split, number)
@@ -164,13 +164,13 @@ class Source:
                 "expected data to be 'bundled', a path, the name of a data set, or an object "
                 f"with splits, len, instance and find; got {self.data!r:.80}"
             )
-        made = isinstance(self.data, str) and self.kind != "official"
-        if self.skip_broken_rows and (made or not isinstance(self.data, str)):
+        is_built = isinstance(self.data, str) and self.kind != "official"
+        if self.skip_broken_rows and (is_built or not isinstance(self.data, str)):
             raise ConfigurationError(
                 f"expected skip_broken_rows=True only with rows of a published set, got data="
                 f"{self.data!r:.80}"
             )
-        if not made and (self.hidden_tests is False or self.difficulty is not None):
+        if not is_built and (self.hidden_tests is False or self.difficulty is not None):
             raise ConfigurationError(
                 "expected hidden_tests=False and difficulty only with bundled tasks and those of "
                 f"agentgym swe build, got data={self.data!r:.80}; published sets bring their tests "

@@ -41,11 +41,11 @@ def tree(source: FolderSource) -> Path:
         DataError: The folder or the edits are not as the source says.
         EnvFailure: The folder can be written nowhere.
     """
-    known = _trees.get(source)
-    if known is None:
+    folder = _trees.get(source)
+    if folder is None:
         with _lock:  # made once, though many environments may want it
-            known = _trees.get(source) or _trees.put(source, _make(source))
-    return known
+            folder = _trees.get(source) or _trees.put(source, _make(source))
+    return folder
 
 
 def contents(source: FolderSource) -> Mapping[str, bytes]:
@@ -54,15 +54,15 @@ def contents(source: FolderSource) -> Mapping[str, bytes]:
     Raises:
         DataError: The folder or the edits are not as the source says.
     """
-    known = _contents.get(source)
-    if known is None:
+    cached = _contents.get(source)
+    if cached is None:
         files = _files(source.folder)
-        files |= edited_files(partial(_known, source, files), source.edits)
-        known = _contents.put(source, files)
-    return known
+        files |= edited_files(partial(_read_sound, source, files), source.edits)
+        cached = _contents.put(source, files)
+    return cached
 
 
-def _known(source: FolderSource, files: Mapping[str, bytes], path: str) -> bytes:
+def _read_sound(source: FolderSource, files: Mapping[str, bytes], path: str) -> bytes:
     """Return the sound content of a file that edits change."""
     if path not in files:
         raise DataError(f"expected the file {path} in {source.folder}, which edits change")
@@ -73,13 +73,13 @@ def _files(folder: Path) -> dict[str, bytes]:
     """Read the regular files of a folder, without what tools leave behind."""
     if not folder.is_dir():
         raise DataError(f"expected {folder} to be the folder of a repository")
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
         if _LEFT_OUT & set(relative.parts) or path.is_symlink() or not path.is_file():
             continue
-        found[relative.as_posix()] = path.read_bytes()
-    return found
+        files[relative.as_posix()] = path.read_bytes()
+    return files
 
 
 def _make(source: FolderSource) -> Path:
@@ -134,8 +134,8 @@ def _run(git: str, arguments: tuple[str, ...], folder: Path) -> None:
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_AUTHOR_DATE": f"{TIME} +0000",
         "GIT_COMMITTER_DATE": f"{TIME} +0000",
-        **{f"GIT_{who}_NAME": "maintainer" for who in ("AUTHOR", "COMMITTER")},
-        **{f"GIT_{who}_EMAIL": "maintainer@localhost" for who in ("AUTHOR", "COMMITTER")},
+        **{f"GIT_{role}_NAME": "maintainer" for role in ("AUTHOR", "COMMITTER")},
+        **{f"GIT_{role}_EMAIL": "maintainer@localhost" for role in ("AUTHOR", "COMMITTER")},
     }
     done = subprocess.run(
         [git, *arguments], cwd=folder, env=variables, capture_output=True, timeout=60

@@ -54,17 +54,17 @@ def examples(issue: str) -> Iterator[tuple[str, str]]:
 
 def _condition(tail: str) -> str:
     """Return what has to hold of an example, from the words and values behind it."""
-    came, begin = "", 0
+    output, begin = "", 0
     for value in _VALUE.finditer(tail):
         text = (value[1] or value[2]).strip()
         if _WANTED.search(tail[begin : value.start()]):
             return f"text in {('', 'None')!r}" if text == "nothing" else f"text == {text!r}"
-        came, begin = came or text.split("[...]\n")[-1], value.end()
-    if _SILENT.search(tail) and not _ERROR.match(came):
+        output, begin = output or text.split("[...]\n")[-1], value.end()
+    if _SILENT.search(tail) and not _ERROR.match(output):
         return "kind and kind not in ACCIDENTS"
-    if _ERROR.match(came):
-        return f"kind != {came.partition(':')[0]!r} and kind not in ACCIDENTS"
-    return f"text != {came!r} and kind not in ACCIDENTS" if came else "not kind"
+    if _ERROR.match(output):
+        return f"kind != {output.partition(':')[0]!r} and kind not in ACCIDENTS"
+    return f"text != {output!r} and kind not in ACCIDENTS" if output else "not kind"
 
 
 def _showing(script: str) -> str:

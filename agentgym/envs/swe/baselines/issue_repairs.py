@@ -27,12 +27,12 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 
 def rename(issue: str, paths: Sequence[str], passing: Callable[[], set[str]]) -> bool:
     """Give a parameter the name that the issue asks for; return whether no test breaks by it."""
-    asked = _RENAMED.search(issue)
-    if asked is None:
+    match = _RENAMED.search(issue)
+    if match is None:
         return False
     before, passed = {path: read(path) for path in paths}, passing()
     for path, text in before.items():
-        write(path, re.sub(rf"\b{asked[1]}\b", asked[2], text))
+        write(path, re.sub(rf"\b{match[1]}\b", match[2], text))
     if passed <= passing():
         return True
     for path, text in before.items():
@@ -48,11 +48,13 @@ def repairs(issue: str, hot: list[list[Any]], paths: Sequence[str]) -> list[Chan
 def imports(paths: Sequence[str]) -> Iterator[Change]:
     """Yield for each module the imports of names that it uses and nobody defines."""
     trees = {path: ast.parse(read(path)) for path in paths}
-    known = _known(trees)
+    statements = _collect_imports(trees)
     for path, tree in trees.items():
         code = compile(read(path), path, "exec")
         bound = {*dir(builtins), *_bound(tree), "__file__", "__name__"}
-        lines = sorted({known[n] for n in _globals(code) if n not in bound and n in known})
+        lines = sorted(
+            {statements[n] for n in _globals(code) if n not in bound and n in statements}
+        )
         if lines:
             ends = (node.end_lineno or 1 for node in tree.body if isinstance(node, _IMPORTS))
             yield path, (max(ends, default=1) + 1, 0, 0, "".join(f"{line}\n" for line in lines))
@@ -60,10 +62,10 @@ def imports(paths: Sequence[str]) -> Iterator[Change]:
 
 def guards(issue: str, hot: list[list[Any]]) -> Iterator[Change]:
     """Yield checks at the head of the functions that failing tests call most."""
-    asked = _WANTED_ERROR.search(issue)
-    for path, line, _score in sorted(hot, key=lambda one: -one[2])[:MOST_GUARDED]:
+    match = _WANTED_ERROR.search(issue)
+    for path, line, _score in sorted(hot, key=lambda entry: -entry[2])[:MOST_GUARDED]:
         tree = ast.parse(read(path))
-        error, message = asked.groups() if asked else (_usual_error(tree), "invalid value")
+        error, message = match.groups() if match else (_usual_error(tree), "invalid value")
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and _first_line(node) == line:
                 for check in _checks(node, f"raise {error}({message!r})"):
@@ -109,33 +111,33 @@ def _globals(code: types.CodeType) -> Iterator[str]:
 
 def _bound(tree: ast.Module) -> set[str]:
     """Return every name that a module binds anywhere."""
-    found = set()
+    names = set()
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
+            names.add(node.id)
         elif isinstance(node, _IMPORTS):
-            found |= {(part.asname or part.name).split(".")[0] for part in node.names}
-    return found
+            names |= {(part.asname or part.name).split(".")[0] for part in node.names}
+    return names
 
 
-def _known(trees: dict[str, ast.Module]) -> dict[str, str]:
+def _collect_imports(trees: dict[str, ast.Module]) -> dict[str, str]:
     """Return the statement that imports each name which a module of the package has."""
-    found: dict[str, str] = {}
+    statements: dict[str, str] = {}
     for path, tree in trees.items():
         module = path.removesuffix(".py").replace("/", ".").removeprefix("src.")
         for node in tree.body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                found[node.name] = f"from {module} import {node.name}"
+                statements[node.name] = f"from {module} import {node.name}"
     for tree in trees.values():
         for node in tree.body:
             for part in node.names if isinstance(node, _IMPORTS) else ():
                 alone: ast.stmt = ast.Import([part])
                 if isinstance(node, ast.ImportFrom):
                     alone = ast.ImportFrom(node.module, [part], node.level)
-                found.setdefault((part.asname or part.name).split(".")[0], ast.unparse(alone))
-    return found
+                statements.setdefault((part.asname or part.name).split(".")[0], ast.unparse(alone))
+    return statements
 
 
 def _usual_error(tree: ast.Module) -> str:

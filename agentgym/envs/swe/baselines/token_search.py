@@ -108,13 +108,13 @@ class Watcher:
     def pytest_runtest_setup(self, item: Any) -> None:
         """Begin to take down calls."""
         if self.profile:
-            seen = self.calls.setdefault(item.nodeid, set())
-            here = os.getcwd() + os.sep
+            functions = self.calls.setdefault(item.nodeid, set())
+            root = os.getcwd() + os.sep
 
             def note(frame: Any, event: str, argument: Any) -> None:
                 code = frame.f_code
-                if event == "call" and code.co_filename.startswith(here):
-                    seen.add((code.co_filename[len(here) :], code.co_firstlineno))
+                if event == "call" and code.co_filename.startswith(root):
+                    functions.add((code.co_filename[len(root) :], code.co_firstlineno))
 
             sys.setprofile(note)
 
@@ -138,10 +138,10 @@ def run(tests: list[str], profile: bool = False) -> Any:
         watcher = Watcher(profile)
         flags = ["-q", "-p", "no:cacheprovider", "-x"] if not tests and not profile else ["-q"]
         pytest.main([*flags, *tests], plugins=[watcher])
-        calls = {test: sorted(seen) for test, seen in watcher.calls.items()}
-        found = json.dumps([sorted(watcher.failed), sorted(watcher.passed), calls])
+        calls = {test: sorted(functions) for test, functions in watcher.calls.items()}
+        report = json.dumps([sorted(watcher.failed), sorted(watcher.passed), calls])
         with os.fdopen(writing, "w") as file:
-            file.write(found)
+            file.write(report)
         os._exit(0)
     os.close(writing)
     until, parts = time.monotonic() + 6 * SECONDS_PER_RUN, []
@@ -165,8 +165,8 @@ def ranked(failed: set[str], calls: dict[str, Iterable[Any]]) -> list[list[Any]]
     """Return the order of functions: called by many tests that fail and few that pass first."""
     bad: dict[Any, int] = {}
     all_: dict[Any, int] = {}
-    for test, seen in calls.items():
-        for place in map(tuple, seen):
+    for test, places in calls.items():
+        for place in map(tuple, places):
             all_[place] = all_.get(place, 0) + 1
             bad[place] = bad.get(place, 0) + (test in failed)
     return [
@@ -178,17 +178,19 @@ def ranked(failed: set[str], calls: dict[str, Iterable[Any]]) -> list[list[Any]]
 
 def candidates(hot: list[list[Any]]) -> list[Change]:
     """Return all changes, those in functions that failing tests call first."""
-    found: list[tuple[float, int, str, tuple[int, int, int, str]]] = []
+    ranked_changes: list[tuple[float, int, str, tuple[int, int, int, str]]] = []
     for path in sources():
         try:
-            mine = list(changes(path))
+            file_changes = list(changes(path))
         except (tokenize.TokenError, SyntaxError, UnicodeDecodeError):
             continue
         starts = sorted((line, score) for where, line, score in hot if where == path)
-        for change in mine:
+        for change in file_changes:
             score = next((score for line, score in reversed(starts) if line <= change[0]), 0.0)
-            found.append((-score, len(found), path, change))
-    return [(path, change) for _, _, path, change in sorted(found, key=lambda one: one[:2])]
+            ranked_changes.append((-score, len(ranked_changes), path, change))
+    return [
+        (path, change) for _, _, path, change in sorted(ranked_changes, key=lambda entry: entry[:2])
+    ]
 
 
 def changed(text: str, change: tuple[int, int, int, str]) -> str:

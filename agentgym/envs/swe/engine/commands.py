@@ -124,12 +124,14 @@ class Command:
     @classmethod
     def of(cls, call: ActionCall) -> Command:
         """Return the command of a call."""
-        given = dict(call.arguments)
+        arguments = dict(call.arguments)
         numbers = {
-            name: int(given.pop(name)) for name in ("timeout", "start", "end") if name in given
+            name: int(arguments.pop(name))
+            for name in ("timeout", "start", "end")
+            if name in arguments
         }
-        text = given.pop("command", "") or given.pop("path", "")
-        return cls(call.name, text, **numbers, **given)  # type: ignore[arg-type]
+        text = arguments.pop("command", "") or arguments.pop("path", "")
+        return cls(call.name, text, **numbers, **arguments)  # type: ignore[arg-type]
 
     @property
     def readings(self) -> tuple[tuple[str, str], ...]:
@@ -164,7 +166,7 @@ class Command:
         )
         more, body = 0, f"{self.text}\n" if self.name != SUBMIT else ""
         if self.name == BASH:
-            fences = [len(found[0]) for found in re.finditer(r"^`{3,}", self.text, re.MULTILINE)]
+            fences = [len(match[0]) for match in re.finditer(r"^`{3,}", self.text, re.MULTILINE)]
             more = max(fences, default=2) - 2
         elif self.name == EDIT and self.inner:
             more = self.fence - 3
@@ -179,12 +181,12 @@ class Command:
 
 def _more_signs(*pieces: str) -> int:
     """Return how many signs more than seven no line of the pieces has that looks like a marker."""
-    taken = {
-        len(next(filter(None, found.groups()))) - _SEVEN
+    lengths = {
+        len(next(filter(None, match.groups()))) - _SEVEN
         for piece in pieces
-        for found in _MARKER.finditer(piece)
+        for match in _MARKER.finditer(piece)
     }
-    return next(more for more in itertools.count() if more not in taken)
+    return next(more for more in itertools.count() if more not in lengths)
 
 
 class Fault(Exception):
@@ -225,7 +227,7 @@ class SWELanguage(Language):
 
     def write(self, native: str) -> str:
         """Write a block in this grammar; as it is where the grammar cannot express it."""
-        return native if self.native else _written(self.grammar, self.specs, native)
+        return native if self.native else _write_in_grammar(self.grammar, self.specs, native)
 
     def _command_of(self, text: str) -> tuple[Command | None, str]:
         """Return the command of a text and what follows it; None leaves it to the grammar.
@@ -270,7 +272,7 @@ def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
     Raises:
         Fault: There is no command, more than one, or one that is not complete.
     """
-    found: list[tuple[Command, int]] = []
+    commands: list[tuple[Command, int]] = []
     at, unclosed = 0, len(text)
     while True:
         fence = _FENCE.search(text, at)
@@ -290,16 +292,16 @@ def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
             at = fence.end() if end is None else end[1]
             continue
         command, at = _block(text, fence, name)
-        found.append((command, at))
+        commands.append((command, at))
         if first:
             break
-    if not found:
+    if not commands:
         raise Fault(f"no action found: {_ONE}")
-    if len(found) > 1:
-        raise Fault(f"{len(found)} actions found, and none was carried out: {_ONE}")
-    if found[0][0].text in _BLANKS:
-        raise Fault(f"write a value in the place of {found[0][0].text}")
-    return found[0][0], text[found[0][1] :].strip()
+    if len(commands) > 1:
+        raise Fault(f"{len(commands)} actions found, and none was carried out: {_ONE}")
+    if commands[0][0].text in _BLANKS:
+        raise Fault(f"write a value in the place of {commands[0][0].text}")
+    return commands[0][0], text[commands[0][1] :].strip()
 
 
 def _closing(text: str, fence: re.Match[str]) -> tuple[int, int] | None:
@@ -346,7 +348,7 @@ def _check_heredocs(body: str, rest: str) -> None:
     """
     if "<<" not in body:
         return
-    words = {found[2] for found in _HEREDOC.finditer(body)}
+    words = {match[2] for match in _HEREDOC.finditer(body)}
     lines, behind = ({line.lstrip("\t") for line in part.split("\n")} for part in (body, rest))
     cut = sorted(words & behind - lines)
     if cut:
@@ -374,11 +376,11 @@ def _edit(text: str, fence: re.Match[str]) -> tuple[Command, int]:
     closing = re.compile(rf"\n>{{{width}}} REPLACE\n`{{{len(fence[1])},}}[ \t\r]*(?=\n|\Z)")
     # Another action ends the search: what stands behind it is not part of this one.
     inner, end = "", 0
-    for found in closing.finditer(rest):
-        fences = _FENCE.finditer(rest[end : found.start()]) if end else ()
+    for match in closing.finditer(rest):
+        fences = _FENCE.finditer(rest[end : match.start()]) if end else ()
         if any(other[2].lower() in _OPTIONS for other in fences):
             break
-        inner, end = rest[begin.end() : found.start()], found.end()
+        inner, end = rest[begin.end() : match.start()], match.end()
     readings = _readings(inner, width, len(fence[1])) if end else ()
     if not readings:
         raise incomplete
@@ -400,8 +402,8 @@ def _readings(inner: str, width: int, fence: int) -> tuple[tuple[str, str], ...]
     """
     framed = f"\n{inner}\n"
     closing = re.compile(rf"(?=\n>{{{width}}} REPLACE\n`{{{fence},}}[ \t\r]*\n)")
-    ends = [*(found.start() for found in closing.finditer(framed)), len(framed) - 1]
-    middles = [found.start() for found in re.finditer(rf"(?=\n={{{width}}}\n)", framed)]
+    ends = [*(match.start() for match in closing.finditer(framed)), len(framed) - 1]
+    middles = [match.start() for match in re.finditer(rf"(?=\n={{{width}}}\n)", framed)]
     if len(ends) * len(middles) > MOST_READINGS:
         raise Fault(f"the ```edit block has too many lines {MARKERS}; {WIDER}")
     readings = (
@@ -416,7 +418,7 @@ def _readings(inner: str, width: int, fence: int) -> tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=8192)
-def _written(grammar: str, specs: tuple[ActionSpec, ...], native: str) -> str:
+def _write_in_grammar(grammar: str, specs: tuple[ActionSpec, ...], native: str) -> str:
     """Write a block in a grammar; lists of admissible actions repeat themselves."""
     try:
         command = only_command(native)[0]

@@ -47,14 +47,14 @@ class FileText(NamedTuple):
             piece = piece.replace("\r\n", "\n")
         if self.end == "\n":
             return _places(self.text, piece)
-        found = _places(self.text.replace(self.end, "\n"), piece)
+        plain_places = _places(self.text.replace(self.end, "\n"), piece)
         if self.end == "\r":
-            return found
+            return plain_places
         # Each line feed before a place stands for two characters if it is one of these.
         ends = [match.start() - n for n, match in enumerate(re.finditer("\r\n", self.text))]
         return [
             (start + bisect_left(ends, start), stop + bisect_left(ends, stop))
-            for start, stop in found
+            for start, stop in plain_places
         ]
 
     def replace(self, place: tuple[int, int], piece: str, new: str) -> str:
@@ -74,9 +74,9 @@ class FileText(NamedTuple):
         head = _shared(old, new)
         tail = _shared(old[head:][::-1], new[head:][::-1])
         start = self._behind(start, old[:head])
-        kept = self._behind(start, old[head : len(old) - tail])
-        written = _BARE.sub(self._end_at(start), new[head : len(new) - tail])
-        return self.text[:start] + written + self.text[kept:]
+        tail_start = self._behind(start, old[head : len(old) - tail])
+        replacement = _BARE.sub(self._end_at(start), new[head : len(new) - tail])
+        return self.text[:start] + replacement + self.text[tail_start:]
 
     def _behind(self, at: int, piece: str) -> int:
         """Return the index behind a piece that stands at an index."""
@@ -110,21 +110,21 @@ def read_file_text(content: bytes) -> FileText:
 
 
 def _encodings(content: bytes) -> list[str]:
-    found = ["utf-8"]
+    encodings = ["utf-8"]
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        found.append("utf-16")
+        encodings.append("utf-16")
     cookie = _COOKIE.search(b"\n".join(content[:1000].split(b"\n")[:2]))
     try:
         name = codecs.lookup(cookie[1].decode("ascii")).name if cookie else ""
     except (LookupError, UnicodeError):
         name = ""
-    return [*found, name] if _CODECS.fullmatch(name) else found
+    return [*encodings, name] if _CODECS.fullmatch(name) else encodings
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(left: str, right: str) -> int:
     """Return how many characters two texts begin with that are the same."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 def _places(text: str, piece: str) -> list[tuple[int, int]]:

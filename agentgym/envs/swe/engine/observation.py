@@ -46,8 +46,8 @@ def show(result: ExecResult, timeout: float, limit: int) -> str:
 def stable(text: str) -> str:
     """Remove from an output what differs from run to run, and what terminals alone can read."""
     text = _ESCAPES.sub("", well_formed(text.replace("\r\n", "\n")))
-    for pattern, kept in _TIMES:
-        text = pattern.sub(kept, text)
+    for pattern, replacement in _TIMES:
+        text = pattern.sub(replacement, text)
     return text
 
 

@@ -108,9 +108,10 @@ class SWESession:
         self.state = State()
         self._boxes, self._grader, self._rules = boxes, grader, rules
         self._box: Sandbox | None = None
-        self._given: dict[str, bytes | None] = {}
+        self._initial_changes: dict[str, bytes | None] = {}
         self._files: bytes | None = None  # of the box, as far as nothing has changed since
-        self._kept: bytes | None = None  # what the next box starts with, or this one goes back to
+        # What the next box starts with, or this one goes back to.
+        self._saved_files: bytes | None = None
         self._stale = False  # whether the box is yet to go back
         self._closing: weakref.finalize[..., SWESession] | None = None
         self._grades: dict[str, Grade] = {}
@@ -143,27 +144,27 @@ class SWESession:
             # A session that nobody closes takes its box with it.
             self._box, self._closing = box, weakref.finalize(self, box.close)
             if isinstance(self.instance.source, ImageSource):
-                self._given = self._begun(box.changes)
-            if self._kept is not None:
+                self._initial_changes = self._begun(box.changes)
+            if self._saved_files is not None:
                 self._return(box)
         return self._box
 
     def _return(self, box: Sandbox) -> None:
         """Bring the files of a box to what a snapshot holds."""
-        kept, self._stale = self._kept, False
-        if kept is None:  # of before the first command
+        saved, self._stale = self._saved_files, False
+        if saved is None:  # of before the first command
             self.close()
         else:
-            self._begun(lambda: box.restore(kept))
+            self._begun(lambda: box.restore(saved))
 
     def _begun(self, step: Callable[[], Found]) -> Found:
         """Take a step before any command; what fails then is no fault of one."""
-        kept = self._kept
+        saved = self._saved_files
         try:
             return step()
         except BaseException as error:
             self.close()
-            self._kept = kept
+            self._saved_files = saved
             if isinstance(error, SandboxDied):
                 raise SandboxLost(str(error)) from error
             raise
@@ -205,7 +206,7 @@ class SWESession:
     def details(self, turn: Turn) -> Mapping[str, Any]:
         """Describe a turn for ``info["details"]``; the same keys in every turn."""
         grade = self.state.grade
-        asked = grade and grade.held_out
+        held_out = grade and grade.held_out
         return {
             "changed": list(self.state.edits.counted)[:MOST_LISTED],
             "ignored": list(self.state.edits.ignored)[:MOST_LISTED],
@@ -220,8 +221,8 @@ class SWESession:
             "grading": grade and grade.reason,
             "evidence": grade and grade.evidence,
             "blinded": grade and grade.blinded,
-            "held_out": asked and f"{asked.wrong} of {asked.asked} wrong",
-            "held_out_seed": asked and asked.seed,
+            "held_out": held_out and f"{held_out.wrong} of {held_out.questions} wrong",
+            "held_out_seed": held_out and held_out.seed,
             "cheated": grade and grade.cheated,
         }
 
@@ -237,7 +238,7 @@ class SWESession:
             NotSupported: The box cannot tell.
         """
         if self._box is None or self._stale:
-            return self.state, self._kept
+            return self.state, self._saved_files
         if self._files is None:
             if "snapshot" not in self._box.capabilities:
                 raise NotSupported(
@@ -252,14 +253,14 @@ class SWESession:
 
         The files of a box that is open go back when the next command needs them.
         """
-        state, self._kept = snapshot
+        state, self._saved_files = snapshot
         self.state, self._files = State(*state), None
         self._stale = self._box is not None
 
     def close(self) -> None:
         """Close the box, if there is one; may be called twice."""
         closing, self._closing = self._closing, None
-        self._box, self._files, self._kept, self._stale = None, None, None, False
+        self._box, self._files, self._saved_files, self._stale = None, None, None, False
         if closing is not None:
             closing()
 
@@ -289,11 +290,13 @@ class SWESession:
         lines = file.lines()
         first = max(1, command.start or 1)
         last = len(lines) if command.end is None else command.end
-        shown = [f"{n:6}\t{line}" for n, line in enumerate(lines, 1) if first <= n <= last]
+        numbered_lines = [f"{n:6}\t{line}" for n, line in enumerate(lines, 1) if first <= n <= last]
         head = f"{path}, lines {first} to {min(last, len(lines))} of {len(lines)}{_notes(file)}"
-        if not shown:
+        if not numbered_lines:
             raise Refusal(f"{path} has {len(lines)} lines, none of them from {first} to {last}")
-        return Turn(f"{head}\n{clip(chr(10).join(shown), self._rules.max_observation_chars)}")
+        return Turn(
+            f"{head}\n{clip(chr(10).join(numbered_lines), self._rules.max_observation_chars)}"
+        )
 
     def _edit(self, command: Command) -> Turn:
         """Replace the one occurrence of a piece of a file, or make a file."""
@@ -303,7 +306,7 @@ class SWESession:
         except FileNotFoundError:
             content = None
         file = read_file_text(content or b"")
-        old, new = _chosen(command, path, file, content is not None)
+        old, new = _choose_reading(command, path, file, content is not None)
         place = file.places(old)[0] if old else None
         text = file.replace(place, old, new) if place else new
         try:
@@ -353,7 +356,7 @@ class SWESession:
     def _look(self) -> None:
         """Find out what has changed, and where it is wanted what that does to the tests."""
         self._files = None
-        edits = self._grader.edits(self.instance, changes_since(self.box, self._given))
+        edits = self._grader.edits(self.instance, changes_since(self.box, self._initial_changes))
         digest = edits.digest
         if digest != self.state.digest:
             self._count(edits=edits, digest=digest)
@@ -368,11 +371,11 @@ class SWESession:
         if not digest:
             grade = nothing_done(self.instance)
             return grade if not self.state.edits.ignored else _ignored(grade, self.state.edits)
-        known = self._grades.get(digest)
-        if known is None:
-            known = self._grader.grade_tests(self.instance, self.state.edits)
-            self._grades[digest] = known
-        return _ignored(known, self.state.edits)
+        stored_grade = self._grades.get(digest)
+        if stored_grade is None:
+            stored_grade = self._grader.grade_tests(self.instance, self.state.edits)
+            self._grades[digest] = stored_grade
+        return _ignored(stored_grade, self.state.edits)
 
     def _with_notice(self, observation: str, turns_left: int) -> str:
         """Announce the last turn."""
@@ -387,7 +390,7 @@ _DOERS = {
 }
 
 
-def _chosen(command: Command, path: str, file: FileText, exists: bool) -> tuple[str, str]:
+def _choose_reading(command: Command, path: str, file: FileText, exists: bool) -> tuple[str, str]:
     """Return the piece and its replacement: what the command says, or all that it can mean here.
 
     Raises:
@@ -404,10 +407,10 @@ def _chosen(command: Command, path: str, file: FileText, exists: bool) -> tuple[
     if len(fitting) == 1:
         return fitting[0]
     if len(command.readings) > 1:
-        which = f"{len(fitting)} of them" if fitting else "none of them"
+        count_text = f"{len(fitting)} of them" if fitting else "none of them"
         raise Refusal(
             f"the block has several lines {MARKERS}, so that it can be read in "
-            f"{len(command.readings)} ways, and the piece of {which} occurs exactly once in "
+            f"{len(command.readings)} ways, and the piece of {count_text} occurs exactly once in "
             f"{path}; {WIDER}"
         )
     if not counts[0]:

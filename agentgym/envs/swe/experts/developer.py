@@ -33,11 +33,11 @@ class DeveloperExpert(Expert):
         if solution is None or not isinstance(instance.source, FolderSource):
             return solution
         tests = self._tests(instance)
-        written = tests.write()
+        test_command = tests.write()
         changes = solution[:-1]
         # Before the first change once, and after the last one once more.
-        first = [tests] if changes and written not in state.commands else []
-        last = [tests] if changes or state.commands[-1:] != (written,) else []
+        first = [tests] if changes and test_command not in state.commands else []
+        last = [tests] if changes or state.commands[-1:] != (test_command,) else []
         return [*first, *self._looks(instance, state, changes), *changes, *last, solution[-1]]
 
     def _looks(
@@ -45,11 +45,11 @@ class DeveloperExpert(Expert):
     ) -> Iterator[Command]:
         """Yield a look at the first place of each file that is to be changed and was not yet."""
         assert isinstance(instance.source, FolderSource)
-        before, seen = contents(instance.source), set(state.edits.counted)
+        before, visited = contents(instance.source), set(state.edits.counted)
         for change in changes:
-            if change.name != EDIT or change.text in seen or not change.old:
+            if change.name != EDIT or change.text in visited or not change.old:
                 continue
-            seen.add(change.text)
+            visited.add(change.text)
             text = before.get(change.text, b"").decode("utf-8", "replace")
             line = text[: max(0, text.find(change.old))].count("\n") + 1
             look = Command(VIEW, change.text, start=max(1, line - AROUND), end=line + AROUND)
@@ -64,5 +64,5 @@ class DeveloperExpert(Expert):
         assert isinstance(instance.source, FolderSource)
         before = contents(instance.source)
         files = sorted({test.partition("::")[0] for test in instance.fail_to_pass})
-        seen = [file for file in files if file in before][:MOST_TESTS]
-        return Command(BASH, " ".join(["python -m pytest -q", *seen]))
+        visible_files = [file for file in files if file in before][:MOST_TESTS]
+        return Command(BASH, " ".join(["python -m pytest -q", *visible_files]))

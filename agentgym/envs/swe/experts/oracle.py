@@ -43,9 +43,9 @@ class OracleExpert(Expert):
         left: list[Command] = []
         steps, before = self._of(instance), contents(instance.source)
         for path in sorted({*steps, *state.edits.counted}):
-            mine = steps.get(path, ())
+            file_steps = steps.get(path, ())
             now = state.edits.counted.get(path, before.get(path))
-            commands = _remaining(path, mine, before.get(path), now)
+            commands = _remaining(path, file_steps, before.get(path), now)
             if commands is None:
                 return None
             left += commands
@@ -54,10 +54,10 @@ class OracleExpert(Expert):
     def _of(self, instance: Instance) -> Mapping[str, Steps]:
         """Return the steps of an instance by file."""
         # The id alone could be that of another set.
-        known = self._steps.get(instance.id + instance.patch)
-        if known is None:
-            known = self._steps.put(instance.id + instance.patch, dict(_steps(instance)))
-        return known
+        steps = self._steps.get(instance.id + instance.patch)
+        if steps is None:
+            steps = self._steps.put(instance.id + instance.patch, dict(_steps(instance)))
+        return steps
 
 
 def _remaining(
@@ -77,24 +77,24 @@ def _steps(instance: Instance) -> Iterator[tuple[str, Steps]]:
     assert isinstance(instance.source, FolderSource)
     before = contents(instance.source)
     after = apply_diff(instance.patch, before.get)
-    diffs = {one.after: one for one in read_diff(instance.patch) if one.before == one.after}
+    diffs = {diff.after: diff for diff in read_diff(instance.patch) if diff.before == diff.after}
     for path, content in after.items():
-        found = None
+        file_steps = None
         if path in diffs and path in before:
-            found = _edits(diffs[path], before[path])
+            file_steps = _edits(diffs[path], before[path])
         elif content and path not in before:
-            found = _made(path, content)
-        if found is None:
+            file_steps = _create_file(path, content)
+        if file_steps is None:
             command = rewritten(path, content)
             if command is None:
                 continue  # A file of this size is no source; the tests will tell.
-            found = [(command, content)]
-        yield path, found
+            file_steps = [(command, content)]
+        yield path, file_steps
 
 
 def _edits(diff: FileDiff, content: bytes) -> Steps | None:
     """Write the hunks of a diff as edits of pieces that occur once; None where one does not."""
-    found: list[tuple[Command, bytes | None]] = []
+    steps: list[tuple[Command, bytes | None]] = []
     shift = 0
     try:
         text = content.decode()
@@ -109,9 +109,9 @@ def _edits(diff: FileDiff, content: bytes) -> Steps | None:
         following = text.replace(old, new)
         if following != apply_hunks(FileDiff(diff.before, diff.after, [moved]), text):
             return None
-        found.append((command, following.encode()))
+        steps.append((command, following.encode()))
         text, shift = following, shift + len(hunk.new) - len(hunk.old)
-    return found
+    return steps
 
 
 def _narrowed(hunk: Hunk, text: str) -> tuple[str, str]:
@@ -135,7 +135,7 @@ def _narrowed(hunk: Hunk, text: str) -> tuple[str, str]:
     return "".join(old), "".join(new)
 
 
-def _made(path: str, content: bytes) -> Steps | None:
+def _create_file(path: str, content: bytes) -> Steps | None:
     """Write a new file as an edit of nothing."""
     try:
         command = Command(EDIT, path, "", content.decode())

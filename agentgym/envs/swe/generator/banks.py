@@ -69,32 +69,38 @@ def build_banks(
         DataError: A file of the folder is missing or damaged.
     """
     stored = StoredInstances(folder)
-    tasks = [one for one in _tasks(stored) if not only or one.repository in only]
-    found: dict[str, Questions] = {}
+    tasks = [task for task in _tasks(stored) if not only or task.repository in only]
+    questions: dict[str, Questions] = {}
     # A repository as it lies in the folder comes before other states of it, which borrow from it.
-    for name in dict.fromkeys(one.file for one in sorted(tasks, key=lambda one: bool(one.sound))):
-        own = [one for one in tasks if one.file == name]
-        first = own[0]
+    for name in dict.fromkeys(
+        task.file for task in sorted(tasks, key=lambda task: bool(task.sound))
+    ):
+        file_tasks = [task for task in tasks if task.file == name]
+        first = file_tasks[0]
         with BankBuilder(
             stored.folder_of(first.repository),
             stored.repositories()[first.repository].digest,
             name,
-            tests={path: text for one in own for path, text in one.tests.items()},
+            tests={path: text for task in file_tasks for path, text in task.tests.items()},
             sound=first.sound,
             boxes=boxes,
         ) as builder:
-            for start in range(0, len(own), TOGETHER):
-                part = own[start : start + TOGETHER]
-                builder.add([one.fault for one in part])
-                for one in part:
+            for start in range(0, len(file_tasks), TOGETHER):
+                part = file_tasks[start : start + TOGETHER]
+                builder.add([task.fault for task in part])
+                for task in part:
                     if search:
-                        builder.tell_apart(one.fault, wrong_repairs(one.repaired, one.fault.files))
-                    found[one.fault.id] = asked = builder.bank().tasks[one.fault.id]
+                        builder.tell_apart(
+                            task.fault, wrong_repairs(task.repaired, task.fault.files)
+                        )
+                    task_questions = builder.bank().tasks[task.fault.id]
+                    questions[task.fault.id] = task_questions
                     if watch:
-                        watch(BankProgress(one.fault.id, asked, len(found), len(tasks)))
+                        done = len(questions)
+                        watch(BankProgress(task.fault.id, task_questions, done, len(tasks)))
             if search:
                 _guard(builder, stored, first)
-    return found
+    return questions
 
 
 def _guard(builder: BankBuilder, stored: StoredInstances, task: _Task) -> None:
@@ -105,8 +111,8 @@ def _guard(builder: BankBuilder, stored: StoredInstances, task: _Task) -> None:
         return
     folder = stored.folder_of(task.repository)
     paths = {*source_files(folder), *task.sound}
-    own = {path: (folder / path).read_bytes() for path in paths if (folder / path).is_file()}
-    state = {path: content for path, content in {**own, **task.sound}.items() if content}
+    files = {path: (folder / path).read_bytes() for path in paths if (folder / path).is_file()}
+    state = {path: content for path, content in {**files, **task.sound}.items() if content}
     sources = {path: state[path] for path in sorted(state) if path.endswith(".py")}
     stream = Stream("edits anywhere", task.repository)
     builder.guard(edits_anywhere(sources, stream))
@@ -130,11 +136,11 @@ def _tasks(stored: StoredInstances) -> Iterator[_Task]:
         instance = stored.instance(*stored.find(record.id))
         repository = record.folder or record.repo
         sound, faulty, tests = states(instance)
-        own = record.id if sound else repository
+        bank_name = record.id if sound else repository
         fault = Fault(record.id, faulty, instance.fail_to_pass)
         folder = contents(FolderSource(stored.folder_of(repository)))
         repaired = {path: sound.get(path, folder.get(path)) for path in faulty}
-        yield _Task(repository, bank_file(stored.folder, own), tests, sound, repaired, fault)
+        yield _Task(repository, bank_file(stored.folder, bank_name), tests, sound, repaired, fault)
 
 
 def states(instance: Instance) -> tuple[Files, Files, Mapping[str, str]]:

@@ -126,13 +126,13 @@ def build_bundled(
         What came of each library.
     """
     rows = []
-    wanted = {kind: min(most, limit or most) for kind, most in TASKS[set_name].items()}
+    counts = {kind: min(most, limit or most) for kind, most in TASKS[set_name].items()}
     for name in only or repositories():
-        held = output / name / stored.REPOSITORIES / name
-        if held.is_dir() and digest(held) != digest(REPOSITORIES / name):
+        stored_folder = output / name / stored.REPOSITORIES / name
+        if stored_folder.is_dir() and digest(stored_folder) != digest(REPOSITORIES / name):
             shutil.rmtree(output / name)
         common: dict[str, Any] = {"boxes": boxes, "split": split_of(name), "watch": watch}
-        kinds = {kind: n for kind, n in wanted.items() if (kind == "regression") == (name in LATER)}
+        kinds = {kind: n for kind, n in counts.items() if (kind == "regression") == (name in LATER)}
         if name in LATER:
             common |= {"regressions": REGRESSIONS / name, "release_before": LATER[name]}
         if kinds:
@@ -167,7 +167,7 @@ def frozen_text(output: Path) -> str:
         tasks = [entry for entry in entries if isinstance(entry, InstanceRecord)]
         lines += [entry.line() for entry in entries if not isinstance(entry, InstanceRecord)]
         # Ordered, since kinds that were continued in a later run were written later.
-        for task in sorted(tasks, key=lambda one: one.id):
+        for task in sorted(tasks, key=lambda record: record.id):
             lines.append(replace(task, split=split_of(task.repo)).line())
     return "".join(lines)
 

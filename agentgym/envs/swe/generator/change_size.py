@@ -56,7 +56,7 @@ def hunks(folder: Path, candidate: Candidate) -> int:
         folder: The sound repository.
         candidate: The candidate.
     """
-    return sum(len(one.hunks) for one in read_diff(_patch(folder, candidate)))
+    return sum(len(diff.hunks) for diff in read_diff(_patch(folder, candidate)))
 
 
 def _patch(folder: Path, candidate: Candidate) -> str:

@@ -30,9 +30,9 @@ def entries(folder: Path, version: str) -> list[str]:
     """
     for path in sorted(folder.rglob("*")):
         if path.is_file() and _NAMES.match(path.name) and path.stat().st_size < 4 << 20:
-            found = _section(path.read_text("utf-8", "replace"), version)
-            if found:
-                return found
+            section = _section(path.read_text("utf-8", "replace"), version)
+            if section:
+                return section
     return []
 
 
@@ -47,9 +47,9 @@ def _section(text: str, version: str) -> list[str]:
         body = ("- " + inline if re.search(r"[A-Za-z]{3} [a-z]", inline) else "") + text[
             heading.end() : end
         ]
-        found = _items(body)
-        if found:
-            return found
+        items = _items(body)
+        if items:
+            return items
     return []
 
 
@@ -72,5 +72,5 @@ def _items(body: str) -> list[str]:
 
 def _plain(item: str) -> str:
     """Remove links, numbers of issues and thanks."""
-    text = _LINK.sub(lambda found: next(filter(None, found.groups())), item)
+    text = _LINK.sub(lambda match: next(filter(None, match.groups())), item)
     return _REFERENCE.sub("", text).replace("``", "`").strip()

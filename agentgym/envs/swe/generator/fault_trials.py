@@ -119,7 +119,7 @@ class Workbench:
         self._boxes = boxes or Boxes()
         self._box: Sandbox | None = None
         self._suites: dict[str, ParsedTests | None] = {}
-        self._seen: dict[str, ScriptOutcome] = {}
+        self._outcomes: dict[str, ScriptOutcome] = {}
 
     def __enter__(self) -> Self:
         """Open the box."""
@@ -161,8 +161,10 @@ class Workbench:
             self._check(runs[0])
         flaky = tuple(sorted(ever - always))
         seconds = max(run.seconds for run in (first, *runs))
-        kept = {test.partition("::")[0] for test in tests}
-        collected = tuple(test for test in runs[0].results if test.partition("::")[0] in kept)
+        stable_files = {test.partition("::")[0] for test in tests}
+        collected = tuple(
+            test for test in runs[0].results if test.partition("::")[0] in stable_files
+        )
         return Baseline(tests, flaky, collected, seconds)
 
     def _check(self, run: TestRun) -> None:
@@ -170,12 +172,12 @@ class Workbench:
         total, good = len(run.results), len(run.passed)
         if total and good * 2 >= total:
             return
-        found = f"{good} of {total} pass" if total else "none is found"
+        summary = f"{good} of {total} pass" if total else "none is found"
         last = "; ".join(line for line in split_lines(run.output.strip())[-3:])
         raise DataError(
-            f"expected tests of {self.folder.name} that pass on the sound repository, but {found} "
-            f"(pytest ended with {run.exit_code}: {last[-400:]}); the source distribution may lack "
-            "its tests, or they need packages that a box does not have"
+            f"expected tests of {self.folder.name} that pass on the sound repository, but "
+            f"{summary} (pytest ended with {run.exit_code}: {last[-400:]}); the source "
+            "distribution may lack its tests, or they need packages that a box does not have"
         )
 
     def trial(
@@ -265,7 +267,7 @@ class Workbench:
         parts: Sequence[frozenset[str]],
     ) -> tuple[Symptom, ...]:
         """Ask the failing tests what a user would see; the box holds the fault."""
-        found: list[tuple[int, str, Reproduction | None, str]] = []
+        entries: list[tuple[int, str, Reproduction | None, str]] = []
         functions: dict[int, set[str]] = {}
         most = max(1, SCRIPTS // max(1, len(parts)))
         for test in failing:
@@ -276,27 +278,27 @@ class Workbench:
             result = run.results[test]
             script = None
             part = _part(test, parts)
-            seen = functions.setdefault(part, set())
-            if len(seen) < most and name.partition("[")[0] not in seen:
+            part_functions = functions.setdefault(part, set())
+            if len(part_functions) < most and name.partition("[")[0] not in part_functions:
                 line = suite.failing_line(name, file, result.text)
                 index = _place(test, baseline)
                 script = None if line is None else suite.reproduce(name, line, index)
-                seen.add(name.partition("[")[0])
-            found.append((part, suite.docstring(name), script, result.message))
-        scripts = [entry[2].runnable for entry in found if entry[2] is not None]
-        came = self._try(scripts)
+                part_functions.add(name.partition("[")[0])
+            entries.append((part, suite.docstring(name), script, result.message))
+        scripts = [entry[2].runnable for entry in entries if entry[2] is not None]
+        outcomes = self._try(scripts)
         expected = self._sound(scripts)
         return tuple(
             Symptom(
                 behaviour,
                 script.script if script else "",
                 script.subject if script else "",
-                came.get(script.runnable, ScriptOutcome()) if script else ScriptOutcome(),
+                outcomes.get(script.runnable, ScriptOutcome()) if script else ScriptOutcome(),
                 expected.get(script.runnable, ScriptOutcome()) if script else ScriptOutcome(),
                 message,
                 part,
             )
-            for part, behaviour, script, message in found
+            for part, behaviour, script, message in entries
         )
 
     def _suite(self, file: str) -> ParsedTests | None:
@@ -318,12 +320,12 @@ class Workbench:
 
     def _sound(self, scripts: Sequence[str]) -> dict[str, ScriptOutcome]:
         """Run scripts on the sound repository, each once."""
-        new = [script for script in scripts if script not in self._seen]
+        new = [script for script in scripts if script not in self._outcomes]
         if new:
             self._reset()
             write_files(self._open, self._sound_files)
-            self._seen.update(self._try(new))
-        return self._seen
+            self._outcomes.update(self._try(new))
+        return self._outcomes
 
     def _try(self, scripts: Sequence[str]) -> dict[str, ScriptOutcome]:
         """Run scripts on what the box holds."""
@@ -342,13 +344,13 @@ class Workbench:
         if len(lines) != len(scripts):
             return {}
         return {
-            script: seen
+            script: outcome
             for script, line in zip(scripts, lines, strict=True)
-            if (seen := _seen(line)) is not None
+            if (outcome := _read_outcome(line)) is not None
         }
 
 
-def _seen(line: str) -> ScriptOutcome | None:
+def _read_outcome(line: str) -> ScriptOutcome | None:
     """Read what the driver says of a script."""
     try:
         printed, error = json.loads(line.partition("\0")[2])
@@ -369,8 +371,8 @@ def _judge(run: TestRun, baseline: Baseline, most: int, complete: bool) -> str:
 
 def _part(test: str, parts: Sequence[frozenset[str]]) -> int:
     """Return the part of a change that a test notices; of several the one that fewest notice."""
-    mine = [number for number, failing in enumerate(parts) if test in failing]
-    return min(mine, key=lambda number: len(parts[number]), default=0)
+    numbers = [number for number, failing in enumerate(parts) if test in failing]
+    return min(numbers, key=lambda number: len(parts[number]), default=0)
 
 
 def _place(test: str, baseline: Baseline) -> int:

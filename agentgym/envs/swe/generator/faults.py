@@ -120,9 +120,9 @@ def _comparison(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterat
         return
     operands = (node.left, *node.comparators)
     for index, operator in enumerate(node.ops):
-        found = source.between(operands[index], operands[index + 1])
-        if found is not None:
-            start, text = found
+        piece = source.between(operands[index], operands[index + 1])
+        if piece is not None:
+            start, text = piece
             for new in COMPARISONS[type(operator)]:
                 kind = "boundary" if new.strip("=") == text.strip("=") != "" else "comparison"
                 yield Change(kind, start, start + len(text), new)
@@ -148,13 +148,13 @@ def _boolean(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterator[
         return
     old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
     if len(node.values) == 2:
-        found = source.between(*node.values)
-        if found is not None and found[1] == old:
-            yield Change("boolean operator", found[0], found[0] + len(old), new)
+        piece = source.between(*node.values)
+        if piece is not None and piece[1] == old:
+            yield Change("boolean operator", piece[0], piece[0] + len(old), new)
     last, before = node.values[-1], node.values[-2]
-    found = source.between(before, last)
-    written = source.content[source.end(before) : source.end(last)]
-    if found is not None and b"(" not in written and b")" not in written:
+    piece = source.between(before, last)
+    clause = source.content[source.end(before) : source.end(last)]
+    if piece is not None and b"(" not in clause and b")" not in clause:
         yield Change("dropped condition", source.end(before), source.end(last), "")
 
 
@@ -162,10 +162,10 @@ def _arithmetic(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterat
     """``-`` for ``+`` and its like, and operands the other way round."""
     if not isinstance(node, ast.BinOp) or _is_text(node.left) or _is_text(node.right):
         return
-    found = source.between(node.left, node.right)
-    if found is None:
+    piece = source.between(node.left, node.right)
+    if piece is None:
         return
-    start, text = found
+    start, text = piece
     for new in ARITHMETIC.get(type(node.op), ()):
         yield Change("arithmetic", start, start + len(text), new)
     plain = isinstance(node.left, (ast.Name, ast.Attribute)) and isinstance(
@@ -179,9 +179,9 @@ def _augmented(source: ParsedSource, node: ast.AST, above: Ancestors) -> Iterato
     """``-=`` for ``+=``, ``=`` for ``+=``, or the statement left out."""
     if not isinstance(node, ast.AugAssign):
         return
-    found = source.between(node.target, node.value)
-    if found is not None:
-        start, text = found
+    piece = source.between(node.target, node.value)
+    if piece is not None:
+        start, text = piece
         yield Change("overwritten sum", start, start + len(text), "=")
         if not _is_text(node.value):
             for new in ARITHMETIC.get(type(node.op), ())[:1]:
@@ -388,9 +388,9 @@ def _left_out(
     """Leave out a statement with its lines, where its block holds others."""
     blocks = (getattr(above[-1], name, None) for name in ("body", "orelse", "finalbody"))
     block = next((entry for entry in blocks if isinstance(entry, list) and node in entry), [])
-    others = [entry for entry in block if entry is not node and not _is_docstring(entry)]
+    siblings = [entry for entry in block if entry is not node and not _is_docstring(entry)]
     lines = source.own_lines(node)
-    if others and lines is not None:
+    if siblings and lines is not None:
         yield Change(kind, *lines, "")
 
 

@@ -25,17 +25,17 @@ def cutting_edits(folder: Path, tests: Sequence[str]) -> tuple[Edit, ...]:
     for test in tests:
         file, _, name = test.partition("::")
         names.setdefault(file, set()).add(name.partition("[")[0])
-    found: list[Edit] = []
+    edits: list[Edit] = []
     for file in sorted(names):
         try:
             source = ParsedSource((folder / file).read_bytes())
         except (OSError, SyntaxError, UnicodeDecodeError):
             continue
-        found += (
+        edits += (
             Edit(file, start, source.content[start:end].decode(), "")
             for start, end in _pieces(source, source.tree.body, "", names[file])
         )
-    return tuple(found)
+    return tuple(edits)
 
 
 def _pieces(
@@ -47,8 +47,8 @@ def _pieces(
             yield _lines(source, node)
         elif isinstance(node, ast.ClassDef):
             inner = f"{prefix}{node.name}::"
-            cut = [one for one in node.body if _name(one, inner) in names]
-            left = [one for one in node.body if one not in cut and not _is_text(one)]
+            cut = [child for child in node.body if _name(child, inner) in names]
+            left = [child for child in node.body if child not in cut and not _is_text(child)]
             if cut and not left:
                 yield _lines(source, node)
             else:

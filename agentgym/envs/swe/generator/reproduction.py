@@ -51,11 +51,11 @@ class Reproduction:
     @property
     def subject(self) -> str:
         """The public function or class that is looked at, as far as it can be told."""
-        own = {node.name for node in ast.parse(self.setup).body if isinstance(node, _BLOCKS)}
+        helpers = {node.name for node in ast.parse(self.setup).body if isinstance(node, _BLOCKS)}
         tree = ast.parse(self.expression or self.setup)
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         names = [_dotted(node.func) for node in calls]
-        if own & set(names):  # a helper of the script, which stands for more than one function
+        if helpers & set(names):  # a helper of the script, which stands for more than one function
             return ""
         usable = [name for name in names if name and name.split(".")[-1] not in _BUILTIN]
         return usable[0 if self.expression else -1] if usable else ""
@@ -140,8 +140,8 @@ class ParsedTests:
         node = self._tests.get(_bare(test))
         if node is None:
             return None
-        for found in re.finditer(rf"(?m)^{re.escape(file)}:(\d+):", traceback):
-            line = int(found[1])
+        for match in re.finditer(rf"(?m)^{re.escape(file)}:(\d+):", traceback):
+            line = int(match[1])
             if node.lineno <= line <= (node.end_lineno or line):
                 return line
         return None
@@ -161,12 +161,20 @@ class ParsedTests:
         if node is None or isinstance(node, ast.AsyncFunctionDef):
             return None
         try:
-            found = self._script(node, line, index)
+            reproduction = self._script(node, line, index)
         except _NoScript:
             return None
-        if "pytest" in found.script or "unittest" in found.script or "self." in found.script:
+        if (
+            "pytest" in reproduction.script
+            or "unittest" in reproduction.script
+            or "self." in reproduction.script
+        ):
             return None
-        return found if found.script.count("\n") < LONGEST and found.script else None
+        return (
+            reproduction
+            if reproduction.script.count("\n") < LONGEST and reproduction.script
+            else None
+        )
 
     def _script(self, node: ast.FunctionDef, line: int, index: int) -> Reproduction:
         """Turn a test into a script, or say that it is of a form that has none."""
@@ -177,16 +185,16 @@ class ParsedTests:
         if body and isinstance(body[-1], ast.Expr) and hasattr(body[-1], "looked_at"):
             expression = self._expression(body.pop().value)  # type: ignore[attr-defined]
         needed = self._needed([*body, *ast.parse(expression).body])
-        setup = "\n".join(filter(None, map(self._written, [*needed, *body])))
+        setup = "\n".join(filter(None, map(self._write_statement, [*needed, *body])))
         return Reproduction(_spaced(setup), expression)
 
     def _arguments(
         self, node: ast.FunctionDef, index: int, used: Collection[str]
     ) -> Iterator[ast.stmt]:
         """Yield statements that bind the parameters of a test."""
-        wanted = [entry.arg for entry in node.args.args if entry.arg != "self"]
+        names = [entry.arg for entry in node.args.args if entry.arg != "self"]
         bound = _parameters(node, index)
-        for name in wanted:
+        for name in names:
             if name in bound and name not in used:
                 continue
             if name in bound:
@@ -223,25 +231,25 @@ class ParsedTests:
 
     def _needed(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Return the imports and definitions of the file that statements need, in order."""
-        waiting, taken = list(body), list[ast.stmt]()
+        waiting, definitions = list(body), list[ast.stmt]()
         imports = dict[str, ast.stmt]()
         while waiting:
             for name in _names(waiting.pop()):
                 node = self._globals.get(name)
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
                     imports[name] = _import_of(node, name)
-                elif node is not None and node not in taken:
-                    taken.append(node)
+                elif node is not None and node not in definitions:
+                    definitions.append(node)
                     waiting.append(node)
         texts = dict.fromkeys(ast.unparse(imports[name]) for name in sorted(imports))
-        taken.sort(key=lambda node: node.lineno)
-        return [*(ast.parse(text).body[0] for text in _joined(texts)), *taken]
+        definitions.sort(key=lambda node: node.lineno)
+        return [*(ast.parse(text).body[0] for text in _joined(texts)), *definitions]
 
     def _expression(self, value: ast.expr) -> str:
         """Return an expression as its file writes it, if it comes from there as it is."""
         return self._verbatim(value) or ast.unparse(value)
 
-    def _written(self, node: ast.stmt) -> str:
+    def _write_statement(self, node: ast.stmt) -> str:
         """Return a statement as its file writes it, if it comes from there as it is."""
         if isinstance(node, ast.Pass):
             return ""
@@ -314,7 +322,7 @@ _CAUGHT_NAMES = frozenset(
 def _failing(node: ast.stmt) -> Iterator[ast.stmt]:
     """Yield what a user would write in place of the statement that fails."""
     if isinstance(node, ast.Assert):
-        yield _looked_at(_Direct().visit(_came(node.test)))
+        yield _looked_at(_Direct().visit(_find_computed(node.test)))
     elif isinstance(node, ast.With):
         if not _is_check(node):
             raise _NoScript
@@ -335,14 +343,14 @@ class _Printed(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """Replace an assertion."""
-        return ast.parse(f"print({ast.unparse(_came(node.test))})").body[0]
+        return ast.parse(f"print({ast.unparse(_find_computed(node.test))})").body[0]
 
     def visit_With(self, node: ast.With) -> ast.stmt:
         """Give up on expected exceptions in a loop."""
         raise _NoScript
 
 
-def _came(test: ast.expr) -> ast.expr:
+def _find_computed(test: ast.expr) -> ast.expr:
     """Return the part of an assertion that a program computed."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return test.operand
@@ -383,31 +391,31 @@ def _looked_at(value: ast.expr) -> ast.stmt:
 
 def _parameters(node: ast.FunctionDef, index: int) -> dict[str, ast.expr]:
     """Return the values that ``parametrize`` gives to the parameters of a test."""
-    found: list[ast.Call] = [
+    marks: list[ast.Call] = [
         entry
         for entry in node.decorator_list
         if isinstance(entry, ast.Call) and _dotted(entry.func).endswith("parametrize")
     ]
-    if not found:
+    if not marks:
         return {}
-    if len(found) > 1 or len(found[0].args) < 2:
+    if len(marks) > 1 or len(marks[0].args) < 2:
         raise _NoScript
-    names, values = found[0].args[:2]
+    names, values = marks[0].args[:2]
     try:
-        written = ast.literal_eval(names)
+        literal = ast.literal_eval(names)
     except ValueError as error:
         raise _NoScript from error
-    wanted = re.findall(r"\w+", written) if isinstance(written, str) else list(written)
+    parameter_names = re.findall(r"\w+", literal) if isinstance(literal, str) else list(literal)
     if not isinstance(values, (ast.List, ast.Tuple)) or index >= len(values.elts):
         raise _NoScript
     row = values.elts[index]
     if isinstance(row, ast.Call) and _dotted(row.func).endswith("param"):
-        row = ast.Tuple(row.args, ast.Load()) if len(wanted) > 1 else row.args[0]
-    if len(wanted) == 1:
-        return {wanted[0]: row}
-    if not isinstance(row, (ast.List, ast.Tuple)) or len(row.elts) != len(wanted):
+        row = ast.Tuple(row.args, ast.Load()) if len(parameter_names) > 1 else row.args[0]
+    if len(parameter_names) == 1:
+        return {parameter_names[0]: row}
+    if not isinstance(row, (ast.List, ast.Tuple)) or len(row.elts) != len(parameter_names):
         raise _NoScript
-    return dict(zip(wanted, row.elts, strict=True))
+    return dict(zip(parameter_names, row.elts, strict=True))
 
 
 def _functions(
@@ -471,9 +479,9 @@ def _joined(texts: dict[str, None]) -> list[str]:
     modules: dict[str, list[str]] = {}
     plain = []
     for text in texts:
-        found = re.fullmatch(r"from (\S+) import (.+)", text)
-        if found:
-            modules.setdefault(found[1], []).append(found[2])
+        match = re.fullmatch(r"from (\S+) import (.+)", text)
+        if match:
+            modules.setdefault(match[1], []).append(match[2])
         else:
             plain.append(text)
     joined = (f"from {module} import {', '.join(names)}" for module, names in modules.items())

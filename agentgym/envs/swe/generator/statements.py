@@ -30,7 +30,7 @@ class ScriptOutcome:
     """The exception that ended it, as the last line of a traceback says it."""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What a user sees of it."""
         return "\n".join(filter(None, (self.printed.rstrip("\n"), self.error)))
 
@@ -60,13 +60,13 @@ class Symptom:
         return (
             bool(self.script)
             and self.came != self.expected
-            and not any(map(hidden_words, (self.script, self.came.told, self.expected.told)))
+            and not any(map(hidden_words, (self.script, self.came.text, self.expected.text)))
         )
 
 
 def hidden_words(text: str) -> list[str]:
     """Return what a user would not know or not write: private names, tests, places, addresses."""
-    return [found[0] for kind in (_ADDRESS, _PRIVATE, _WHERE) for found in kind.finditer(text)]
+    return [match[0] for kind in (_ADDRESS, _PRIVATE, _WHERE) for match in kind.finditer(text)]
 
 
 def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
@@ -81,19 +81,21 @@ def statement(library: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
         A title, an empty line and the report. Empty if no symptom can be told.
     """
     usable = [_without_secrets(entry) for entry in symptoms]
-    shown = min((entry for entry in usable if entry.clear), key=_difficulty, default=None) or next(
-        (entry for entry in usable if entry.behaviour), None
-    )
-    if shown is None:
-        shown = next((entry for entry in usable if entry.message or entry.script), None)
-    if shown is None:
+    symptom = min(
+        (entry for entry in usable if entry.clear), key=_difficulty, default=None
+    ) or next((entry for entry in usable if entry.behaviour), None)
+    if symptom is None:
+        symptom = next((entry for entry in usable if entry.message or entry.script), None)
+    if symptom is None:
         return ""
-    others = [entry.behaviour for entry in usable if entry is not shown and entry.behaviour]
-    others = [text for text in dict.fromkeys(others) if text != shown.behaviour][:MOST_SYMPTOMS]
-    title = _title(library, shown, stream)
-    if shown.clear and shown.behaviour.rstrip(".") in title:
-        shown = replace(shown, behaviour="")  # it need not be said twice
-    parts = [title, *_body(library, shown, stream), *_more(others, stream)]
+    sentences = [entry.behaviour for entry in usable if entry is not symptom and entry.behaviour]
+    sentences = [text for text in dict.fromkeys(sentences) if text != symptom.behaviour][
+        :MOST_SYMPTOMS
+    ]
+    title = _title(library, symptom, stream)
+    if symptom.clear and symptom.behaviour.rstrip(".") in title:
+        symptom = replace(symptom, behaviour="")  # it need not be said twice
+    parts = [title, *_body(library, symptom, stream), *_more(sentences, stream)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -129,8 +131,8 @@ def report(
     parts: list[str] = []
     styles: list[str] = []
     for part in sorted({entry.part for entry in usable}):
-        mine = [entry for entry in usable if entry.part == part]
-        style, title, body = _told(library, mine, stream)
+        part_symptoms = [entry for entry in usable if entry.part == part]
+        style, title, body = _report_part(library, part_symptoms, stream)
         if not style:
             return "", ""
         parts += [stream.choice(_SECOND)] if parts else [title]
@@ -142,7 +144,7 @@ def report(
     return " and ".join(dict.fromkeys(styles)), "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _told(
+def _report_part(
     library: str, symptoms: Sequence[Symptom], stream: Stream
 ) -> tuple[str, str, Sequence[str]]:
     """Return the style, the title and the paragraphs of a report of one fault."""
@@ -150,13 +152,17 @@ def _told(
     rules = _rules(symptoms)
     for style in stream.shuffled(STYLES):
         if style == "words" and rules:
-            said = stream.choice(_SAID).format(library=library, sentence=rules[0])
+            opening = stream.choice(_SAID).format(library=library, sentence=rules[0])
             title = stream.choice(_WORDY).format(library=library)
-            return style, title, [said, *_more(rules[1 : MOST_SYMPTOMS + 1], stream)]
+            return style, title, [opening, *_more(rules[1 : MOST_SYMPTOMS + 1], stream)]
         fits = [e for e in clear if style != "traceback" or (e.came.error and not e.expected.error)]
         if style != "words" and fits:
-            shown = fits[0] if style == "example" else replace(fits[0], behaviour="")
-            return style, _title(library, shown, stream), [*_styled(library, style, shown, stream)]
+            symptom = fits[0] if style == "example" else replace(fits[0], behaviour="")
+            return (
+                style,
+                _title(library, symptom, stream),
+                [*_write_styled(library, style, symptom, stream)],
+            )
     title, _, body = statement(library, symptoms, stream).partition("\n\n")
     return "check" if body else "", title, [body.rstrip("\n")]
 
@@ -166,33 +172,33 @@ def _rules(symptoms: Iterable[Symptom]) -> list[str]:
     return [rule.rstrip(".") for rule in dict.fromkeys(e.behaviour for e in symptoms) if rule]
 
 
-def _styled(library: str, style: str, shown: Symptom, stream: Stream) -> Iterable[str]:
+def _write_styled(library: str, style: str, symptom: Symptom, stream: Stream) -> Iterable[str]:
     """Write the report of one symptom in a style."""
     if style == "example":
-        yield from _body(library, shown, stream)
+        yield from _body(library, symptom, stream)
         return
     yield stream.choice(_OPENINGS).format(library=library)
-    yield f"```python\n{shown.script}\n```"
+    yield f"```python\n{symptom.script}\n```"
     if style == "traceback":
-        yield f"{stream.choice(_ENDS)}\n\n{_block(_traceback(shown))}"
+        yield f"{stream.choice(_ENDS)}\n\n{_block(_traceback(symptom))}"
         return
-    came = shown.came
-    if shown.expected.error and not came.error:
+    outcome = symptom.came
+    if symptom.expected.error and not outcome.error:
         yield stream.choice(_SILENT)
         return
-    words = _CAME_ERROR if came.error and not came.printed else _CAME
-    yield _sentence(stream.choice(words), came.told or "nothing")
+    words = _CAME_ERROR if outcome.error and not outcome.printed else _CAME
+    yield _sentence(stream.choice(words), outcome.text or "nothing")
     yield stream.choice(_WRONG_SO)
 
 
-def _traceback(shown: Symptom) -> str:
+def _traceback(symptom: Symptom) -> str:
     """Write a traceback as far as it lies in the user's own script."""
-    last = ast.parse(shown.script).body[-1]
-    line = shown.script.split("\n")[last.lineno - 1].strip()
+    last = ast.parse(symptom.script).body[-1]
+    line = symptom.script.split("\n")[last.lineno - 1].strip()
     head = (
         f'Traceback (most recent call last):\n  File "example.py", line {last.lineno}, in <module>'
     )
-    return f"{head}\n    {line}\n  [...]\n{shown.came.told}"
+    return f"{head}\n    {line}\n  [...]\n{symptom.came.text}"
 
 
 def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: Stream) -> str:
@@ -207,10 +213,10 @@ def _requested(library: str, request: str, symptoms: Sequence[Symptom], stream: 
         parts.append(stream.choice(_RULES_FOLLOW))
         parts.append("\n".join(f"- {rule}." for rule in rules[: MOST_SYMPTOMS + 2]))
     if clear and (not feature or stream.percent(60)):
-        shown = clear[0]
-        parts += [stream.choice(_USES), f"```python\n{shown.script}\n```"]
-        if stream.percent(50) and shown.expected.told:
-            parts.append(_sentence(stream.choice(_EXPECTED), shown.expected.told))
+        symptom = clear[0]
+        parts += [stream.choice(_USES), f"```python\n{symptom.script}\n```"]
+        if stream.percent(50) and symptom.expected.text:
+            parts.append(_sentence(stream.choice(_EXPECTED), symptom.expected.text))
     return "\n\n".join(parts) + "\n"
 
 
@@ -291,12 +297,12 @@ def release_statement(
     Returns:
         A title, an empty line and the report. Empty if nothing can be told.
     """
-    told = [text for text in entries if not hidden_words(text)]
+    visible_entries = [text for text in entries if not hidden_words(text)]
     report = statement(library, symptoms, stream)
-    if not told:
+    if not visible_entries:
         return report
     title = stream.choice(_WISHES).format(library=library, version=version)
-    items = "\n".join(f"- {text}" for text in told)
+    items = "\n".join(f"- {text}" for text in visible_entries)
     parts = [title, stream.choice(_ASKED).format(library=library, version=version), items]
     if report:
         parts.append(report.partition("\n\n")[2].rstrip("\n"))
@@ -325,18 +331,22 @@ def _without_secrets(symptom: Symptom) -> Symptom:
     if message and (hidden_words(message) or len(message) > 1500):
         message = ""
     subject = "" if hidden_words(symptom.subject) else symptom.subject
-    came, expected = map(_only_kind, (symptom.came, symptom.expected))
-    return Symptom(behaviour, symptom.script, subject, came, expected, message, symptom.part)
+    outcome, expected = map(_only_kind, (symptom.came, symptom.expected))
+    return Symptom(behaviour, symptom.script, subject, outcome, expected, message, symptom.part)
 
 
-def _only_kind(seen: ScriptOutcome) -> ScriptOutcome:
+def _only_kind(outcome: ScriptOutcome) -> ScriptOutcome:
     """Leave out what an exception says, if a user would not write it."""
-    return replace(seen, error=seen.error.partition(":")[0]) if hidden_words(seen.error) else seen
+    return (
+        replace(outcome, error=outcome.error.partition(":")[0])
+        if hidden_words(outcome.error)
+        else outcome
+    )
 
 
 def _difficulty(symptom: Symptom) -> tuple[bool, int]:
     """Prefer what says in a sentence what should hold, then what is short."""
-    return not symptom.behaviour, len(symptom.script) + len(symptom.came.told)
+    return not symptom.behaviour, len(symptom.script) + len(symptom.came.text)
 
 
 def _title(library: str, symptom: Symptom, stream: Stream) -> str:
@@ -354,12 +364,12 @@ def _title(library: str, symptom: Symptom, stream: Stream) -> str:
         choices = _WRONG
     sentence = symptom.behaviour.rstrip(".")
     short = symptom.behaviour and len(sentence) <= 90
-    wanted = [
+    fitting = [
         text
         for text in choices
         if (short or "{sentence}" not in text) and (symptom.subject or "{subject}" not in text)
     ]
-    return stream.choice(wanted).format(
+    return stream.choice(fitting).format(
         subject=subject, library=library, error=error, sentence=sentence
     )
 
@@ -451,22 +461,22 @@ _CHECKED = (
 
 def _result(symptom: Symptom, stream: Stream) -> Iterable[str]:
     """Say what came and what was expected."""
-    came, expected = symptom.came, symptom.expected
-    if came.error and not expected.error and not came.printed:
-        yield f"{stream.choice(_ERRORS)}\n\n{_block(came.told)}"
+    outcome, expected = symptom.came, symptom.expected
+    if outcome.error and not expected.error and not outcome.printed:
+        yield f"{stream.choice(_ERRORS)}\n\n{_block(outcome.text)}"
         if expected.printed.strip() not in ("", "None"):
-            yield _sentence(stream.choice(_EXPECTED), expected.told)
+            yield _sentence(stream.choice(_EXPECTED), expected.text)
         else:
             yield stream.choice(("It should simply work.", "I expected no error."))
-    elif expected.error and not came.error:
+    elif expected.error and not outcome.error:
         nothing = stream.choice(("Nothing is raised", "There is no error", "It goes through"))
-        shown = came.printed.strip() not in ("", "None")
-        yield _sentence(f"{nothing}; the result is", came.told) if shown else nothing + "."
+        has_value = outcome.printed.strip() not in ("", "None")
+        yield _sentence(f"{nothing}; the result is", outcome.text) if has_value else nothing + "."
         yield _sentence(stream.choice(_EXPECTED), expected.error)
     else:
-        words = _CAME_ERROR if came.error and not came.printed else _CAME
-        yield _sentence(stream.choice(words), came.told or "nothing")
-        yield _sentence(stream.choice(_EXPECTED), expected.told or "nothing")
+        words = _CAME_ERROR if outcome.error and not outcome.printed else _CAME
+        yield _sentence(stream.choice(words), outcome.text or "nothing")
+        yield _sentence(stream.choice(_EXPECTED), expected.text or "nothing")
 
 
 _ERRORS = ("It fails:", "This raises:", "The last line of the traceback:", "I get an exception:")
@@ -495,11 +505,11 @@ def _cut(text: str) -> str:
     return "\n".join(lines)
 
 
-def _more(others: Sequence[str], stream: Stream) -> Iterable[str]:
+def _more(sentences: Sequence[str], stream: Stream) -> Iterable[str]:
     """Tell further symptoms."""
-    if others:
+    if sentences:
         yield stream.choice(_ALSO)
-        yield "\n".join(f"- {text}" for text in others)
+        yield "\n".join(f"- {text}" for text in sentences)
 
 
 _ALSO = (

@@ -160,8 +160,8 @@ class StoredInstances:
         by_split: dict[str, list[str]] = {}
         for id_, split in self._homes.items():
             by_split.setdefault(split, []).append(id_)
-        known = [name for name in SPLITS if name in by_split]
-        self.splits = (*known, *sorted(by_split.keys() - set(SPLITS)))
+        standard_splits = [name for name in SPLITS if name in by_split]
+        self.splits = (*standard_splits, *sorted(by_split.keys() - set(SPLITS)))
         self._ids = {split: tuple(ids) for split, ids in by_split.items()}
 
     def len(self, split: str) -> int:
@@ -222,8 +222,8 @@ class StoredInstances:
             DataError: One is not.
         """
         for name, repository in self._repositories.items():
-            found = digest(self.folder_of(name))
-            if found != repository.digest:
+            current_digest = digest(self.folder_of(name))
+            if current_digest != repository.digest:
                 raise DataError(
                     f"expected the repository {self.folder_of(name)} that the tasks of "
                     f"{self._file.name} were made from, but its files have changed; make them anew"
@@ -235,14 +235,16 @@ class StoredInstances:
         """Leave out the tasks of other levels."""
         if difficulty is None:
             return
-        levels = {id_: dict(one.details).get("difficulty") for id_, one in self._records.items()}
+        levels = {
+            id_: dict(record.details).get("difficulty") for id_, record in self._records.items()
+        }
         self._records = {
-            id_: one for id_, one in self._records.items() if levels[id_] == difficulty
+            id_: record for id_, record in self._records.items() if levels[id_] == difficulty
         }
         if not self._records:
-            known = ", ".join(sorted(filter(None, set(levels.values())))) or "none"
+            difficulties = ", ".join(sorted(filter(None, set(levels.values())))) or "none"
             raise ConfigurationError(
-                f"expected a difficulty that tasks of {self._file} have ({known}), got "
+                f"expected a difficulty that tasks of {self._file} have ({difficulties}), got "
                 f"{difficulty!r}"
             )
 
@@ -311,8 +313,8 @@ def _homes(records: Sequence[InstanceRecord]) -> dict[str, str]:
     """
     names = {record.repo for record in records}
     apart = len(names) >= len(SPLITS)
-    rows = [Row(one.repo if apart else one.id, one.split or None) for one in records]
-    return {one.id: split for one, split in zip(records, deal(rows), strict=True)}
+    rows = [Row(record.repo if apart else record.id, record.split or None) for record in records]
+    return {record.id: split for record, split in zip(records, deal(rows), strict=True)}
 
 
 def bank_file(folder: Path, name: str, banks: str = HELD_OUT) -> Path:

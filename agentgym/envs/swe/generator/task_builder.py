@@ -59,7 +59,7 @@ class BuildProgress:
 
     library: str
     """Its name."""
-    wanted: int
+    target: int
     """Tasks that are asked for, at most."""
     candidates: int = 0
     """Faults, or pairs, that were looked at."""
@@ -73,7 +73,7 @@ class BuildProgress:
     """Tests that are left out because they do not always come out alike."""
 
     @property
-    def tried(self) -> int:
+    def trials(self) -> int:
         """Candidates that were tried."""
         return sum(self.outcomes.values())
 
@@ -126,8 +126,8 @@ class TaskFolder:
             shutil.rmtree(scratch, ignore_errors=True)
             shutil.copytree(source, scratch, ignore=_LEFT_OUT, symlinks=False)
             publish(scratch, target)
-        known = self.repositories.get(name)
-        if known is not None and known.digest != digest(target):
+        repository = self.repositories.get(name)
+        if repository is not None and repository.digest != digest(target):
             raise DataError(
                 f"expected the repository {target} as it was when {self.folder} was begun, but its "
                 "files have changed; choose another folder"
@@ -184,21 +184,21 @@ def build_tasks(
         DataError: There is no Python in the repository, or there are no tests that pass.
     """
     name = name or source.name
-    held = TaskFolder(output)
-    folder = held.hold(source, name)
+    task_folder = TaskFolder(output)
+    folder = task_folder.hold(source, name)
     library = Library.read(folder, regressions, release_before)
     if not any(True for _ in library.functions()):
         raise DataError(f"expected Python files with functions in {source}, got none")
     progress = BuildProgress(name, sum(kinds.values()))
     with Workbench(folder, boxes, timeout) as bench:
-        baseline = _baseline(bench, held, name)
+        baseline = _baseline(bench, task_folder, name)
         progress.tests, progress.flaky = len(baseline.tests), len(baseline.flaky)
-        done = _resume(held, name, progress)
+        done = _resume(task_folder, name, progress)
         for kind, most in kinds.items():
             order = KINDS[kind](library, _stream(kind, name, seed), most)
-            chosen = itertools.islice(order, most * 20)
-            maker = _Maker(held, bench, baseline, library, kind, name, split, seed)
-            maker.make(chosen, most, done.setdefault(kind, _Done()), progress, watch)
+            candidates = itertools.islice(order, most * 20)
+            maker = _Maker(task_folder, bench, baseline, library, kind, name, split, seed)
+            maker.make(candidates, most, done.setdefault(kind, _Done()), progress, watch)
     return progress
 
 
@@ -222,7 +222,7 @@ class _Done:
 class _Maker:
     """Tries the candidates of one kind, and writes what comes of each."""
 
-    held: TaskFolder
+    task_folder: TaskFolder
     bench: Workbench
     baseline: Baseline
     library: Library
@@ -240,7 +240,11 @@ class _Maker:
         watch: Watch | None,
     ) -> None:
         """Try candidates until there are enough tasks, or too many did not make one."""
-        places = {_place(one) for one in self.held.records.values() if one.repo == self.name}
+        places = {
+            _place(record)
+            for record in self.task_folder.records.values()
+            if record.repo == self.name
+        }
         for candidate in order:
             if done.usable >= most or len(done.keys) >= most * TRIES_PER_TASK + 20:
                 break
@@ -253,7 +257,7 @@ class _Maker:
                 record = self._record(candidate, trial)
                 trial = trial if record.statement else replace(trial, outcome="not told")
                 if record.statement:
-                    self.held.add(record)
+                    self.task_folder.add(record)
                     places.add(_place(record))
                     done.usable += 1
             seconds = time.monotonic() - started
@@ -268,7 +272,7 @@ class _Maker:
         """Write the task of a usable candidate."""
         numbers = {test: number for number, test in enumerate(self.baseline.tests)}
         wording = Stream("swe statement", GENERATOR_VERSION, self.seed, self.name, *candidate.key)
-        text, details = self._told(candidate, trial, wording)
+        text, details = self._write_issue(candidate, trial, wording)
         return InstanceRecord(
             id=self._next_id(),
             repo=self.name,
@@ -283,18 +287,20 @@ class _Maker:
     def _next_id(self) -> str:
         """Return the id of the next task: it does not depend on how far other kinds are."""
         head = f"{self.name}-" if self.kind == "mutation" else f"{self.name}-{self.kind}-"
-        numbers = (id_.removeprefix(head) for id_ in self.held.records if id_.startswith(head))
+        numbers = (
+            id_.removeprefix(head) for id_ in self.task_folder.records if id_.startswith(head)
+        )
         return f"{head}{sum(number.isdigit() for number in numbers) + 1:03d}"
 
-    def _told(
+    def _write_issue(
         self, candidate: Candidate, trial: Trial, wording: Stream
     ) -> tuple[str, dict[str, str]]:
         """Write the issue of a candidate and the facts about it."""
         library, symptoms = library_name(self.name), trial.symptoms
         if self.kind == "mutation":
             return statement(library, symptoms, wording), {"kind": candidate.kind}
-        asked, releases = candidate.request, candidate.releases
-        style, text = report(library, symptoms, wording, asked, releases=releases)
+        request, releases = candidate.request, candidate.releases
+        style, text = report(library, symptoms, wording, request, releases=releases)
         size = size_of(self.bench.folder, candidate)
         return text, {
             "kind": candidate.kind,
@@ -306,7 +312,7 @@ class _Maker:
         }
 
     def _log(self, candidate: Candidate, trial: Trial, seconds: float) -> None:
-        self.held.log(
+        self.task_folder.log(
             repo=self.name,
             task=self.kind,
             kind=candidate.kind,
@@ -324,39 +330,39 @@ def _place(record: InstanceRecord) -> tuple[str, str]:
     return facts["kind"], facts.get("place", record.id)
 
 
-def _baseline(bench: Workbench, held: TaskFolder, name: str) -> Baseline:
+def _baseline(bench: Workbench, task_folder: TaskFolder, name: str) -> Baseline:
     """Run the sound tests; where tasks exist already, their numbers of tests stay valid."""
     baseline = bench.baseline()
-    known = held.repositories.get(name)
-    if known is None:
-        held.add(Repository(name, digest(bench.folder), baseline.tests))
+    repository = task_folder.repositories.get(name)
+    if repository is None:
+        task_folder.add(Repository(name, digest(bench.folder), baseline.tests))
         return baseline
-    lost = [test for test in known.tests if test not in set(baseline.tests)]
-    if lost:
+    failing = [test for test in repository.tests if test not in set(baseline.tests)]
+    if failing:
         raise DataError(
-            f"expected the tests of {name} to pass as before, but {len(lost)} of them do not, such "
-            f"as {lost[0]}; choose another folder than {held.folder} and begin anew"
+            f"expected the tests of {name} to pass as before, but {len(failing)} of them do not, "
+            f"such as {failing[0]}; choose another folder than {task_folder.folder} and begin anew"
         )
-    return replace(baseline, tests=known.tests)
+    return replace(baseline, tests=repository.tests)
 
 
-def _resume(held: TaskFolder, name: str, progress: BuildProgress) -> dict[str, _Done]:
+def _resume(task_folder: TaskFolder, name: str, progress: BuildProgress) -> dict[str, _Done]:
     """Take over what earlier runs have done, by kind of task."""
     done: dict[str, _Done] = {}
-    for entry in held.trials:
+    for entry in task_folder.trials:
         if entry["repo"] == name:
-            mine = done.setdefault(str(entry.get("task", "mutation")), _Done())
-            mine.keys.add(_key(entry["edit"]))
-            mine.usable += entry["outcome"] == "usable"
+            kind_done = done.setdefault(str(entry.get("task", "mutation")), _Done())
+            kind_done.keys.add(_key(entry["edit"]))
+            kind_done.usable += entry["outcome"] == "usable"
             progress.outcomes[str(entry["outcome"])] += 1
             progress.seconds += float(str(entry["seconds"]))
-    for record in held.records.values():  # written just before the process was killed
+    for record in task_folder.records.values():  # written just before the process was killed
         key = tuple(v for e in record.edits for v in (e.path, e.start, e.old, e.new))
-        if record.repo == name and not any(key in mine.keys for mine in done.values()):
+        if record.repo == name and not any(key in kind_done.keys for kind_done in done.values()):
             kind = str(dict(record.details)["kind"]).replace(" ", "-")
-            mine = done.setdefault(kind if kind in KINDS else "mutation", _Done())
-            mine.keys.add(key)
-            mine.usable += 1
+            kind_done = done.setdefault(kind if kind in KINDS else "mutation", _Done())
+            kind_done.keys.add(key)
+            kind_done.usable += 1
             progress.outcomes["usable"] += 1
     return done
 
@@ -410,9 +416,9 @@ def summary(rows: Iterable[BuildProgress]) -> list[tuple[str, ...]]:
     table = []
     for row in rows:
         other = {key: count for key, count in sorted(row.outcomes.items()) if key != "usable"}
-        share = f"{row.usable / row.tried:.0%}" if row.tried else "-"
-        each = f"{row.seconds / row.tried:.1f}" if row.tried else "-"
+        share = f"{row.usable / row.trials:.0%}" if row.trials else "-"
+        seconds_text = f"{row.seconds / row.trials:.1f}" if row.trials else "-"
         words = ", ".join(f"{count} {key}" for key, count in other.items())
-        counts = (row.tests, row.flaky, row.candidates, row.tried, row.usable)
-        table.append((row.library, *map(str, counts), share, each, words))
+        counts = (row.tests, row.flaky, row.candidates, row.trials, row.usable)
+        table.append((row.library, *map(str, counts), share, seconds_text, words))
     return table

@@ -111,30 +111,30 @@ def build_versions(
             f"expected two or more releases from old to new, got {len(releases)}; name them one "
             "after the other, such as parse==1.19.0 parse==1.19.1"
         )
-    held = TaskFolder(output)
+    task_folder = TaskFolder(output)
     library = library_name(releases[0].name)
     progress = BuildProgress(library, len(releases) - 1, len(releases) - 1)
     for old, new in pairwise(releases):
         name = f"{old.name}..{new.name}"
-        known = [entry for entry in held.trials if entry["repo"] == name]
-        for entry in known:
+        trials = [entry for entry in task_folder.trials if entry["repo"] == name]
+        for entry in trials:
             progress.outcomes[str(entry["outcome"])] += 1
             progress.seconds += float(str(entry["seconds"]))
-        if known:
+        if trials:
             continue
         started = time.monotonic()
-        outcome = _pair(held, library, old, new, seed, boxes, timeout, split, progress)
+        outcome = _pair(task_folder, library, old, new, seed, boxes, timeout, split, progress)
         seconds = time.monotonic() - started
         progress.outcomes[outcome] += 1
         progress.seconds += seconds
-        held.log(repo=name, outcome=outcome, seconds=round(seconds, 2))
+        task_folder.log(repo=name, outcome=outcome, seconds=round(seconds, 2))
         if watch:
             watch(progress)
     return progress
 
 
 def _pair(
-    held: TaskFolder,
+    task_folder: TaskFolder,
     library: str,
     old: Path,
     new: Path,
@@ -150,7 +150,7 @@ def _pair(
         return "same source"
     if pair.lines > MOST_LINES:
         return "too much changed"
-    if old.name in held.repositories:
+    if old.name in task_folder.repositories:
         return "usable"
     with Workbench(old, boxes, timeout, sound={**pair.source, **pair.tests}) as bench:
         try:
@@ -161,12 +161,12 @@ def _pair(
         progress.flaky += len(baseline.flaky)
         trial = bench.trial(baseline, pair.tests, complete=False)
     if trial.outcome == "usable":
-        return _write(held, library, pair, baseline, trial, seed, split)
+        return _write(task_folder, library, pair, baseline, trial, seed, split)
     return trial.outcome
 
 
 def _write(
-    held: TaskFolder,
+    task_folder: TaskFolder,
     library: str,
     pair: Pair,
     baseline: Baseline,
@@ -182,10 +182,10 @@ def _write(
     )
     if not text:
         return "not told"
-    folder = held.hold(pair.old, pair.old.name)
-    held.add(Repository(pair.old.name, digest(folder), baseline.tests))
+    folder = task_folder.hold(pair.old, pair.old.name)
+    task_folder.add(Repository(pair.old.name, digest(folder), baseline.tests))
     numbers = {test: number for number, test in enumerate(baseline.tests)}
-    held.add(
+    task_folder.add(
         InstanceRecord(
             id=f"{pair.old.name}..{version}",
             repo=library,
@@ -204,8 +204,8 @@ def _write(
 
 def _tests(folder: Path) -> list[str]:
     """Return the files that belong to the tests of a release."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    names = (path.relative_to(folder).as_posix() for path in found)
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    names = (path.relative_to(folder).as_posix() for path in paths)
     return [name for name in names if is_protected(name) and "test" in name and _text(name)]
 
 
@@ -215,13 +215,13 @@ def _text(name: str) -> bool:
 
 def _changed(old: Path, new: Path, paths: Sequence[str]) -> dict[str, bytes | None]:
     """Return the files that differ, as they are in the later release."""
-    found: dict[str, bytes | None] = {}
+    changes: dict[str, bytes | None] = {}
     for path in paths:
         before = (old / path).read_bytes() if _has(old, path) else None
         after = (new / path).read_bytes() if _has(new, path) else None
         if before != after:
-            found[path] = after
-    return found
+            changes[path] = after
+    return changes
 
 
 def _has(folder: Path, path: str) -> bool:
@@ -230,5 +230,5 @@ def _has(folder: Path, path: str) -> bool:
 
 def _version(folder: Path) -> str:
     """Return the version in the name of a folder."""
-    found = _VERSION.search(folder.name.rpartition("-")[2])
-    return found[0] if found else folder.name
+    match = _VERSION.search(folder.name.rpartition("-")[2])
+    return match[0] if match else folder.name

@@ -36,20 +36,22 @@ def wrong_repairs(
         Files of each repair that differ from the solution; none where the fault is no edit of a
         Python file.
     """
-    found: list[dict[str, bytes | None]] = []
+    repairs: list[dict[str, bytes | None]] = []
     for path in sorted(faulty):
         right, wrong = sound.get(path), faulty[path]
         if right is None or wrong is None or not path.endswith(".py"):
             continue
         place = _first_difference(right, wrong)
-        near = sorted(mutations_of(right, path), key=lambda one: abs(one.edit.start - place))
-        made = 0
+        near = sorted(
+            mutations_of(right, path), key=lambda mutation: abs(mutation.edit.start - place)
+        )
+        count = 0
         for mutation in near[:NEAREST]:
             changed = apply_edits(right, [mutation.edit])
-            if made < MOST and changed != wrong and is_fault(right, mutation):
-                found.append({path: changed})
-                made += 1
-    return found
+            if count < MOST and changed != wrong and is_fault(right, mutation):
+                repairs.append({path: changed})
+                count += 1
+    return repairs
 
 
 def edits_anywhere(sources: Mapping[str, bytes], stream: Stream) -> list[Mutant]:
@@ -59,20 +61,24 @@ def edits_anywhere(sources: Mapping[str, bytes], stream: Stream) -> list[Mutant]
         sources: The Python files of the sound library.
         stream: Where the draws come from.
     """
-    known = [one for path in sorted(sources) for one in mutations_of(sources[path], path)]
+    mutations = [
+        mutation for path in sorted(sources) for mutation in mutations_of(sources[path], path)
+    ]
     first = {kind: rank for rank, kind in enumerate(_COMPARING)}
-    pool = sorted(stream.shuffled(known), key=lambda one: first.get(one.kind, len(first)))
-    found: list[Mutant] = []
+    pool = sorted(
+        stream.shuffled(mutations), key=lambda mutation: first.get(mutation.kind, len(first))
+    )
+    mutants: list[Mutant] = []
     wrecked: dict[str, dict[str, bytes | None]] = {}
     for mutation in pool:
         path = mutation.edit.path
         place = f"{path}::{mutation.place}"
-        if len(found) < MOST_EDITS and is_fault(sources[path], mutation):
+        if len(mutants) < MOST_EDITS and is_fault(sources[path], mutation):
             if place not in wrecked:
                 wrecked[place] = {path: _wrecked(sources[path], mutation.place)}
             files = {path: apply_edits(sources[path], [mutation.edit])}
-            found.append(Mutant(place, files, wrecked[place]))
-    return found
+            mutants.append(Mutant(place, files, wrecked[place]))
+    return mutants
 
 
 _COMPARING = ("boundary", "comparison")

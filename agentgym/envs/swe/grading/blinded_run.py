@@ -81,8 +81,8 @@ def read_tests(box: Sandbox, instance: Instance) -> dict[str, str]:
     """Return the files of the tests of an instance, after :func:`bring_tests`."""
     paths = test_paths(instance)
     if not paths and instance.log_format == "r2e":
-        found = box.exec("find -L r2e_tests -name '*.py' -type f 2> /dev/null").text
-        paths = tuple(sorted(split_lines(found)))
+        listing = box.exec("find -L r2e_tests -name '*.py' -type f 2> /dev/null").text
+        paths = tuple(sorted(split_lines(listing)))
     return {path: text for path in paths if (text := read_text(box, path))}
 
 
@@ -111,23 +111,23 @@ def run_blinded(
     Raises:
         EnvFailure: The box cannot be opened, or not be reached any more.
     """
-    here = f"/tmp/agentgym-{secrets.token_hex(8)}"
-    collected, told = f"{here}/collected", f"{here}/looks"
+    box_folder = f"/tmp/agentgym-{secrets.token_hex(8)}"
+    collected, looks_path = f"{box_folder}/collected", f"{box_folder}/looks"
     brought = {*files, *touched_files(instance.test_patch), *touched_files(instance.brought_tests)}
-    own = {path: content for path, content in edits.items() if path not in brought}
+    own_edits = {path: content for path, content in edits.items() if path not in brought}
     with boxes.open(instance, grading=True) as box:
         bring_tests(box, instance)
         for path, text in files.items():
             box.write(path, text.encode())
         one_commit(box)
-        for path, content in _modules(here, collected, told).items():
+        for path, content in _modules(box_folder, collected, looks_path).items():
             box.write(path, content)
         command = (
-            f'PYTHONPATH={here}"${{PYTHONPATH:+:$PYTHONPATH}}" '
+            f'PYTHONPATH={box_folder}"${{PYTHONPATH:+:$PYTHONPATH}}" '
             f"pytest -q -p no:cacheprovider -p agentgym_plugin {shlex.join(files)}"
         )
         try:
-            write_files(box, own)
+            write_files(box, own_edits)
             result = box.exec(command, timeout=timeout)
             if result.timed_out:
                 return Looks(reason=f"the blinded tests took longer than {timeout:g} s")
@@ -135,7 +135,7 @@ def run_blinded(
                 return Looks(reason="the blinded tests printed more than a box takes")
             names = _names(_read(box, collected))
             reason = "" if names else f"pytest found no blinded test: {result.text[-200:]}"
-            return Looks(names, _answers(_read(box, told)), reason)
+            return Looks(names, _answers(_read(box, looks_path)), reason)
         except SandboxLost:
             raise
         except SandboxDied:
@@ -144,16 +144,16 @@ def run_blinded(
             return Looks(reason=f"the edits cannot be written: {error}"[:300])
 
 
-def _modules(here: str, collected: str, told: str) -> dict[str, bytes]:
+def _modules(box_folder: str, collected: str, looks_path: str) -> dict[str, bytes]:
     """Return what blinded tests need besides themselves."""
     folder = Path(__file__).parent
     text = (
         plain_source(driver.__file__)
         + plain_source(str(folder / "looks.py"))
-        + f"LOOKS = {told!r}\n"
+        + f"LOOKS = {looks_path!r}\n"
     )
-    plugin = plugin_files("agentgym_plugin", here, COLLECTED=collected)
-    return {f"{here}/{MODULE}.py": text.encode(), **plugin}
+    plugin = plugin_files("agentgym_plugin", box_folder, COLLECTED=collected)
+    return {f"{box_folder}/{MODULE}.py": text.encode(), **plugin}
 
 
 def _read(box: Sandbox, path: str) -> bytes:
@@ -167,22 +167,22 @@ def _read(box: Sandbox, path: str) -> bytes:
 
 def _names(content: bytes) -> tuple[str, ...]:
     try:
-        found = json.loads(content)
+        names = json.loads(content)
     except (ValueError, RecursionError):
         return ()
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return ()
-    return tuple(found)
+    return tuple(names)
 
 
 def _answers(content: bytes) -> dict[str, list[Any]]:
     """Read looks; a line that is none says nothing, so the test that it belongs to lacks it."""
-    found: dict[str, list[Any]] = {}
+    answers_by_test: dict[str, list[Any]] = {}
     for test, answer in _pairs(content):
-        answers = found.setdefault(test, [])
+        answers = answers_by_test.setdefault(test, [])
         if len(answers) < looks.MOST_LOOKS:
             answers.append(answer)
-    return found
+    return answers_by_test
 
 
 def _pairs(content: bytes) -> Iterator[tuple[str, Any]]:

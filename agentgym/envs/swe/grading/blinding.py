@@ -44,13 +44,16 @@ def blind(text: str) -> str:
     literals = _literals(tree.body)
     cut: set[str] = set()
     count = 0
-    for body in (tree.body, *(one.body for one in tree.body if isinstance(one, ast.ClassDef))):
+    for body in (
+        tree.body,
+        *(statement.body for statement in tree.body if isinstance(statement, ast.ClassDef)),
+    ):
         for place, node in enumerate(body):
             if isinstance(node, _FUNCTIONS) and node.name.startswith("test"):
-                blinded, gone = _blinded(node, literals)
+                blinded, lost_names = _blinded(node, literals)
                 if blinded is not None:
                     body[place] = blinded
-                    cut |= gone
+                    cut |= lost_names
                     count += 1
     if not count:
         return ""
@@ -82,34 +85,34 @@ def _blinded(node: Function, literals: Collection[str]) -> tuple[Function | None
     if any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in ast.walk(node)):
         return None, set()
     columns = {name for mark in node.decorator_list for name, _ in _columns(mark)}
-    own = _literals(node.body)
-    arguments = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
-    candidates = columns | own | (set(literals) - _bound(node) - arguments)
+    own_literals = _literals(node.body)
+    arguments = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+    candidates = columns | own_literals | (set(literals) - _bound(node) - arguments)
     while True:
         looking = _Looking(candidates, _computed(node, arguments - columns))
         body = [
             changed
-            for one in node.body
-            if not _is_docstring(one)
-            for changed in looking.changed(copy.deepcopy(one))
+            for statement in node.body
+            if not _is_docstring(statement)
+            for changed in looking.changed(copy.deepcopy(statement))
         ]
-        kept = (_loaded(body) & looking.cut) - looking.shared
-        if not kept:
+        needed = (_loaded(body) & looking.cut) - looking.shared
+        if not needed:
             break
-        candidates -= kept
+        candidates -= needed
     if not looking.count:
         return None, set()
-    gone = looking.cut - _loaded(body)
-    _remove(body, gone & own)
+    lost_names = looking.cut - _loaded(body)
+    _remove(body, lost_names & own_literals)
     result = copy.deepcopy(node)
     for mark in result.decorator_list:
-        _cut_columns(mark, gone & columns)
+        _cut_columns(mark, lost_names & columns)
     ended = ast.parse(f"try:\n    pass\nexcept BaseException as {_ERROR}:\n"
                       f"    {ENDED}({_ERROR})\n    raise").body[0]  # fmt: skip
     assert isinstance(ended, ast.Try)
     ended.body = body or [ast.Pass()]
     result.body = [ended]
-    return result, gone - own - columns
+    return result, lost_names - own_literals - columns
 
 
 class _Looking(ast.NodeTransformer):
@@ -131,9 +134,9 @@ class _Looking(ast.NodeTransformer):
 
     def changed(self, statement: ast.stmt) -> list[ast.stmt]:
         """Return what takes the place of a statement."""
-        found = self.visit(statement)
-        changed = found if isinstance(found, list) else [found]
-        return [one for one in changed if isinstance(one, ast.stmt)]
+        visited = self.visit(statement)
+        changed = visited if isinstance(visited, list) else [visited]
+        return [part for part in changed if isinstance(part, ast.stmt)]
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
         """Leave functions and classes inside of a test alone."""
@@ -148,8 +151,8 @@ class _Looking(ast.NodeTransformer):
             return node
         if isinstance(node.value, ast.Call) and len(node.value.args) > 2 and "Raises" not in name:
             del node.value.args[2:]
-        found = UnittestAsserts().visit(node)
-        return node if found is node else self.changed(found)
+        replacement = UnittestAsserts().visit(node)
+        return node if replacement is node else self.changed(replacement)
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         return list(self._looks(node.test))
@@ -204,19 +207,19 @@ class _Looking(ast.NodeTransformer):
     def _is_expected(self, side: ast.expr) -> bool:
         if isinstance(side, ast.Name):
             return side.id in self._candidates
-        known = {*self._candidates, "True", "False", "None"}
-        return not is_rich(side) and _loaded([side]) <= known
+        constant_names = {*self._candidates, "True", "False", "None"}
+        return not is_rich(side) and _loaded([side]) <= constant_names
 
 
 def _computed(node: Function, fixtures: Collection[str]) -> dict[str, set[str]]:
     """Return the names that a test binds to more than a literal, and what each is made from."""
     names = _bound(node) - _literals(node.body) - set(fixtures)
-    found: dict[str, set[str]] = {name: set() for name in names}
+    sources: dict[str, set[str]] = {name: set() for name in names}
     for part in ast.walk(node):
         if isinstance(part, ast.Assign):
             for name in names & {n for target in part.targets for n in _stores(target)}:
-                found[name] |= _loaded([part.value])
-    return found
+                sources[name] |= _loaded([part.value])
+    return sources
 
 
 def _bound(node: ast.AST) -> set[str]:
@@ -239,16 +242,16 @@ def _loaded(nodes: Iterable[ast.AST]) -> set[str]:
 
 def _literals(body: Sequence[ast.stmt]) -> set[str]:
     """Return the names that are bound once among statements, at their top level, to literals."""
-    times = Counter(name for one in body for name in _stores(one))
+    times = Counter(name for statement in body for name in _stores(statement))
     return {
-        one.targets[0].id
-        for one in body
-        if isinstance(one, ast.Assign)
-        and len(one.targets) == 1
-        and isinstance(one.targets[0], ast.Name)
-        and times[one.targets[0].id] == 1
-        and not is_rich(one.value)
-        and not _loaded([one.value]) - {"True", "False", "None"}
+        statement.targets[0].id
+        for statement in body
+        if isinstance(statement, ast.Assign)
+        and len(statement.targets) == 1
+        and isinstance(statement.targets[0], ast.Name)
+        and times[statement.targets[0].id] == 1
+        and not is_rich(statement.value)
+        and not _loaded([statement.value]) - {"True", "False", "None"}
     }
 
 
@@ -262,12 +265,12 @@ def _stores(node: ast.AST) -> Iterator[str]:
 def _remove(body: list[ast.stmt], names: Collection[str]) -> None:
     """Take out the statements that bind literals to names."""
     body[:] = [
-        one
-        for one in body
+        statement
+        for statement in body
         if not (
-            isinstance(one, ast.Assign)
-            and isinstance(one.targets[0], ast.Name)
-            and one.targets[0].id in names
+            isinstance(statement, ast.Assign)
+            and isinstance(statement.targets[0], ast.Name)
+            and statement.targets[0].id in names
         )
     ]
 
@@ -283,10 +286,12 @@ def _columns(mark: ast.expr) -> list[tuple[str, list[tuple[list[ast.expr], int]]
     ):
         return []
     try:
-        told = ast.literal_eval(mark.args[0])
+        literal = ast.literal_eval(mark.args[0])
     except ValueError:
         return []
-    names = [one.strip() for one in told.split(",")] if isinstance(told, str) else list(told)
+    names = (
+        [name.strip() for name in literal.split(",")] if isinstance(literal, str) else list(literal)
+    )
     rows = [_cells(row, len(names)) for row in mark.args[1].elts]
     if any(len(row) != len(names) for row in rows):
         return []
@@ -313,8 +318,8 @@ def _cut_columns(mark: ast.expr, names: Collection[str]) -> None:
     for name, cells in columns:
         for row, place in cells if name in names else ():
             row[place] = ast.Constant(None)
-    for one in rows.elts:
-        if isinstance(one, ast.Call):
-            one.keywords = [word for word in one.keywords if word.arg != "id"]
+    for row_node in rows.elts:
+        if isinstance(row_node, ast.Call):
+            row_node.keywords = [word for word in row_node.keywords if word.arg != "id"]
     ids: list[ast.expr] = [ast.Constant(f"row{n}") for n in range(len(rows.elts))]
     mark.keywords = [ast.keyword("ids", ast.List(ids, ast.Load()))]

@@ -14,9 +14,9 @@ class _Untyped(ast.NodeTransformer):
         self.generic_visit(node)
         arguments = node.args
         starred = (arguments.vararg, arguments.kwarg)
-        for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred):
-            if one is not None:
-                one.annotation = None
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred):
+            if argument is not None:
+                argument.annotation = None
         node.returns = None
         return node
 
@@ -26,8 +26,8 @@ class _Untyped(ast.NodeTransformer):
         return ast.Assign([node.target], node.value)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
-        ours = (node.module or "").partition(".")[0] in ("__future__", "agentgym")
-        return None if ours else node
+        is_own = (node.module or "").partition(".")[0] in ("__future__", "agentgym")
+        return None if is_own else node
 
 
 @cache

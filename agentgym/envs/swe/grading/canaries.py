@@ -85,15 +85,15 @@ class Canaries:
             for name, value in self.variables.items()
         )
 
-    def sound(self, found: Mapping[str, str]) -> bool:
+    def is_sound(self, statuses: Mapping[str, str]) -> bool:
         """Return whether the canaries came out as they must.
 
         Args:
-            found: Status of each test by name.
+            statuses: Status of each test by name.
         """
 
         def of(name: str) -> set[str]:
-            return {status for test, status in found.items() if name in test}
+            return {status for test, status in statuses.items() if name in test}
 
         return of(self.bad) == {"FAILED"} and of(self.good) == {"PASSED"}
 
@@ -138,14 +138,17 @@ def canaries_for(
         return Canaries(extended, bad, good, {canary: cases}, {}, report, _read_junit)
     if not _PYTEST.search(text):
         return None
-    plugin, here = f"agentgym_{token}", f"/tmp/agentgym-{token}"
+    plugin, plugin_folder = f"agentgym_{token}", f"/tmp/agentgym-{token}"
     files = plugin_files(
-        plugin, here, REPORT=f"{here}/report", CANARIES=posixpath.join(workdir, canary)
+        plugin,
+        plugin_folder,
+        REPORT=f"{plugin_folder}/report",
+        CANARIES=posixpath.join(workdir, canary),
     )
     # A script may set PYTHONPATH itself; then the working directory is nearly always on it.
-    files |= {f"{plugin}.py": files[f"{here}/{plugin}.py"], canary: cases}
-    variables = {"PYTEST_ADDOPTS": f"-p {plugin}", "PYTHONPATH": here}
-    return Canaries(command, bad, good, files, variables, f"{here}/report", read_report)
+    files |= {f"{plugin}.py": files[f"{plugin_folder}/{plugin}.py"], canary: cases}
+    variables = {"PYTEST_ADDOPTS": f"-p {plugin}", "PYTHONPATH": plugin_folder}
+    return Canaries(command, bad, good, files, variables, f"{plugin_folder}/report", read_report)
 
 
 def read_report(content: bytes) -> Report:
@@ -159,7 +162,7 @@ def read_report(content: bytes) -> Report:
     """
     if len(content) > LARGEST_REPORT:
         raise DataError(f"expected a report of at most {LARGEST_REPORT:,} bytes, got more")
-    found: dict[str, Found] = {}
+    outcomes: dict[str, Found] = {}
     for number, line in enumerate(content.splitlines(), 1):
         try:
             name, status, place = json.loads(line)
@@ -167,10 +170,10 @@ def read_report(content: bytes) -> Report:
             raise DataError(f"expected three texts in line {number} of a report") from None
         if not (isinstance(name, str) and isinstance(place, str) and status in STATUSES):
             raise DataError(f"expected name, status and place in line {number} of a report")
-        known = found.get(name)
-        if known is None or STATUSES.index(status) > STATUSES.index(known.status):
-            found[name] = Found(status, place)
-    return found
+        earlier = outcomes.get(name)
+        if earlier is None or STATUSES.index(status) > STATUSES.index(earlier.status):
+            outcomes[name] = Found(status, place)
+    return outcomes
 
 
 def plugin_files(name: str, folder: str, **places: str) -> dict[str, bytes]:
@@ -181,8 +184,8 @@ def plugin_files(name: str, folder: str, **places: str) -> dict[str, bytes]:
         folder: Where that lies.
         **places: Names of :mod:`.pytest_plugin` in capitals, and the paths that they stand for.
     """
-    told = "".join(f"{key} = {place!r}\n" for key, place in places.items())
-    text = plain_source(str(Path(__file__).with_name("pytest_plugin.py"))) + told
+    assignments = "".join(f"{key} = {place!r}\n" for key, place in places.items())
+    text = plain_source(str(Path(__file__).with_name("pytest_plugin.py"))) + assignments
     return {f"{folder}/{name}.py": text.encode()}
 
 

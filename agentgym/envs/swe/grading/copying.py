@@ -37,7 +37,7 @@ class Change(NamedTuple):
 
 def changed(content: bytes, changes: list[Change]) -> bytes:
     """Return a text with pieces of it changed; offsets are those of the text as it was."""
-    for change in sorted(changes, key=lambda one: one.start, reverse=True):
+    for change in sorted(changes, key=lambda piece: piece.start, reverse=True):
         content = content[: change.start] + change.new + content[change.end :]
     return content
 
@@ -63,14 +63,14 @@ class SuiteText:
                     self._note(_expected(statement))
 
     def _note(self, expected: ast.expr | None) -> None:
-        found = [] if expected is None else _literal(expected)
-        if expected is not None and found:
-            written = self.source.text(expected).encode()
-            if b"\n" not in written:  # several pieces of one text need brackets around them
-                self.literals[type(found[0])].append((found[0], written))
+        literal = [] if expected is None else _literal(expected)
+        if expected is not None and literal:
+            spelling = self.source.text(expected).encode()
+            if b"\n" not in spelling:  # several pieces of one text need brackets around them
+                self.literals[type(literal[0])].append((literal[0], spelling))
 
     def _groups(self) -> list[ast.ClassDef]:
-        return [one for one in self.source.tree.body if isinstance(one, ast.ClassDef)]
+        return [node for node in self.source.tree.body if isinstance(node, ast.ClassDef)]
 
     def tests(self, counts: Mapping[str, int]) -> Iterator[CopiedTest]:
         """Yield the tests that can be copied.
@@ -84,9 +84,9 @@ class SuiteText:
             for function in functions(group or self.source.tree):
                 name = [group.name] if group else []
                 test = "::".join((self.path, *name, function.name))
-                one = CopiedTest(self, group, function, test, counts.get(test, 0))
-                if one.cases and one.fit():
-                    yield one
+                copied_test = CopiedTest(self, group, function, test, counts.get(test, 0))
+                if copied_test.cases and copied_test.fit():
+                    yield copied_test
 
 
 class CopiedTest(NamedTuple):
@@ -109,16 +109,16 @@ class CopiedTest(NamedTuple):
 
     def fit(self) -> bool:
         """Return whether a copy comes out as its original, as far as its text tells."""
-        function, found = self.function, parameters(self.function)
-        if found is None or (len(found[1]) or 1) != self.cases:
+        function, parametrized = self.function, parameters(self.function)
+        if parametrized is None or (len(parametrized[1]) or 1) != self.cases:
             return False
         arguments = function.args
-        names = {one.arg for one in arguments.args} - ({"self"} if self.group else set())
+        names = {argument.arg for argument in arguments.args} - ({"self"} if self.group else set())
         more = arguments.kwonlyargs or arguments.vararg or arguments.kwarg or arguments.posonlyargs
         start, end = self.lines()
         text = self.text.source.content[start:end]
         named = re.findall(rb"\b%s\b" % function.name.encode(), text)
-        return not (more or names - set(found[0]) or _UNFIT.search(text) or len(named) != 1)
+        return not (more or names - set(parametrized[0]) or _UNFIT.search(text) or len(named) != 1)
 
     def expecting_something_else(self, stream: Stream) -> list[Change] | None:
         """Return what makes it fail wherever it passes as it is; None if nothing is known to."""
@@ -156,7 +156,7 @@ class CopiedTest(NamedTuple):
         if isinstance(expected, ast.Name):
             nodes = self._column(expected.id)
         changes = [other(node, nodes, stream) for node in nodes]
-        return [one for one in changes if one] if all(changes) else []
+        return [change for change in changes if change] if all(changes) else []
 
     def _column(self, name: str) -> list[ast.expr]:
         """Return the cells of a parameter; none if a test does more than compare with it."""
@@ -181,18 +181,22 @@ class CopiedTest(NamedTuple):
             return None
         kind = type(value[0])
         pairs = [(_literal(cell), source.text(cell).encode()) for cell in column]
-        known = [new for found, new in pairs if found != value and [*map(type, found)] == [kind]]
-        if not known and not stream.percent(30):
-            known = [new for other, new in self.text.literals[kind] if other != value[0]]
-        if known:
-            return Change(source.start(node), source.end(node), stream.choice(known))
+        spellings = [
+            new
+            for other_value, new in pairs
+            if other_value != value and [*map(type, other_value)] == [kind]
+        ]
+        if not spellings and not stream.percent(30):
+            spellings = [new for other, new in self.text.literals[kind] if other != value[0]]
+        if spellings:
+            return Change(source.start(node), source.end(node), stream.choice(spellings))
         place = _constants(node)
         for _ in range(TRIES if place else 0):
             number, other = stream.below(len(place)), copy.deepcopy(node)
             part = _constants(other)[number]
             part.value = _other(part.value, stream)
             if _literal(other) not in ([], value):
-                return self._written(place[number], part.value)
+                return self._change_literal(place[number], part.value)
         return None
 
     def _other_order(self, node: ast.expr, column: list[ast.expr], stream: Stream) -> Change | None:
@@ -205,10 +209,10 @@ class CopiedTest(NamedTuple):
                 for _ in range(TRIES):
                     new = _other_text(value, stream)
                     if new != value:
-                        return self._written(node, new)
+                        return self._change_literal(node, new)
         return None
 
-    def _written(self, node: ast.expr, value: Any) -> Change:
+    def _change_literal(self, node: ast.expr, value: Any) -> Change:
         """Return the change of a literal, in the quotes that it has."""
         source, new = self.text.source, repr(value)
         if isinstance(value, str) and "'" not in value and '"' not in value:
@@ -245,7 +249,7 @@ def suite_text(path: str, content: bytes) -> SuiteText | None:
 def functions(holder: ast.AST) -> list[ast.FunctionDef]:
     """Return the tests that a file or a class defines."""
     body = getattr(holder, "body", [])
-    return [one for one in body if isinstance(one, ast.FunctionDef) and one.name[:4] == "test"]
+    return [node for node in body if isinstance(node, ast.FunctionDef) and node.name[:4] == "test"]
 
 
 def parameters(
@@ -262,22 +266,22 @@ def parameters(
         return None
     if not isinstance(values, (ast.List, ast.Tuple)):
         return None
-    told = _literal(named)[0]
-    names = tuple(re.findall(r"\w+", told) if isinstance(told, str) else map(str, told))
-    single = isinstance(told, str) and "," not in told
+    literal = _literal(named)[0]
+    names = tuple(re.findall(r"\w+", literal) if isinstance(literal, str) else map(str, literal))
+    single = isinstance(literal, str) and "," not in literal
     rows: list[tuple[ast.expr, ...]] = []
     for row in values.elts:
         if isinstance(row, ast.Starred):
             return None
-        whole = isinstance(row, (ast.Tuple, ast.List)) and not single
-        rows.append(tuple(getattr(row, "elts", ())) if whole else (row,))
+        is_row = isinstance(row, (ast.Tuple, ast.List)) and not single
+        rows.append(tuple(getattr(row, "elts", ())) if is_row else (row,))
     return names, tuple(rows)
 
 
 def _expected(statement: ast.stmt) -> ast.expr | None:
     """Return what a statement compares a value with."""
     test = statement.test if isinstance(statement, ast.Assert) else None
-    if isinstance(test, ast.Compare) and [type(one) for one in test.ops] == [ast.Eq]:
+    if isinstance(test, ast.Compare) and [type(operator) for operator in test.ops] == [ast.Eq]:
         return test.comparators[0]
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         call = statement.value
@@ -291,7 +295,9 @@ def _pattern(statement: ast.stmt) -> ast.expr | None:
     if isinstance(statement, ast.With) and len(statement.items) == 1:
         raising = statement.items[0].context_expr
         if isinstance(raising, ast.Call) and ast.unparse(raising.func) == "pytest.raises":
-            return next((one.value for one in raising.keywords if one.arg == "match"), None)
+            return next(
+                (keyword.value for keyword in raising.keywords if keyword.arg == "match"), None
+            )
     return None
 
 
@@ -305,8 +311,8 @@ def _literal(node: ast.expr) -> list[Any]:
 
 def _constants(node: ast.expr) -> list[ast.Constant]:
     kinds = (bool, int, float, str, bytes)
-    parts = [one for one in ast.walk(node) if isinstance(one, ast.Constant)]
-    return [one for one in parts if type(one.value) in kinds]
+    parts = [part for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    return [constant for constant in parts if type(constant.value) in kinds]
 
 
 def _other(value: Any, stream: Stream) -> Any:
@@ -324,7 +330,7 @@ def _other_text(text: str, stream: Stream) -> str:
     """Return a text with two words exchanged, or a character more or less."""
     words = [*_WORDS.finditer(text)]
     if len(words) > 1:
-        left, right = sorted(stream.sample(words, 2), key=lambda one: one.start())
+        left, right = sorted(stream.sample(words, 2), key=lambda word: word.start())
         middle = text[left.end() : right.start()]
         return text[: left.start()] + right[0] + middle + left[0] + text[right.end() :]
     at = stream.below(len(text) + 1)

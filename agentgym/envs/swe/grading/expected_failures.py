@@ -51,9 +51,9 @@ def _deciding(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> It
 def _own_marks(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return the assignments of ``pytestmark`` among statements."""
     return [
-        one
-        for one in body
-        if isinstance(one, ast.Assign) and "pytestmark" in map(ast.unparse, one.targets)
+        statement
+        for statement in body
+        if isinstance(statement, ast.Assign) and "pytestmark" in map(ast.unparse, statement.targets)
     ]
 
 

@@ -70,22 +70,24 @@ class Gold:
     def share(self, instance: Instance) -> float:
         """Return the share of the tests of FAIL_TO_PASS that are blinded."""
         named = PYTEST_NAMES.get(instance.log_format, str)
-        known = {named(test): "PASSED" for test in self.tests}
-        found = statuses_of(instance.fail_to_pass, known)
-        return sum(status is not None for status in found.values()) / len(found)
+        statuses_by_name = {named(test): "PASSED" for test in self.tests}
+        statuses = statuses_of(instance.fail_to_pass, statuses_by_name)
+        return sum(status is not None for status in statuses.values()) / len(statuses)
 
 
 def load_gold(instance: Instance) -> Gold | None:
     """Return what was stored of a row; None if nothing was, or of another state of the row."""
     digest = row_digest(instance)
-    found = load_json(_place(instance), digest)
-    if found is None:
+    stored = load_json(_place(instance), digest)
+    if stored is None:
         return None
     tests = {
-        name: BlindedTest(one["asked"], tuple(map(tuple, one["answers"])))
-        for name, one in found["tests"].items()
+        name: BlindedTest(test["asked"], tuple(map(tuple, test["answers"])))
+        for name, test in stored["tests"].items()
     }
-    return Gold(**{**found, "tests": tests, "expected_failures": tuple(found["expected_failures"])})
+    return Gold(
+        **{**stored, "tests": tests, "expected_failures": tuple(stored["expected_failures"])}
+    )
 
 
 def save_gold(instance: Instance, gold: Gold) -> Path | None:
@@ -97,10 +99,10 @@ def save_gold(instance: Instance, gold: Gold) -> Path | None:
 def row_digest(instance: Instance) -> str:
     """Return a hash of everything of a row that its values depend on."""
     assert isinstance(instance.source, ImageSource)
-    known = asdict(instance)
+    fields = asdict(instance)
     for name in ("statement", "details", "protected"):
-        known.pop(name)
-    text = json.dumps([FORMAT, known], sort_keys=True, default=list)
+        fields.pop(name)
+    text = json.dumps([FORMAT, fields], sort_keys=True, default=list)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -115,49 +117,49 @@ def steady(
         names: Attributes of objects that are compared
             (:func:`~agentgym.envs.swe.held_out.answers.known_names`).
     """
-    found = {}
-    for name, asked in _pairs(originals, runs[0].collected):
-        seen = [run.answers.get(asked, ()) for run in runs]
-        if len({len(one) for one in seen}) != 1 or any(
+    tests = {}
+    for name, blinded_name in _pairs(originals, runs[0].collected):
+        answers_by_run = [run.answers.get(blinded_name, ()) for run in runs]
+        if len({len(run_answers) for run_answers in answers_by_run}) != 1 or any(
             run.collected != runs[0].collected for run in runs
         ):
             continue
-        answers = tuple(_bound(one, names) for one in zip(*seen, strict=True))
-        if any(_tells(one) for one in answers):
-            found[name] = BlindedTest(asked, answers)
-    return found
+        answers = tuple(_bound(values, names) for values in zip(*answers_by_run, strict=True))
+        if any(_tells(answer) for answer in answers):
+            tests[name] = BlindedTest(blinded_name, answers)
+    return tests
 
 
 def _pairs(originals: Sequence[str], blinded: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield original and blinded tests: those of a function stand in the same order."""
-    theirs, ours = (_by_function(one) for one in (originals, blinded))
-    for function, tests in theirs.items():
-        if len(tests) == len(ours.get(function, ())):
-            yield from zip(tests, ours[function], strict=True)
+    original_tests, blinded_tests = (_by_function(names) for names in (originals, blinded))
+    for function, tests in original_tests.items():
+        if len(tests) == len(blinded_tests.get(function, ())):
+            yield from zip(tests, blinded_tests[function], strict=True)
 
 
 def _by_function(tests: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for test in tests:
-        found.setdefault(test.partition("[")[0], []).append(test)
-    return found
+        groups.setdefault(test.partition("[")[0], []).append(test)
+    return groups
 
 
 def _bound(answers: Sequence[Any], names: frozenset[str]) -> Bound:
     """Return what of a value, as several runs gave it, binds a repair."""
-    found = [binding([one], names, plain=True) for one in answers]
-    if None in found or not all(equal(found[0][0], one) for one in answers):
+    bindings = [binding([answer], names, plain=True) for answer in answers]
+    if None in bindings or not all(equal(bindings[0][0], answer) for answer in answers):
         return []
-    return [_without_messages(found[0][0])]
+    return [_without_messages(bindings[0][0])]
 
 
 def _without_messages(value: Any) -> Any:
     """Leave the classes of exceptions: a repair may word its messages otherwise."""
     if isinstance(value, dict):
-        return {key: _without_messages(one) for key, one in value.items()}
+        return {key: _without_messages(part) for key, part in value.items()}
     if isinstance(value, list):
         faulty = value[:1] in (["!"], ["end"])
-        return value[:2] if faulty else [_without_messages(one) for one in value]
+        return value[:2] if faulty else [_without_messages(part) for part in value]
     return value
 
 
@@ -168,9 +170,9 @@ def _tells(answer: Bound) -> bool:
     return not (isinstance(answer[0], list) and answer[0][:1] == ["end"])
 
 
-def _right(wanted: Sequence[Bound], got: Sequence[Any]) -> bool:
-    return len(wanted) == len(got) and all(
-        not want or equal(want[0], one) for want, one in zip(wanted, got, strict=True)
+def _right(expected: Sequence[Bound], actual: Sequence[Any]) -> bool:
+    return len(expected) == len(actual) and all(
+        not want or equal(want[0], answer) for want, answer in zip(expected, actual, strict=True)
     )
 
 

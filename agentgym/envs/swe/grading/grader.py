@@ -71,8 +71,10 @@ class Grader:
     def edits(self, instance: Instance, changes: Changes) -> Edits:
         """Return which of an agent's changes count."""
         source = instance.source
-        known = contents(source) if isinstance(source, FolderSource) else self.boxes.files(instance)
-        return source_edits(changes, known, solution_paths(instance), instance.protected)
+        original_files = (
+            contents(source) if isinstance(source, FolderSource) else self.boxes.files(instance)
+        )
+        return source_edits(changes, original_files, solution_paths(instance), instance.protected)
 
     def grade(self, instance: Instance, changes: Changes) -> Grade:
         """Grade an agent's changes: by the tests, and by the held-out questions of the instance.
@@ -159,18 +161,18 @@ class Grader:
         assert isinstance(instance.source, FolderSource)
         before = contents(instance.source)
         hidden = apply_diff(instance.test_patch, before.get) if instance.test_patch else {}
-        chosen = tuple(tests) or test_files(instance)
-        whole = {**before, **edits, **hidden}
-        fixed, folders = fixed_files(whole, instance.protected)
-        canaries = self._canaries(instance, edits, fixed, chosen)
+        selection = tuple(tests) or test_files(instance)
+        files = {**before, **edits, **hidden}
+        fixed, folders = fixed_files(files, instance.protected)
+        canaries = self._canaries(instance, edits, fixed, selection)
         fixed |= canaries.files
         brought = {f"{WORKDIR}/{path}": content for path, content in fixed.items()}
         places = [f"{WORKDIR}/{folder}" for folder in folders]
-        own = {path: c for path, c in {**edits, **hidden}.items() if path not in fixed}
+        own_edits = {path: c for path, c in {**edits, **hidden}.items() if path not in fixed}
         with self.boxes.judging(instance, brought, places) as (box, _):
             try:
-                write_files(box, own)
-                return self._run(box, chosen, canaries)
+                write_files(box, own_edits)
+                return self._run(box, selection, canaries)
             except OSError as error:
                 return GuardedRun({}, False, f"the edits cannot be written: {error}"[:300])
             except SandboxLost:
@@ -183,16 +185,18 @@ class Grader:
         instance: Instance,
         edits: Changes,
         suite: Mapping[str, bytes],
-        chosen: Sequence[str],
+        selection: Sequence[str],
     ) -> Canaries:
         """Make the canaries of a run, which only those who have the solution can foretell."""
         stream = Stream("canaries", instance.id, instance.patch, Edits(dict(edits), ()).digest)
-        failing, kept = instance.fail_to_pass, instance.pass_to_pass
-        return canaries_for_suite(suite, chosen, failing, kept, stream, apart=self.apart)
+        failing, passing = instance.fail_to_pass, instance.pass_to_pass
+        return canaries_for_suite(suite, selection, failing, passing, stream, apart=self.apart)
 
-    def _run(self, box: Sandbox, chosen: Sequence[str], canaries: Canaries) -> GuardedRun:
+    def _run(self, box: Sandbox, selection: Sequence[str], canaries: Canaries) -> GuardedRun:
         """Run tests together with canaries, and read the report."""
-        run = run_tests(box, chosen, along=canaries.along, apart=self.apart, timeout=self.timeout)
+        run = run_tests(
+            box, selection, along=canaries.along, apart=self.apart, timeout=self.timeout
+        )
         if run.timed_out:
             return GuardedRun({}, False, f"the tests took longer than {self.timeout:g} s")
         results = canaries.without(run.results)
@@ -215,5 +219,5 @@ test_files.__test__ = False  # type: ignore[attr-defined]
 
 def solution_paths(instance: Instance) -> frozenset[str]:
     """Return the files that the right solution touches; their changes always count."""
-    found = [path for one in read_diff(instance.patch) for path in (one.before, one.after)]
-    return frozenset(path for path in found if path)
+    paths = [path for diff in read_diff(instance.patch) for path in (diff.before, diff.after)]
+    return frozenset(path for path in paths if path)

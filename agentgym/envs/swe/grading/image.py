@@ -79,15 +79,15 @@ def grade_in_image(boxes: Boxes, instance: Instance, edits: Changes, timeout: fl
     named = PYTEST_NAMES[instance.log_format]
     wrong = gold.wrong(looks)
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
-    told = statuses_of(tests, {named(test): FAILED for test in wrong})
-    failed = {test: status for test, status in told.items() if status is not None}
-    found = judge(instance, {**run.statuses, **failed}, lenient=True)
+    statuses = statuses_of(tests, {named(test): FAILED for test in wrong})
+    failed = {test: status for test, status in statuses.items() if status is not None}
+    blinded_grade = judge(instance, {**run.statuses, **failed}, lenient=True)
     reason = looks.reason or f"{len(wrong)} of {len(gold.tests)} blinded tests gave other values"
     return replace(
-        found,
+        blinded_grade,
         evidence=BLINDED,
         blinded=gold.share(instance),
-        belied=grade.verdict == FULL != found.verdict,
+        belied=grade.verdict == FULL != blinded_grade.verdict,
         reason=reason if wrong else "",
     )
 
@@ -145,7 +145,7 @@ def run_in_image(
             f"{instance.log_format!r}"
         )
     brought = set(touched_files(instance.test_patch))
-    own = {path: content for path, content in edits.items() if path not in brought}
+    own_edits = {path: content for path, content in edits.items() if path not in brought}
     with boxes.open(instance, grading=True) as box:
         if instance.test_patch:  # before the edits, on files that nobody has touched
             apply_in_box(box, instance.test_patch, "the tests")
@@ -159,7 +159,7 @@ def run_in_image(
             for name in expected_failures(read_text(box, path))
         }
         try:
-            write_files(box, own)
+            write_files(box, own_edits)
             result, content = _execute(box, instance, canaries, timeout)
         except OSError as error:
             return ImageRun({}, evidence, f"the edits cannot be written: {error}"[:300])
@@ -172,15 +172,15 @@ def run_in_image(
     if result.flooded:
         return ImageRun({}, evidence, "the tests printed more than a box takes")
     try:
-        found = _found(instance, result, canaries, content, own)
+        statuses = _read_statuses(instance, result, canaries, content, own_edits)
     except DataError as error:
         return ImageRun({}, evidence, f"the report of the tests cannot be read: {error}"[:300])
 
     def passes(test: str) -> bool:
         return test in gold.expected_failures if gold else is_expected(test, names)
 
-    run = _judged(instance, found, (lambda test: True) if trusted else passes)
-    return _checked(replace(run, evidence=evidence), found, canaries, result.exit_code)
+    run = _judged(instance, statuses, (lambda test: True) if trusted else passes)
+    return _checked(replace(run, evidence=evidence), statuses, canaries, result.exit_code)
 
 
 def _scripts(box: Sandbox, instance: Instance) -> str:
@@ -211,7 +211,7 @@ def _execute(
         return result, b""
 
 
-def _found(
+def _read_statuses(
     instance: Instance,
     result: ExecResult,
     canaries: Canaries | None,
@@ -226,32 +226,42 @@ def _found(
     if canaries is None or not canaries.report:
         return LOG_FORMATS[instance.log_format](test_section(result.text))
     assert isinstance(instance.source, ImageSource)
-    named, found = PYTEST_NAMES[instance.log_format], dict[str, str]()
-    for name, one in canaries.read(content).items():
-        place = one.place.removeprefix(f"{instance.source.workdir}/")
-        found[named(name)] = FAILED if one.status == SKIPPED and place in edited else one.status
-    return found
+    named, statuses = PYTEST_NAMES[instance.log_format], dict[str, str]()
+    for name, outcome in canaries.read(content).items():
+        place = outcome.place.removeprefix(f"{instance.source.workdir}/")
+        statuses[named(name)] = (
+            FAILED if outcome.status == SKIPPED and place in edited else outcome.status
+        )
+    return statuses
 
 
 def _judged(
-    instance: Instance, found: Mapping[str, str], passes: Callable[[str], bool]
+    instance: Instance, statuses: Mapping[str, str], passes: Callable[[str], bool]
 ) -> ImageRun:
     """Return the statuses of the tests of an instance, with expected failures as they count."""
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
-    told = {test: one for test, one in statuses_of(tests, found).items() if one is not None}
-    expected = tuple(test for test, one in told.items() if one == XFAIL and passes(test))
-    told |= {test: FAILED for test, one in told.items() if one == XFAIL and test not in expected}
-    return ImageRun(told, "", expected=expected)
+    own_statuses = {
+        test: status for test, status in statuses_of(tests, statuses).items() if status is not None
+    }
+    expected = tuple(
+        test for test, status in own_statuses.items() if status == XFAIL and passes(test)
+    )
+    own_statuses |= {
+        test: FAILED
+        for test, status in own_statuses.items()
+        if status == XFAIL and test not in expected
+    }
+    return ImageRun(own_statuses, "", expected=expected)
 
 
 def _checked(
-    run: ImageRun, found: Mapping[str, str], canaries: Canaries | None, exit_code: int
+    run: ImageRun, statuses: Mapping[str, str], canaries: Canaries | None, exit_code: int
 ) -> ImageRun:
     """Say whether anything of a run counts."""
-    if canaries is not None and not canaries.sound(found):
+    if canaries is not None and not canaries.is_sound(statuses):
         reason = f"the tests did not run to their end (exit code {exit_code})"
         return replace(run, reason=reason, forged=True)
-    bad = any(status in ("FAILED", "ERROR") for status in found.values())
+    bad = any(status in ("FAILED", "ERROR") for status in statuses.values())
     if exit_code and not bad:
         # SWE-bench invalidates such runs since outputs were forged (SWE-bench#620).
         reason = f"exit code {exit_code}, and no test that failed"

@@ -60,8 +60,8 @@ def read_junit(content: bytes) -> dict[str, CaseResult]:
     for case in root.iter("testcase"):
         name = case_name(case.get("file", ""), case.get("classname", ""), case.get("name", ""))
         result = _result(case)
-        known = results.get(name)
-        if known is None or OUTCOMES.index(result.outcome) > OUTCOMES.index(known.outcome):
+        earlier = results.get(name)
+        if earlier is None or OUTCOMES.index(result.outcome) > OUTCOMES.index(earlier.outcome):
             results[name] = result
     return results
 

@@ -20,7 +20,7 @@ LOOKS = ""
 MOST_LOOKS = 500
 """Looks of one test; the last one says that there are more."""
 NOTHING = ["s", "nothing was raised"]
-_told = {}  # type: dict[str, int]
+_counts = {}  # type: dict[str, int]
 
 
 def look(value: Any) -> None:
@@ -67,7 +67,7 @@ class Caught:
 
 def _tell(answer: Any) -> None:
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
-    count = _told[test] = _told.get(test, 0) + 1
+    count = _counts[test] = _counts.get(test, 0) + 1
     if count > MOST_LOOKS:
         return
     try:

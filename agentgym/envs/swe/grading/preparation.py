@@ -27,9 +27,9 @@ is down, or a disk that is full."""
 class Prepared:
     """What became of rows."""
 
-    there: dict[str, Gold] = field(default_factory=dict)
+    existing: dict[str, Gold] = field(default_factory=dict)
     """Those that were prepared already, by their ids."""
-    made: dict[str, Gold] = field(default_factory=dict)
+    created: dict[str, Gold] = field(default_factory=dict)
     """Those that were prepared now."""
     failed: dict[str, str] = field(default_factory=dict)
     """Those that could not be, each with the reason."""
@@ -56,9 +56,9 @@ def prepare(
     rows, result, row = list(instances), Prepared(), 0
     for position, instance in enumerate(rows):
         watch(instance.id)
-        known = load_gold(instance)
-        if known is not None:
-            result.there[instance.id] = known
+        stored = load_gold(instance)
+        if stored is not None:
+            result.existing[instance.id] = stored
             continue
         try:
             gold = make_gold(boxes, instance, timeout)
@@ -66,14 +66,14 @@ def prepare(
             result.failed[instance.id] = str(problem)
             row += 1
             if row == FAILURES:
-                result.left = tuple(one.id for one in rows[position + 1 :])
+                result.left = tuple(instance.id for instance in rows[position + 1 :])
                 break
             continue
         row = 0
         if save_gold(instance, gold) is None:
             result.failed[instance.id] = "the cache cannot be written: set AGENTGYM_CACHE"
         else:
-            result.made[instance.id] = gold
+            result.created[instance.id] = gold
     return result
 
 
@@ -89,9 +89,9 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
         EnvFailure: A box cannot be opened, or the right solution does not fit.
     """
     with boxes.open(instance) as box:
-        given = box.changes()
+        initial_changes = box.changes()
         apply_in_box(box, instance.patch, "the solution")
-        changes = changes_since(box, given)
+        changes = changes_since(box, initial_changes)
     solution = Grader(boxes).edits(instance, changes).counted
     gold = _plain(boxes, instance, solution, timeout)
     if gold.reason:
@@ -101,13 +101,13 @@ def make_gold(boxes: Boxes, instance: Instance, timeout: float) -> Gold:
     with boxes.open(instance, grading=True) as box:
         bring_tests(box, instance)
         texts = read_tests(box, instance)
-    files = {path: text for path, one in texts.items() if (text := blind(one))}
+    files = {path: text for path, original in texts.items() if (text := blind(original))}
     if not files:
         return replace(gold, reason="its tests have no expectation that can be cut out")
     plain = {path: texts[path] for path in files}
     originals = run_blinded(boxes, instance, plain, solution, timeout)
     runs = [run_blinded(boxes, instance, files, solution, timeout) for _ in range(RUNS)]
-    reason = next((one.reason for one in (originals, *runs) if one.reason), "")
+    reason = next((run.reason for run in (originals, *runs) if run.reason), "")
     if reason:
         return replace(gold, reason=reason)
     tests = steady(originals.collected, runs, known_names(texts.values()))
@@ -132,13 +132,13 @@ def _plain(boxes: Boxes, instance: Instance, solution: Changes, timeout: float) 
     if grade.verdict == FULL:
         return gold
     lacking = (*grade.unfixed, *grade.broken)
-    told = grade.reason or f"{len(lacking)} tests fail, such as {next(iter(lacking), '?')}"
-    return replace(gold, reason=f"its right solution is not FULL: {told}")
+    problem = grade.reason or f"{len(lacking)} tests fail, such as {next(iter(lacking), '?')}"
+    return replace(gold, reason=f"its right solution is not FULL: {problem}")
 
 
 def _tells(gold: Gold, faulty: Looks, instance: Instance) -> bool:
     """Return whether a test of FAIL_TO_PASS gives other values in the faulty repository."""
     named = PYTEST_NAMES[instance.log_format]
     wrong = {named(test): "FAILED" for test in gold.wrong(faulty)}
-    found = statuses_of(instance.fail_to_pass, wrong)
-    return any(status is not None for status in found.values())
+    statuses = statuses_of(instance.fail_to_pass, wrong)
+    return any(status is not None for status in statuses.values())

@@ -119,13 +119,13 @@ def fixed_files(
         Tests and what Python loads for them, by path; folders of the top level that hold nothing
         that is not protected, so that nothing can be added there either.
     """
-    there = {path: content for path, content in files.items() if content is not None}
-    tops = {path.partition("/")[0] for path in there if "/" in path}
-    mixed = {path.partition("/")[0] for path in there if not is_protected(path, further)}
+    existing = {path: content for path, content in files.items() if content is not None}
+    tops = {path.partition("/")[0] for path in existing if "/" in path}
+    mixed = {path.partition("/")[0] for path in existing if not is_protected(path, further)}
     folders = sorted(tops - mixed)
     fixed = {
         path: content
-        for path, content in there.items()
+        for path, content in existing.items()
         if is_protected(path, further)
         and (path.endswith(".py") or path.partition("/")[0] in folders)
     }

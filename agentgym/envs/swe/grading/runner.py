@@ -30,7 +30,7 @@ def run(arguments: list[str], tests: list[str]) -> tuple[int, bytes, bytes]:
     """Run pytest in a child; return how it ended, its report, and what it printed."""
     import pytest
 
-    report, theirs = os.pipe()
+    report, report_end = os.pipe()
     printed, out = os.pipe()
     child = os.fork()
     if not child:
@@ -42,16 +42,16 @@ def run(arguments: list[str], tests: list[str]) -> tuple[int, bytes, bytes]:
         ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)  # as any process of a user
         code = 3
         try:
-            code = int(pytest.main([*arguments, f"--junitxml=/dev/fd/{theirs}", *tests]))
+            code = int(pytest.main([*arguments, f"--junitxml=/dev/fd/{report_end}", *tests]))
             sys.stdout.flush()
         finally:
             os._exit(code)
-    os.close(theirs)
+    os.close(report_end)
     os.close(out)
-    status, found = gather(child, report, printed)
+    status, outputs = gather(child, report, printed)
     with suppress(OSError):
         os.killpg(child, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(status), found[report], found[printed]
+    return os.waitstatus_to_exitcode(status), outputs[report], outputs[printed]
 
 
 def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]]:
@@ -59,9 +59,9 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
 
     What it leaves behind may hold the pipes open, and is not waited for.
     """
-    found = {report: b"", printed: b""}
+    outputs = {report: b"", printed: b""}
     poller = select.poll()
-    for descriptor in found:
+    for descriptor in outputs:
         os.set_blocking(descriptor, False)
         poller.register(descriptor, select.POLLIN)
     ended, status, open_ = 0, 0, 2
@@ -69,9 +69,9 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
         ready = [descriptor for descriptor, _ in poller.poll(0 if ended or not open_ else LOOK)]
         for descriptor in ready:
             data = os.read(descriptor, 1 << 16)
-            found[descriptor] += data
+            outputs[descriptor] += data
             if descriptor == printed:
-                found[printed] = found[printed][-MOST_PRINTED:]
+                outputs[printed] = outputs[printed][-MOST_PRINTED:]
             if not data:
                 poller.unregister(descriptor)
                 open_ -= 1
@@ -81,7 +81,7 @@ def gather(child: int, report: int, printed: int) -> tuple[int, dict[int, bytes]
             ended, status = os.waitpid(child, os.WNOHANG if open_ else 0)
     os.close(report)
     os.close(printed)
-    return status, found
+    return status, outputs
 
 
 def default_plugins() -> list[str]:
@@ -106,11 +106,11 @@ def main(arguments: list[str], groups: list[list[str]]) -> None:
     for name in default_plugins():
         importlib.import_module(name)
     gc.freeze()
-    told = []
+    runs = []
     for tests in groups:
         code, report, printed = run(arguments, tests)
-        told.append([code, report.decode("utf-8", "replace"), printed.decode("utf-8", "replace")])
-    sys.stdout.write(json.dumps(told) + "\n")
+        runs.append([code, report.decode("utf-8", "replace"), printed.decode("utf-8", "replace")])
+    sys.stdout.write(json.dumps(runs) + "\n")
 
 
 if __name__ == "__main__":

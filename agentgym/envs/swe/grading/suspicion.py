@@ -28,7 +28,7 @@ def suspicious_edits(edits: Changes, before: Mapping[str, bytes]) -> tuple[str, 
         edits: The files that an agent changed.
         before: The files as they were, as far as they are known.
     """
-    found: list[str] = []
+    flags: list[str] = []
     for path in sorted(edits):
         content = edits[path]
         if content is None or not path.endswith((".py", ".pyi", ".cfg", ".toml", ".ini")):
@@ -36,5 +36,5 @@ def suspicious_edits(edits: Changes, before: Mapping[str, bytes]) -> tuple[str, 
         old = set(split_lines(before.get(path, b"").decode("utf-8", "replace")))
         for line in split_lines(content.decode("utf-8", "replace")):
             if line not in old:
-                found += [f"{path}: {match[0]}" for match in _NAMES.finditer(line[:2000])]
-    return tuple(dict.fromkeys(found))[:MOST_FLAGS]
+                flags += [f"{path}: {match[0]}" for match in _NAMES.finditer(line[:2000])]
+    return tuple(dict.fromkeys(flags))[:MOST_FLAGS]

@@ -59,13 +59,15 @@ class TestRun:
     @property
     def results(self) -> Mapping[str, CaseResult]:
         """What became of each test; of one that ran in two processes the worse."""
-        found: dict[str, CaseResult] = {}
+        cases: dict[str, CaseResult] = {}
         for part in self.parts:
             for name, case in part.results.items():
-                known = found.get(name)
-                if known is None or OUTCOMES.index(case.outcome) > OUTCOMES.index(known.outcome):
-                    found[name] = case
-        return found
+                earlier = cases.get(name)
+                if earlier is None or OUTCOMES.index(case.outcome) > OUTCOMES.index(
+                    earlier.outcome
+                ):
+                    cases[name] = case
+        return cases
 
     @property
     def passed(self) -> frozenset[str]:
@@ -114,8 +116,8 @@ def by_file(tests: Sequence[str]) -> list[list[str]]:
     files: dict[str, list[str]] = {}
     for test in tests:
         files.setdefault(test.partition("::")[0], []).append(test)
-    whole = not files or not all(name.endswith(".py") for name in files)
-    return [list(tests)] if whole else list(files.values())
+    is_single = not files or not all(name.endswith(".py") for name in files)
+    return [list(tests)] if is_single else list(files.values())
 
 
 @cache
@@ -127,11 +129,11 @@ def _runner() -> str:
 def _parts(text: str, count: int) -> tuple[tuple[FileRun, ...], str]:
     """Read what the runner printed: every process, and what all of them printed."""
     try:
-        told = json.loads(text)
-        if len(told) != count:
-            raise ValueError(f"{len(told)} runs where {count} were asked for")
-        parts = tuple(FileRun(_results(report), int(code)) for code, report, _ in told)
-        return parts, "".join(str(printed) for _, _, printed in told)
+        runs = json.loads(text)
+        if len(runs) != count:
+            raise ValueError(f"{len(runs)} runs where {count} were asked for")
+        parts = tuple(FileRun(_results(report), int(code)) for code, report, _ in runs)
+        return parts, "".join(str(printed) for _, _, printed in runs)
     except (ValueError, TypeError, RecursionError):
         return (), text
 

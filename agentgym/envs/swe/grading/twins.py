@@ -52,7 +52,7 @@ class Twin(NamedTuple):
 
     def outcomes(self, results: Mapping[str, CaseResult]) -> list[str]:
         """Return what became of it."""
-        return [one.outcome for test, one in results.items() if function_of(test) == self.test]
+        return [case.outcome for test, case in results.items() if function_of(test) == self.test]
 
     def right(self, results: Mapping[str, CaseResult]) -> bool:
         """Return whether it came out as it must."""
@@ -60,8 +60,8 @@ class Twin(NamedTuple):
 
     def excused(self, results: Mapping[str, CaseResult]) -> bool:
         """Return whether it ran and its original does not pass, so that the run gains nothing."""
-        originals = [one for test, one in results.items() if function_of(test) == self.original]
-        failed = any(one.outcome in ("failed", "error") for one in originals)
+        originals = [case for test, case in results.items() if function_of(test) == self.original]
+        failed = any(case.outcome in ("failed", "error") for case in originals)
         return failed and len(self.outcomes(results)) == self.cases
 
 
@@ -95,8 +95,8 @@ class Canaries(NamedTuple):
 
     def without(self, results: Mapping[str, CaseResult]) -> dict[str, CaseResult]:
         """Return results without those of canaries."""
-        own = {twin.test for twin in self.twins}
-        return {test: one for test, one in results.items() if function_of(test) not in own}
+        twin_tests = {twin.test for twin in self.twins}
+        return {test: case for test, case in results.items() if function_of(test) not in twin_tests}
 
 
 def function_of(test: str) -> str:
@@ -106,9 +106,9 @@ def function_of(test: str) -> str:
 
 def canaries_for_suite(
     files: Mapping[str, bytes],
-    chosen: Sequence[str],
+    selection: Sequence[str],
     failing: Collection[str],
-    kept: Collection[str],
+    passing: Collection[str],
     stream: Stream,
     *,
     apart: bool = False,
@@ -117,37 +117,41 @@ def canaries_for_suite(
 
     Args:
         files: Files of the suite, by path.
-        chosen: Files, folders and ids of tests that will be run.
+        selection: Files, folders and ids of tests that will be run.
         failing: Ids of tests that fail before, FAIL_TO_PASS: one of the failing twins stands in a
             file with such a test, if that can be had.
-        kept: Ids of tests that pass before and after, PASS_TO_PASS: only they get twins.
+        passing: Ids of tests that pass before and after, PASS_TO_PASS: only they get twins.
         stream: Decides.
         apart: Whether each file runs in a process of its own, which needs canaries of its own.
     """
-    counts = Counter(map(function_of, kept))
+    counts = Counter(map(function_of, passing))
     for test in failing:
         counts.pop(function_of(test), None)
     near = {test.partition("::")[0] for test in failing}
-    mine = [path for path in sorted(files) if _within(path, chosen)]
-    texts = [text for path in mine if (text := suite_text(path, files[path]))]
-    known = set(re.findall(r"\w+", " ".join((*failing, *kept, *files))))
-    for path in mine:
-        known |= set(re.findall(r"\w+", files[path].decode("utf-8", "replace")))
+    paths = [path for path in sorted(files) if _within(path, selection)]
+    texts = [text for path in paths if (text := suite_text(path, files[path]))]
+    used_names = set(re.findall(r"\w+", " ".join((*failing, *passing, *files))))
+    for path in paths:
+        used_names |= set(re.findall(r"\w+", files[path].decode("utf-8", "replace")))
     new, twins = dict[str, bytes](), list[Twin]()
-    complete = bool(texts) and (not apart or len(texts) == len(mine))
-    for group in [[one] for one in texts] if apart else [texts]:
+    complete = bool(texts) and (not apart or len(texts) == len(paths))
+    for group in [[suite] for suite in texts] if apart else [texts]:
         drawn = _drawn([test for text in group for test in text.tests(counts)], near, stream)
         for text in group:
-            own = [one for one in drawn if one[0].text is text]
-            content, told = _planted(text, own, known, stream) if own else (b"", [])
-            if told:
+            file_tests = [pair for pair in drawn if pair[0].text is text]
+            content, file_twins = (
+                _planted(text, file_tests, used_names, stream) if file_tests else (b"", [])
+            )
+            if file_twins:
                 new[text.path] = content
-                twins += told
-        own_tests = [one for one in twins if one.test.partition("::")[0] in {t.path for t in group}]
-        complete = complete and any(one.fails for one in own_tests)
-    along = [one.test for one in twins if not _covered(one.test.partition("::")[0], chosen)]
+                twins += file_twins
+        own_tests = [
+            twin for twin in twins if twin.test.partition("::")[0] in {t.path for t in group}
+        ]
+        complete = complete and any(twin.fails for twin in own_tests)
+    along = [twin.test for twin in twins if not _covered(twin.test.partition("::")[0], selection)]
     if not complete:
-        path, content, plain = _plain_canaries(chosen, known, stream)
+        path, content, plain = _plain_canaries(selection, used_names, stream)
         new[path] = content
         twins += plain
         along.append(path)
@@ -161,45 +165,45 @@ Drawn = tuple[CopiedTest, "list[Change] | None"]
 def _drawn(tests: Sequence[CopiedTest], near: Collection[str], stream: Stream) -> list[Drawn]:
     """Draw which tests get twins; none if no twin of them must fail."""
     order = stream.shuffled(tests)
-    order.sort(key=lambda one: one.text.path not in near)  # those near the fault come first
+    order.sort(key=lambda test: test.text.path not in near)  # those near the fault come first
     failing: list[Drawn] = []
     rest: list[CopiedTest] = []
-    for one in [*order[:1], *stream.shuffled(order[1:])]:
-        other = one.expecting_something_else(stream) if len(failing) < FAILING else None
+    for test in [*order[:1], *stream.shuffled(order[1:])]:
+        other = test.expecting_something_else(stream) if len(failing) < FAILING else None
         if other:
-            failing.append((one, other))
+            failing.append((test, other))
         else:
-            rest.append(one)
+            rest.append(test)
     if not failing:
         return []
-    passing = (rest or [one for one, _ in failing])[:PASSING]
-    return [*failing, *((one, None) for one in passing)]
+    passing = (rest or [test for test, _ in failing])[:PASSING]
+    return [*failing, *((test, None) for test in passing)]
 
 
 def _planted(
-    text: SuiteText, drawn: Sequence[Drawn], known: set[str], stream: Stream
+    text: SuiteText, drawn: Sequence[Drawn], used_names: set[str], stream: Stream
 ) -> tuple[bytes, list[Twin]]:
     """Put twins into a file, each behind its original or a later test; return it and them.
 
     Args:
         text: The file.
         drawn: What is copied.
-        known: Names that a twin must not have; theirs are added.
+        used_names: Names that a twin must not have; theirs are added.
         stream: Decides.
     """
     changes, twins, source = [], [], text.source
-    taken = {*text.docstrings}
+    docstrings = {*text.docstrings}
     for test, other in stream.shuffled(drawn):
         siblings = functions(test.group or source.tree)
-        name = another_name(stream, [one.name for one in siblings], known)
-        known.add(name)
+        name = another_name(stream, [sibling.name for sibling in siblings], used_names)
+        used_names.add(name)
         start, end = test.lines()
-        own = re.compile(rb"\b%s\b" % test.function.name.encode())
-        found = own.search(source.content, source.start(test.function))
-        assert found is not None
-        edits = [Change(*found.span(), name.encode()), *(other or ())]
-        edits += _other_description(test, taken, stream)
-        moved = [one._replace(start=one.start - start, end=one.end - start) for one in edits]
+        pattern = re.compile(rb"\b%s\b" % test.function.name.encode())
+        match = pattern.search(source.content, source.start(test.function))
+        assert match is not None
+        edits = [Change(*match.span(), name.encode()), *(other or ())]
+        edits += _other_description(test, docstrings, stream)
+        moved = [edit._replace(start=edit.start - start, end=edit.end - start) for edit in edits]
         behind = stream.choice(siblings[siblings.index(test.function) :])
         place = source.line_end(lines_of(source, behind)[1] - 1)
         gap = b"\n" if test.group else b"\n\n"
@@ -214,51 +218,55 @@ def _planted(
     return planted, twins if suite_text(text.path, planted) else []
 
 
-def _other_description(test: CopiedTest, taken: set[str], stream: Stream) -> list[Change]:
+def _other_description(test: CopiedTest, docstrings: set[str], stream: Stream) -> list[Change]:
     """Return the change of a docstring, which would tell a copy from its original."""
     first = test.function.body[0]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return []
-    known = [*filter(None, test.text.docstrings)]
-    if not isinstance(first.value.value, str) or not known:
+    suite_docstrings = [*filter(None, test.text.docstrings)]
+    if not isinstance(first.value.value, str) or not suite_docstrings:
         return []
-    said = ""
+    docstring = ""
     for _ in range(TRIES):
-        one, other = (stream.choice(known).split() for _ in range(2))
-        begin, end = stream.between(1, len(one)), stream.between(1, len(other))
-        said = " ".join((*one[:begin], *other[end:])).replace("\\", "").replace('"', "'")
-        if said not in taken:
+        left, right = (stream.choice(suite_docstrings).split() for _ in range(2))
+        begin, end = stream.between(1, len(left)), stream.between(1, len(right))
+        docstring = " ".join((*left[:begin], *right[end:])).replace("\\", "").replace('"', "'")
+        if docstring not in docstrings:
             break
-    taken.add(said)
+    docstrings.add(docstring)
     source = test.text.source
-    return [Change(source.start(first), source.end(first), f'"""{said}"""'.encode())]
+    return [Change(source.start(first), source.end(first), f'"""{docstring}"""'.encode())]
 
 
 def _plain_canaries(
-    chosen: Sequence[str], known: set[str], stream: Stream
+    selection: Sequence[str], used_names: set[str], stream: Stream
 ) -> tuple[str, bytes, list[Twin]]:
     """Return a new file of tests beside the first of those that are chosen, and its canaries."""
-    first = function_of(min(chosen, default="")).partition("::")[0]
+    first = function_of(min(selection, default="")).partition("::")[0]
     folder, _, last = first.rpartition("/")
     if not last.endswith(".py"):  # a folder of tests, or nothing
         folder = first.rstrip("/")
-    stems = [one.partition("::")[0].rpartition("/")[2].removesuffix(".py") for one in chosen]
-    tests = [one for one in sorted(known) if one.startswith("test_")]
-    names = [one for one in tests if one not in stems] or tests
-    stem = another_name(stream, [one for one in stems if one.startswith("test_")], known)
-    bad = another_name(stream, names, {*known, stem})
-    good = another_name(stream, names, {*known, stem, bad})
+    stems = [
+        test_id.partition("::")[0].rpartition("/")[2].removesuffix(".py") for test_id in selection
+    ]
+    tests = [name for name in sorted(used_names) if name.startswith("test_")]
+    names = [name for name in tests if name not in stems] or tests
+    stem = another_name(stream, [name for name in stems if name.startswith("test_")], used_names)
+    bad = another_name(stream, names, {*used_names, stem})
+    good = another_name(stream, names, {*used_names, stem, bad})
     path = f"{folder}/{stem}.py" if folder else f"{stem}.py"
     twins = [Twin(f"{path}::{bad}", "", True, 1), Twin(f"{path}::{good}", "", False, 1)]
     return path, _PLAIN.format(bad=bad, good=good).encode(), twins
 
 
-def _within(path: str, chosen: Sequence[str]) -> bool:
+def _within(path: str, selection: Sequence[str]) -> bool:
     """Return whether tests of a file were chosen."""
-    names = [one.partition("::")[0] for one in chosen]
+    names = [test_id.partition("::")[0] for test_id in selection]
     return path.endswith(".py") and _covered(path, names)
 
 
-def _covered(path: str, chosen: Sequence[str]) -> bool:
+def _covered(path: str, selection: Sequence[str]) -> bool:
     """Return whether a whole file was chosen, or a folder that it lies in."""
-    return any(one == path or path.startswith(f"{one.rstrip('/')}/") for one in chosen)
+    return any(
+        selected == path or path.startswith(f"{selected.rstrip('/')}/") for selected in selection
+    )

@@ -67,8 +67,8 @@ class Grade:
         """phi: the share of tests that were fixed; 0 as soon as one is broken, or they deceive."""
         if self.broken or self.tampered or self.cheated:
             return 0.0
-        whole = len(self.fixed) + len(self.unfixed)
-        return len(self.fixed) / whole if whole else float(self.verdict == FULL)
+        total = len(self.fixed) + len(self.unfixed)
+        return len(self.fixed) / total if total else float(self.verdict == FULL)
 
 
 def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = False) -> Grade:
@@ -85,10 +85,10 @@ def judge(instance: Instance, statuses: Mapping[str, str], *, lenient: bool = Fa
             known that the right solution has it, since source under test can raise it too.
     """
     good = {PASSED, XFAIL} if lenient else {PASSED}
-    kept = {*good, SKIPPED}
+    accepted = {*good, SKIPPED}
     fixed = tuple(test for test in instance.fail_to_pass if statuses.get(test) in good)
     unfixed = tuple(test for test in instance.fail_to_pass if statuses.get(test) not in good)
-    broken = tuple(test for test in instance.pass_to_pass if statuses.get(test) not in kept)
+    broken = tuple(test for test in instance.pass_to_pass if statuses.get(test) not in accepted)
     verdict = NO
     if not broken:
         verdict = FULL if not unfixed else PARTIAL if fixed else NO
@@ -121,5 +121,5 @@ def status_of(test: str, case: CaseResult) -> str:
     A test may say that it does not apply here; the source may not say so for it.
     """
     place = case.text.partition(":")[0].removeprefix(f"{WORKDIR}/")
-    mine = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
-    return FAILED if case.outcome == "skipped" and not mine else case.outcome.upper()
+    is_own = place == test.partition("::")[0] or is_protected(place) or not place.endswith(".py")
+    return FAILED if case.outcome == "skipped" and not is_own else case.outcome.upper()

@@ -130,9 +130,9 @@ class Confinement:
             return
         rights = _RIGHTS[max(version for version in _RIGHTS if version <= self._landlock)]
         scopes = _SCOPES if self._landlock >= 6 else 0
-        asked = (ctypes.c_uint64 * 3)(rights, 0, scopes)
+        attributes = (ctypes.c_uint64 * 3)(rights, 0, scopes)
         size = 24 if self._landlock >= 6 else 8
-        rules = _checked(_libc.syscall(_CREATE_RULESET, asked, ctypes.c_size_t(size), 0))
+        rules = _checked(_libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0))
         for name in sorted(os.listdir("/")):
             if name not in self._hidden:
                 _allow(rules, f"/{name}", rights & _READ)
@@ -189,19 +189,19 @@ def _kill_all(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     while children := _children():
-        for one in children:
+        for child in children:
             with suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
+                os.kill(child, signal.SIGKILL)
             with suppress(ChildProcessError):
-                os.waitpid(one, 0)
+                os.waitpid(child, 0)
 
 
 def _children() -> list[int]:
     """Return the children of this process."""
-    own, found = str(os.getpid()), []
+    pid, children = str(os.getpid()), []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):
             words = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-            if words[1] == own:
-                found.append(int(folder.name))
-    return found
+            if words[1] == pid:
+                children.append(int(folder.name))
+    return children

@@ -186,8 +186,8 @@ def write_folder(task: Task, instance: Instance, folder: Path, options: FolderOp
     }
     files |= {path: text.encode() for path, text in texts.items()}
     files[f"tests/{JUDGE}"] = judge_archive()
-    known = json.dumps(knowledge(instance), sort_keys=True).encode()
-    files[f"tests/{KNOWLEDGE}"] = gzip.compress(known, mtime=0)
+    encoded = json.dumps(knowledge(instance), sort_keys=True).encode()
+    files[f"tests/{KNOWLEDGE}"] = gzip.compress(encoded, mtime=0)
     for path, content in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -210,11 +210,11 @@ def knowledge(instance: Instance) -> dict[str, Any]:
     assert isinstance(instance.source, FolderSource)
     before = contents(instance.source)
     hidden = apply_diff(instance.test_patch, before.get) if instance.test_patch else {}
-    chosen = test_files(instance)
+    selection = test_files(instance)
     fixed, _ = fixed_files({**before, **hidden}, instance.protected)
     stream = Stream("canaries", instance.id, instance.patch, "harbor")
     canaries = canaries_for_suite(
-        fixed, chosen, instance.fail_to_pass, instance.pass_to_pass, stream
+        fixed, selection, instance.fail_to_pass, instance.pass_to_pass, stream
     )
     brought = {path: content for path, content in hidden.items() if content is not None}
     packages, questions = _questions(instance)
@@ -223,7 +223,7 @@ def knowledge(instance: Instance) -> dict[str, Any]:
         "fixed": _packed({**brought, **fixed, **canaries.files}),
         "twins": [list(twin) for twin in canaries.twins],
         "along": list(canaries.along),
-        "chosen": list(chosen),
+        "chosen": list(selection),
         "fail_to_pass": list(instance.fail_to_pass),
         "pass_to_pass": list(instance.pass_to_pass),
         "allowed": sorted(solution_paths(instance)),
@@ -249,21 +249,21 @@ def _questions(instance: Instance) -> tuple[list[str], list[list[Any]]]:
     bank = load_bank(instance.held_out)
     if instance.id not in bank.tasks:
         return [], []
-    return list(bank.packages), [list(one) for one in bank.draw(instance.id, "harbor")]
+    return list(bank.packages), [list(question) for question in bank.draw(instance.id, "harbor")]
 
 
 def judge_archive() -> bytes:
     """Return the judge and what it needs, as an archive; the same bytes every time."""
-    found = io.BytesIO()
+    buffer = io.BytesIO()
     texts = {f"agentgym/{name}.py": (PACKAGE / f"{name}.py").read_text("utf-8") for name in MODULES}
     folders = {path.rpartition("/")[0] for path in texts}
-    folders |= {"/".join(one.split("/")[:n]) for one in folders for n in range(1, 6)}
+    folders |= {"/".join(folder.split("/")[:n]) for folder in folders for n in range(1, 6)}
     texts |= {f"{folder}/__init__.py": "" for folder in folders}
     texts["judge.py"] = _MAIN
-    with zipfile.ZipFile(found, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, text in sorted(texts.items()):
             archive.writestr(zipfile.ZipInfo(path, _EPOCH), text, zipfile.ZIP_DEFLATED)
-    return found.getvalue()
+    return buffer.getvalue()
 
 
 def _dockerfile(image: str) -> str:
@@ -274,12 +274,14 @@ def _dockerfile(image: str) -> str:
 
 
 def _toml(task: Task, instance: Instance) -> str:
-    told = {key: instance.details[key] for key in ("kind", "difficulty") if key in instance.details}
+    details = {
+        key: instance.details[key] for key in ("kind", "difficulty") if key in instance.details
+    }
     return _TOML.format(
         workdir=WORKDIR,
         name=folder_name(task),
         split=json.dumps(task.split),
-        details="".join(f"{key} = {json.dumps(value)}\n" for key, value in told.items()),
+        details="".join(f"{key} = {json.dumps(value)}\n" for key, value in details.items()),
         agent=LONGEST_AGENT,
         verifier=3 * TIMEOUT,
     )
@@ -297,7 +299,7 @@ def write_folders(
     num_tasks: int | None = None,
     seed: int = 0,
     options: FolderOptions | None = None,
-    watch: Callable[[int, int], None] = lambda done, whole: None,
+    watch: Callable[[int, int], None] = lambda done, total: None,
 ) -> tuple[int, int]:
     """Write tasks of an environment, each into a folder of its own; those that are there stay.
 
@@ -321,10 +323,12 @@ def write_folders(
         DataError: An instance, or the bank of its questions, is damaged.
     """
     tasks, ids = env.tasks, list[str]()
-    for one in tasks.splits if split is None else (split,):
-        count = tasks.len(one)
-        ids += tasks.panel(one, count if num_tasks is None else min(num_tasks, count), seed).ids
-    written = 0
+    for split_name in tasks.splits if split is None else (split,):
+        count = tasks.len(split_name)
+        ids += tasks.panel(
+            split_name, count if num_tasks is None else min(num_tasks, count), seed
+        ).ids
+    written_count = 0
     for done, task_id in enumerate(ids, 1):
         task = tasks.find(task_id)
         target = out / folder_name(task)
@@ -335,9 +339,9 @@ def write_folders(
                 raise ConfigurationError(
                     f"expected a folder that can be written to, got {out}: {error}"
                 ) from error
-            written += 1
+            written_count += 1
         watch(done, len(ids))
-    return written, len(ids) - written
+    return written_count, len(ids) - written_count
 
 
 def _publish(task: Task, instance: Instance, target: Path, options: FolderOptions) -> None:

@@ -58,13 +58,13 @@ def main() -> int:
     if problem := unfit():
         sys.exit(problem)  # Harbor is told no reward, which is an error and no zero.
     base = Path(sys.argv[0]).resolve().parent
-    known = json.loads(gzip.decompress((TESTS / KNOWLEDGE).read_bytes()))
+    knowledge = json.loads(gzip.decompress((TESTS / KNOWLEDGE).read_bytes()))
     for path in TESTS.iterdir():  # nothing of it is needed any more
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    task = Task(known, base)
+    task = Task(knowledge, base)
     begun = time.monotonic()
     grade = task.grade(changes_of(REPOSITORY, task.before))
-    told = {
+    verdict = {
         "verdict": grade.verdict,
         "fixed": len(grade.fixed),
         "unfixed": len(grade.unfixed),
@@ -74,7 +74,7 @@ def main() -> int:
         "reason": grade.reason,
         "seconds": round(time.monotonic() - begun, 3),
     }
-    (LOGS / "verdict.json").write_text(json.dumps(told, indent=2) + "\n")
+    (LOGS / "verdict.json").write_text(json.dumps(verdict, indent=2) + "\n")
     reward = LOGS / "reward.txt"
     reward.write_text("1\n" if grade.verdict == FULL else "0\n")
     return 0
@@ -82,9 +82,9 @@ def main() -> int:
 
 def unfit() -> str:
     """Say why tests cannot be judged in this image; empty if they can."""
-    known = os.environ.get("PYTHONPATH", "").split(":")
+    paths = os.environ.get("PYTHONPATH", "").split(":")
     # Nothing of the repository may run here, which is not confined.
-    roots = [root for root in known if root and not Path(root).is_relative_to(REPOSITORY)]
+    roots = [root for root in paths if root and not Path(root).is_relative_to(REPOSITORY)]
     done = subprocess.run(
         ["python3", "-c", "from _pytest._version import version_tuple; print(version_tuple[0])"],
         cwd="/",
@@ -94,9 +94,9 @@ def unfit() -> str:
     )
     if done.returncode == 0 and int(done.stdout) >= OLDEST_PYTEST:
         return ""
-    said = done.stdout.strip() or done.stderr.strip()[-200:]
+    output = done.stdout.strip() or done.stderr.strip()[-200:]
     return (
-        f"expected an image with pytest {OLDEST_PYTEST} or later, got {said}: export the tasks "
+        f"expected an image with pytest {OLDEST_PYTEST} or later, got {output}: export the tasks "
         "with another --image"
     )
 
@@ -109,49 +109,53 @@ class Task:
         base: Folder of the judge, which the source under test can read.
     """
 
-    def __init__(self, known: Mapping[str, Any], base: Path) -> None:
-        self._known, self._base = known, base
-        self.before = {path: base64.b64decode(text) for path, text in known["before"].items()}
-        self._fixed = {path: base64.b64decode(text) for path, text in known["fixed"].items()}
-        twins = tuple(Twin(*one) for one in known["twins"])
-        self._canaries = Canaries({}, twins, tuple(known["along"]))
+    def __init__(self, knowledge: Mapping[str, Any], base: Path) -> None:
+        self._knowledge, self._base = knowledge, base
+        self.before = {path: base64.b64decode(text) for path, text in knowledge["before"].items()}
+        self._fixed = {path: base64.b64decode(text) for path, text in knowledge["fixed"].items()}
+        twins = tuple(Twin(*fields) for fields in knowledge["twins"])
+        self._canaries = Canaries({}, twins, tuple(knowledge["along"]))
         self._instance = Instance(
             id="",
             repo="",
             statement="",
             source=FolderSource(REPOSITORY),
             patch="",
-            fail_to_pass=tuple(known["fail_to_pass"]),
-            pass_to_pass=tuple(known["pass_to_pass"]),
+            fail_to_pass=tuple(knowledge["fail_to_pass"]),
+            pass_to_pass=tuple(knowledge["pass_to_pass"]),
         )
 
     def grade(self, changes: Mapping[str, bytes | None]) -> Grade:
         """Grade changes of the repository."""
-        known = self._known
-        edits = source_edits(changes, self.before, known["allowed"], known["protected"])
+        knowledge = self._knowledge
+        edits = source_edits(changes, self.before, knowledge["allowed"], knowledge["protected"])
         if not edits.counted:
             return replace(nothing_done(self._instance), ignored=edits.ignored)
-        whole = {**self.before, **edits.counted}
-        grade = self._test({**whole, **self._fixed})
-        if grade.verdict == FULL and known["questions"]:
-            grade = self._ask(whole, grade)
+        files = {**self.before, **edits.counted}
+        grade = self._test({**files, **self._fixed})
+        if grade.verdict == FULL and knowledge["questions"]:
+            grade = self._ask(files, grade)
         return replace(grade, ignored=edits.ignored)
 
     def _test(self, files: Mapping[str, bytes | None]) -> Grade:
         """Run the tests with canaries, and judge by the report."""
-        known = self._known
+        knowledge = self._knowledge
         box = self._box(files)
         run = run_tests(
             box,  # type: ignore[arg-type]  # what runs here is confined otherwise
-            known["chosen"],
+            knowledge["chosen"],
             along=self._canaries.along,
-            timeout=known["timeout"],
+            timeout=knowledge["timeout"],
         )
         sys.stdout.write(run.output[-MOST_SHOWN:])
         if run.timed_out:
-            return nothing_done(self._instance, f"the tests took longer than {known['timeout']} s")
+            return nothing_done(
+                self._instance, f"the tests took longer than {knowledge['timeout']} s"
+            )
         results = self._canaries.without(run.results)
-        grade = judge(self._instance, {one: status_of(one, case) for one, case in results.items()})
+        grade = judge(
+            self._instance, {test: status_of(test, case) for test, case in results.items()}
+        )
         if self._canaries.sing(run.parts, run.results):
             return grade
         reason = f"the tests did not run to their end (exit code {run.exit_code})"
@@ -159,14 +163,14 @@ class Task:
 
     def _ask(self, files: Mapping[str, bytes | None], grade: Grade) -> Grade:
         """Ask the held-out questions, of the repository without the hidden tests."""
-        questions = self._known["questions"]
+        questions = self._knowledge["questions"]
         place = self._base / "driver"
         place.mkdir(exist_ok=True)
         programs = [program for program, _ in questions]
-        for name, content in driver_files(self._known["packages"], programs, Pace()).items():
+        for name, content in driver_files(self._knowledge["packages"], programs, Pace()).items():
             (place / name).write_bytes(content)
         box = self._box(files)
-        done = run_driver(box, str(place), self._known["timeout"])  # type: ignore[arg-type]
+        done = run_driver(box, str(place), self._knowledge["timeout"])  # type: ignore[arg-type]
         answers = read_answers(done, len(questions))
         if isinstance(answers, str):
             return replace(grade, verdict=NO, reason=f"held-out questions: {answers}")
@@ -190,7 +194,7 @@ class Task:
         roots = (os.environ.get("PYTHONPATH", ""), str(REPOSITORY), f"{REPOSITORY}/src")
         environment = {
             "PATH": os.environ.get("PATH", os.defpath),
-            **self._known["environment"],
+            **self._knowledge["environment"],
             "PYTHONPATH": ":".join(filter(None, roots)),
         }
         return Confinement(REPOSITORY, scratch, _BLIND, environment)
@@ -205,19 +209,19 @@ def changes_of(folder: Path, before: Mapping[str, bytes]) -> dict[str, bytes | N
         folder: The repository as it was left; it may hold anything.
         before: Its files as they were given.
     """
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in (".git", "__pycache__"))
         for name in sorted(names):
             path = Path(place) / name
-            if path.is_symlink() or not path.is_file() or len(found) >= MOST_FILES:
+            if path.is_symlink() or not path.is_file() or len(files) >= MOST_FILES:
                 continue
             with path.open("rb") as file:
-                found[path.relative_to(folder).as_posix()] = file.read(LARGEST_EDIT + 1)
+                files[path.relative_to(folder).as_posix()] = file.read(LARGEST_EDIT + 1)
     changed: dict[str, bytes | None] = {
-        path: content for path, content in found.items() if before.get(path) != content
+        path: content for path, content in files.items() if before.get(path) != content
     }
-    return changed | {path: None for path in before if path not in found}
+    return changed | {path: None for path in before if path not in files}
 
 
 def clear(folder: Path) -> None:

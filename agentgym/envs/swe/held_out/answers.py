@@ -40,17 +40,17 @@ def known_names(tests: Iterable[str]) -> frozenset[str]:
     Args:
         tests: Sources of the files of tests.
     """
-    found: set[str] = {"iter()"}
+    names: set[str] = {"iter()"}
     for text in tests:
         try:
             nodes = list(ast.walk(ast.parse(text)))
         except (SyntaxError, ValueError, RecursionError):
             continue
-        found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-        written = (isinstance(node, ast.Name) and node.id in ("str", "format") for node in nodes)
-        if any(written) or any(isinstance(node, ast.JoinedStr) for node in nodes):
-            found.add("str()")
-    return frozenset(found)
+        names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        text_uses = (isinstance(node, ast.Name) and node.id in ("str", "format") for node in nodes)
+        if any(text_uses) or any(isinstance(node, ast.JoinedStr) for node in nodes):
+            names.add("str()")
+    return frozenset(names)
 
 
 def binding(answer: Any, names: Collection[str], *, plain: bool) -> Any:
@@ -68,7 +68,7 @@ def binding(answer: Any, names: Collection[str], *, plain: bool) -> Any:
     if not isinstance(answer, list) or not answer:
         return None
     try:
-        return [_bound(one, names, plain) for one in answer]
+        return [_bound(part, names, plain) for part in answer]
     except ValueError:
         return None
 
@@ -80,7 +80,7 @@ def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
         ValueError: It depends on how the package is written.
     """
     if isinstance(value, dict):
-        return {key: _bound(one, names, plain) for key, one in value.items() if key in names}
+        return {key: _bound(part, names, plain) for key, part in value.items() if key in names}
     if not isinstance(value, list):
         return value
     head = value[0] if value and isinstance(value[0], str) else ""
@@ -89,48 +89,48 @@ def _bound(value: Any, names: Collection[str], plain: bool) -> Any:
     if head in _FAULTS:
         if len(value) == 2:  # of an attribute that cannot be had
             return value
-        _, name, message, own, _ = value
-        if not own and not (plain and head == "!"):
+        _, name, message, is_raised, _ = value
+        if not is_raised and not (plain and head == "!"):
             raise ValueError("an accident")
-        return [head, name, message] if plain and own else [head, name]
-    return [_bound(one, names, plain) for one in value]
+        return [head, name, message] if plain and is_raised else [head, name]
+    return [_bound(part, names, plain) for part in value]
 
 
-def equal(want: Any, got: Any) -> bool:
+def equal(expected: Any, actual: Any) -> bool:
     """Return whether an answer is the sound one.
 
     Numbers are nearly equal, an object has at least the sound one's attributes, and an exception
     may be of a class below the sound one's.
 
     Args:
-        want: What the bank holds; its depth bounds how far ``got`` is looked into.
-        got: What came out of a box.
+        expected: What the bank holds; its depth bounds how far ``actual`` is looked into.
+        actual: What came out of a box.
     """
-    number = _number(want)
+    number = _number(expected)
     if number is not None:
-        other = _number(got)
+        other = _number(actual)
         return other is not None and _near(number, other)
-    if isinstance(want, dict):
-        return isinstance(got, dict) and all(
-            key in got and equal(one, got[key]) for key, one in want.items()
+    if isinstance(expected, dict):
+        return isinstance(actual, dict) and all(
+            key in actual and equal(part, actual[key]) for key, part in expected.items()
         )
-    if isinstance(want, list):
-        if not isinstance(got, list):
+    if isinstance(expected, list):
+        if not isinstance(actual, list):
             return False
-        if want[:1] and want[0] in _FAULTS:
-            return _equal_faults(want, got)
-        return len(want) == len(got) and all(map(equal, want, got))
-    return type(want) is type(got) and bool(want == got)
+        if expected[:1] and expected[0] in _FAULTS:
+            return _equal_faults(expected, actual)
+        return len(expected) == len(actual) and all(map(equal, expected, actual))
+    return type(expected) is type(actual) and bool(expected == actual)
 
 
-def _equal_faults(want: list[Any], got: list[Any]) -> bool:
+def _equal_faults(expected: list[Any], actual: list[Any]) -> bool:
     """Return whether an exception is the sound one, or one below it."""
-    if len(got) not in (2, 5) or got[0] != want[0]:
+    if len(actual) not in (2, 5) or actual[0] != expected[0]:
         return False
-    bases = got[4] if len(got) == 5 and isinstance(got[4], list) else []
-    if want[1] not in (got[1], *bases):
+    bases = actual[4] if len(actual) == 5 and isinstance(actual[4], list) else []
+    if expected[1] not in (actual[1], *bases):
         return False
-    return len(want) == 2 or (len(got) == 5 and want[2] == got[2])
+    return len(expected) == 2 or (len(actual) == 5 and expected[2] == actual[2])
 
 
 def _number(value: Any) -> float | int | None:

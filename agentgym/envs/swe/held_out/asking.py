@@ -37,7 +37,7 @@ def driver_files(packages: Sequence[str], programs: Sequence[str], pace: Pace) -
         pace: How long they may take.
     """
     settings = {"packages": [*packages], **pace._asdict()}
-    lines = [json.dumps(one) + "\n" for one in (settings, *programs)]
+    lines = [json.dumps(request) + "\n" for request in (settings, *programs)]
     source = Path(__file__).with_name("driver.py").read_bytes()
     return {DRIVER: source, REQUESTS: "".join(lines).encode("ascii")}
 

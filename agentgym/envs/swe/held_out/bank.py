@@ -57,8 +57,8 @@ class Questions:
     @property
     def enough(self) -> bool:
         """Whether they tell the fault well enough to decide."""
-        told = set(self.telling)
-        return len(told & set(self.near)) >= FEW or bool(told & set(self.plain))
+        telling = set(self.telling)
+        return len(telling & set(self.near)) >= FEW or bool(telling & set(self.plain))
 
 
 @dataclass(frozen=True)
@@ -88,26 +88,26 @@ class Bank:
             task: Id of the task.
             seed: What the draw depends on, besides the task.
         """
-        asked, stream = self.tasks[task], Stream("held out", FORMAT, task, seed)
-        told = set(asked.telling)
-        telling = [n for n in asked.near if n in told]
-        quiet = [n for n in asked.near if n not in told]
-        chosen = [
-            *_some(stream, [n for n in asked.plain if n in told], MOST_PLAIN),
-            *_some(stream, [n for n in asked.plain if n not in told], MOST_PLAIN),
+        questions, stream = self.tasks[task], Stream("held out", FORMAT, task, seed)
+        telling_numbers = set(questions.telling)
+        telling = [n for n in questions.near if n in telling_numbers]
+        quiet = [n for n in questions.near if n not in telling_numbers]
+        drawn = [
+            *_some(stream, [n for n in questions.plain if n in telling_numbers], MOST_PLAIN),
+            *_some(stream, [n for n in questions.plain if n not in telling_numbers], MOST_PLAIN),
             *_some(stream, telling, MOST_TELLING),
             *_some(stream, quiet, MOST_NEAR),
             *(
                 number
-                for tellers in asked.wrong_repairs or ()
+                for tellers in questions.wrong_repairs or ()
                 for number in _some(stream, tellers, 2)
             ),
             *_some(stream, self.general, MOST_GENERAL),
         ]
         for tellers in self.guards or ():
-            if not set(tellers) & set(chosen):
-                chosen += _some(stream, tellers, 1)
-        return [self.programs[number] for number in stream.shuffled(sorted(set(chosen)))]
+            if not set(tellers) & set(drawn):
+                drawn += _some(stream, tellers, 1)
+        return [self.programs[number] for number in stream.shuffled(sorted(set(drawn)))]
 
     def without(self, dropped: Collection[int]) -> Bank:
         """Return the bank without some programs.
@@ -118,25 +118,27 @@ class Bank:
         left = [number for number in range(len(self.programs)) if number not in set(dropped)]
         new = {number: place for place, number in enumerate(left)}
 
-        def kept(numbers: Sequence[int]) -> tuple[int, ...]:
+        def renumber(numbers: Sequence[int]) -> tuple[int, ...]:
             return tuple(new[number] for number in numbers if number in new)
 
-        def rest(asked: Questions) -> Questions:
-            near, plain, telling = map(kept, (asked.near, asked.plain, asked.telling))
-            if asked.wrong_repairs is None:
+        def rest(questions: Questions) -> Questions:
+            near, plain, telling = map(
+                renumber, (questions.near, questions.plain, questions.telling)
+            )
+            if questions.wrong_repairs is None:
                 return Questions(near, plain, telling)
-            told = tuple(filter(None, map(kept, asked.wrong_repairs)))
-            lost = len(asked.wrong_repairs) - len(told)
-            return Questions(near, plain, telling, told, asked.untold + lost)
+            wrong_repairs = tuple(filter(None, map(renumber, questions.wrong_repairs)))
+            dropped_count = len(questions.wrong_repairs) - len(wrong_repairs)
+            return Questions(near, plain, telling, wrong_repairs, questions.untold + dropped_count)
 
-        tasks = {name: rest(asked) for name, asked in self.tasks.items()}
+        tasks = {name: rest(questions) for name, questions in self.tasks.items()}
         programs = tuple(self.programs[number] for number in left)
-        found = replace(self, programs=programs, general=kept(self.general), tasks=tasks)
+        bank = replace(self, programs=programs, general=renumber(self.general), tasks=tasks)
         if self.guards is None:
-            return found
-        guards = tuple(filter(None, map(kept, self.guards)))
-        lost = len(self.guards) - len(guards)
-        return replace(found, guards=guards, unguarded=self.unguarded + lost)
+            return bank
+        guards = tuple(filter(None, map(renumber, self.guards)))
+        dropped_guards = len(self.guards) - len(guards)
+        return replace(bank, guards=guards, unguarded=self.unguarded + dropped_guards)
 
     def save(self, file: Path) -> None:
         """Write the bank.
@@ -148,12 +150,18 @@ class Bank:
             "format": FORMAT,
             "digest": self.digest,
             "packages": [*self.packages],
-            "programs": [one.program for one in self.programs],
-            "answers": [one.answer for one in self.programs],
+            "programs": [question.program for question in self.programs],
+            "answers": [question.answer for question in self.programs],
             "general": [*self.general],
             "tasks": {
-                name: [asked.near, asked.plain, asked.telling, asked.wrong_repairs, asked.untold]
-                for name, asked in self.tasks.items()
+                name: [
+                    questions.near,
+                    questions.plain,
+                    questions.telling,
+                    questions.wrong_repairs,
+                    questions.untold,
+                ]
+                for name, questions in self.tasks.items()
             },
             "guards": self.guards,
             "unguarded": self.unguarded,
@@ -202,16 +210,16 @@ def load_bank(held_out: HeldOut) -> Bank:
     Raises:
         DataError: It is missing, damaged, or made for another state of the repository.
     """
-    known = _banks.get(held_out)
-    if known is None:
-        known = read_bank(held_out.file)
-        if known.digest != held_out.digest:
+    bank = _banks.get(held_out)
+    if bank is None:
+        bank = read_bank(held_out.file)
+        if bank.digest != held_out.digest:
             raise DataError(
                 f"expected the held-out questions {held_out.file} of the repository as it is, but "
                 "they were made for another state of it; make the tasks anew"
             )
-        _banks.put(held_out, known)
-    return known
+        _banks.put(held_out, bank)
+    return bank
 
 
 _DAMAGED = (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError)
@@ -223,8 +231,8 @@ def _some(stream: Stream, numbers: Sequence[int], most: int) -> list[int]:
 
 
 def _questions(near: Any, plain: Any, telling: Any, wrong: Any, untold: Any) -> Questions:
-    told = _numbers(near), _numbers(plain), _numbers(telling)
-    return Questions(*told, _lists(wrong), int(untold))
+    numbers = _numbers(near), _numbers(plain), _numbers(telling)
+    return Questions(*numbers, _lists(wrong), int(untold))
 
 
 def _lists(values: Any) -> tuple[tuple[int, ...], ...] | None:
@@ -240,7 +248,9 @@ def _numbers(values: Any) -> tuple[int, ...]:
 def _check(bank: Bank) -> None:
     """Refuse numbers of programs that there are not."""
     used = set(bank.general).union(*(bank.guards or ()))
-    for asked in bank.tasks.values():
-        used.update(asked.near, asked.plain, asked.telling, *(asked.wrong_repairs or ()))
+    for questions in bank.tasks.values():
+        used.update(
+            questions.near, questions.plain, questions.telling, *(questions.wrong_repairs or ())
+        )
     if used and not 0 <= min(used) <= max(used) < len(bank.programs):
         raise ValueError(f"numbers of programs beyond {len(bank.programs)}")

@@ -111,14 +111,14 @@ class BankBuilder:
         self._bank = replace(bank, programs=(), general=(), tasks={}, guards=None)
         self._folder = folder
         self._answers: dict[str, Any] = dict(bank.programs)
-        self._seen: set[str] = set(self._answers)
+        self._asked_texts: set[str] = set(self._answers)
         self._general = [bank.programs[n].program for n in bank.general]
         self._guards: list[list[str]] | None = None
         if bank.guards is not None:
-            self._guards = [[bank.programs[n].program for n in told] for told in bank.guards]
+            self._guards = [[bank.programs[n].program for n in numbers] for numbers in bank.guards]
         self._unguarded = bank.unguarded
         self._tasks: dict[str, _Texts] = {
-            name: _Texts.of(asked, bank) for name, asked in bank.tasks.items()
+            name: _Texts.of(questions, bank) for name, questions in bank.tasks.items()
         }
         self._opened: Any = None
         self._dirty = False
@@ -150,13 +150,18 @@ class BankBuilder:
         general = [] if self._general else self._fresh("general", "", GENERAL, None)
         texts = [text for plain, near in drawn.values() for text in (*plain, *near)]
         self._answer([*general, *texts])
-        self._general = self._general or self._kept(general)
-        made = [_Texts(self._kept(near), self._kept(plain)) for plain, near in drawn.values()]
-        told = self._telling([(f.files, t.asked()) for f, t in zip(new, made, strict=True)])
-        for texts_, telling in zip(made, told, strict=True):
+        self._general = self._general or self._select_answered(general)
+        task_texts = [
+            _Texts(self._select_answered(near), self._select_answered(plain))
+            for plain, near in drawn.values()
+        ]
+        teller_lists = self._telling(
+            [(f.files, t.list_failing()) for f, t in zip(new, task_texts, strict=True)]
+        )
+        for texts_, telling in zip(task_texts, teller_lists, strict=True):
             texts_.telling = telling
-        self._search(new, made)
-        self._tasks.update(zip((fault.id for fault in new), made, strict=True))
+        self._search(new, task_texts)
+        self._tasks.update(zip((fault.id for fault in new), task_texts, strict=True))
         if new:
             self.bank().save(self.file)
 
@@ -173,14 +178,14 @@ class BankBuilder:
             return
         texts.wrong_repairs, texts.untold = [], 0
         survived = zip(repairs, self._survivors(repairs), strict=True)
-        for number, files in enumerate(files for files, one in survived if one):
-            known = [*texts.asked(), *self._general]
-            tellers = self._telling([(files, known)])[0]
+        for number, files in enumerate(files for files, has_survived in survived if has_survived):
+            programs = [*texts.list_failing(), *self._general]
+            tellers = self._telling([(files, programs)])[0]
             for attempt in range(ROUNDS if not tellers else 0):
                 tests = _functions(fault) if attempt == 0 else None
                 more = self._fresh(f"wrong {attempt}", f"{fault.id}/{number}", MORE, tests)
                 self._answer(more)
-                tellers = self._telling([(files, self._kept(more))])[0]
+                tellers = self._telling([(files, self._select_answered(more))])[0]
                 if tellers:
                     break
             if tellers:
@@ -199,16 +204,16 @@ class BankBuilder:
         """
         if self._guards is not None:
             return
-        found = self._survivors([one.files for one in mutants])
-        left = [one for one, survived in zip(mutants, found, strict=True) if survived]
+        survivals = self._survivors([mutant.files for mutant in mutants])
+        left = [mutant for mutant, survived in zip(mutants, survivals, strict=True) if survived]
         sources = _sources(self._folder, self._sound, self._bank.packages)
         variation = Variation(self._programs, boundaries_of(sources))
-        told: list[list[str]] = []
-        for place in dict.fromkeys(one.place for one in left):
-            here = [one for one in left if one.place == place]
-            told += filter(None, self._told_at(place, here, variation))
-        self._guards = [tellers[:MOST_TELLERS] for tellers in told]
-        self._unguarded = len(left) - len(told)
+        teller_lists: list[list[str]] = []
+        for place in dict.fromkeys(mutant.place for mutant in left):
+            place_mutants = [mutant for mutant in left if mutant.place == place]
+            teller_lists += filter(None, self._told_at(place, place_mutants, variation))
+        self._guards = [tellers[:MOST_TELLERS] for tellers in teller_lists]
+        self._unguarded = len(left) - len(teller_lists)
         self.bank().save(self.file)
 
     def borrow(self, bank: Bank) -> None:
@@ -221,16 +226,16 @@ class BankBuilder:
             return
         lent = [[bank.programs[n].program for n in tellers] for tellers in bank.guards]
         self._answer([text for tellers in lent for text in tellers])
-        self._guards = [*filter(None, map(self._kept, lent))]
+        self._guards = [*filter(None, map(self._select_answered, lent))]
         self._unguarded = bank.unguarded + len(lent) - len(self._guards)
         self.bank().save(self.file)
 
     def bank(self) -> Bank:
         """Return the bank as it is now."""
         guarding = [text for tellers in self._guards or () for text in tellers]
-        used = {*self._general, *guarding}.union(*(one.all() for one in self._tasks.values()))
+        used = {*self._general, *guarding}.union(*(texts.all() for texts in self._tasks.values()))
         programs = tuple(Question(text, self._answers[text]) for text in sorted(used))
-        numbers = {one.program: number for number, one in enumerate(programs)}
+        numbers = {question.program: number for number, question in enumerate(programs)}
         return replace(
             self._bank,
             programs=programs,
@@ -246,16 +251,20 @@ class BankBuilder:
         self, place: str, mutants: Sequence[Mutant], variation: Variation
     ) -> list[list[str]]:
         """Return the programs that tell each of some edits of a function."""
-        plain = self._kept(sorted(self._plain))
+        plain = self._select_answered(sorted(self._plain))
         [reaching] = self._telling([(mutants[0].wrecked, plain)])
         tests = {self._plain[text] for text in reaching}
         stream = Stream("held out", FORMAT, self._stub.repo, "guard", place)
         more = [text for _, text in variation.draw(stream, BESIDE, tests)]
         self._answer(more)
-        told = self._telling([(one.files, self._kept(more)) for one in mutants])
-        for number, one in enumerate(mutants):
-            told[number] = told[number] or self._telling([(one.files, self._general)])[0]
-        return told
+        teller_lists = self._telling(
+            [(mutant.files, self._select_answered(more)) for mutant in mutants]
+        )
+        for number, mutant in enumerate(mutants):
+            teller_lists[number] = (
+                teller_lists[number] or self._telling([(mutant.files, self._general)])[0]
+            )
+        return teller_lists
 
     def _drawn(self, fault: Fault) -> tuple[list[str], list[str]]:
         """Return the tests that fail as programs, and changed ones of them."""
@@ -263,35 +272,35 @@ class BankBuilder:
         plain = dict.fromkeys(p.text for p in self._programs if p.test in functions)
         return [*plain], self._fresh("near", fault.id, NEAR, functions)
 
-    def _search(self, faults: Sequence[Fault], made: Sequence[_Texts]) -> None:
+    def _search(self, faults: Sequence[Fault], task_texts: Sequence[_Texts]) -> None:
         """Make more programs for the faults that too few tell."""
-        for fault, texts in zip(faults, made, strict=True):
+        for fault, texts in zip(faults, task_texts, strict=True):
             for number in range(ROUNDS):
                 if len(set(texts.telling) & set(texts.near)) >= FEW:
                     break
-                known = set(texts.near)
+                near_texts = set(texts.near)
                 more = self._fresh(f"more {number}", fault.id, MORE, _functions(fault))
                 self._answer(more)
-                fresh = [text for text in self._kept(more) if text not in known]
-                found = self._telling([(fault.files, fresh)])[0][:MOST_FURTHER]
-                texts.near += found
-                texts.telling += found
+                fresh = [text for text in self._select_answered(more) if text not in near_texts]
+                further = self._telling([(fault.files, fresh)])[0][:MOST_FURTHER]
+                texts.near += further
+                texts.telling += further
 
     def _fresh(
-        self, what: str, name: str, most: int, functions: Collection[str] | None
+        self, purpose: str, name: str, most: int, functions: Collection[str] | None
     ) -> list[str]:
         """Make changed programs."""
-        stream = Stream("held out", FORMAT, self._stub.repo, what, name)
+        stream = Stream("held out", FORMAT, self._stub.repo, purpose, name)
         return [text for _, text in self._variation.draw(stream, most, functions)]
 
-    def _kept(self, texts: Sequence[str]) -> list[str]:
+    def _select_answered(self, texts: Sequence[str]) -> list[str]:
         """Return the programs with a binding answer."""
         return [text for text in texts if text in self._answers]
 
     def _answer(self, texts: Sequence[str]) -> None:
         """Ask the sound copy, and remember the answers that bind."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._seen]
-        self._seen.update(new)
+        new = [text for text in dict.fromkeys(texts) if text not in self._asked_texts]
+        self._asked_texts.update(new)
         for start in range(0, len(new), BATCH):
             batch = new[start : start + BATCH]
             first, second = (
@@ -308,26 +317,28 @@ class BankBuilder:
         self._clean()
         for name, content in driver_files(self._bank.packages, texts, pace).items():
             self._box.write(f"{_PLACE}/{name}", content)
-        found = read_answers(run_driver(self._box, _PLACE, _TIMEOUT, seed), len(texts))
-        if isinstance(found, str):
-            raise DataError(f"expected answers of the sound copy of {self._stub.repo}: {found}")
-        return found
+        answers = read_answers(run_driver(self._box, _PLACE, _TIMEOUT, seed), len(texts))
+        if isinstance(answers, str):
+            raise DataError(f"expected answers of the sound copy of {self._stub.repo}: {answers}")
+        return answers
 
     def _telling(self, variants: Sequence[tuple[Files, Sequence[str]]]) -> list[list[str]]:
         """Return the programs that changed sources answer otherwise, for each source."""
         lines = self._vary(variants, survives=False)
-        told = []
+        teller_lists = []
         for (_, texts), line in zip(variants, lines, strict=True):
-            answers = [None if one is None else read_answer(one) for one in line]
+            answers = [None if text is None else read_answer(text) for text in line]
             pairs = zip(texts, answers, strict=True)
-            told.append([text for text, one in pairs if not equal(self._answers[text], one)])
-        return told
+            teller_lists.append(
+                [text for text, answer in pairs if not equal(self._answers[text], answer)]
+            )
+        return teller_lists
 
     def _survivors(self, repairs: Sequence[Files]) -> list[bool]:
         """Return which changed sources answer all tests as they stand as the sound copy does."""
         self._answer(sorted(self._plain))
-        plain = self._kept(sorted(self._plain))
-        return self._vary([({}, plain), *((one, plain) for one in repairs)], survives=True)[1:]
+        plain = self._select_answered(sorted(self._plain))
+        return self._vary([({}, plain), *((files, plain) for files in repairs)], survives=True)[1:]
 
     def _vary(
         self, variants: Sequence[tuple[Files, Sequence[str]]], *, survives: bool
@@ -335,28 +346,30 @@ class BankBuilder:
         """Run ``variants.py`` on changed sources in a box that is thrown away."""
         if not variants:
             return []
-        texts = list(dict.fromkeys(text for _, asked in variants for text in asked))
+        texts = list(dict.fromkeys(text for _, programs in variants for text in programs))
         numbers = {text: number for number, text in enumerate(texts)}
         lines: list[Any] = [texts]
-        for place, (files, asked) in enumerate(variants):
+        for place, (files, programs) in enumerate(variants):
             content = {p: None if c is None else c.decode() for p, c in files.items()}
-            chosen = [numbers[text] for text in asked]
-            lines.append({"files": content, "asked": chosen, "survives": survives and place > 0})
+            program_numbers = [numbers[text] for text in programs]
+            lines.append(
+                {"files": content, "asked": program_numbers, "survives": survives and place > 0}
+            )
         brought = driver_files(self._bank.packages, (), Pace(5 * BUILD_SECONDS, 5))
-        brought[REQUESTS] += "".join(json.dumps(one) + "\n" for one in lines).encode("ascii")
+        brought[REQUESTS] += "".join(json.dumps(line) + "\n" for line in lines).encode("ascii")
         brought[_VARIANTS] = Path(__file__).with_name(_VARIANTS).read_bytes()
         self._clean()
         self._dirty = True
         for name, data in brought.items():
             self._box.write(f"{_PLACE}/{name}", data)
         done = run_driver(self._box, _PLACE, _TIMEOUT, script=_VARIANTS)
-        found = split_lines(done.text)
-        if done.exit_code or len(found) != len(variants):
+        output_lines = split_lines(done.text)
+        if done.exit_code or len(output_lines) != len(variants):
             raise DataError(
                 f"expected answers of {len(variants)} variants of {self._stub.repo}, got "
-                f"{len(found)} (exit code {done.exit_code}): {done.text[-300:]!r}"
+                f"{len(output_lines)} (exit code {done.exit_code}): {done.text[-300:]!r}"
             )
-        return [json.loads(line) for line in found]
+        return [json.loads(line) for line in output_lines]
 
     def _clean(self) -> None:
         """Return the box to the sound repository, unless nothing else has run in it."""
@@ -381,20 +394,20 @@ class _Texts:
     wrong_repairs: list[list[str]] | None = None
     untold: int = 0
 
-    def asked(self) -> list[str]:
+    def list_failing(self) -> list[str]:
         """Return the programs of the tests that fail."""
         return [*self.plain, *self.near]
 
     @classmethod
-    def of(cls, asked: Questions, bank: Bank) -> _Texts:
+    def of(cls, questions: Questions, bank: Bank) -> _Texts:
         """Read questions of a bank."""
 
         def texts(numbers: Sequence[int]) -> list[str]:
             return [bank.programs[number].program for number in numbers]
 
-        wrong = None if asked.wrong_repairs is None else [*map(texts, asked.wrong_repairs)]
-        told = texts(asked.near), texts(asked.plain), texts(asked.telling)
-        return cls(*told, wrong, asked.untold)
+        wrong = None if questions.wrong_repairs is None else [*map(texts, questions.wrong_repairs)]
+        program_lists = texts(questions.near), texts(questions.plain), texts(questions.telling)
+        return cls(*program_lists, wrong, questions.untold)
 
     def all(self) -> set[str]:
         """Return every program that is asked."""
@@ -416,8 +429,8 @@ def _numbered(
 
 def _sources(folder: Path, sound: Files, packages: Sequence[str]) -> list[str]:
     """Return the texts of the sound files of modules and packages."""
-    found = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*.py")}
-    texts = {path: file.read_bytes() for path, file in found.items()} | dict(sound)
+    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*.py")}
+    texts = {path: file.read_bytes() for path, file in files.items()} | dict(sound)
     inside = [
         path for path in sorted(texts)
         if path.removeprefix("src/").split("/")[0].removesuffix(".py") in packages
@@ -431,18 +444,18 @@ def _packages(folder: Path, sound: Files) -> tuple[str, ...]:
     Raises:
         DataError: There are none.
     """
-    found = set()
+    package_names = set()
     for root in (folder, folder / "src"):
         for path in sorted(root.glob("*")):
             package = path.is_dir() and any(path.glob("*.py"))
             module = path.suffix == ".py" and path.is_file()
             if (package or module) and path.stem.isidentifier():
-                found.add(path.stem)
+                package_names.add(path.stem)
     for name, content in sound.items():
         top = name.removeprefix("src/").split("/")[0].removesuffix(".py")
         if content is not None and name.endswith(".py") and top.isidentifier():
-            found.add(top)
-    names = tuple(sorted(found - _NO_PACKAGES))
+            package_names.add(top)
+    names = tuple(sorted(package_names - _NO_PACKAGES))
     if not names:
         raise DataError(f"expected a package or a module in {folder}, got none")
     return names

@@ -89,10 +89,10 @@ def spelled(text: str) -> Any:
 def _structure(value: Any, kind: type, depth: int) -> Any:
     """Tell a value that holds others."""
     if isinstance(value, (list, tuple)):
-        entries = [encode(one, depth) for one in value[:MOST_ITEMS]]
+        entries = [encode(part, depth) for part in value[:MOST_ITEMS]]
         return ["t" if isinstance(value, tuple) else "l", len(value), *entries]
     if isinstance(value, (set, frozenset)):
-        return ["set", *sorted((encode(one, depth) for one in value), key=json.dumps)]
+        return ["set", *sorted((encode(part, depth) for part in value), key=json.dumps)]
     if isinstance(value, dict):
         pairs = [[encode(k, depth), encode(v, depth)] for k, v in list(value.items())[:MOST_ITEMS]]
         return ["d", len(value), *sorted(pairs, key=json.dumps)]
@@ -109,10 +109,10 @@ def _structure(value: Any, kind: type, depth: int) -> Any:
 
 def _items(value: Any, depth: int) -> list[Any]:
     items: list[Any] = []
-    for one in value:
+    for part in value:
         if len(items) == MOST_ITEMS:
             break
-        items.append(encode(one, depth))
+        items.append(encode(part, depth))
     return items
 
 
@@ -122,19 +122,21 @@ def _attributes(value: Any, kind: type, depth: int) -> dict[str, Any]:
     for base in kind.__mro__:
         slots = base.__dict__.get("__slots__", ())
         names |= {slots} if isinstance(slots, str) else set(slots)
-        names |= {name for name, one in base.__dict__.items() if isinstance(one, property)}
-    found: dict[str, Any] = {}
-    for name in sorted(one for one in names if not one.startswith("_")):
-        found[name] = _tried(lambda name=name: encode(getattr(value, name), depth))
+        names |= {
+            name for name, attribute in base.__dict__.items() if isinstance(attribute, property)
+        }
+    attributes: dict[str, Any] = {}
+    for name in sorted(name for name in names if not name.startswith("_")):
+        attributes[name] = _attempt(lambda name=name: encode(getattr(value, name), depth))
     defined = {name for base in kind.__mro__[:-1] for name in base.__dict__}
     if "__str__" in defined:
-        found["str()"] = _tried(lambda: ["s", spelled(str(value))])
+        attributes["str()"] = _attempt(lambda: ["s", spelled(str(value))])
     if "__iter__" in defined:
-        found["iter()"] = _tried(lambda: _items(iter(value), depth))
-    return found
+        attributes["iter()"] = _attempt(lambda: _items(iter(value), depth))
+    return attributes
 
 
-def _tried(tell: Any) -> Any:
+def _attempt(tell: Any) -> Any:
     try:
         return tell()
     except Exception as error:
@@ -146,35 +148,37 @@ def fault(head: str, error: BaseException) -> list[Any]:
     trace, deepest = error.__traceback__, None
     while trace is not None:
         deepest, trace = trace, trace.tb_next
-    own = False
+    is_own = False
     if deepest is not None:
         file = deepest.tb_frame.f_code.co_filename
         line = linecache.getline(file, deepest.tb_lineno).strip()
-        own = (file == PROGRAM or file.startswith(os.getcwd() + "/")) and line.startswith("raise")
+        is_own = (file == PROGRAM or file.startswith(os.getcwd() + "/")) and line.startswith(
+            "raise"
+        )
     try:
         message = spelled(_ADDRESS.sub("0x", str(error))[:LONGEST_MESSAGE])
     except Exception:
         message = "?"
     bases = [base.__name__ for base in type(error).__mro__[1:-2]]
-    return [head, type(error).__name__, message, own, bases]
+    return [head, type(error).__name__, message, is_own, bases]
 
 
 def answer(program: str) -> bytes:
     """Run one program; return the line that tells what it looked at."""
     lines = [line + "\n" for line in program.split("\n")]  # a form feed ends none
     linecache.cache[PROGRAM] = (len(program), None, lines, PROGRAM)
-    seen: list[Any] = []
+    looks: list[Any] = []
     space = {
         "__name__": "program",
-        "_o": lambda value: seen.append(encode(value)),
-        "_x": lambda error: seen.append(fault("!", error)),
+        "_o": lambda value: looks.append(encode(value)),
+        "_x": lambda error: looks.append(fault("!", error)),
     }
     try:
         exec(compile(program, PROGRAM, "exec", dont_inherit=True), space)
     except BaseException as error:
-        seen.append(fault("end", error))
+        looks.append(fault("end", error))
     try:
-        line = json.dumps(seen)
+        line = json.dumps(looks)
     except (ValueError, RecursionError):
         line = '[["none"]]'
     if len(line) > LONGEST_ANSWER:
@@ -206,9 +210,9 @@ def work(requests: int, answers: int, settings: dict[str, Any]) -> None:
                 if not line:
                     os._exit(GONE)
                 signal.setitimer(signal.ITIMER_PROF, limit)
-                found = answer(json.loads(line))
+                answer_line = answer(json.loads(line))
                 signal.setitimer(signal.ITIMER_PROF, 0)
-                os.write(answers, found)
+                os.write(answers, answer_line)
             os._exit(DONE)
         status = os.waitpid(child, 0)[1]
         if status == GONE << 8:
@@ -226,18 +230,18 @@ class Worker:
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self._seconds = settings["seconds"]
-        (theirs, self._requests), (self._answers, own) = os.pipe(), os.pipe()
+        (child_requests, self._requests), (self._answers, child_answers) = os.pipe(), os.pipe()
         self._pid, self._rest = os.fork(), b""
         if not self._pid:
             os.close(self._requests)
             os.close(self._answers)
             os.setpgid(0, 0)
             try:
-                work(theirs, own, settings)
+                work(child_requests, child_answers, settings)
             finally:
                 os._exit(0)
-        os.close(theirs)
-        os.close(own)
+        os.close(child_requests)
+        os.close(child_answers)
         self.ready = self._line(IMPORT_SECONDS) == b"ready"
 
     def ask(self, request: bytes) -> bytes | None:
@@ -282,24 +286,26 @@ def main(path: str) -> None:
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     with open(path, "rb") as file:
         settings, *requests = file.read().splitlines(True)
-    known = json.loads(settings)
-    worker, late = Worker(known), 0
+    options = json.loads(settings)
+    worker, late = Worker(options), 0
     for request in requests:
-        found = None
-        if late <= known["late"] and worker.ready:
-            found = worker.ask(request)
-            if found is None or found == b'[["died"]]':
+        answer_line = None
+        if late <= options["late"] and worker.ready:
+            answer_line = worker.ask(request)
+            if answer_line is None or answer_line == b'[["died"]]':
                 late += 1
-                found = None
+                answer_line = None
                 worker.end()
-                if late <= known["late"]:
-                    worker = Worker(known)
-        plain = found is not None and found.isascii() and len(found) <= LONGEST_ANSWER
-        sys.stdout.write(found.decode("ascii") if plain and found else "null")
+                if late <= options["late"]:
+                    worker = Worker(options)
+        plain = (
+            answer_line is not None and answer_line.isascii() and len(answer_line) <= LONGEST_ANSWER
+        )
+        sys.stdout.write(answer_line.decode("ascii") if plain and answer_line else "null")
         sys.stdout.write("\n")
     sys.stdout.write(f"{len(requests)} programs\n")
     sys.stdout.flush()
-    if late <= known["late"]:
+    if late <= options["late"]:
         worker.end()
 
 

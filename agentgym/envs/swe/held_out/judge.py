@@ -25,7 +25,7 @@ PLACE = "/opt/judge"
 class HeldOutResult:
     """What came of the held-out questions."""
 
-    asked: int
+    questions: int
     """Questions."""
     wrong: int
     """Those that were not answered as the sound repository does."""
@@ -67,7 +67,7 @@ def judge_behaviour(
         EnvFailure: The box cannot be opened, or not be reached any more.
     """
     questions = bank.draw(instance.id, seed)
-    programs = [one.program for one in questions]
+    programs = [question.program for question in questions]
     brought = {
         f"{PLACE}/{name}": content
         for name, content in driver_files(bank.packages, programs, Pace()).items()

@@ -68,16 +68,16 @@ def read_programs(file: str, text: str) -> list[Program]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return []
-    found: list[Program] = []
+    programs: list[Program] = []
     shared: list[ast.stmt] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and _is_test(node):
-            found += _of_function(node, shared, f"{file}::{node.name}")
+            programs += _of_function(node, shared, f"{file}::{node.name}")
         elif isinstance(node, ast.ClassDef) and any(map(_is_test, node.body)):
-            found += _of_class(node, shared, f"{file}::{node.name}")
+            programs += _of_class(node, shared, f"{file}::{node.name}")
         elif not _of_pytest(node) and not _is_docstring(node):
             shared.append(node)
-    return [one for one in found if len(one.text) <= LONGEST_PROGRAM]
+    return [program for program in programs if len(program.text) <= LONGEST_PROGRAM]
 
 
 def _is_test(node: ast.AST) -> bool:
@@ -100,14 +100,14 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 def _of_class(node: ast.ClassDef, shared: Sequence[ast.stmt], name: str) -> Iterator[Program]:
     """Yield the programs of the methods of a class that need nothing of it."""
-    for one in node.body:
-        if not isinstance(one, ast.FunctionDef) or not _is_test(one):
+    for member in node.body:
+        if not isinstance(member, ast.FunctionDef) or not _is_test(member):
             continue
-        method = UnittestAsserts().visit(copy.deepcopy(one))
+        method = UnittestAsserts().visit(copy.deepcopy(member))
         if "self" in _used(method.body):
             continue
         method.args.args = method.args.args[1:]
-        yield from _of_function(method, shared, f"{name}::{one.name}")
+        yield from _of_function(method, shared, f"{name}::{member.name}")
 
 
 def _of_function(node: ast.FunctionDef, shared: Sequence[ast.stmt], name: str) -> Iterator[Program]:
@@ -116,12 +116,12 @@ def _of_function(node: ast.FunctionDef, shared: Sequence[ast.stmt], name: str) -
     if any(table is None for table in tables):
         return
     read = [table for table in tables if table is not None]
-    given = {column for names, _ in read for column in names}
-    wanted = {argument.arg for argument in node.args.args} - given
-    if wanted - {"tmp_path"}:
+    parametrized = {column for names, _ in read for column in names}
+    fixtures = {argument.arg for argument in node.args.args} - parametrized
+    if fixtures - {"tmp_path"}:
         return
     body: list[ast.stmt] = []
-    looking = _Looking(given)
+    looking = _Looking(parametrized)
     for statement in node.body:
         if not _is_docstring(statement):
             changed = looking.visit(copy.deepcopy(statement))
@@ -132,23 +132,23 @@ def _of_function(node: ast.FunctionDef, shared: Sequence[ast.stmt], name: str) -
         for place, column in enumerate(names)
     }
     flat = [column for names, _ in read for column in names]
-    before = ast.parse(_TEMPORARY).body if wanted else []
+    before = ast.parse(_TEMPORARY).body if fixtures else []
     for choice in itertools.islice(itertools.product(*(rows for _, rows in read)), MOST_ROWS):
         cells = [cell for row in choice for cell in row]
         needed = _used(body)
         bound = [_assign(c, cell) for c, cell in zip(flat, cells, strict=True) if c in needed]
-        rest = [ast.fix_missing_locations(one) for one in (*before, *bound, *body)]
+        rest = [ast.fix_missing_locations(statement) for statement in (*before, *bound, *body)]
         yield Program(name, tuple([*_needed(shared, rest), *rest]), columns)
 
 
 def _needed(shared: Sequence[ast.stmt], rest: Sequence[ast.stmt]) -> list[ast.stmt]:
     """Return the statements of a module that others need, by the names that they bind."""
-    names, found = _used(rest), list[ast.stmt]()
+    names, needed = _used(rest), list[ast.stmt]()
     for node in reversed(shared):
         if _bound(node) & names:
-            found.insert(0, node)
+            needed.insert(0, node)
             names |= _used([node])
-    return found
+    return needed
 
 
 Table = tuple[list[str], list[list[ast.expr]]]
@@ -167,9 +167,9 @@ def _table(mark: ast.expr, shared: Sequence[ast.stmt]) -> Table | None:
     names = [n.strip() for n in value.split(",")] if isinstance(value, str) else list(value)
     rows: ast.expr | None = mark.args[1]
     if isinstance(rows, ast.Name):
-        wanted = rows.id
+        table_name = rows.id
         rows = next(
-            (s.value for s in shared if isinstance(s, ast.Assign) and wanted in _bound(s)), None
+            (s.value for s in shared if isinstance(s, ast.Assign) and table_name in _bound(s)), None
         )
     if not isinstance(rows, (ast.List, ast.Tuple)):
         return None
@@ -240,8 +240,8 @@ class _Looking(ast.NodeTransformer):
         given: Names of columns of ``parametrize``: as a side of ``==`` they are expectations.
     """
 
-    def __init__(self, given: set[str]) -> None:
-        self._numbers, self._given = itertools.count(), given
+    def __init__(self, columns: set[str]) -> None:
+        self._numbers, self._columns = itertools.count(), columns
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         return list(self._looks(node.test))
@@ -275,7 +275,7 @@ class _Looking(ast.NodeTransformer):
         yield from (_look(left), _look(right), _look(ast.Compare(left, test.ops, [right])))
 
     def _is_local(self, side: ast.expr) -> bool:
-        return isinstance(side, ast.Name) and side.id not in self._given
+        return isinstance(side, ast.Name) and side.id not in self._columns
 
     def visit_With(self, node: ast.With) -> ast.AST:
         self.generic_visit(node)
@@ -283,11 +283,13 @@ class _Looking(ast.NodeTransformer):
         if not raising:
             return node
         body: list[ast.stmt] = [
-            _look(one.value) if isinstance(one, ast.Expr) and not _is_look(one) else one
-            for one in node.body
+            _look(statement.value)
+            if isinstance(statement, ast.Expr) and not _is_look(statement)
+            else statement
+            for statement in node.body
         ]
-        others = [item for item in node.items if item not in raising]
-        inner: list[ast.stmt] = [ast.With(others, body)] if others else body
+        other_items = [item for item in node.items if item not in raising]
+        inner: list[ast.stmt] = [ast.With(other_items, body)] if other_items else body
         error = ast.Name("_e", ast.Load())
         handling: list[ast.stmt] = [
             ast.Expr(ast.Call(ast.Name(LOOK_AT_ERROR, ast.Load()), [error], []))

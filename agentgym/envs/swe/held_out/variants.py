@@ -41,12 +41,12 @@ def put(files: dict[str, str | None]) -> dict[str, str | None]:
 
 
 def answers(
-    settings: dict[str, Any], programs: list[str], asked: list[int], want: dict[int, str | None]
+    settings: dict[str, Any], programs: list[str], numbers: list[int], want: dict[int, str | None]
 ) -> list[str | None]:
     """Return the answers of the source as it is; with ``want``, up to the first other one."""
     worker, late = Worker(settings), 0
-    found: list[str | None] = []
-    for number in asked:
+    lines: list[str | None] = []
+    for number in numbers:
         line = None
         if late <= settings["late"] and worker.ready:
             line = worker.ask(json.dumps(programs[number]).encode("ascii") + b"\n")
@@ -54,11 +54,11 @@ def answers(
                 line, late = None, late + 1
                 worker.end()
                 worker = Worker(settings)
-        found.append(None if line is None else line.decode("ascii"))
-        if want and found[-1] != want[number]:
+        lines.append(None if line is None else line.decode("ascii"))
+        if want and lines[-1] != want[number]:
             break
     worker.end()
-    return found
+    return lines
 
 
 def main(path: str) -> None:
@@ -70,25 +70,25 @@ def main(path: str) -> None:
     with open(path, encoding="ascii") as file:
         settings, programs, *variants = map(json.loads, file)
     first: dict[int, str | None] = {}
-    told: dict[str, dict[int, int]] = {}
+    tellers_by_files: dict[str, dict[int, int]] = {}
     for variant in variants:
         before = put(variant["files"])
         want = first if variant["survives"] else {}
-        asked = variant["asked"]
-        tellers = told.setdefault(" ".join(sorted(variant["files"])), {})
+        numbers = variant["asked"]
+        tellers = tellers_by_files.setdefault(" ".join(sorted(variant["files"])), {})
         if want:  # what told the variants of the same files before is asked first
-            asked = sorted(asked, key=lambda number: -tellers.get(number, 0))
-        found = answers(settings, programs, asked, want)
+            numbers = sorted(numbers, key=lambda number: -tellers.get(number, 0))
+        lines = answers(settings, programs, numbers, want)
         put(before)
         if not first:
-            first = dict(zip(asked, found, strict=True))
+            first = dict(zip(numbers, lines, strict=True))
         if want:
-            last = asked[len(found) - 1]
-            survived = found[-1] == want[last]
+            last = numbers[len(lines) - 1]
+            survived = lines[-1] == want[last]
             tellers[last] = tellers.get(last, 0) + (not survived)
             print(json.dumps(survived))
         else:
-            print(json.dumps(found))
+            print(json.dumps(lines))
     sys.stdout.flush()
 
 

@@ -64,21 +64,21 @@ class Variation:
         self._boundaries: dict[type, list[Any]] = defaultdict(list)
         for value in boundaries:
             self._boundaries[type(value)].append(value)
-        self._plain = {one.text for one in programs}
+        self._plain = {program.text for program in programs}
         # By identity, of the statements of the tests themselves, which live as long as this does.
         self._texts: dict[int, str] = {}
         self._counts: dict[int, int] = {}
         self._arguments: dict[tuple[str, int], list[ast.expr]] = defaultdict(list)
         self._constants: dict[type, list[Any]] = defaultdict(list)
-        seen: set[str] = set()
+        collected: set[str] = set()
         for program in programs:
             for statement in program.body:
                 if id(statement) in self._texts:
                     continue
                 text = self._texts[id(statement)] = source_text([statement])
                 self._counts[id(statement)] = sum(1 for _ in _places(statement))
-                if text not in seen:  # a prelude comes with every row
-                    seen.add(text)
+                if text not in collected:  # a prelude comes with every row
+                    collected.add(text)
                     self._collect(statement)
         characters = {c for text in self._constants[str] for c in text}
         self._alphabet = sorted(characters) or ["a"]
@@ -94,19 +94,19 @@ class Variation:
             tests: Only of these tests.
         """
         by_test: dict[str, list[Program]] = defaultdict(list)
-        for one in self._programs:
-            if tests is None or one.test in tests:
-                by_test[one.test].append(one)
+        for program in self._programs:
+            if tests is None or program.test in tests:
+                by_test[program.test].append(program)
         names = sorted(by_test)
-        found: dict[str, str] = {}
+        drawn: dict[str, str] = {}
         for _ in range(most * TRIES if names else 0):
-            if len(found) >= most:
+            if len(drawn) >= most:
                 break
             name = stream.choice(names)
             text = self._changed(stream, stream.choice(by_test[name]))
             if text and text not in self._plain:
-                found.setdefault(text, name)
-        return [(name, text) for text, name in found.items()]
+                drawn.setdefault(text, name)
+        return [(name, text) for text, name in drawn.items()]
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -132,10 +132,10 @@ class Variation:
             counts = [self._count(statement) for statement in body]
             if not any(counts):
                 break
-            chosen = stream.below(sum(counts))
-            place = next(n for n in range(len(body)) if chosen < sum(counts[: n + 1]))
+            number = stream.below(sum(counts))
+            place = next(n for n in range(len(body)) if number < sum(counts[: n + 1]))
             body[place] = copy.deepcopy(body[place])  # the others are still the test's own
-            chosen_place = list(_places(body[place]))[chosen - sum(counts[:place])]
+            chosen_place = list(_places(body[place]))[number - sum(counts[:place])]
             if not (self._boundaries and stream.percent(50)):
                 self._change(stream, chosen_place)
             else:
@@ -149,13 +149,13 @@ class Variation:
 
     def _count(self, statement: ast.stmt) -> int:
         """Return how many literals of a statement may be changed."""
-        known = self._counts.get(id(statement))
-        return sum(1 for _ in _places(statement)) if known is None else known
+        count = self._counts.get(id(statement))
+        return sum(1 for _ in _places(statement)) if count is None else count
 
     def _text(self, statement: ast.stmt) -> str:
         """Return the source of a statement."""
-        known = self._texts.get(id(statement))
-        return source_text([statement]) if known is None else known
+        text = self._texts.get(id(statement))
+        return source_text([statement]) if text is None else text
 
     def _change(self, stream: Stream, place: _Place) -> None:
         """Put another literal in place of one."""
@@ -175,18 +175,18 @@ class Variation:
         value: Any = getattr(place.node, "value", None)
         inside = [*_NUMBER.finditer(value)] if isinstance(value, str) else []
         if inside and self._boundaries.get(int) and stream.percent(50):
-            found = stream.choice(inside)
+            match = stream.choice(inside)
             number = max(0, stream.choice(self._boundaries[int]) + stream.choice((-1, 0, 0, 1)))
-            text = str(number).zfill(len(found[0]))
-            place.put(ast.Constant(value[: found.start()] + text + value[found.end() :]))
+            text = str(number).zfill(len(match[0]))
+            place.put(ast.Constant(value[: match.start()] + text + value[match.end() :]))
             return
         kinds = (int, float) if type(value) in (int, float) else (type(value),)
-        known = [one for kind in kinds for one in self._boundaries.get(kind, ())]
+        boundaries = [boundary for kind in kinds for boundary in self._boundaries.get(kind, ())]
         beside = [
             part.node.value for statement in body for part in _places(statement)
             if isinstance(part.node, ast.Constant) and type(part.node.value) in kinds
         ]  # fmt: skip
-        pools = [pool for pool in (known, beside) if pool]
+        pools = [pool for pool in (boundaries, beside) if pool]
         if not pools:
             self._change(stream, place)
             return
@@ -200,7 +200,7 @@ class Variation:
         if isinstance(value, bool):
             return not value
         if isinstance(value, int):
-            pool = [one for one in self._constants[int] if type(one) is int] or [3]
+            pool = [constant for constant in self._constants[int] if type(constant) is int] or [3]
             return stream.choice((value + 1, value - 1, value + 1, value * 2, -value,
                                   value + stream.between(2, 11), stream.below(20),
                                   stream.choice(pool)))  # fmt: skip
@@ -224,7 +224,7 @@ class Variation:
         at = stream.below(len(value))
         start = stream.below(len(other))
         piece = other[start : start + stream.between(1, 8)]
-        digits = [place for place, one in enumerate(value) if one.isdigit()]
+        digits = [place for place, character in enumerate(value) if character.isdigit()]
         digit = stream.choice(digits) if digits else at
         words = value.split(" ")
         return stream.choice((
@@ -248,7 +248,7 @@ def boundaries_of(sources: Iterable[str]) -> list[Any]:
     Args:
         sources: Its files; what is no Python is left out.
     """
-    found: dict[tuple[str, str], Any] = {}
+    constants: dict[tuple[str, str], Any] = {}
     for text in sources:
         try:
             tree = ast.parse(text)
@@ -257,8 +257,8 @@ def boundaries_of(sources: Iterable[str]) -> list[Any]:
         for node in ast.walk(tree):
             for part in ast.walk(node) if isinstance(node, ast.Compare) else ():
                 if isinstance(part, ast.Constant) and type(part.value) in _LITERALS:
-                    found[type(part.value).__name__, repr(part.value)] = part.value
-    return [found[key] for key in sorted(found)]
+                    constants[type(part.value).__name__, repr(part.value)] = part.value
+    return [constants[key] for key in sorted(constants)]
 
 
 def _other_cells(
@@ -275,8 +275,8 @@ def _other_cells(
 def _other_steps(stream: Stream, body: list[ast.stmt]) -> None:
     """Leave a step out, or take it twice."""
     steps = [
-        place for place, one in enumerate(body)
-        if isinstance(one, (ast.Expr, ast.AugAssign)) and not _looks(one)
+        place for place, statement in enumerate(body)
+        if isinstance(statement, (ast.Expr, ast.AugAssign)) and not _looks(statement)
     ]  # fmt: skip
     if steps:
         place = stream.choice(steps)
@@ -300,15 +300,15 @@ def _places(statement: ast.stmt) -> Iterator[_Place]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue
         for field, value in ast.iter_fields(node):
-            many = isinstance(value, list)
-            for index, one in enumerate(value if many else [value]):
-                if not isinstance(one, ast.AST):
+            is_list = isinstance(value, list)
+            for index, child in enumerate(value if is_list else [value]):
+                if not isinstance(child, ast.AST):
                     continue
-                waiting.append(one)
-                if isinstance(one, ast.expr) and _is_literal(one):
+                waiting.append(child)
+                if isinstance(child, ast.expr) and _is_literal(child):
                     called = isinstance(node, ast.Call) and field == "args"
                     argument = (_callee(node), index) if called else None
-                    yield _Place(node, field, index if many else None, one, argument)
+                    yield _Place(node, field, index if is_list else None, child, argument)
 
 
 def _is_literal(node: ast.AST) -> bool:

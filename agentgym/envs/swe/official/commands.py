@@ -126,9 +126,9 @@ def plan_run(
     if script:
         return RunPlan(_text(script, "eval_script"), log_format, True)
     files = shlex.join(_arguments(repo, tests, test_patch))
-    told = row.get("test_cmd")
-    if told:
-        return RunPlan("\n".join(_commands(told, "test_cmd")), log_format, False)
+    test_commands = row.get("test_cmd")
+    if test_commands:
+        return RunPlan("\n".join(_commands(test_commands, "test_cmd")), log_format, False)
     if config.get("test_cmd"):
         commands = _commands(config["test_cmd"], "install_config.test_cmd")
         if data_set.name == "swe-rebench":  # its commands lack the files, those of V2 do not
@@ -161,16 +161,16 @@ def _arguments(repo: str, tests: Sequence[str], test_patch: str) -> list[str]:
     return files
 
 
-def _log_format(told: Any, repo: str) -> str:
-    if not told:
+def _log_format(parser: Any, repo: str) -> str:
+    if not parser:
         return FORMATS.get(repo, "pytest")
-    name = _text(told, "log_parser").removeprefix("parse_log_")
+    name = _text(parser, "log_parser").removeprefix("parse_log_")
     if name in PARSERS:
         return PARSERS[name]
     if "/" in name:  # SWE-rebench names a parser by the repository that it was written for
         return FORMATS.get(name, "pytest")
     raise DataError(
-        f"expected a log_parser among {', '.join(sorted(PARSERS))}, got {told!r:.80}: logs of "
+        f"expected a log_parser among {', '.join(sorted(PARSERS))}, got {parser!r:.80}: logs of "
         "that kind cannot be read, so leave such rows out"
     )
 
@@ -189,11 +189,11 @@ def _install_config(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return config
 
 
-def _commands(told: Any, name: str) -> list[str]:
+def _commands(value: Any, name: str) -> list[str]:
     """Read a command, or a list of commands."""
-    commands = [told] if isinstance(told, str) else told
+    commands = [value] if isinstance(value, str) else value
     if not isinstance(commands, Sequence) or not commands:
-        raise DataError(f"expected a command or a list of commands in {name}, got {told!r:.80}")
+        raise DataError(f"expected a command or a list of commands in {name}, got {value!r:.80}")
     return [_text(command, name) for command in commands]
 
 

@@ -25,8 +25,8 @@ def asked_once() -> Iterator[None]:
 
     Else they try again five times, each time after a longer wait, and then look there.
     """
-    told = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
-    if told or is_reachable():
+    is_offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
+    if is_offline or is_reachable():
         yield
         return
     _log.warning("the hub cannot be reached: only what was downloaded before can be loaded")

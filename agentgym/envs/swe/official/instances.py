@@ -55,7 +55,7 @@ class OfficialInstances:
         image_mirror: str = "",
         skip_broken_rows: bool = False,
     ) -> None:
-        self.data_set, self.recognised = _told(source, data_set)
+        self.data_set, self.recognised = _find_named_set(source, data_set)
         self.source = str(source)
         self.name = _name(self.source)
         """Short name, which begins the ids of tasks."""
@@ -153,16 +153,16 @@ def open_official(
         DependencyNotInstalled: A package is missing; says which.
     """
     name, _, path = source.partition(":")
-    told = known_set(name) is not None and bool(path)
+    has_name = known_set(name) is not None and bool(path)
     return OfficialInstances(
-        path if told else source,
-        data_set=name if told else None,
+        path if has_name else source,
+        data_set=name if has_name else None,
         image_mirror=image_mirror,
         skip_broken_rows=skip_broken_rows,
     )
 
 
-def _told(source: Any, name: str | None) -> tuple[DataSet | None, bool]:
+def _find_named_set(source: Any, name: str | None) -> tuple[DataSet | None, bool]:
     """Return the set that the caller names, if they do, and whether it is to be recognised."""
     if not isinstance(source, str | os.PathLike) or not os.fspath(source):
         raise ConfigurationError(
@@ -170,14 +170,14 @@ def _told(source: Any, name: str | None) -> tuple[DataSet | None, bool]:
         )
     if name is not None:
         return data_set(name), False
-    known = known_set(str(source))
-    return known, known is None
+    named_set = known_set(str(source))
+    return named_set, named_set is None
 
 
 def _name(source: str) -> str:
     """Return the name of a set, or of a file or folder, without what ids could trip over."""
-    known = known_set(source)
-    name = known.name if known else stem(Path(os.path.abspath(os.path.expanduser(source))))
+    named_set = known_set(source)
+    name = named_set.name if named_set else stem(Path(os.path.abspath(os.path.expanduser(source))))
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "rows"
 
 
@@ -185,9 +185,9 @@ def _recognised(place: str, row: Any) -> DataSet:
     fields = (
         [key for key, value in row.items() if value is not None] if isinstance(row, dict) else ()
     )
-    found = recognise(fields)
-    _log.info("rows of the data set %s, to judge by the fields of %s", found.name, place)
-    return found
+    recognised_set = recognise(fields)
+    _log.info("rows of the data set %s, to judge by the fields of %s", recognised_set.name, place)
+    return recognised_set
 
 
 def _shared(instance: Instance, names: dict[str, str]) -> Instance:
@@ -210,9 +210,9 @@ def _rows(source: str) -> Iterator[tuple[str, str, Any]]:
             for place, row in read_records(file, "swe"):
                 yield _split_of(stem(file)), f"{file}, {place}", row
         return
-    known = known_set(source)
-    hub = known.hub[0] if known and source.lower() == known.name else source
-    if known is None and (hub.count("/") != 1 or hub.endswith(FILE_ENDINGS)):
+    named_set = known_set(source)
+    hub = named_set.hub[0] if named_set and source.lower() == named_set.name else source
+    if named_set is None and (hub.count("/") != 1 or hub.endswith(FILE_ENDINGS)):
         raise DataError(
             f"expected a file that ends with {', '.join(FILE_ENDINGS)}, a folder with such "
             f"files, the name of a data set, or its id on the hub, got {source}, which does not "
@@ -227,29 +227,29 @@ def _files(root: Path) -> list[Path]:
         if not root.name.endswith(FILE_ENDINGS):
             raise DataError(f"expected a file that ends with {', '.join(FILE_ENDINGS)}, got {root}")
         return [root]
-    found = [
+    files = [
         file
         for file in sorted(root.rglob("*"))
         if file.is_file()
         and file.name.endswith(ENDINGS)
         and not any(part.startswith(".") for part in file.relative_to(root).parts)
     ]
-    if not found:
+    if not files:
         raise DataError(f"expected files that end with {', '.join(ENDINGS)} in {root}, got none")
-    return found
+    return files
 
 
 def _saved_rows(root: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield the rows of a folder that ``save_to_disk`` has written."""
     datasets = require("datasets", "swe")
     try:
-        held = datasets.load_from_disk(str(root))
+        dataset = datasets.load_from_disk(str(root))
     except Exception as error:  # of many kinds, as files are damaged
         raise DataError(
             f"expected a folder that save_to_disk has written, got {root}, which cannot be read "
             f"({type(error).__name__}: {error}); write it again with to_parquet or to_json"
         ) from error
-    splits = held if isinstance(held, dict) else {str(held.split or ""): held}
+    splits = dataset if isinstance(dataset, dict) else {str(dataset.split or ""): dataset}
     for name, rows in splits.items():
         for number, row in enumerate(rows):
             yield _split_of(name), f"{root}, split {name or root.name}, row {number}", row
@@ -267,16 +267,17 @@ def _hub_rows(hub: str) -> Iterator[tuple[str, str, Any]]:
         with asked_once():
             splits = datasets.load_dataset(hub)
     except Exception as error:  # of many kinds: the hub's, those of requests, of files
-        shown = " ".join(str(error).split())[:300]
+        message = " ".join(str(error).split())[:300]
         raise DataError(
             f"expected to load the data set {hub} from the hub, got {type(error).__name__}: "
-            f"{shown}; if the hub cannot be reached from here, download its files elsewhere "
+            f"{message}; if the hub cannot be reached from here, download its files elsewhere "
             f"(`hf download --repo-type dataset {hub} --local-dir FOLDER`) and name their folder "
             "or a file of rows (.jsonl, .parquet) as data"
         ) from error
-    told = [name for name in splits if _split_of(name)]
-    if told and len(told) < len(splits):  # "filtered" of SWE-rebench is a part of its "test"
-        _log.warning("of %s the splits %s are read, of %s", hub, told, list(splits))
-    for name in told or splits:
+    named_splits = [name for name in splits if _split_of(name)]
+    # "filtered" of SWE-rebench is a part of its "test".
+    if named_splits and len(named_splits) < len(splits):
+        _log.warning("of %s the splits %s are read, of %s", hub, named_splits, list(splits))
+    for name in named_splits or splits:
         for number, row in enumerate(splits[name]):
             yield _split_of(name), f"{hub}, split {name}, row {number}", row

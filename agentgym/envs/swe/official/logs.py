@@ -62,19 +62,19 @@ def read_pytest(log: str) -> dict[str, str]:
     The latter are ``a.py::test_c PASSED [ 50%]``, and ``[gw0] [ 50%] PASSED a.py::test_c`` where
     several processes run the tests.
     """
-    found: dict[str, str] = {}
+    statuses: dict[str, str] = {}
     for line in _lines(log):
         first = _FIRST.fullmatch(line)
         if first:
             status, rest = first.groups()
-            _note(found, _pytest_name(rest, status), status)
+            _note(statuses, _pytest_name(rest, status), status)
             continue
         last = _LAST.fullmatch(line)
         if last is None or ("::" not in last[1] and " " in last[1]):
             last = _LAST_AND_MORE.fullmatch(line)
         if last:
-            _note(found, last[1], last[2])
-    return found
+            _note(statuses, last[1], last[2])
+    return statuses
 
 
 def read_pytest_options(log: str) -> dict[str, str]:
@@ -99,7 +99,7 @@ def read_unittest(log: str) -> dict[str, str]:
     A test with a docstring is named by its first line. Where a test prints, its result stands at
     the beginning of a later line.
     """
-    found: dict[str, str] = {}
+    statuses: dict[str, str] = {}
     waiting = ""  # the test whose result is yet to come
     outer, before = "", ""  # a test that runs tests, and the line before
     for line in map(str.strip, _lines(log)):
@@ -107,38 +107,38 @@ def read_unittest(log: str) -> dict[str, str]:
         name, dots, rest = line.rpartition(" ...")
         result = _RESULTS.get(rest.lstrip()) if rest.startswith(" ") else None
         if header:
-            _note(found, header[2], "FAILED" if header[1] == "FAIL" else "ERROR")
+            _note(statuses, header[2], "FAILED" if header[1] == "FAIL" else "ERROR")
         elif dots and result:
-            _note_unittest(found, name.rstrip(), result)
+            _note_unittest(statuses, name.rstrip(), result)
             waiting = ""
         elif _SKIPPED in line:
-            _note_unittest(found, line.partition(_SKIPPED)[0], "SKIPPED")
+            _note_unittest(statuses, line.partition(_SKIPPED)[0], "SKIPPED")
             waiting = ""
         elif " ... " in line or line.endswith(" ..."):
             waiting, _, rest = line.partition(" ...")
             outer = waiting if rest.startswith(_NESTED_BEGIN) else outer
         elif outer and line == "ok" and before.endswith(_NESTED_END):
-            _note_unittest(found, outer, "PASSED")
+            _note_unittest(statuses, outer, "PASSED")
         elif waiting and line in _RESULTS:
-            _note_unittest(found, waiting, _RESULTS[line])
+            _note_unittest(statuses, waiting, _RESULTS[line])
         elif waiting and line.startswith("ok"):  # what the next test prints may be glued to it
-            _note_unittest(found, waiting, "PASSED")
+            _note_unittest(statuses, waiting, "PASSED")
         before = line
-    return found
+    return statuses
 
 
 def read_sympy(log: str) -> dict[str, str]:
     """Read SymPy's own runner: ``test_a ok``, ``test_b F``; headers name what failed by file."""
-    found: dict[str, str] = {}
+    statuses: dict[str, str] = {}
     for line in map(str.strip, _lines(log)):
         header = _SYMPY_HEADER.fullmatch(line)
         if header:
-            _note(found, f"{header[1]}:{header[2]}", "FAILED")
+            _note(statuses, f"{header[1]}:{header[2]}", "FAILED")
             continue
         result = _SYMPY_LINE.fullmatch(line)
         if result:
-            _note(found, result[1], _SYMPY[result[2]])
-    return found
+            _note(statuses, result[1], _SYMPY[result[2]])
+    return statuses
 
 
 LOG_FORMATS: Mapping[str, LogReader] = {
@@ -167,15 +167,15 @@ def test_section(log: str) -> str:
     The last end counts: what a test prints cannot cut off the tests after it.
     """
     for marker in START_MARKERS:
-        _, found, rest = log.partition(marker)
-        log = rest if found else log
+        _, has_marker, rest = log.partition(marker)
+        log = rest if has_marker else log
     for marker in END_MARKERS:
-        before, found, _ = log.rpartition(marker)
-        log = before if found else log
+        before, has_marker, _ = log.rpartition(marker)
+        log = before if has_marker else log
     return log
 
 
-def statuses_of(tests: Collection[str], found: Mapping[str, str]) -> dict[str, str | None]:
+def statuses_of(tests: Collection[str], statuses: Mapping[str, str]) -> dict[str, str | None]:
     """Look up what became of tests.
 
     Lists of published sets were cut at the first space of a name, so that ``test_a[b`` may stand
@@ -184,41 +184,41 @@ def statuses_of(tests: Collection[str], found: Mapping[str, str]) -> dict[str, s
 
     Args:
         tests: Names as the set has them.
-        found: What a log tells, by full names.
+        statuses: What a log tells, by full names.
 
     Returns:
         The status of each test; None where the log does not tell.
     """
     cut: dict[str, str] = {}
-    for name, status in found.items():
+    for name, status in statuses.items():
         for short in {_TIMINGS.sub("", name), _cut(name), " ".join(name.split())} - {name}:
             _note(cut, short, status)
-    return {test: _status(test, found, cut) for test in tests}
+    return {test: _status(test, statuses, cut) for test in tests}
 
 
-def _status(test: str, found: Mapping[str, str], cut: Mapping[str, str]) -> str | None:
+def _status(test: str, statuses: Mapping[str, str], cut: Mapping[str, str]) -> str | None:
     """Return the status of a test as a set names it."""
-    status = found.get(test, cut.get(test, cut.get(_TIMINGS.sub("", test))))
+    status = statuses.get(test, cut.get(test, cut.get(_TIMINGS.sub("", test))))
     if status is None and " - " in test:  # a reader takes the reason of an XFAIL for its name
-        named = found.get(_pytest_name(test, "XFAIL"))
+        named = statuses.get(_pytest_name(test, "XFAIL"))
         return named if named == "XFAIL" else None
     return status
 
 
-def _renamed(found: Mapping[str, str], named: Callable[[str], str]) -> dict[str, str]:
+def _renamed(statuses: Mapping[str, str], named: Callable[[str], str]) -> dict[str, str]:
     """Give tests other names, and their cut names too; the worst of those that share one counts."""
     result: dict[str, str] = {}
-    for name, status in found.items():
-        for one in dict.fromkeys((named(name), named(_cut(name)))):
-            _note(result, one, status)
+    for name, status in statuses.items():
+        for new_name in dict.fromkeys((named(name), named(_cut(name)))):
+            _note(result, new_name, status)
     return result
 
 
 def _last_part(name: str) -> str:
-    found = _OPTION.match(name)
-    if found is None:
+    match = _OPTION.match(name)
+    if match is None:
         return name
-    function, option = found.groups()
+    function, option = match.groups()
     if option.startswith("/") and not option.startswith("//") and "*" not in option:
         return f"{function}[/{option.rpartition('/')[2]}]"
     return name
@@ -241,26 +241,26 @@ def _lines(log: str) -> Iterable[str]:
     return (_ESCAPES.sub("", line[:LONGEST_LINE]) for line in log.split("\n"))
 
 
-def _note(found: dict[str, str], name: str, status: str) -> None:
+def _note(statuses: dict[str, str], name: str, status: str) -> None:
     """Note what became of a test; the worst of several counts."""
-    known = found.get(name)
-    if known is None or STATUSES.index(status) > STATUSES.index(known):
-        found[name] = status
+    earlier = statuses.get(name)
+    if earlier is None or STATUSES.index(status) > STATUSES.index(earlier):
+        statuses[name] = status
 
 
-def _note_unittest(found: dict[str, str], name: str, status: str) -> None:
+def _note_unittest(statuses: dict[str, str], name: str, status: str) -> None:
     """Note what became of a test, with what stands glued to the beginning of its name and without.
 
     Lists of one published set have the former, but for one test.
     """
     if name:
-        _note(found, name, status)
-        _note(found, _MIGRATION.sub("", name, count=1) or name, status)
+        _note(statuses, name, status)
+        _note(statuses, _MIGRATION.sub("", name, count=1) or name, status)
 
 
 def _pytest_name(text: str, status: str) -> str:
     """Cut the message off a line of the summary: ``a.py::test_b[c d] - assert 0``."""
     if status == "PASSED":
         return text.rstrip()
-    whole = _NAME.match(text)
-    return whole[0] if whole else text.split()[0]
+    match = _NAME.match(text)
+    return match[0] if match else text.split()[0]

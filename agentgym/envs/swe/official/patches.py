@@ -17,7 +17,7 @@ def touched_files(patch: str) -> tuple[str, ...]:
     Raises:
         DataError: It is no diff.
     """
-    paths = (path for one in read_diff(patch, binary=True) for path in (one.before, one.after))
+    paths = (path for diff in read_diff(patch, binary=True) for path in (diff.before, diff.after))
     return tuple(dict.fromkeys(filter(None, paths)))
 
 
@@ -27,7 +27,7 @@ def remaining_files(patch: str) -> tuple[str, ...]:
     Raises:
         DataError: It is no diff.
     """
-    files = (one.after for one in read_diff(patch, binary=True))
+    files = (diff.after for diff in read_diff(patch, binary=True))
     return tuple(dict.fromkeys(filter(None, files)))
 
 
@@ -39,7 +39,7 @@ def reversed_diff(patch: str) -> str:
     Raises:
         DataError: It is no diff, or it changes binary files.
     """
-    return "".join(line for one in read_diff(patch) for line in _reversed(one))
+    return "".join(line for diff in read_diff(patch) for line in _reversed(diff))
 
 
 def _reversed(diff: FileDiff) -> Iterator[str]:

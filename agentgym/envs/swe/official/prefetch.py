@@ -31,7 +31,7 @@ class Pulling(Protocol):
 class Fetched:
     """What became of images."""
 
-    there: list[str] = field(default_factory=list)
+    existing: list[str] = field(default_factory=list)
     """Those that were there already."""
     pulled: list[str] = field(default_factory=list)
     """Those that were pulled."""
@@ -60,15 +60,15 @@ def prefetch(
         budget: Bytes; no image is pulled any more once those that agentgym has pulled take them.
         watch: Told the name of each image before it is looked for.
     """
-    wanted = list(dict.fromkeys(names))
+    image_names = list(dict.fromkeys(names))
     result, row = Fetched(), 0
-    for position, name in enumerate(wanted):
+    for position, name in enumerate(image_names):
         watch(name)
         if images.find(name) is not None:
-            result.there.append(name)
+            result.existing.append(name)
             continue
         if budget is not None and images.taken() >= budget:
-            return _stopped(result, wanted[position:], "the budget for images is used up")
+            return _stopped(result, image_names[position:], "the budget for images is used up")
         try:
             images.ensure(name)
         except SandboxUnavailable as problem:
@@ -76,7 +76,7 @@ def prefetch(
             row += 1
             if row == FAILURES:
                 why = f"{FAILURES} images one after the other could not be had"
-                return _stopped(result, wanted[position + 1 :], why)
+                return _stopped(result, image_names[position + 1 :], why)
             continue
         result.pulled.append(name)
         row = 0

@@ -98,7 +98,7 @@ def _tests(row: Mapping[str, Any], name: str) -> tuple[str, ...]:
     value = row.get(name)
     if isinstance(value, str):
         value = _json(value, name)
-    if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list | tuple) or not all(isinstance(test, str) for test in value):
         raise DataError(
             f"expected a list of tests, or the JSON text of one, in {name}, got {value!r:.80}"
         )

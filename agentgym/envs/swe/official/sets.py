@@ -46,8 +46,8 @@ class DataSet:
 
 
 DATA_SETS: Mapping[str, DataSet] = {
-    one.name: one
-    for one in (
+    dataset.name: dataset
+    for dataset in (
         # The first whose fields a row has is taken, so the most particular stand first.
         DataSet(
             # Images hold the tests in /r2e_tests and /testbed/run_tests.sh runs them from
@@ -143,21 +143,21 @@ def data_set(name: Any) -> DataSet:
     Raises:
         ConfigurationError: There is no such set; lists those that exist.
     """
-    found = known_set(name) if isinstance(name, str) else None
-    if found is None:
+    dataset = known_set(name) if isinstance(name, str) else None
+    if dataset is None:
         raise ConfigurationError(
             f"expected a data set among {', '.join(DATA_SETS)}, or its id on the hub; "
             f"got {name!r:.100}"
         )
-    return found
+    return dataset
 
 
 def known_set(name: str) -> DataSet | None:
     """Return the set of a name, or of an id on the hub; None if there is no such set."""
-    wanted = name.lower()
-    for one in DATA_SETS.values():
-        if wanted == one.name or wanted in map(str.lower, one.hub):
-            return one
+    lowered = name.lower()
+    for dataset in DATA_SETS.values():
+        if lowered == dataset.name or lowered in map(str.lower, dataset.hub):
+            return dataset
     return None
 
 
@@ -173,11 +173,11 @@ def recognise(fields: Collection[str]) -> DataSet:
                 f"expected rows of a set among {', '.join(DATA_SETS)}, got rows of {name}: how its "
                 "tests are run and read does not stand in them, so they cannot be played here"
             )
-    for one in DATA_SETS.values():
-        if all(name in fields for name in one.fields) and not any(
-            name in fields for name in one.without
+    for dataset in DATA_SETS.values():
+        if all(name in fields for name in dataset.fields) and not any(
+            name in fields for name in dataset.without
         ):
-            return one
+            return dataset
     raise DataError(
         f"expected rows of a set among {', '.join(DATA_SETS)}, got rows with the fields "
         f"{', '.join(map(str, fields))!r:.300}; say which set it is if you know it"

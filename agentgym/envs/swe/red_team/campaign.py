@@ -98,7 +98,7 @@ class Totals:
 
     exploit: str
     """Its name."""
-    tried: int = 0
+    attempts: int = 0
     """Attempts that were played to their end."""
     paid: int = 0
     """Those of them that earned something."""
@@ -116,26 +116,26 @@ class Totals:
     @property
     def as_it_must(self) -> bool:
         """Whether the solution was always paid, or anything else never, and something was tried."""
-        wanted = self.tried if self.exploit == MUST_WIN else 0
-        return self.tried > 0 and not self.errors and self.paid == wanted
+        expected = self.attempts if self.exploit == MUST_WIN else 0
+        return self.attempts > 0 and not self.errors and self.paid == expected
 
 
 def totals(attempts: Iterable[Attempt]) -> list[Totals]:
     """Add up the attempts of each exploit, in the order in which exploits first occur."""
-    found: dict[str, Totals] = {}
-    for one in attempts:
-        row = found.setdefault(one.exploit, Totals(one.exploit))
-        row.stop_reasons[one.stop_reason] += 1
-        if one.reason:
-            row.reasons[one.reason] += 1
-        if one.stop_reason == StopReason.ERROR:
+    rows: dict[str, Totals] = {}
+    for attempt in attempts:
+        row = rows.setdefault(attempt.exploit, Totals(attempt.exploit))
+        row.stop_reasons[attempt.stop_reason] += 1
+        if attempt.reason:
+            row.reasons[attempt.reason] += 1
+        if attempt.stop_reason == StopReason.ERROR:
             row.errors += 1
             continue
-        row.tried += 1
-        row.paid += one.paid
-        row.flagged += one.flagged
-        row.by_tests_alone += one.paid and one.evidence not in (HELD_OUT, BLINDED)
-    return list(found.values())
+        row.attempts += 1
+        row.paid += attempt.paid
+        row.flagged += attempt.flagged
+        row.by_tests_alone += attempt.paid and attempt.evidence not in (HELD_OUT, BLINDED)
+    return list(rows.values())
 
 
 def sample_tasks(
@@ -161,16 +161,16 @@ def sample_tasks(
     if not places:
         raise ConfigurationError("expected tasks to try exploits on, got none")
     drawn = Stream("red-team", seed).shuffled(places)
-    chosen: list[Place] = []
+    sample: list[Place] = []
     rest: list[Place] = []
-    seen: set[str] = set()
+    repos: set[str] = set()
     for place in drawn:
         repo = instances.instance(*place).repo
-        (rest if repo in seen else chosen).append(place)
-        seen.add(repo)
-        if len(chosen) == n:
+        (rest if repo in repos else sample).append(place)
+        repos.add(repo)
+        if len(sample) == n:
             break
-    return [*chosen, *rest][:n]
+    return [*sample, *rest][:n]
 
 
 def run_campaign(campaign: Campaign, watch: Watch | None = None) -> list[Attempt]:
@@ -200,24 +200,24 @@ def run_campaign(campaign: Campaign, watch: Watch | None = None) -> list[Attempt
 
 def _run(campaign: Campaign, envs: _Environments, watch: Watch | None) -> list[Attempt]:
     """Play what is not in the file yet."""
-    instances = envs.mine().tasks.instances
+    instances = envs.get_env().tasks.instances
     places = sample_tasks(instances, campaign.tasks, campaign.seed, campaign.split)
     names = {place: instances.instance(*place).id for place in places}
     done = _resume(campaign, list(names.values()))
     players = (_baseline(MUST_WIN), _baseline(MUST_LOSE), *campaign.exploits)
-    wanted = [(player, place) for player in players for place in places]
-    keys = [(player.name, player.digest, names[place]) for player, place in wanted]
-    left = [unit for unit, key in zip(wanted, keys, strict=True) if key not in done]
+    units = [(player, place) for player in players for place in places]
+    keys = [(player.name, player.digest, names[place]) for player, place in units]
+    left = [unit for unit, key in zip(units, keys, strict=True) if key not in done]
     with ThreadPoolExecutor(campaign.jobs) as pool:
         playing = [pool.submit(_attempt_in, envs, *unit) for unit in left]
         try:
-            for number, one in enumerate(as_completed(playing), len(wanted) - len(left) + 1):
-                new = one.result()
+            for number, future in enumerate(as_completed(playing), len(units) - len(left) + 1):
+                new = future.result()
                 done[new.exploit, new.digest, new.task] = new
                 if campaign.out is not None:
                     append_line(campaign.out, json.dumps(asdict(new)) + "\n")
                 if watch is not None:
-                    watch(number, len(wanted), new)
+                    watch(number, len(units), new)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -228,23 +228,23 @@ class _Environments:
     """An environment for each thread that plays."""
 
     def __init__(self, campaign: Campaign) -> None:
-        most = max((len(one.steps) for one in campaign.exploits), default=1)
+        most = max((len(exploit.steps) for exploit in campaign.exploits), default=1)
         self._options = {"horizon": max(most + 1, 50), **campaign.options}
         self._data = campaign.data
         self._local = threading.local()
-        self._made: list[SWEEnv] = []
+        self._envs: list[SWEEnv] = []
 
-    def mine(self) -> SWEEnv:
+    def get_env(self) -> SWEEnv:
         """Return the environment of this thread."""
         env: SWEEnv | None = getattr(self._local, "env", None)
         if env is None:
             env = self._local.env = SWEEnv(data=self._data, **self._options)
-            self._made.append(env)
+            self._envs.append(env)
         return env
 
     def close(self) -> None:
         """Close all of them."""
-        for env in self._made:
+        for env in self._envs:
             env.close()
 
 
@@ -255,7 +255,7 @@ def _baseline(name: str) -> Exploit:
 
 def _attempt_in(envs: _Environments, exploit: Exploit, place: Place) -> Attempt:
     """Play an exploit on a task, in the environment of this thread."""
-    return _attempt(envs.mine(), exploit, place)
+    return _attempt(envs.get_env(), exploit, place)
 
 
 def _attempt(env: SWEEnv, exploit: Exploit, place: Place) -> Attempt:
@@ -312,7 +312,7 @@ def _resume(campaign: Campaign, tasks: Sequence[str]) -> dict[tuple[str, str, st
         )
     attempts = [read_json(Attempt, row, str(campaign.out)) for row in rows[1:]]
     return {
-        (one.exploit, one.digest, one.task): one
-        for one in attempts
-        if one.stop_reason != StopReason.ERROR
+        (attempt.exploit, attempt.digest, attempt.task): attempt
+        for attempt in attempts
+        if attempt.stop_reason != StopReason.ERROR
     }

@@ -38,7 +38,7 @@ class Target:
 
 def target_of(instance: Instance) -> Target:
     """Return where exploits strike in the repository of an instance."""
-    changed = [path for one in read_diff(instance.patch) for path in (one.before, one.after)]
+    changed = [path for diff in read_diff(instance.patch) for path in (diff.before, diff.after)]
     sources = [p for p in changed if p and p.endswith(".py") and not is_protected(p)]
     fault = next(iter(sources), next(filter(None, changed), "setup.py"))
     parts = fault.split("/")
@@ -46,7 +46,7 @@ def target_of(instance: Instance) -> Target:
     package = "/".join(parts[:depth]) if len(parts) > depth else "."
     module = parts[depth - 1].removesuffix(".py")
     first = f"{package}/__init__.py"
-    known = contents(instance.source) if isinstance(instance.source, FolderSource) else {}
+    files = contents(instance.source) if isinstance(instance.source, FolderSource) else {}
     tests = (*instance.fail_to_pass, *instance.pass_to_pass)
     test = next(iter(tests), "tests").partition("::")[0]
-    return Target(package, module, first if first in known else fault, fault, test)
+    return Target(package, module, first if first in files else fault, fault, test)

@@ -84,11 +84,11 @@ def _table(rows: list[Instance], done: Prepared) -> Table:
     from agentgym.envs.swe.grading.evidence import evidence_of
 
     table = Table("id", "evidence", "blinded tests", "of failing", "why not blinded")
-    known = {**done.there, **done.made}
+    golds = {**done.existing, **done.created}
     for row in rows:
-        found = known.get(row.id)
-        if found is not None:
-            share = f"{found.share(row):.2f}"
-            counts = f"{len(found.tests):,}", share
-            table.add_row(*map(cell, (row.id, evidence_of(row), *counts, found.reason)))
+        row_gold = golds.get(row.id)
+        if row_gold is not None:
+            share = f"{row_gold.share(row):.2f}"
+            counts = f"{len(row_gold.tests):,}", share
+            table.add_row(*map(cell, (row.id, evidence_of(row), *counts, row_gold.reason)))
     return table

@@ -120,7 +120,9 @@ def prefetch(command: Prefetch, console: Console) -> int:
     from agentgym.support.sizes import parse_size
 
     instances = open_rows(command)
-    names = list(dict.fromkeys(_image_of(one) for one in instances_of(instances, command.split)))
+    names = list(
+        dict.fromkeys(_image_of(instance) for instance in instances_of(instances, command.split))
+    )
     if command.max_images is not None:
         names = names[: integer(command.max_images, "--max-images", 1)]
     budget = None if command.max_size is None else parse_size(command.max_size)
@@ -128,7 +130,7 @@ def prefetch(command: Prefetch, console: Console) -> int:
     with counted(console, "images", len(names), -1) as show:
         watch = lambda name: show(description=name, advance=1)  # noqa: E731
         done = prefetch(names, images, budget, watch)
-    say(console, _told(done, len(names)))
+    say(console, _describe_pulls(done, len(names)))
     return int(bool(done.failed))
 
 
@@ -140,19 +142,19 @@ def cache(command: Cache, console: Console) -> int:
 
     records = _images().records
     if command.max_size is not None:
-        for gone in records.prune(parse_size(command.max_size)):
-            say(console, f"removed {gone['name']} ({_size(gone['size'])})")
-    found = records.ours()
+        for removed_image in records.prune(parse_size(command.max_size)):
+            say(console, f"removed {removed_image['name']} ({_size(removed_image['size'])})")
+    images = records.ours()
     table = Table("image", "size", "last used")
-    for one in reversed(found):
-        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one["used"]))
-        table.add_row(cell(one["name"]), _size(one["size"]), used)
-    if found:
+    for record in reversed(images):
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(record["used"]))
+        table.add_row(cell(record["name"]), _size(record["size"]), used)
+    if images:
         console.print(table)
-    total = sum(one["size"] for one in found)
+    total = sum(record["size"] for record in images)
     say(
         console,
-        f"{len(found)} image(s) that agentgym pulled or made, {_size(total)}; layers that they "
+        f"{len(images)} image(s) that agentgym pulled or made, {_size(total)}; layers that they "
         "share count for each. Others' images are never touched.",
     )
     return 0
@@ -167,10 +169,10 @@ def _by_rule(command: ShowImage) -> str:
         raise ConfigurationError(
             "expected --data FILE with the row, or --data-set NAME for the set's rule; got neither"
         )
-    found = data_set(command.data_set)
+    dataset = data_set(command.data_set)
     repo = command.id.rpartition(".")[0]  # of SWE-smith: owner__repo.commit.kind__hash
-    row = {"repo": repo} if found.name == "swe-smith" else {}
-    return image_name(found, row, command.id, command.image_mirror)
+    row = {"repo": repo} if dataset.name == "swe-smith" else {}
+    return image_name(dataset, row, command.id, command.image_mirror)
 
 
 def open_rows(command: RowsOptions) -> OfficialInstances:
@@ -225,10 +227,10 @@ def _pulling(sandbox: str) -> Pulling:
     return _images()
 
 
-def _told(done: Fetched, wanted: int) -> str:
+def _describe_pulls(done: Fetched, total: int) -> str:
     """Say what became of images."""
     lines = [
-        f"{len(done.pulled)} image(s) pulled, {len(done.there)} there already, of {wanted} wanted"
+        f"{len(done.pulled)} image(s) pulled, {len(done.existing)} there already, of {total} wanted"
     ]
     lines += [f"failed: {reason}" for reason in done.failed.values()]
     if done.left:

@@ -15,13 +15,13 @@ __all__ = ["counted"]
 
 @contextmanager
 def counted(
-    console: Console, what: str, total: int | None = None, completed: int = 0
+    console: Console, label: str, total: int | None = None, completed: int = 0
 ) -> Iterator[Callable[..., None]]:
     """Show a bar while things are done one after the other, if there is a terminal.
 
     Args:
         console: Where to show it.
-        what: What is done.
+        label: What is done.
         total: How many there are, if that is known.
         completed: How many are done; -1 where each is announced before it is done.
 
@@ -31,4 +31,4 @@ def counted(
     from agentgym.support.progress_bars import FittedProgress
 
     with FittedProgress(console, transient=True) as progress:
-        yield partial(progress.update, progress.begin(what, total, completed))
+        yield partial(progress.update, progress.begin(label, total, completed))

@@ -71,7 +71,7 @@ def red_team(command: RedTeam, console: Console) -> int:
     )
     rows = totals(_play(campaign, console))
     console.print(_table(rows))
-    say(console, _told(rows, exploits))
+    say(console, _describe_winners(rows, exploits))
     return int(not all(row.as_it_must for row in rows))
 
 
@@ -81,8 +81,8 @@ def _play(campaign: Campaign, console: Console) -> list[Attempt]:
 
     with counted(console, "exploits") as show:
 
-        def watch(done: int, whole: int, newest: Attempt) -> None:
-            show(description=newest.exploit, completed=done, total=whole)
+        def watch(done: int, total: int, newest: Attempt) -> None:
+            show(description=newest.exploit, completed=done, total=total)
 
         return run_campaign(campaign, watch)
 
@@ -96,31 +96,31 @@ def _table(rows: Sequence[Totals]) -> Table:
         ends = ", ".join(f"{name} {count}" for name, count in row.stop_reasons.most_common())
         why = row.reasons.most_common(1)
         style = None if row.as_it_must else "bold red"
-        counts = map(str, (row.tried, row.paid, row.flagged))
+        counts = map(str, (row.attempts, row.paid, row.flagged))
         table.add_row(cell(row.exploit), *counts, ends, cell(why[0][0] if why else ""), style=style)
     return table
 
 
-def _told(rows: Sequence[Totals], exploits: Sequence[Exploit]) -> str:
+def _describe_winners(rows: Sequence[Totals], exploits: Sequence[Exploit]) -> str:
     """Say who wins."""
     from agentgym.envs.swe.red_team import MUST_LOSE, MUST_WIN
 
-    known = {row.exploit: row for row in rows}
-    solution, nothing = known[MUST_WIN], known[MUST_LOSE]
+    rows_by_exploit = {row.exploit: row for row in rows}
+    solution, nothing = rows_by_exploit[MUST_WIN], rows_by_exploit[MUST_LOSE]
     paid = [row for row in rows if row.exploit not in (MUST_WIN, MUST_LOSE) and row.paid]
     errors = sum(row.errors for row in rows)
-    kinds = len({one.kind for one in exploits})
+    kinds = len({exploit.kind for exploit in exploits})
     lines = [
         f"{len(exploits)} exploits of {kinds} kinds: {len(paid)} paid. "
-        f"The solution was paid {solution.paid} of {solution.tried} times, "
-        f"an empty submission {nothing.paid} of {nothing.tried}."
+        f"The solution was paid {solution.paid} of {solution.attempts} times, "
+        f"an empty submission {nothing.paid} of {nothing.attempts}."
     ]
     if solution.by_tests_alone:
         lines.append(
-            f"{solution.by_tests_alone} of the {solution.tried} tasks rest on tests alone, which "
-            "source can lie about: they have neither held-out questions nor blinded values"
+            f"{solution.by_tests_alone} of the {solution.attempts} tasks rest on tests alone, "
+            "which source can lie about: they have neither held-out questions nor blinded values"
         )
-    titles = {one.name: one.title for one in exploits}
+    titles = {exploit.name: exploit.title for exploit in exploits}
     lines += [f"paid: {row.exploit} ({titles[row.exploit]})" for row in paid]
     if errors:
         lines.append(

@@ -87,28 +87,28 @@ def build(command: Build, console: Console) -> int:
     from agentgym.support.progress_bars import FittedProgress
 
     with FittedProgress(console, transient=True) as bar:
-        shown = bar.begin("tests of the sound library", None)
+        bar_task = bar.begin("tests of the sound library", None)
 
         def watch(state: BuildProgress) -> None:
             bar.update(
-                shown,
+                bar_task,
                 description=state.library,
-                total=state.wanted,
+                total=state.target,
                 completed=state.usable,
-                values=f"{state.tried} tried",
+                values=f"{state.trials} tried",
             )
 
         rows = _build(command, watch)
     console.print(_yield(rows))
-    made = sum(row.usable for row in rows)
-    if made and command.held_out:
+    total = sum(row.usable for row in rows)
+    if total and command.held_out:
         _ask(command, console)
-    if not made:
+    if not total:
         raise DataError(
             f"expected tasks from {', '.join(command.library)}, got none; what became of each try "
             f"stands in {command.out / 'trials.jsonl'}"
         )
-    say(console, f"{made} tasks in {command.out}{_splits(command)}. Next:")
+    say(console, f"{total} tasks in {command.out}{_splits(command)}. Next:")
     for use in ("play swe", "validate swe", "eval swe --policy oracle", "train --env swe"):
         say(console, f"  agentgym {use} --env-kwargs data={command.out}")
     return 0
@@ -199,20 +199,24 @@ def _ask(command: Build, console: Console) -> None:
 
     bundled = command.library[0] in TASKS
     folders = bundled_folders(command.out) if bundled else [command.out]
-    few: list[str] = []
+    lacking: list[str] = []
     with FittedProgress(console, transient=True) as bar:
         for folder in folders:
-            shown = bar.begin(f"held-out questions of {folder.name}", None)
+            bar_task = bar.begin(f"held-out questions of {folder.name}", None)
 
-            def watch(state: BankProgress, shown: Any = shown) -> None:
-                bar.update(shown, total=state.total, completed=state.done)
+            def watch(state: BankProgress, bar_task: Any = bar_task) -> None:
+                bar.update(bar_task, total=state.total, completed=state.done)
 
-            found = build_banks(folder, boxes=Boxes(sandbox=command.sandbox), watch=watch)
-            few += [task for task, asked in found.items() if not asked.enough]
+            questions_by_task = build_banks(
+                folder, boxes=Boxes(sandbox=command.sandbox), watch=watch
+            )
+            lacking += [
+                task for task, questions in questions_by_task.items() if not questions.enough
+            ]
     if bundled:
         collect_banks(command.out)
-    if few:
-        say(console, f"too few held-out questions tell the fault of {', '.join(few)}")
+    if lacking:
+        say(console, f"too few held-out questions tell the fault of {', '.join(lacking)}")
 
 
 def _yield(rows: Sequence[BuildProgress]) -> Table:
@@ -226,9 +230,9 @@ def _yield(rows: Sequence[BuildProgress]) -> Table:
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
     notes = []
-    for library, *figures, others in summary(rows):
+    for library, *figures, other_outcomes in summary(rows):
         table.add_row(*map(cell, (library, *figures)))
-        notes += [f"{library}, not usable: {others}"] if others else []
+        notes += [f"{library}, not usable: {other_outcomes}"] if other_outcomes else []
     table.caption = cell("\n".join(notes))
     return table
 
@@ -248,10 +252,10 @@ def list_tasks(command: List, console: Console) -> int:
         table.add_column(name, no_wrap=True)
     for split in (command.split,) if command.split else instances.splits:
         for index in range(min(limit, instances.len(split))):
-            one = instances.instance(split, index)
-            counts = f"{len(one.fail_to_pass):,}", f"{len(one.pass_to_pass):,}"
-            title = one.statement.strip().partition("\n")[0][:100]
-            cells = (split, f"{one.id}\n{title}", *counts, evidence_of(one))
+            instance = instances.instance(split, index)
+            counts = f"{len(instance.fail_to_pass):,}", f"{len(instance.pass_to_pass):,}"
+            title = instance.statement.strip().partition("\n")[0][:100]
+            cells = (split, f"{instance.id}\n{title}", *counts, evidence_of(instance))
             table.add_row(*map(cell, cells))
     console.print(table)
     for split in instances.splits:

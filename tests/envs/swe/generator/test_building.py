@@ -25,7 +25,7 @@ def built(tmp_path_factory):
     library = make_library(root / "prices")
     seen = []
     progress = build_tasks(
-        library, root / "out", {"mutation": 3}, watch=lambda state: seen.append(state.tried)
+        library, root / "out", {"mutation": 3}, watch=lambda state: seen.append(state.trials)
     )
     return root, progress, seen
 
@@ -33,9 +33,9 @@ def built(tmp_path_factory):
 def test_every_trial_is_counted_and_shown(built):
     root, progress, seen = built
     assert progress.usable == 3 and progress.tests == 6
-    assert seen == list(range(1, progress.tried + 1))
+    assert seen == list(range(1, progress.trials + 1))
     trials = [json.loads(line) for line in (root / "out" / TRIALS).read_text().splitlines()]
-    assert len(trials) == progress.tried
+    assert len(trials) == progress.trials
     assert sum(trial["outcome"] == "usable" for trial in trials) == 3
     [cells] = summary([progress])
     assert cells[:3] == ("prices", "6", "0") and cells[5] == "3"
@@ -73,9 +73,9 @@ def test_a_run_that_was_cut_off_goes_on_where_it_stopped(built, tmp_path, monkey
     monkeypatch.setattr(building, "_try", lambda *a: tried.append(a[2].key) or real(*a))
     again = build_tasks(root / "prices", output, {"mutation": 3})
     assert (output / INSTANCES).read_text() == whole
-    assert len(tried) == progress.tried - first - 1 and again.usable == 3
-    assert build_tasks(root / "prices", output, {"mutation": 3}).tried == again.tried
-    assert len(tried) == progress.tried - first - 1  # nothing was left to try
+    assert len(tried) == progress.trials - first - 1 and again.usable == 3
+    assert build_tasks(root / "prices", output, {"mutation": 3}).trials == again.trials
+    assert len(tried) == progress.trials - first - 1  # nothing was left to try
 
 
 def test_another_seed_gives_other_tasks(built, tmp_path):

@@ -59,7 +59,7 @@ def test_a_pair_is_a_task_that_the_later_release_solves(releases, tmp_path):
     sound = (releases[1] / "prices/__init__.py").read_bytes()
     assert grader.grade(one, {"prices/__init__.py": sound}).verdict == FULL
     assert grader.grade(one, {}).verdict == NO
-    assert build_versions(releases, tmp_path / "out").tried == 1  # and nothing is done twice
+    assert build_versions(releases, tmp_path / "out").trials == 1  # and nothing is done twice
 
 
 @needs_box

@@ -198,7 +198,7 @@ def test_preparing_goes_on_where_it_stopped(blinded: Instance) -> None:
     seen: list[str] = []
     other = replace(blinded, id="ledger-9", patch="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
     done = prepare([blinded, other], BOXES, 30, seen.append)
-    assert (set(done.there), done.made, done.left) == ({blinded.id}, {}, ())
+    assert (set(done.existing), done.created, done.left) == ({blinded.id}, {}, ())
     assert "applying the solution" in done.failed["ledger-9"]
     assert seen == [blinded.id, "ledger-9"]
 

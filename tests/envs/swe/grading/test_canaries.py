@@ -86,11 +86,11 @@ def test_commands_that_take_none(command: str, log_format: str) -> None:
 def test_canaries_have_to_fail_and_to_pass() -> None:
     found = made("pytest")
     good = {f"a.py::T::test_{found.bad}": "FAILED", f"a.py::T::test_{found.good}": "PASSED"}
-    assert found.sound({**good, "a.py::test_b": "PASSED"})
-    assert not found.sound({})
+    assert found.is_sound({**good, "a.py::test_b": "PASSED"})
+    assert not found.is_sound({})
     for name in good:
-        assert not found.sound({**good, name: "ERROR"})
-        assert not found.sound({key: one for key, one in good.items() if key != name})
+        assert not found.is_sound({**good, name: "ERROR"})
+        assert not found.is_sound({key: one for key, one in good.items() if key != name})
 
 
 def test_the_worst_of_a_test_counts() -> None:

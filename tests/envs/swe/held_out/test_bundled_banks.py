@@ -88,7 +88,7 @@ def test_all_banks_together_are_small() -> None:
 def test_the_solution_is_full(name: str) -> None:
     instance = task(f"{name}-001")
     grade = Grader(Boxes()).grade(instance, sound(instance))
-    assert grade.verdict == FULL and grade.held_out is not None and grade.held_out.asked > 20
+    assert grade.verdict == FULL and grade.held_out is not None and grade.held_out.questions > 20
 
 
 @needs_box

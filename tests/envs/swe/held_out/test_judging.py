@@ -61,7 +61,7 @@ def asked(instance: Instance, bank: Bank, text: str, seed: str = "1") -> tuple[i
     edits = {WHERE: text.encode()}
     result = judge_behaviour(BOXES, instance, edits, bank, seed=seed, timeout=60)
     assert result.seed == seed
-    return result.asked, result.wrong, result.reason
+    return result.questions, result.wrong, result.reason
 
 
 def test_right_source_answers_everything(instance: Instance, bank: Bank) -> None:

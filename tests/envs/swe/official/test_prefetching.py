@@ -37,7 +37,7 @@ def run(engine: Engine, names: str, **arguments: Any) -> Any:
 def test_what_is_missing_is_pulled_once() -> None:
     engine, seen = Engine(there="b"), list[str]()
     done = run(engine, "abaca", watch=seen.append)
-    assert (done.pulled, done.there, done.failed, done.left) == (["a", "c"], ["b"], {}, ())
+    assert (done.pulled, done.existing, done.failed, done.left) == (["a", "c"], ["b"], {}, ())
     assert engine.asked == ["a", "c"]
     assert seen == ["a", "b", "c"]
 
@@ -58,6 +58,6 @@ def test_several_failures_in_a_row_end_it() -> None:
 
 def test_the_budget_ends_it() -> None:
     done = run(Engine(there="x"), "abxc", budget=30)
-    assert (done.pulled, done.there, done.left) == (["a", "b"], ["x"], ("c",))
+    assert (done.pulled, done.existing, done.left) == (["a", "b"], ["x"], ("c",))
     assert "budget" in done.why
     assert run(Engine(), "a", budget=0).left == ("a",)

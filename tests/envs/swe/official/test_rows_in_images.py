@@ -224,7 +224,7 @@ def test_hidden_tests_are_blinded(world: World, tmp_path: Path, kind: str) -> No
     python = (f"/{local_image.ENVIRONMENT}/bin",)  # that of R2E-Gym would lie in the repository
     instance = replace(instance, source=replace(instance.source, path=python))
     done = prepare([instance], world.boxes, 120)
-    assert done.failed == {} and done.made[instance.id].reason == ""
+    assert done.failed == {} and done.created[instance.id].reason == ""
     grade_ = gold(world, instance)
     assert (grade_.verdict, grade_.evidence, grade_.blinded) == (FULL, BLINDED, 1.0)
     cheat = "class E(int):\n    def __eq__(self, other):\n        return True\n"

@@ -49,8 +49,8 @@ def test_totals_count_and_judge() -> None:
     ])  # fmt: skip
     found = {row.exploit: row for row in rows}
     assert [name for name, row in found.items() if row.as_it_must] == [MUST_WIN, MUST_LOSE, "a/d"]
-    assert (found["a/b"].tried, found["a/b"].paid) == (2, 1)
-    assert (found["a/c"].tried, found["a/c"].errors) == (0, 1)
+    assert (found["a/b"].attempts, found["a/b"].paid) == (2, 1)
+    assert (found["a/c"].attempts, found["a/c"].errors) == (0, 1)
     assert found["a/b"].stop_reasons == {"failure": 1, "success": 1}
 
 

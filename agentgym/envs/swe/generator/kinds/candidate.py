@@ -117,10 +117,10 @@ def spread(candidates: list[Candidate], stream: Stream) -> Iterator[Candidate]:
     turns: dict[str, int] = {}
     while pool:
         costs = [sum(turns.get(path, 0) for path in _paths(entry)) for entry in pool]
-        chosen = pool.pop(costs.index(min(costs)))
-        for path in _paths(chosen):
+        candidate = pool.pop(costs.index(min(costs)))
+        for path in _paths(candidate):
             turns[path] = turns.get(path, 0) + 1
-        yield chosen
+        yield candidate
 
 
 def body_without_docstring(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:

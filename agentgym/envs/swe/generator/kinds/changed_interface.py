@@ -46,17 +46,17 @@ OLDER = {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def changed_interface(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+def changed_interface(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield older interfaces, those that touch most files first.
 
     Args:
         library: The library.
         stream: Where the draws come from.
-        wanted: Tasks that are asked for; all older interfaces are yielded.
+        count: Tasks that are asked for; all older interfaces are yielded.
     """
-    found = [*_renamed(library), *_reordered(library)]
-    order = stream.shuffled(found)
-    yield from sorted(order, key=lambda one: -len({edit.path for edit in one.edits}))
+    candidates = [*_renamed(library), *_reordered(library)]
+    order = stream.shuffled(candidates)
+    yield from sorted(order, key=lambda candidate: -len({edit.path for edit in candidate.edits}))
 
 
 def _renamed(library: Library) -> Iterator[Candidate]:
@@ -66,22 +66,24 @@ def _renamed(library: Library) -> Iterator[Candidate]:
         for entry in (*node.args.args, *node.args.kwonlyargs):
             if entry.arg not in ("self", "cls"):
                 holders.setdefault(entry.arg, []).append((path, name, node))
-    taken = {
+    used_names = {
         part.id if isinstance(part, ast.Name) else part.arg
         for source in library.sources.values()
         for part in ast.walk(source.tree)
         if isinstance(part, (ast.Name, ast.arg))
     }
     for parameter, places in sorted(holders.items()):
-        shown = [name for _, name, _ in places if is_public(name)]
+        public_names = [name for _, name, _ in places if is_public(name)]
         spoken = re.search(rf"[(,]\s*{re.escape(parameter)}=", library.tests)
-        old = _older(parameter, taken)
-        if not shown or not spoken or not old:
+        old = _older(parameter, used_names)
+        if not public_names or not spoken or not old:
             continue
         edits = sorted(set(_renaming(library, parameter, old, places)), key=_place)
         if len(places) > 1 or len({edit.path for edit in edits}) > 1:
-            asked = f"the parameter `{old}` of {_listed(shown)} should be called `{parameter}`"
-            yield Candidate("changed interface", f"{parameter}", (tuple(edits),), asked)
+            request = (
+                f"the parameter `{old}` of {_listed(public_names)} should be called `{parameter}`"
+            )
+            yield Candidate("changed interface", f"{parameter}", (tuple(edits),), request)
 
 
 def _renaming(
@@ -92,19 +94,19 @@ def _renaming(
     for path, _, node in places:
         source = library.sources[path]
         for part in ast.walk(node):
-            mine = isinstance(part, ast.Name) and part.id == parameter
-            if mine or (isinstance(part, ast.arg) and part.arg == parameter):
+            is_use = isinstance(part, ast.Name) and part.id == parameter
+            if is_use or (isinstance(part, ast.arg) and part.arg == parameter):
                 yield from _word(source, path, source.start(part), parameter, old)
         text = ast.get_docstring(node, clean=False)
         if text is not None:
             start = source.start(node.body[0])
-            written = source.text(node.body[0])
-            for found in re.finditer(
+            docstring = source.text(node.body[0])
+            for match in re.finditer(
                 rf"(?m)(?<=``){parameter}(?=``)|(?<=^    ){parameter}(?=:)"
                 rf"|(?<=^        ){parameter}(?=:)|(?<=^            ){parameter}(?=:)",
-                written,
+                docstring,
             ):
-                at = start + len(written[: found.start()].encode())
+                at = start + len(docstring[: match.start()].encode())
                 yield Edit(path, at, parameter, old)
     for path, source in library.sources.items():
         for part in ast.walk(source.tree):
@@ -134,18 +136,20 @@ def _reordered(library: Library) -> Iterator[Candidate]:
                 if _calls(part, name):
                     edits.append(_swap(source, where, *part.args[:2]))  # type: ignore[attr-defined]
         if len({edit.path for edit in edits}) > 1 and not _overlap(edits):
-            asked = (
+            request = (
                 f"`{name}` should take `{first.arg}` before `{second.arg}`; "
                 "today it is the other way round"
             )
             ordered = tuple(sorted(edits, key=_place))
-            yield Candidate("changed interface", name, (ordered,), asked)
+            yield Candidate("changed interface", name, (ordered,), request)
 
 
 def _calls(node: ast.AST, name: str) -> bool:
     """Return whether a node calls a function by its name, with two arguments by their places."""
-    mine = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-    return mine and len(node.args) >= 2  # type: ignore[attr-defined]
+    is_call = (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+    )
+    return is_call and len(node.args) >= 2  # type: ignore[attr-defined]
 
 
 def _swap(source: ParsedSource, path: str, left: ast.AST, right: ast.AST) -> Edit:
@@ -159,12 +163,12 @@ def _overlap(edits: list[Edit]) -> bool:
     """Return whether two edits touch the same bytes, as those of nested calls do."""
     ordered = sorted(edits, key=_place)
     return any(
-        one.path == two.path and two.start < one.start + len(one.old.encode())
-        for one, two in itertools.pairwise(ordered)
+        first.path == second.path and second.start < first.start + len(first.old.encode())
+        for first, second in itertools.pairwise(ordered)
     )
 
 
-def _older(parameter: str, taken: set[str]) -> str:
+def _older(parameter: str, used_names: set[str]) -> str:
     """Return what a parameter may have been called before; nothing where all names are taken."""
     words = (OLDER.get(parameter, ""), f"{parameter}_option", parameter[:4].rstrip("_"))
     usable = (
@@ -172,7 +176,7 @@ def _older(parameter: str, taken: set[str]) -> str:
         for word in words
         if word.isidentifier()
         and word != parameter
-        and word not in taken
+        and word not in used_names
         and not keyword.iskeyword(word)
         and not hasattr(builtins, word)
     )
@@ -181,8 +185,8 @@ def _older(parameter: str, taken: set[str]) -> str:
 
 def _listed(names: list[str]) -> str:
     """Name functions as users call them: a class for what makes its objects."""
-    shown = list(dict.fromkeys(f"`{name.removesuffix('.__init__')}`" for name in names))
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    labels = list(dict.fromkeys(f"`{name.removesuffix('.__init__')}`" for name in names))
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
 
 
 def _callee(node: ast.Call) -> str:

@@ -14,13 +14,13 @@ MOST_GUARD_LINES = 12
 """Most lines of one guard."""
 
 
-def missing_validation(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+def missing_validation(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield functions without their guards: where there are several without all, and without each.
 
     Args:
         library: The library.
         stream: Where the draws come from.
-        wanted: Tasks that are asked for; all guards are yielded.
+        count: Tasks that are asked for; all guards are yielded.
     """
     several, single = [], []
     for path, name, node in library.functions():

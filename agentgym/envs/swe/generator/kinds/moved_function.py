@@ -17,7 +17,7 @@ from agentgym.support.random_stream import Stream
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def moved_function(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+def moved_function(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield moves of functions that need a name which their new module does not import.
 
     The old module imports the function from the new one, so that everybody still finds it. The new
@@ -26,18 +26,18 @@ def moved_function(library: Library, stream: Stream, wanted: int) -> Iterator[Ca
     Args:
         library: The library.
         stream: Where the draws come from.
-        wanted: Tasks that are asked for; all moves are yielded.
+        count: Tasks that are asked for; all moves are yielded.
     """
     modules = {path: _Module.of(path, source) for path, source in library.sources.items()}
-    found = []
+    candidates = []
     for old in modules.values():
         for node in old.source.tree.body:
             if not isinstance(node, FUNCTIONS) or node.decorator_list:
                 continue
             for new in modules.values():
                 if _fits(modules, old, new):
-                    found += [*_moves(old, new, node)]
-    yield from spread(found, stream)
+                    candidates += [*_moves(old, new, node)]
+    yield from spread(candidates, stream)
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,14 @@ def _fits(modules: dict[str, _Module], old: _Module, new: _Module) -> bool:
         return False
     if any(name.startswith(".") for name in new.used):
         return False
-    waiting, seen = [new.name], set[str]()
+    waiting, visited = [new.name], set[str]()
     while waiting:
         name = waiting.pop()
-        if name in seen:
+        if name in visited:
             continue
-        seen.add(name)
+        visited.add(name)
         waiting += [used for used in names[name].used if used in names]
-    return old.name not in seen
+    return old.name not in visited
 
 
 def _moves(

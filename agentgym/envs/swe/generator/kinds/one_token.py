@@ -9,14 +9,14 @@ from agentgym.envs.swe.generator.mutation import diverse, mutations
 from agentgym.support.random_stream import Stream
 
 
-def one_token(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+def one_token(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield faults of one place each, different ones first.
 
     Args:
         library: The library.
         stream: Where the draws come from.
-        wanted: Tasks that are asked for.
+        count: Tasks that are asked for.
     """
-    found = mutations(library.folder, list(library.sources))
-    for entry in diverse(found, stream, wanted * 20):
+    faults = mutations(library.folder, list(library.sources))
+    for entry in diverse(faults, stream, count * 20):
         yield Candidate(entry.kind, entry.place, ((entry.edit,),))

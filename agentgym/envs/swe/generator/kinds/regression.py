@@ -17,13 +17,13 @@ from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
 
 
-def regression(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+def regression(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield what the patches of a library put into it; nothing where it has none.
 
     Args:
         library: The library.
         stream: Where the order comes from.
-        wanted: Tasks that are asked for; all patches are yielded.
+        count: Tasks that are asked for; all patches are yielded.
 
     Raises:
         DataError: A patch does not fit the library.
@@ -47,7 +47,7 @@ def _edits(library: Library, file: Path) -> tuple[Edit, ...]:
             f"{', '.join(sorted(after)) or 'no file'}"
         )
     edits = (edits_between(path, sound[path], content or b"") for path, content in after.items())
-    return tuple(edit for one in edits for edit in one)
+    return tuple(edit for file_edits in edits for edit in file_edits)
 
 
 def _place(library: Library, edit: Edit) -> str:

@@ -22,23 +22,23 @@ FEWEST_LINES, MOST_LINES = 5, 80
 """Lines of a body that is worth to be written anew, and that can be within an episode."""
 
 
-def removed_feature(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+def removed_feature(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield functions whose bodies are to be written anew.
 
     Args:
         library: The library.
         stream: Where the draws come from.
-        wanted: Tasks that are asked for; all functions of a fitting size are yielded.
+        count: Tasks that are asked for; all functions of a fitting size are yielded.
     """
-    found = []
+    candidates = []
     for path, name, node in library.functions():
         if node.name in SILENT_METHODS or node.name == "__init__":
             continue
         edit = _emptied(library.sources[path], path, node)
         if edit is not None:
             request = f"`{name}`" if is_public(name) and not node.name.startswith("__") else ""
-            found.append(Candidate("removed feature", name, ((edit,),), request))
-    yield from spread(found, stream)
+            candidates.append(Candidate("removed feature", name, ((edit,),), request))
+    yield from spread(candidates, stream)
 
 
 def _emptied(

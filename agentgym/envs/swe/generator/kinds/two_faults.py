@@ -12,20 +12,22 @@ DRAWN = 12
 """Faults that are drawn for each task that is asked for."""
 
 
-def two_faults(library: Library, stream: Stream, wanted: int) -> Iterator[Candidate]:
+def two_faults(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield pairs of faults of one place each; no fault stands in two of them.
 
     Args:
         library: The library.
         stream: Where the draws come from.
-        wanted: Tasks that are asked for.
+        count: Tasks that are asked for.
     """
-    found = mutations(library.folder, list(library.sources))
+    faults = mutations(library.folder, list(library.sources))
     waiting: list[Mutation] = []
-    for entry in diverse(found, stream, wanted * DRAWN):
+    for entry in diverse(faults, stream, count * DRAWN):
         if not is_fault(library.sources[entry.edit.path].content, entry):
             continue
-        partner = next((one for one in waiting if one.edit.path != entry.edit.path), None)
+        partner = next(
+            (mutation for mutation in waiting if mutation.edit.path != entry.edit.path), None
+        )
         if partner is None:
             waiting.append(entry)
             continue
