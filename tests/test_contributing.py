@@ -77,3 +77,7 @@ def test_files_that_a_room_names_exist(room: str) -> None:
     # A path such as KIND/NAME.toml stands for many.
     paths = [path for path in named if not re.search("[A-Z]{4}", path)]
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_it_is_short() -> None:
+    assert len((ROOT / "CONTRIBUTING.md").read_text().split()) <= 1200

@@ -27,6 +27,7 @@ from trainers.grpo.packed_rows import (
     gathered_states,
     longest_row,
     pack,
+    report_single_rows,
 )
 from trainers.grpo.tensors import left_aligned, row_inputs, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
@@ -112,7 +113,14 @@ class TokenForward:
             states: Also return the hidden states.
         """
         ids, mask, labels, columns = left_aligned(batch, scored)
-        if not router_loss and ids.shape[1] <= self._longest and self.packs(model):
+        fits = ids.shape[1] <= self._longest
+        if self._packs is not False and (router_loss or not fits):
+            report_single_rows(
+                "a router's loss is a mean over the tokens of rows"
+                if router_loss
+                else f"a layer attends to {self._longest:,} tokens at most"
+            )
+        elif self.packs(model):
             packed = pack(row_inputs(ids, labels), labels)
             if packed is not None:
                 return self._packed_scores(model, packed, scored, states)

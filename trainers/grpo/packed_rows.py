@@ -12,6 +12,7 @@ import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,6 +119,12 @@ def longest_row(model: nn.Module) -> int:
     config = base_model(model).config.get_text_config()
     limits = [getattr(config, name, None) for name in WINDOWS]
     return min((int(limit) for limit in limits if limit), default=sys.maxsize)
+
+
+@cache
+def report_single_rows(reason: str) -> None:
+    """Log, once for each reason, that prefixes are computed for every row that begins with them."""
+    logger.warning("training computes a prefix again for each row that shares it: %s", reason)
 
 
 @torch.no_grad()

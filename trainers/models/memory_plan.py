@@ -41,6 +41,7 @@ __all__ = [
     "Device",
     "MemoryPlan",
     "check_memory",
+    "config_and_shape",
     "memory_line",
     "memory_notes",
     "memory_table",
@@ -221,7 +222,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     from trainers.models.loaded_policy import token_budget
 
     settings, device = run.config, device or Device.here()
-    config, shape = _config_and_shape(settings.model, settings.tiny, settings.lora.targets)
+    config, shape = config_and_shape(settings.model, settings.tiny, settings.lora.targets)
     context = token_budget(run, config).context
     ahead = settings.rl.staleness > 0
     engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
@@ -366,7 +367,7 @@ def _division() -> str:
 
 
 @cache
-def _config_and_shape(
+def config_and_shape(
     model: str, tiny: TinyConfig, targets: tuple[str, ...]
 ) -> tuple[PretrainedConfig, ModelShape]:
     """Return the configuration of a run's model and its shape; both are read once."""

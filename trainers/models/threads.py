@@ -16,7 +16,6 @@ from typing import Literal
 from agentgym.vector.backends import cpus
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.schema import TINY
 
 __all__ = [
     "LARGE",
@@ -39,17 +38,11 @@ def run_threads(run: ResolvedRun) -> int:
     Raises:
         ConfigurationError: The model cannot be found.
     """
-    from trainers.models.loaded_policy import read_model_config
-    from trainers.models.memory import ModelShape
-    from trainers.models.memory_plan import TINY_VOCABULARY
-    from trainers.models.tiny import model_config
+    from trainers.models.memory_plan import config_and_shape
 
     settings = run.config
-    if settings.model == TINY:
-        config = model_config(settings.tiny, TINY_VOCABULARY)
-    else:
-        config = read_model_config(settings.model)
-    return thread_count(settings.threads, ModelShape.of(config).parameters)
+    _, shape = config_and_shape(settings.model, settings.tiny, settings.lora.targets)
+    return thread_count(settings.threads, shape.parameters)
 
 
 def thread_count(asked: int | Literal["auto"], weights: int) -> int:

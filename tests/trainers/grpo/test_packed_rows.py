@@ -21,7 +21,12 @@ from trainers.grpo import forward as forward_module
 from trainers.grpo import trainer as trainer_module
 from trainers.grpo.critic import CriticSettings
 from trainers.grpo.forward import TokenForward
-from trainers.grpo.packed_rows import computes_packed_rows, longest_row, pack
+from trainers.grpo.packed_rows import (
+    computes_packed_rows,
+    longest_row,
+    pack,
+    report_single_rows,
+)
 from trainers.grpo.tensors import left_aligned, row_inputs, sampled_mask
 
 INPUTS = [{"prompt": ""}] * 16
@@ -253,17 +258,20 @@ def test_a_model_without_positions_is_found_out(monkeypatch, caplog):
     assert "states differ by" in caplog.text
 
 
-def test_rows_beyond_a_sliding_window_are_not_packed(tmp_path, monkeypatch):
+def test_rows_beyond_a_sliding_window_are_not_packed(tmp_path, monkeypatch, caplog):
     assert longest_row(small("mistral", sliding_window=8)) == 8
     assert longest_row(small("llama")) > 10**9
     made = playing(tmp_path, "default")
     batch = made._generate_and_score_completions(INPUTS)
     made._forward._longest = 8
     monkeypatch.setattr(forward_module, "pack", lambda *_: pytest.fail("packed"))
-    made._forward(made.model, batch, sampled_mask(batch))
+    report_single_rows.cache_clear()
+    for _ in range(2):
+        made._forward(made.model, batch, sampled_mask(batch))
+    assert caplog.text.count("a layer attends to 8 tokens at most") == 1
 
 
-def test_the_loss_of_a_router_counts_the_tokens_of_rows(tmp_path, monkeypatch):
+def test_the_loss_of_a_router_counts_the_tokens_of_rows(tmp_path, monkeypatch, caplog):
     made = playing(tmp_path, "default")
     batch = made._generate_and_score_completions(INPUTS)
     mixture = small("qwen3_moe", head_dim=8, **MIXTURE)
@@ -271,7 +279,9 @@ def test_the_loss_of_a_router_counts_the_tokens_of_rows(tmp_path, monkeypatch):
     forward = TokenForward(made.accelerator, mixture, logits_mib=1)
     assert forward.packs(mixture)
     monkeypatch.setattr(forward_module, "pack", lambda *_: pytest.fail("packed"))
+    report_single_rows.cache_clear()
     scores = forward(mixture, batch, sampled_mask(batch), router_loss=True)
+    assert "a router's loss is a mean over the tokens of rows" in caplog.text
     assert scores.router_loss is not None
     made.aux_loss_enabled = True
     widths = [len(part.rows) for part in made._micro_batches(batch)]

@@ -221,6 +221,8 @@ def test_a_seed_without_a_game_is_told() -> None:
 
 
 def test_a_missing_textworld_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    import packaging.requirements  # noqa: F401 - what names the extra reads its entry with it
+
     for module in [name for name in sys.modules if name.split(".")[0] == "textworld"]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setattr(sys, "path", [])
