@@ -81,9 +81,9 @@ class ObjectClient:
         self, url: str, task: dict[str, Any], created_with: dict[str, Any] | None = None
     ) -> None:
         self.url, self.task = url, task
-        made = post(url, "create", created_with)
-        self.env_id = made["id"]
-        self.text: str = made["observation"]  # TextCraft's reads it
+        answer = post(url, "create", created_with)
+        self.env_id = answer["id"]
+        self.text: str = answer["observation"]  # TextCraft's reads it
         self.actions: list[str] = []
 
     def post(self, call: str, **body: Any) -> Any:
@@ -150,41 +150,41 @@ CLIENTS: dict[str, tuple[str, Callable[[str], Any]]] = {
 @pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("index", [0, 7])
 def test_its_clients_play_the_task_that_they_name(client: str, index: int) -> None:
-    here = ToyEnv()
+    local = ToyEnv()
     name, make = CLIENTS[client]
     with served(ToyEnv, name) as url:
-        there = make(url)
-        text, info = here.reset(seed=0, options={"index": index})
-        assert there.reset(index) == text
+        remote = make(url)
+        text, info = local.reset(seed=0, options={"index": index})
+        assert remote.reset(index) == text
         done = False
         while not done:
-            action = here.oracle_action()
+            action = local.oracle_action()
             assert action is not None
-            text, reward, terminated, truncated, info = here.step(action)
+            text, reward, terminated, truncated, info = local.step(action)
             done = terminated or truncated
-            assert there.step(action) == (text, reward, done)
+            assert remote.step(action) == (text, reward, done)
             if client in ("alfworld", "babyai", "sciworld", "maze", "textcraft"):
-                assert there.actions == info["admissible_actions"]
+                assert remote.actions == info["admissible_actions"]
         assert reward == 1.0
-        there.close()
+        remote.close()
 
 
 def test_a_seed_draws_as_in_the_process() -> None:
     """The client of Wordle names a seed and no task."""
-    here = ToyEnv()
+    local = ToyEnv()
     with served(ToyEnv, "toy") as url:
-        there = ObjectClient(url, {"seed": None})
+        remote = ObjectClient(url, {"seed": None})
         for seed in (0, 5):
-            assert there.reset(seed) == here.reset(seed=seed)[0]
-        there.close()
+            assert remote.reset(seed) == local.reset(seed=seed)[0]
+        remote.close()
 
 
 def test_a_client_may_send_back_all_that_its_environment_came_with() -> None:
     with served(ToyEnv, "toy") as url:
-        made = post(url, "create")
-        answer = post(url, "reset", {"env_idx": made, "id": 4})
+        environment = post(url, "create")
+        answer = post(url, "reset", {"env_idx": environment, "id": 4})
         assert answer["observation"] == ToyEnv().reset(options={"index": 4})[0]
-        post(url, "close", {"env_idx": made})
+        post(url, "close", {"env_idx": environment})
 
 
 def test_a_new_environment_takes_no_task_of_its_own() -> None:
@@ -202,28 +202,29 @@ def test_the_real_shop_is_played_as_its_client_does() -> None:
         assert isinstance(env, TextEnv)
         return env
 
-    here = make()
+    local = make()
     with served(make, "webshop:easy") as url:
-        there = NumberClient(url, "session_id", None)
-        text, _ = here.reset(seed=0, options={"index": 3})
-        assert isinstance(there.env_id, int) and there.reset(3) == text
-        assert there.step("search[red shoes]")[0] == here.step("search[red shoes]")[0]
-        there.close()
-    here.close()
+        remote = NumberClient(url, "session_id", None)
+        text, _ = local.reset(seed=0, options={"index": 3})
+        assert isinstance(remote.env_id, int) and remote.reset(3) == text
+        assert remote.step("search[red shoes]")[0] == local.step("search[red shoes]")[0]
+        remote.close()
+    local.close()
 
 
 def test_nobody_guesses_the_number_of_another() -> None:
     """Numbers near one that a client knows, and those from 0 on, lead nowhere."""
     with served(ToyEnv, "toy") as url:
-        mine, other = ObjectClient(url, {"game": None}), ObjectClient(url, {"game": None})
+        client, other = ObjectClient(url, {"game": None}), ObjectClient(url, {"game": None})
         text = other.reset(2)
-        assert 0 < mine.env_id < 1 << 53 and 0 < other.env_id < 1 << 53
-        near = (mine.env_id + step for step in (-2, -1, 1, 2))
-        for number in {*range(20), *near, mine.env_id ^ (1 << 52)} - {mine.env_id, other.env_id}:
+        assert 0 < client.env_id < 1 << 53 and 0 < other.env_id < 1 << 53
+        near = (client.env_id + step for step in (-2, -1, 1, 2))
+        guesses = {*range(20), *near, client.env_id ^ (1 << 52)}
+        for number in guesses - {client.env_id, other.env_id}:
             for call, body in (("step", {"action": "press red"}), ("close", {}), ("reset", {})):
                 with pytest.raises(HTTPError, match="404") as caught:
                     post(url, call, {"id": number, **body})
                 caught.value.close()
         assert get(url, "observation", f"id={quote(str(other.env_id))}") == {"observation": text}
-        mine.close()
+        client.close()
         other.close()

@@ -22,16 +22,16 @@ TOY = f"tests.toy:{TOY_ID}"
 class ForgetfulEnv(ToyEnv):
     """Tells how many environments of its kind there have been, which is no part of the task."""
 
-    made = 0
+    instances = 0
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        type(self).made += 1
-        self._mine = type(self).made
+        type(self).instances += 1
+        self._number = type(self).instances
 
     def _act(self, action: str) -> Outcome:
         outcome = super()._act(action)
-        outcome.observation += f" (environment {self._mine})"
+        outcome.observation += f" (environment {self._number})"
         return outcome
 
 
@@ -97,11 +97,11 @@ def test_its_hash_is_that_of_its_seed(toy: Any) -> None:
 
 @pytest.mark.slow
 def test_what_is_no_part_of_the_task_is_found() -> None:
-    found = conform(named(ForgetfulEnv), num_tasks=3, interfaces=["again"])
-    assert not found.passed
-    again = found.interfaces[0]
-    assert again.interface == "again" and again.equal == 0
-    assert "observation" in again.difference and "(environment" in again.difference
+    result = conform(named(ForgetfulEnv), num_tasks=3, interfaces=["again"])
+    assert not result.passed
+    interface = result.interfaces[0]
+    assert interface.interface == "again" and interface.equal == 0
+    assert "observation" in interface.difference and "(environment" in interface.difference
 
 
 @pytest.mark.slow
@@ -121,8 +121,9 @@ def test_sessions_that_meet_are_found() -> None:
 
 @pytest.mark.slow
 def test_failures_have_to_be_alike_and_not_their_words() -> None:
-    found = conform(named(FailingEnv), num_tasks=3, interfaces=["again", "http", "mcp"])
-    assert found.failed == 3 and found.passed and all(interface.n for interface in found.interfaces)
+    result = conform(named(FailingEnv), num_tasks=3, interfaces=["again", "http", "mcp"])
+    assert result.failed == 3 and result.passed
+    assert all(interface.n for interface in result.interfaces)
 
 
 @pytest.mark.slow

@@ -51,8 +51,8 @@ def ask(url: str, call: str, /, token: str = "", **body: Any) -> dict[str, Any]:
     query = f"?env_idx={body['env_idx']}" if data is None and body else ""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     with urlopen(Request(f"{url}/{call}{query}", data, headers), timeout=60) as answer:
-        found: dict[str, Any] = json.load(answer)
-        return found
+        content: dict[str, Any] = json.load(answer)
+        return content
 
 
 def refused(url: str, call: str, /, **body: Any) -> tuple[int, str]:
@@ -75,13 +75,14 @@ def as_json(value: object) -> Any:
 @pytest.mark.parametrize("env_id", [*(entry.id for entry in FAMILIES), TOY_ID])
 def test_an_episode_is_equal_to_one_in_the_process(env_id: str) -> None:
     """Hostile text, then random actions, then the expert's, in the same task with the same seed."""
-    here, rng = bare(env_id), np.random.default_rng(0)
+    local, rng = bare(env_id), np.random.default_rng(0)
     with served(lambda: bare(env_id)) as (url, _):
         number = ask(url, "createEnv")["env_idx"]
-        observation, info = here.reset(seed=3, options={"split": "test", "index": 1, "horizon": 7})
-        found = ask(url, "reset", env_idx=number, data_idx=1, split="test", seed=3, horizon=7)
-        assert (found["observation"], found["reward"], found["done"]) == (observation, 0.0, False)
-        assert found["info"] == as_json(public_info(info))
+        observation, info = local.reset(seed=3, options={"split": "test", "index": 1, "horizon": 7})
+        answer = ask(url, "reset", env_idx=number, data_idx=1, split="test", seed=3, horizon=7)
+        assert answer["observation"] == observation
+        assert (answer["reward"], answer["done"]) == (0.0, False)
+        assert answer["info"] == as_json(public_info(info))
         ended = False
         while not ended:
             assert ask(url, "observation", env_idx=number) == {"observation": observation}
@@ -92,16 +93,16 @@ def test_an_episode_is_equal_to_one_in_the_process(env_id: str) -> None:
             elif info["turn"] < 3 and offered:
                 action = offered[int(rng.integers(len(offered)))]
             else:
-                action = here.oracle_action() or "nothing"
-            observation, reward, terminated, truncated, info = here.step(action)
+                action = local.oracle_action() or "nothing"
+            observation, reward, terminated, truncated, info = local.step(action)
             ended = terminated or truncated
-            found = ask(url, "step", env_idx=number, action=action)
-            assert found["observation"] == observation
-            assert (found["reward"], found["done"]) == (reward, ended)
-            told = {name: info[name] for name in ("success", "score", "reward_terms") if ended}
-            assert found["info"] == as_json({**public_info(info), **told})
+            answer = ask(url, "step", env_idx=number, action=action)
+            assert answer["observation"] == observation
+            assert (answer["reward"], answer["done"]) == (reward, ended)
+            final = {name: info[name] for name in ("success", "score", "reward_terms") if ended}
+            assert answer["info"] == as_json({**public_info(info), **final})
         assert refused(url, "step", env_idx=number, action="x")[0] == 409
-    here.close()
+    local.close()
 
 
 def test_what_is_served_says_so() -> None:
@@ -120,28 +121,28 @@ def test_many_clients_do_not_meet() -> None:
     def play(url: str, index: int) -> list[Any]:
         number = ask(url, "createEnv")["env_idx"]
         numbers.append(number)
-        seen = [ask(url, "reset", env_idx=number, data_idx=index, seed=index)["observation"]]
+        trace = [ask(url, "reset", env_idx=number, data_idx=index, seed=index)["observation"]]
         for turn in range(3):
             colour = ("red", "blue", "green", "gold")[(index + turn) % 4]
-            found = ask(url, "step", env_idx=number, action=f"press {colour}")
-            seen += [found["observation"], found["reward"], found["info"]["turn"]]
-            if found["done"]:
+            answer = ask(url, "step", env_idx=number, action=f"press {colour}")
+            trace += [answer["observation"], answer["reward"], answer["info"]["turn"]]
+            if answer["done"]:
                 break
-        return seen
+        return trace
 
     def alone(index: int) -> list[Any]:
         env = ToyEnv()
-        seen: list[Any] = [env.reset(seed=index, options={"index": index})[0]]
+        trace: list[Any] = [env.reset(seed=index, options={"index": index})[0]]
         for turn in range(3):
             colour = ("red", "blue", "green", "gold")[(index + turn) % 4]
             observation, reward, terminated, truncated, info = env.step(f"press {colour}")
-            seen += [observation, reward, info["turn"]]
+            trace += [observation, reward, info["turn"]]
             if terminated or truncated:
                 break
-        return seen
+        return trace
 
     with served(ToyEnv) as (url, envs), ThreadPoolExecutor(16) as clients:
-        found = list(clients.map(lambda index: play(url, index), range(256)))
+        traces = list(clients.map(lambda index: play(url, index), range(256)))
         assert len(envs) == 256
         assert refused(url, "createEnv") == (
             429,
@@ -151,7 +152,7 @@ def test_many_clients_do_not_meet() -> None:
         assert ask(url, "close", env_idx=numbers[0]) == {"closed": True}
         assert refused(url, "step", env_idx=numbers[0], action="press red")[0] == 404
         assert ask(url, "createEnv")["env_idx"] not in numbers
-    assert found == [alone(index) for index in range(256)]
+    assert traces == [alone(index) for index in range(256)]
     assert len(envs) == 0
 
 
@@ -206,8 +207,8 @@ class Failing(ToyEnv):
 def test_bad_requests_say_what_is_wrong(
     call: str, body: dict[str, Any], status: int, words: str, toy_server: str, idle_env: int
 ) -> None:
-    found, error = refused(toy_server, call, **{"env_idx": idle_env, **body})
-    assert (found, words in error) == (status, True), error
+    code, error = refused(toy_server, call, **{"env_idx": idle_env, **body})
+    assert (code, words in error) == (status, True), error
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +270,7 @@ def test_who_has_no_token_does_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("options", "words"),
     [
         ({"host": "0.0.0.0", "open_to_all": True}, "leave --no-token out"),
         ({"open_to_all": True, "token": "x"}, "and a token"),
@@ -278,24 +279,24 @@ def test_who_has_no_token_does_nothing() -> None:
         ({"port": 70_000}, "port"),
     ],
 )
-def test_servers_that_cannot_be(given: dict[str, Any], words: str) -> None:
+def test_servers_that_cannot_be(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        serve(ToyEnv, "toy", ServerOptions(**given))
+        serve(ToyEnv, "toy", ServerOptions(**options))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org"])
 def test_who_opens_a_server_to_other_machines_is_told(host: str) -> None:
     warning = warning_of(host, "play here")
-    told = f"warning: host {host} lets every machine that reaches this one and knows the token play"
-    assert warning.startswith(told) == (host in ("0.0.0.0", "example.org")) == bool(warning)
+    text = f"warning: host {host} lets every machine that reaches this one and knows the token play"
+    assert warning.startswith(text) == (host in ("0.0.0.0", "example.org")) == bool(warning)
 
 
 def test_an_environment_that_cannot_be_made_takes_no_place() -> None:
-    made: list[str] = []
+    attempts: list[str] = []
 
     def make() -> TextEnv:
-        made.append("made")
-        if len(made) == 2:
+        attempts.append("made")
+        if len(attempts) == 2:
             raise EnvFailure("no engine today")
         return ToyEnv()
 

@@ -66,7 +66,7 @@ class Client:
     """A session over HTTP."""
 
     def __init__(self, url: str, token: str = "") -> None:
-        self.url, self.headers, self.asked = url, {"Content-Type": "application/json"}, 0
+        self.url, self.headers, self.number = url, {"Content-Type": "application/json"}, 0
         if token:
             self.headers["Authorization"] = f"Bearer {token}"
         self.begun = self.ask("initialize", protocolVersion="2025-06-18")["result"]
@@ -76,19 +76,19 @@ class Client:
         with urlopen(request, timeout=60) as answer:
             if session := answer.headers.get("Mcp-Session-Id"):
                 self.headers["Mcp-Session-Id"] = session
-            found: bytes = answer.read()
-            return found
+            content: bytes = answer.read()
+            return content
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
-        self.asked += 1
-        message = {"jsonrpc": "2.0", "id": self.asked, "method": method, "params": params}
+        self.number += 1
+        message = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
         answer: dict[str, Any] = json.loads(self.post(json.dumps(message).encode()))
-        assert answer["id"] == self.asked
+        assert answer["id"] == self.number
         return answer
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)["result"]
-        return found
+        result: dict[str, Any] = self.ask("tools/call", name=tool, arguments=arguments)["result"]
+        return result
 
     def close(self) -> None:
         request = Request(self.url, headers=self.headers, method="DELETE")
@@ -112,29 +112,30 @@ def called(action: str) -> tuple[str, dict[str, Any]]:
 @pytest.mark.parametrize("env_id", [*(entry.id for entry in FAMILIES), TOY_ID])
 def test_an_episode_is_equal_to_one_in_the_process(env_id: str) -> None:
     """Hostile text, an unknown tool, random actions, then the expert's."""
-    here, rng = bare(env_id), np.random.default_rng(0)
+    local, rng = bare(env_id), np.random.default_rng(0)
     with served(lambda: bare(env_id)) as (url, _):
         client = Client(url)
-        given = {"split": "test", "index": 1, "horizon": 7}
-        observation, info = here.reset(seed=3, options=dict(given))
-        found = client.call("start_episode", seed=3, list_actions=True, **given)
-        assert observation in found["content"][0]["text"]
-        spec = here.language.specs[0]
+        options = {"split": "test", "index": 1, "horizon": 7}
+        observation, info = local.reset(seed=3, options=dict(options))
+        result = client.call("start_episode", seed=3, list_actions=True, **options)
+        assert observation in result["content"][0]["text"]
+        spec = local.language.specs[0]
         while True:
-            told = found["structuredContent"]
-            assert told["observation"] == observation
+            content = result["structuredContent"]
+            assert content["observation"] == observation
             offered = info["admissible_actions"]
             listed = [
-                call_text(a["name"], a["arguments"]) for a in told["info"].pop("admissible_actions")
+                call_text(a["name"], a["arguments"])
+                for a in content["info"].pop("admissible_actions")
             ]
             assert sorted(map(called, listed), key=repr) == sorted(map(called, offered), key=repr)
-            wanted = public_info(info)
-            wanted.pop("admissible_actions"), wanted.pop("tools", None)
-            if told["done"]:
-                wanted |= {name: info[name] for name in ("success", "score", "reward_terms")}
-                assert "start_episode begins another" in found["content"][0]["text"]
-            assert told["info"] == json.loads(json.dumps(wanted))
-            if told["done"]:
+            expected = public_info(info)
+            expected.pop("admissible_actions"), expected.pop("tools", None)
+            if content["done"]:
+                expected |= {name: info[name] for name in ("success", "score", "reward_terms")}
+                assert "start_episode begins another" in result["content"][0]["text"]
+            assert content["info"] == json.loads(json.dumps(expected))
+            if content["done"]:
                 break
             if info["turn"] == 0:
                 name, arguments = spec.name, {p.name: HOSTILE for p in spec.params}
@@ -143,15 +144,17 @@ def test_an_episode_is_equal_to_one_in_the_process(env_id: str) -> None:
             elif info["turn"] < 4 and offered:
                 name, arguments = called(offered[int(rng.integers(len(offered)))])
             else:
-                name, arguments = called(here.oracle_action() or offered[0])
-            observation, reward, terminated, truncated, info = here.step(call_text(name, arguments))
-            found = client.call(name, **arguments)
-            assert found["structuredContent"]["reward"] == reward
-            assert found["structuredContent"]["done"] == (terminated or truncated)
+                name, arguments = called(local.oracle_action() or offered[0])
+            observation, reward, terminated, truncated, info = local.step(
+                call_text(name, arguments)
+            )
+            result = client.call(name, **arguments)
+            assert result["structuredContent"]["reward"] == reward
+            assert result["structuredContent"]["done"] == (terminated or truncated)
         late = client.call(spec.name)
         assert late["isError"] and "call start_episode" in late["content"][0]["text"]
         client.close()
-    here.close()
+    local.close()
 
 
 def test_a_session_says_what_it_offers() -> None:
@@ -176,21 +179,21 @@ def test_a_session_says_what_it_offers() -> None:
 def test_actions_are_listed_only_where_that_was_asked_for() -> None:
     with served(toy) as (url, _):
         client = Client(url)
-        told = client.call("start_episode", seed=0)["structuredContent"]
-    assert set(told["info"]) == {
+        content = client.call("start_episode", seed=0)["structuredContent"]
+    assert set(content["info"]) == {
         "task_id", "split", "turn", "horizon", "action_valid", "trailing_text", "stop_reason",
         "goal",
     }  # fmt: skip
 
 
-def played(act: Callable[..., tuple[str, float, int]], index: int, first: str) -> list[Any]:
+def press_buttons(act: Callable[..., tuple[str, float, int]], index: int, first: str) -> list[Any]:
     """Press three buttons that depend on the number of the session."""
-    seen: list[Any] = [first]
+    trace: list[Any] = [first]
     for turn in range(3):
-        seen.append(act(("red", "blue", "green", "gold")[(index + turn) % 4]))
-        if seen[-1][-1]:
+        trace.append(act(("red", "blue", "green", "gold")[(index + turn) % 4]))
+        if trace[-1][-1]:
             break
-    return seen
+    return trace
 
 
 @pytest.mark.slow
@@ -202,10 +205,11 @@ def test_many_sessions_do_not_meet() -> None:
         first = client.call("start_episode", index=index, seed=index)["structuredContent"]
 
         def act(colour: str) -> Any:
-            told = client.call("press", colour=colour)["structuredContent"]
-            return told["observation"], told["reward"], told["info"]["turn"], told["done"]
+            content = client.call("press", colour=colour)["structuredContent"]
+            turn = content["info"]["turn"]
+            return content["observation"], content["reward"], turn, content["done"]
 
-        return played(act, index, first["observation"])
+        return press_buttons(act, index, first["observation"])
 
     def alone(index: int) -> list[Any]:
         env = ToyEnv()
@@ -215,17 +219,17 @@ def test_many_sessions_do_not_meet() -> None:
             observation, reward, terminated, truncated, info = env.step(f"press {colour}")
             return observation, reward, info["turn"], terminated or truncated
 
-        return played(act, index, first)
+        return press_buttons(act, index, first)
 
     with served(toy) as (url, envs), ThreadPoolExecutor(16) as clients:
-        found = list(clients.map(lambda index: through(url, index), range(256)))
+        traces = list(clients.map(lambda index: through(url, index), range(256)))
         assert len(envs) == 256
         with pytest.raises(HTTPError) as caught:
             Client(url)
         with caught.value as answer:
             assert answer.code == 503
             assert "expected at most 256" in json.load(answer)["error"]["message"]
-    assert found == [alone(index) for index in range(256)]
+    assert traces == [alone(index) for index in range(256)]
     assert len(envs) == 0
 
 
@@ -255,9 +259,9 @@ def test_an_environment_that_fails_costs_its_episode_and_pays_nothing() -> None:
     with served(lambda: Failing(grammar="tool_call")) as (url, _):
         client = Client(url)
         client.call("start_episode", seed=0)
-        found = client.call("press", colour="gold")
-        assert found["isError"] and "reward" not in found["structuredContent"]
-        assert "out of order" in found["structuredContent"]["failure"]
+        result = client.call("press", colour="gold")
+        assert result["isError"] and "reward" not in result["structuredContent"]
+        assert "out of order" in result["structuredContent"]["failure"]
         assert "call start_episode" in client.call("press", colour="red")["content"][0]["text"]
         assert client.call("start_episode", seed=0)["structuredContent"]["done"] is False
 
@@ -283,8 +287,8 @@ def client() -> Iterator[Client]:
 def test_bad_starts_say_what_is_wrong(
     client: Client, arguments: dict[str, Any], words: str
 ) -> None:
-    found = client.call("start_episode", **arguments)
-    assert found["isError"] and words in found["content"][0]["text"]
+    result = client.call("start_episode", **arguments)
+    assert result["isError"] and words in result["content"][0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -301,8 +305,8 @@ def test_bad_messages_are_answered(client: Client, message: dict[str, Any], code
 
 def test_bad_calls_are_for_the_agent_to_read(client: Client) -> None:
     for params in ({"name": 5}, {"name": "press", "arguments": [1]}):
-        found = client.ask("tools/call", **params)["result"]
-        assert found["isError"] and "expected the name of a tool" in found["content"][0]["text"]
+        result = client.ask("tools/call", **params)["result"]
+        assert result["isError"] and "expected the name of a tool" in result["content"][0]["text"]
 
 
 def test_bad_requests_are_refused(client: Client) -> None:
@@ -332,11 +336,11 @@ def test_who_has_no_token_does_nothing() -> None:
 
 
 def test_an_environment_that_cannot_be_made_takes_no_place() -> None:
-    made: list[str] = []
+    attempts: list[str] = []
 
     def make() -> TextEnv:
-        made.append("made")
-        if len(made) == 2:
+        attempts.append("made")
+        if len(attempts) == 2:
             raise EnvFailure("no engine today")
         return toy()
 
@@ -356,7 +360,7 @@ class Starting(ToyEnv):
 
 
 @pytest.mark.parametrize(
-    ("make", "given", "words"),
+    ("make", "options", "words"),
     [
         (toy, {"host": "0.0.0.0", "open_to_all": True}, "leave --no-token out"),
         (toy, {"max_envs": 0}, "max_envs"),
@@ -365,17 +369,17 @@ class Starting(ToyEnv):
     ],
 )
 def test_servers_that_cannot_be(
-    make: Callable[[], TextEnv], given: dict[str, Any], words: str
+    make: Callable[[], TextEnv], options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        serve(make, "toy", ServerOptions(**given))
+        serve(make, "toy", ServerOptions(**options))
 
 
 def test_lines_are_answered_one_by_one() -> None:
     def line(number: int, method: str, **params: Any) -> bytes:
         return json.dumps({"id": number, "method": method, "params": params}).encode() + b"\n"
 
-    asked = [
+    lines = [
         line(1, "initialize", protocolVersion="2024-11-05"),
         b'{"method": "notifications/initialized"}\n',
         b"\n",
@@ -386,25 +390,25 @@ def test_lines_are_answered_one_by_one() -> None:
         b'{"id": 4, "method": "ping"}',
     ]
     answers = io.BytesIO()
-    answer_lines(toy, "toy", io.BytesIO(b"".join(asked)), answers)
-    found = [json.loads(each) for each in answers.getvalue().splitlines()]
-    assert [each["id"] for each in found] == [1, None, None, 2, 3, 4]
-    assert found[4]["result"]["structuredContent"]["info"]["turn"] == 1
+    answer_lines(toy, "toy", io.BytesIO(b"".join(lines)), answers)
+    answered = [json.loads(text) for text in answers.getvalue().splitlines()]
+    assert [answer["id"] for answer in answered] == [1, None, None, 2, 3, 4]
+    assert answered[4]["result"]["structuredContent"]["info"]["turn"] == 1
 
 
 def test_numbers_that_json_lacks_are_neither_read_nor_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked = [b'{"id": NaN, "method": "ping"}', b'{"id": 1e999, "method": "ping"}',
+    requests = [b'{"id": NaN, "method": "ping"}', b'{"id": 1e999, "method": "ping"}',
              b'{"id": 1, "id": 2, "method": "ping"}', b'{"id": 3, "method": "ping"}']  # fmt: skip
     answers = io.BytesIO()
-    answer_lines(toy, "toy", io.BytesIO(b"\n".join(asked)), answers)
+    answer_lines(toy, "toy", io.BytesIO(b"\n".join(requests)), answers)
     refused = [json.loads(line) for line in answers.getvalue().splitlines()]
     assert [answer["id"] for answer in refused] == [None, None, None, 3]
     assert ["error" in answer for answer in refused] == [True, True, True, False]
 
     odd = {"id": 7, "result": {"reward": float("nan")}}
-    monkeypatch.setattr(McpSessions, "answer", lambda *given: odd)
+    monkeypatch.setattr(McpSessions, "answer", lambda *arguments: odd)
     answers = io.BytesIO()
     answer_lines(toy, "toy", io.BytesIO(b'{"id": 7, "method": "ping"}'), answers)
     assert "NaN" not in answers.getvalue().decode()

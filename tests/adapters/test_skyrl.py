@@ -20,17 +20,17 @@ IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_an_expert_earns_the_same(env_id: str) -> None:
-    here: Any = gymnasium.make(env_id).unwrapped
+    local: Any = gymnasium.make(env_id).unwrapped
     for row in skyrl_rows(env_id, split="test", num_tasks=2):
         task_id = row[ENV_CLASS]["task_id"]
-        observation, info = here.reset(options={"task_id": task_id})
+        observation, info = local.reset(options={"task_id": task_id})
         with SkyRLEpisode(env_config={}, extras=row) as env:
             messages, _ = env.init(row["prompt"])
             done = False
             while not done:
                 assert messages[-1]["role"] == "user" and observation in messages[-1]["content"]
-                action = here.oracle_action()
-                observation, reward, terminated, truncated, info = here.step(action)
+                action = local.oracle_action()
+                observation, reward, terminated, truncated, info = local.step(action)
                 turn = env.step(action)
                 done = turn["done"]
                 assert (turn["reward"], done) == (reward, terminated or truncated)
@@ -38,12 +38,12 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
             assert env.get_metrics() == {
                 "success": 1.0, "score": info["score"], "turns": info["turn"]
             }  # fmt: skip
-    here.close()
+    local.close()
 
 
 def test_metrics_are_means() -> None:
-    found = SkyRLEpisode.aggregate_metrics([{"success": 1.0, "turns": 2}, {"success": 0.0}])
-    assert found == {"success": 0.5, "turns": 2.0}
+    metrics = SkyRLEpisode.aggregate_metrics([{"success": 1.0, "turns": 2}, {"success": 0.0}])
+    assert metrics == {"success": 0.5, "turns": 2.0}
 
 
 @pytest.mark.parametrize("extras", [None, {}, {ENV_CLASS: "webshop"}, {ENV_CLASS: {"env": "x"}}])
@@ -76,9 +76,9 @@ def test_a_row_that_somebody_else_made_acts_on_nothing(
             for kind, name, row in acting_arguments()
         ]
         rows += [{"env": "webshop", "task_id": "x", "prompt": str(tmp_path / "prompt.toml")}]
-        for each in rows:
+        for hostile in rows:
             with pytest.raises(NotTrusted, match="--trust"):
-                SkyRLEpisode(extras={ENV_CLASS: each})
+                SkyRLEpisode(extras={ENV_CLASS: hostile})
             place.assert_that_nothing_happened()
         trusted = {"trust": ["sandbox=subprocess"]}
         row = {"env": "swe", "task_id": "x", "kwargs": {"sandbox": "subprocess", "data": "gone"}}

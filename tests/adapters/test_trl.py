@@ -40,35 +40,35 @@ def test_an_expert_earns_the_same_through_the_tools(env_id: str) -> None:
     tasks = TrlTasks(env_id, split="test", num_tasks=2)
     env: Any = tasks.environment_factory()
     tools = tools_of(env)
-    here: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
+    local: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
     for task_id in tasks.task_ids:
-        observation, info = here.reset(options={"task_id": task_id})
+        observation, info = local.reset(options={"task_id": task_id})
         assert observation in env.reset(task_id=task_id, prompt="ignored")
         earned, ended = 0.0, False
         while not ended:
-            action = here.oracle_action()
+            action = local.oracle_action()
             call = json.loads(re.sub("</?tool_call>", "", action))
-            observation, reward, terminated, truncated, info = here.step(action)
+            observation, reward, terminated, truncated, info = local.step(action)
             earned, ended = earned + reward, terminated or truncated
             answer = tools[call["name"]](**call["arguments"])
             assert answer.startswith(observation)
         assert env.get_reward() == pytest.approx(earned)
         assert "over" in answer and info["success"]
-    here.close()
+    local.close()
 
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_tools_are_described_as_the_environment_describes_them(env_id: str) -> None:
     schemas = pytest.importorskip("transformers.utils").get_json_schema
     env: Any = TrlTasks(env_id, num_tasks=1).environment_factory()
-    here: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
-    _, info = here.reset(seed=0)
-    wanted = {tool["function"]["name"]: tool["function"] for tool in info["tools"]}
-    found = {name: schemas(tool)["function"] for name, tool in tools_of(env).items()}
-    assert set(found) == set(wanted)
-    for name, tool in found.items():
-        assert tool["description"] == wanted[name]["description"]
-        parameters, other = tool["parameters"], wanted[name]["parameters"]
+    local: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
+    _, info = local.reset(seed=0)
+    expected = {tool["function"]["name"]: tool["function"] for tool in info["tools"]}
+    functions = {name: schemas(tool)["function"] for name, tool in tools_of(env).items()}
+    assert set(functions) == set(expected)
+    for name, tool in functions.items():
+        assert tool["description"] == expected[name]["description"]
+        parameters, other = tool["parameters"], expected[name]["parameters"]
         assert set(parameters["properties"]) == set(other.get("properties", {}))
         assert set(parameters.get("required", ())) == set(other.get("required", ()))
 
@@ -125,22 +125,22 @@ def test_trl_trains_on_two_environments(tmp_path: Path) -> None:
     from tests.trainers.tiny_policy import SIZE
     from trainers.models.tiny import build_model
 
-    made = tokenizer("qwen3")
-    build_model(made, SIZE).save_pretrained(tmp_path / "model")
-    made.save_pretrained(tmp_path / "model")
+    text_tokenizer = tokenizer("qwen3")
+    build_model(text_tokenizer, SIZE).save_pretrained(tmp_path / "model")
+    text_tokenizer.save_pretrained(tmp_path / "model")
     sources = {
         "toy": TrlTasks(TOY_ID, num_tasks=2),
         "home": TrlTasks("alfworld", num_tasks=2, difficulty="easy"),
     }
-    rows = datasets.concatenate_datasets([each.dataset(name) for name, each in sources.items()])
+    rows = datasets.concatenate_datasets([source.dataset(name) for name, source in sources.items()])
     args = trl.GRPOConfig(
         str(tmp_path / "out"), max_steps=1, per_device_train_batch_size=4, num_generations=2,
         max_completion_length=8, use_cpu=True, bf16=False, report_to=[],
         gradient_checkpointing=False, save_strategy="no",
     )  # fmt: skip
     trainer = trl.GRPOTrainer(
-        str(tmp_path / "model"), args=args, train_dataset=rows, processing_class=made,
-        environment_factory={name: each.environment_factory for name, each in sources.items()},
+        str(tmp_path / "model"), args=args, train_dataset=rows, processing_class=text_tokenizer,
+        environment_factory={name: source.environment_factory for name, source in sources.items()},
     )  # fmt: skip
     trainer.train()
     logged = trainer.state.log_history[0]

@@ -23,40 +23,40 @@ def test_an_expert_earns_the_same(env_id: str) -> None:
     observations, infos = envs.reset()
     ids = [info["task_id"] for info in infos]
     assert len({*ids}) == 2 and ids == [ids[0]] * members + [ids[-1]] * members
-    here: list[Any] = [gymnasium.make(env_id).unwrapped for _ in ids]
-    expected = [env.reset(options={"task_id": i})[0] for env, i in zip(here, ids, strict=True)]
+    local: list[Any] = [gymnasium.make(env_id).unwrapped for _ in ids]
+    expected = [env.reset(options={"task_id": i})[0] for env, i in zip(local, ids, strict=True)]
     done = np.zeros(len(ids), bool)
     total: list[list[Any]] = [[] for _ in ids]
-    kept: list[list[Any]] = [[] for _ in ids]
+    masks: list[list[Any]] = [[] for _ in ids]
     while not done.all():
         assert observations["anchor"] == expected and observations["image"] is None
         for text, observation in zip(observations["text"], expected, strict=True):
             assert observation in text
-        actions = ["" if over else e.oracle_action() for e, over in zip(here, done, strict=True)]
+        actions = ["" if over else e.oracle_action() for e, over in zip(local, done, strict=True)]
         before = done
         observations, rewards, done, infos = envs.step(actions)
-        for k, env in enumerate(here):
+        for k, env in enumerate(local):
             total[k].append(infos[k])
-            kept[k].append({"active_masks": not before[k]})
+            masks[k].append({"active_masks": not before[k]})
             if not before[k]:
                 expected[k], reward, terminated, truncated, info = env.step(actions[k])
                 assert rewards[k] == np.float32(reward) and done[k] == (terminated or truncated)
                 assert infos[k]["won"] == info["success"] and infos[k]["is_action_valid"]
             else:
                 assert rewards[k] == 0 and done[k]
-    won = envs.success_evaluator(total_infos=total, total_batch_list=kept, batch=None)
+    won = envs.success_evaluator(total_infos=total, total_batch_list=masks, batch=None)
     assert won["success_rate"].tolist() == [1.0] * len(ids)
     envs.close()
-    for env in here:
+    for env in local:
         env.close()
 
 
 def test_tasks_come_in_turn_and_again() -> None:
     envs = VerlAgentManager(TOY_ID, tasks=2, split="test", num_tasks=3, seed=1)
-    seen = [info["task_id"] for _ in range(3) for info in envs.reset()[1]]
-    assert len(set(seen)) == 3 and seen[:3] == seen[3:]
-    again = VerlAgentManager(TOY_ID, tasks=2, split="test", num_tasks=3, seed=1)
-    assert [info["task_id"] for info in again.reset()[1]] == seen[:2]
+    ids = [info["task_id"] for _ in range(3) for info in envs.reset()[1]]
+    assert len(set(ids)) == 3 and ids[:3] == ids[3:]
+    twin = VerlAgentManager(TOY_ID, tasks=2, split="test", num_tasks=3, seed=1)
+    assert [info["task_id"] for info in twin.reset()[1]] == ids[:2]
 
 
 def test_rows_may_name_the_tasks() -> None:

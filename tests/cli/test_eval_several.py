@@ -34,7 +34,7 @@ def files_of_the_user() -> Iterator[None]:
         yield
 
 
-def written(tmp_path: Path, text: str) -> str:
+def write_suite(tmp_path: Path, text: str) -> str:
     file = tmp_path / "suite.yaml"
     file.write_text(text)
     return str(file)
@@ -43,8 +43,8 @@ def written(tmp_path: Path, text: str) -> str:
 def test_every_policy_plays_every_environment(capsys, tmp_path):
     out = tmp_path / "out"
     argv = ("eval", TOY, "webshop", "--policy", "random", "--policy", "oracle", "--num-tasks", "3")
-    code, told, _ = run(capsys, *argv, "--out", str(out))
-    assert code == 0 and "4 of 4: oracle on webshop: score 1.000" in told
+    code, output, _ = run(capsys, *argv, "--out", str(out))
+    assert code == 0 and "4 of 4: oracle on webshop: score 1.000" in output
     data = json.loads((out / "leaderboard.json").read_text())
     assert [row["policy"] for row in data["rows"]] == ["oracle", "random"] * 2
     assert [(out / name / "report.json").exists() for name in data["folders"]] == [True] * 4
@@ -68,9 +68,9 @@ def test_a_shorter_one_is_refused_and_shows_no_other_results(capsys, tmp_path, p
     argv = ("eval", TOY, *flags, "--out", str(tmp_path / "o"))
     run(capsys, *argv, "--num-tasks", "3")
     before = {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")}
-    code, told, errors = run(capsys, *argv, "--num-tasks", "2")
-    assert code != 0 and "n was 3 and is 2" in told + errors
-    assert "score" not in told and "Run the same command" not in told
+    code, output, errors = run(capsys, *argv, "--num-tasks", "2")
+    assert code != 0 and "n was 3 and is 2" in output + errors
+    assert "score" not in output and "Run the same command" not in output
     assert {file: file.read_text() for file in (tmp_path / "o").glob("**/*.json")} == before
 
 
@@ -82,9 +82,9 @@ def test_one_that_fails_costs_the_others_nothing(capsys, tmp_path, monkeypatch):
         f"num_tasks: 3\nenvironments: [{TOY}]\npolicies: [lost_connection:broken, oracle]"
     )
     monkeypatch.chdir(tmp_path)
-    code, told, _ = run(capsys, "eval", "--config", "both.yaml")
-    assert code == 1 and "lost_connection:broken on" in told and "gone" in told
-    assert "oracle on" in told and "success 1.000" in told
+    code, output, _ = run(capsys, "eval", "--config", "both.yaml")
+    assert code == 1 and "lost_connection:broken on" in output and "gone" in output
+    assert "oracle on" in output and "success 1.000" in output
     [folder] = (tmp_path / "runs").glob("eval-both-*")
     rows = json.loads((folder / "leaderboard.json").read_text())["rows"]
     assert [(row["policy"], row["n"], row["errors"]) for row in rows] == [
@@ -115,14 +115,14 @@ class Stopped:
 def test_one_with_a_limit_on_its_cost_may_fail_too(capsys, tmp_path, monkeypatch):
     (tmp_path / "costly.py").write_text(COSTLY)
     monkeypatch.chdir(tmp_path)
-    file = written(
+    file = write_suite(
         tmp_path,
         "num_tasks: 3\nscale: false\nlimit_cost: 100\nprice: [1, 2]\nout: o\n"
         f"environments: [{TOY}]\npolicies: [costly:broken, oracle]",
     )
-    code, told, _ = run(capsys, "eval", "--config", file)
-    assert code == 1 and "failed: expected episodes" in told and "gone" in told
-    assert "2 of 2: oracle on" in told and "success 1.000" in told
+    code, output, _ = run(capsys, "eval", "--config", file)
+    assert code == 1 and "failed: expected episodes" in output and "gone" in output
+    assert "2 of 2: oracle on" in output and "success 1.000" in output
     rows = json.loads((tmp_path / "o/leaderboard.json").read_text())["rows"]
     assert [(row["policy"], row["n"], row["cost"]) for row in rows] == [
         ("oracle", 3, 0.0), ("costly:broken", 0, 0.0),
@@ -145,11 +145,11 @@ def test_what_was_played_under_a_limit_on_its_cost_is_shown_when_it_is_stopped(
         "--out",
         "o",
     )
-    code, told, _ = run(capsys, *argv, "--limit-cost", "100", "--price", "1", "2")
-    assert code == 130 and "2 episodes are saved in o" in told
-    found = read_report("o")
-    turns = sum(row.turns for row in found.rows)
-    assert found.prices == Prices(1.0, 2.0) and found.cost == turns > 0
+    code, output, _ = run(capsys, *argv, "--limit-cost", "100", "--price", "1", "2")
+    assert code == 130 and "2 episodes are saved in o" in output
+    report = read_report("o")
+    turns = sum(row.turns for row in report.rows)
+    assert report.prices == Prices(1.0, 2.0) and report.cost == turns > 0
 
 
 def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
@@ -160,7 +160,7 @@ def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
     file = f"num_tasks: 3\nscale: false\nout: o\nenvironments: [{TOY}]\npolicies: "
 
     def play(policies: str) -> tuple[int, str]:
-        return run(capsys, "eval", "--config", written(tmp_path, file + policies))[:2]
+        return run(capsys, "eval", "--config", write_suite(tmp_path, file + policies))[:2]
 
     def listed() -> list[tuple[str, int]]:
         data = json.loads((tmp_path / "o/leaderboard.json").read_text())
@@ -171,12 +171,12 @@ def test_a_table_that_goes_on_keeps_its_rows_until_they_are_played_anew(
     assert play("[random, oracle, blind-first]")[0] == 0 and listed() == three
     code, _ = play("[random, stops:Stopped, oracle, blind-first]")
     assert code == 130 and listed() == three
-    code, told, _ = run(capsys, "compare", "o")
-    assert code == 0 and "oracle" in told and "blind-first" in told
-    code, told = play(
+    code, output, _ = run(capsys, "compare", "o")
+    assert code == 0 and "oracle" in output and "blind-first" in output
+    code, output = play(
         "[random, {policy: oracle, num_tasks: 2}, stops:broken]"
     )  # num_tasks: 2 is refused
-    assert code == 1 and "n was 3 and is 2" in told
+    assert code == 1 and "n was 3 and is 2" in output
     assert listed() == [("oracle", 3), ("random", 3), ("stops:broken", 0)]
     folders = json.loads((tmp_path / "o/leaderboard.json").read_text())["folders"]
     assert [name.split("-")[-2] for name in folders] == ["random", "oracle", "broken"]
@@ -186,15 +186,16 @@ def test_several_evaluations_are_not_mixed_with_a_single_one(capsys, tmp_path):
     argv = ("eval", TOY, "--num-tasks", "2", "--out", str(tmp_path / "o"), "--policy", "random")
     assert run(capsys, *argv)[0] == 0
     before = sorted((tmp_path / "o").iterdir())
-    code, told, error = run(capsys, *argv, "--policy", "oracle")
-    assert code == 2 and "holds a single one; choose another --out" in error and "1 of" not in told
+    code, output, error = run(capsys, *argv, "--policy", "oracle")
+    assert code == 2 and "holds a single one; choose another --out" in error
+    assert "1 of" not in output
     assert sorted((tmp_path / "o").iterdir()) == before
 
 
 def test_a_mistake_is_found_before_anything_is_played(capsys, tmp_path):
     argv = ("eval", TOY, "webshopp", "--out", str(tmp_path / "o"))
-    code, told, error = run(capsys, *argv, "--policy", "random", "--policy", "oracle")
-    assert code == 2 and "webshopp" in error and "1 of" not in told
+    code, output, error = run(capsys, *argv, "--policy", "random", "--policy", "oracle")
+    assert code == 2 and "webshopp" in error and "1 of" not in output
     code, _, error = run(capsys, "eval", TOY, TOY)
     assert code == 2 and "every environment and policy once" in error
     code, _, error = run(capsys, "eval")
@@ -220,7 +221,7 @@ def test_the_scale_is_played_once_for_each_panel(capsys, tmp_path):
         "--out",
         str(tmp_path / "o"),
     )
-    reports = [read_report(each) for each in sorted((tmp_path / "o").glob("*-*"))]
+    reports = [read_report(folder) for folder in sorted((tmp_path / "o").glob("*-*"))]
     assert len(reports) == 3 and len({report.scale for report in reports}) == 1
     assert reports[0].scale is not None
 
@@ -236,7 +237,9 @@ def test_the_scale_is_played_once_for_each_panel(capsys, tmp_path):
 )
 def test_an_entry_says_whether_its_scale_is_played(capsys, tmp_path, environment, policies, scaled):
     out = tmp_path / "o"
-    file = written(tmp_path, f"num_tasks: 2\nenvironments: [{environment}]\npolicies: {policies}")
+    file = write_suite(
+        tmp_path, f"num_tasks: 2\nenvironments: [{environment}]\npolicies: {policies}"
+    )
     assert run(capsys, "eval", "--config", file, "--out", str(out))[0] == 0
     several = len(scaled) > 1
     folders = json.loads((out / "leaderboard.json").read_text())["folders"] if several else ["."]
@@ -262,9 +265,9 @@ def test_a_number_that_cannot_be_is_found_before_anything_is_played(
     capsys, tmp_path, setting, words
 ):
     text = f"num_tasks: 1\nenvironments: [{TOY}, {{env: webshop, {setting}}}]\npolicies: [random]"
-    argv = ("eval", "--config", written(tmp_path, text), "--out", str(tmp_path / "o"))
-    code, told, error = run(capsys, *argv)
-    assert code == 2 and words in error.replace("\n", " ") and "1 of" not in told
+    argv = ("eval", "--config", write_suite(tmp_path, text), "--out", str(tmp_path / "o"))
+    code, output, error = run(capsys, *argv)
+    assert code == 2 and words in error.replace("\n", " ") and "1 of" not in output
     assert not (tmp_path / "o").exists()
 
 
@@ -274,7 +277,7 @@ def press(observation, info):
 
 
 @pytest.mark.parametrize(
-    ("said", "scaled"),
+    ("flags", "scaled"),
     [
         ((), True),
         (("--no-scale",), False),
@@ -283,7 +286,7 @@ def press(observation, info):
         (("--scale", "None"), True),
     ],
 )
-def test_a_scale_can_be_left_out(capsys, tmp_path, said, scaled):
+def test_a_scale_can_be_left_out(capsys, tmp_path, flags, scaled):
     argv = (
         "eval",
         TOY,
@@ -294,7 +297,7 @@ def test_a_scale_can_be_left_out(capsys, tmp_path, said, scaled):
         "--out",
         str(tmp_path),
     )
-    assert run(capsys, *argv, *said)[0] == 0
+    assert run(capsys, *argv, *flags)[0] == 0
     assert (read_report(tmp_path).scale is not None) == scaled
 
 
@@ -317,28 +320,28 @@ policies:
 
 
 def test_a_file_names_environments_and_policies_with_settings(tmp_path):
-    file = written(tmp_path, FILE.replace("    stop-after: 1\n", "    max-tokens: 7\n"))
+    file = write_suite(tmp_path, FILE.replace("    stop-after: 1\n", "    max-tokens: 7\n"))
     command = parse(["eval", "--config", file, "--seed", "0", "--no-stream"])
     assert isinstance(command, Eval)
-    found = suite_of(command).evaluations
-    assert [(each.env, each.policy) for each in found] == [
+    evaluations = suite_of(command).evaluations
+    assert [(evaluation.env, evaluation.policy) for evaluation in evaluations] == [
         (TOY, "oracle"), (TOY, "chat"), ("webshop", "oracle"), ("webshop", "chat"),
     ]  # fmt: skip
-    first, _, _, last = (each.settings for each in found)
+    first, _, _, last = (evaluation.settings for evaluation in evaluations)
     assert (first.num_tasks, first.horizon, first.seed, first.env_kwargs) == (3, 4, 0, ())
     assert (last.num_tasks, last.horizon, last.model, last.max_tokens) == (2, None, "a-model", 7)
     assert last.env_kwargs == ('difficulty="easy"', "size=200")
-    assert len({each.name for each in found}) == 4
+    assert len({evaluation.name for evaluation in evaluations}) == 4
 
 
 def test_a_file_is_played_and_flags_win(capsys, tmp_path):
-    file = written(
+    file = write_suite(
         tmp_path, f"num_tasks: 9\nout: {tmp_path}/o\nenvironments: [{TOY}]\npolicies: [random]"
     )
     trusted = ("--trust", f"out={tmp_path}/o")
-    code, told, _ = run(capsys, "eval", "--config", file, "--num-tasks", "2", *trusted)
+    code, output, _ = run(capsys, "eval", "--config", file, "--num-tasks", "2", *trusted)
     assert code == 0 and read_report(tmp_path / "o").n == 2
-    assert "random on" in told
+    assert "random on" in output
 
 
 @pytest.mark.parametrize(
@@ -368,7 +371,7 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
     ],
 )
 def test_a_wrong_file_is_told_where(tmp_path, text, words):
-    command = parse(["eval", "--config", written(tmp_path, text)])
+    command = parse(["eval", "--config", write_suite(tmp_path, text)])
     assert isinstance(command, Eval)
     with pytest.raises(ConfigurationError, match=words):
         suite_of(command)
@@ -396,19 +399,19 @@ def test_two_of_a_file_that_would_share_a_folder_are_refused(
     capsys, tmp_path, lists, first, second
 ):
     out = tmp_path / "o"
-    code, told, error = run(
-        capsys, "eval", "--config", written(tmp_path, "horizon: 3\n" + lists), "--out", str(out)
+    code, output, error = run(
+        capsys, "eval", "--config", write_suite(tmp_path, "horizon: 3\n" + lists), "--out", str(out)
     )
     assert code == 2 and f"but {first} name the same one as {second}: " in error
-    assert "leave one out" in error and "1 of" not in told and not out.exists()
+    assert "leave one out" in error and "1 of" not in output and not out.exists()
 
 
 def test_names_beside_a_file_and_files_that_are_none_are_refused(capsys, tmp_path):
-    file = written(tmp_path, "environments: [webshop]\npolicies: [random]")
+    file = write_suite(tmp_path, "environments: [webshop]\npolicies: [random]")
     code, _, error = run(capsys, "eval", "webshop", "--config", file)
     assert code == 2 and "in the --config alone" in error
     assert run(capsys, "eval", "--config", str(tmp_path / "none.yaml"))[0] == 2
-    assert run(capsys, "eval", "--config", written(tmp_path, "a: [1"))[0] == 2
+    assert run(capsys, "eval", "--config", write_suite(tmp_path, "a: [1"))[0] == 2
 
 
 def test_compare_reads_a_folder_of_several(capsys, tmp_path):
@@ -426,11 +429,11 @@ def test_compare_reads_a_folder_of_several(capsys, tmp_path):
         "--out",
         out,
     )
-    code, told, _ = run(capsys, "compare", out)
-    assert code == 0 and "success minus random" in told
+    code, output, _ = run(capsys, "compare", out)
+    assert code == 0 and "success minus random" in output
     data = json.loads(run(capsys, "compare", out, "--format", "json")[1])
     assert data["format"] == "agentgym.leaderboard/1" and data["rows"][0]["policy"] == "oracle"
-    folders = [str(each.parent) for each in sorted((tmp_path / "o").glob("*/report.json"))]
+    folders = [str(file.parent) for file in sorted((tmp_path / "o").glob("*/report.json"))]
     assert "oracle minus random" in run(capsys, "compare", *folders)[1]
     (tmp_path / "o" / "leaderboard.json").rename(tmp_path / "kept")
     copied = json.loads(run(capsys, "compare", out, "--format", "json")[1])
@@ -470,12 +473,12 @@ def test_an_edited_policy_is_played_and_what_is_read_is_said(
 
     good, bad = "return f'press {observation.split()[-1]}'", "raise ConnectionError('edited')"
     assert "read from" not in play(good)[0]
-    said = play(good)[0]
-    assert "4 episodes were read from runs/eval-" in said and "0 played." in said
-    said = play(good, "--num-tasks", "6")[0]
-    assert "4 episodes were read" in said and "2 played." in said
-    told, error = play(bad)
-    assert "edited" in told + error and "read from" not in error
+    summary = play(good)[0]
+    assert "4 episodes were read from runs/eval-" in summary and "0 played." in summary
+    summary = play(good, "--num-tasks", "6")[0]
+    assert "4 episodes were read" in summary and "2 played." in summary
+    output, error = play(bad)
+    assert "edited" in output + error and "read from" not in error
     assert len([*(tmp_path / "runs").iterdir()]) == 2
     assert "4 episodes were read from kept" not in play(good, "--out", "kept")[0]
     assert "4 episodes were read from kept" in play(good, "--out", "kept")[0]

@@ -47,12 +47,14 @@ def test_no_arguments_say_what_to_do_next(capsys: Any) -> None:
 
 
 def test_doctor_says_what_can_be_done_and_what_brings_the_rest(capsys: Any, bare: None) -> None:
-    found = json.loads(lines(capsys, "doctor", "--json")[1])
-    here = {each["name"]: each for each in found if each["group"] in ("environment", "engine")}
-    assert here["webshop: bundled tasks"]["ok"]
-    assert not here["swe: bundled tasks"]["ok"]
-    assert here["swe: bundled tasks"]["fix"] == doctor.install_command("swe")
-    original = here["textworld engine=inform7 (the original)"]
+    checks = json.loads(lines(capsys, "doctor", "--json")[1])
+    by_name = {
+        check["name"]: check for check in checks if check["group"] in ("environment", "engine")
+    }
+    assert by_name["webshop: bundled tasks"]["ok"]
+    assert not by_name["swe: bundled tasks"]["ok"]
+    assert by_name["swe: bundled tasks"]["fix"] == doctor.install_command("swe")
+    original = by_name["textworld engine=inform7 (the original)"]
     assert original["detail"] == "needs textworld, built with g++, cmake, make"
     assert original["fix"] == f"{abilities.COMPILE} && {doctor.install_command('textworld')}"
     code, out = lines(capsys, "doctor")
@@ -63,16 +65,16 @@ def test_doctor_says_what_can_be_done_and_what_brings_the_rest(capsys: Any, bare
 
 def test_doctor_knows_who_needs_a_sandbox(capsys: Any, bare: None, monkeypatch: Any) -> None:
     monkeypatch.setattr(abilities, "find_spec", lambda name: ModuleSpec(name, None))
-    found = json.loads(lines(capsys, "doctor", "--json")[1])
+    checks = json.loads(lines(capsys, "doctor", "--json")[1])
     lacking = {
-        each["name"] for each in found if each["detail"] == "needs one of the sandboxes below"
+        check["name"] for check in checks if check["detail"] == "needs one of the sandboxes below"
     }
     assert lacking == {f"{name}: bundled tasks" for name in ("mathpython", "shell", "swe")}
-    assert not any(each["fix"] for each in found if each["name"] in lacking)
+    assert not any(check["fix"] for check in checks if check["name"] in lacking)
 
 
 def test_parts_name_extras_that_bring_their_packages() -> None:
-    extras = {each.group for each in doctor.examine()}
+    extras = {check.group for check in doctor.examine()}
     assert {part.extra for part in abilities.PARTS} <= extras
 
 
@@ -82,7 +84,7 @@ def test_a_turn_budget_by_another_name_is_told_apart() -> None:
 
 
 def test_doctor_lets_the_experts_play(capsys: Any, monkeypatch: Any) -> None:
-    some = [each for each in abilities.families() if each.name == "textworld"]
+    some = [family for family in abilities.families() if family.name == "textworld"]
     monkeypatch.setattr(abilities, "families", lambda: some)
     code, out = lines(capsys, "doctor", "--play")
     assert code == 0 and "textworld: the expert solved a task" in out
@@ -91,7 +93,7 @@ def test_doctor_lets_the_experts_play(capsys: Any, monkeypatch: Any) -> None:
 def test_doctor_plays_no_family_whose_packages_are_missing(
     capsys: Any, bare: None, monkeypatch: Any
 ) -> None:
-    some = [each for each in abilities.families() if each.name in ("swe", "babyai")]
+    some = [family for family in abilities.families() if family.name in ("swe", "babyai")]
     monkeypatch.setattr(abilities, "families", lambda: some)
     code, out = lines(capsys, "doctor", "--play")
     assert code == 1 and "babyai: needs minigrid\nswe: needs pytest\n" in out

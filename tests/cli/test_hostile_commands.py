@@ -53,9 +53,9 @@ def ended(
         code = command(argv)
     except SystemExit as stop:
         code = int(stop.code or 0)
-    said = capsys.readouterr()
-    assert "Traceback" not in said.out + said.err
-    return code, said.err
+    output = capsys.readouterr()
+    assert "Traceback" not in output.out + output.err
+    return code, output.err
 
 
 # -- one sentence ----------------------------------------------------------------------------------
@@ -119,10 +119,10 @@ HOSTILE = [
 def test_agentgym_says_what_is_wrong(argv, words, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    code, said = ended(main, argv, capsys)
-    assert code == 2 and words in said
-    sentences = [line for line in said.splitlines() if line.startswith("agentgym: ")]
-    assert sentences or "agentgym --help" in said, "a sentence, or the parser's box"
+    code, message = ended(main, argv, capsys)
+    assert code == 2 and words in message
+    sentences = [line for line in message.splitlines() if line.startswith("agentgym: ")]
+    assert sentences or "agentgym --help" in message, "a sentence, or the parser's box"
     assert len(sentences) <= 1
 
 
@@ -153,23 +153,23 @@ TRAIN = [
 @pytest.mark.parametrize(("argv", "words"), TRAIN, ids=lambda value: str(value)[:60])
 def test_agentgym_train_says_what_is_wrong(argv, words, capsys):
     argv = argv if "--out" in argv else [*argv, "--out", "/dev/null/run"]
-    code, said = ended(train, argv, capsys)
-    assert code == 2 and words in said
+    code, message = ended(train, argv, capsys)
+    assert code == 2 and words in message
 
 
 @pytest.mark.parametrize("name", ["alfworld", "textworld", "webshop"])
 @pytest.mark.parametrize("command", ["agentgym", "agentgym-train"])
 def test_a_mistyped_argument_is_named_beside_the_valid_ones(name, command, capsys):
     if command == "agentgym":
-        code, said = ended(
+        code, message = ended(
             main, ["eval", name, *ONE, "--env-kwargs", "show_admisible=true"], capsys
         )
     else:
         argv = ["--env", name, "--env-kwargs", "show_admisible=true", "--out", "/dev/null/run"]
-        code, said = ended(train, argv, capsys)
-    assert code == 2 and "show_admisible" in said
+        code, message = ended(train, argv, capsys)
+    assert code == 2 and "show_admisible" in message
     valid = "highlights" if name == "webshop" else "world_size" if name == "textworld" else "hidden"
-    assert valid in said
+    assert valid in message
 
 
 def test_an_environment_that_fails_to_be_made_without_arguments_is_not_the_users_fault(
@@ -180,11 +180,11 @@ def test_an_environment_that_fails_to_be_made_without_arguments_is_not_the_users
 
     monkeypatch.setattr("tests.toy.ToyEnv.__init__", broken)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    code, said = ended(main, ["eval", TOY_ID], capsys)
-    [kept] = tmp_path.iterdir()
-    assert code == 70 and "unexpected ZeroDivisionError: division by zero" in said
-    assert str(kept) in said and said.count("\n") == 1
-    assert 'raise ZeroDivisionError("division' in kept.read_text()
+    code, message = ended(main, ["eval", TOY_ID], capsys)
+    [log] = tmp_path.iterdir()
+    assert code == 70 and "unexpected ZeroDivisionError: division by zero" in message
+    assert str(log) in message and message.count("\n") == 1
+    assert 'raise ZeroDivisionError("division' in log.read_text()
 
 
 WORDS = st.sampled_from(
@@ -221,8 +221,8 @@ def test_no_flag_ends_agentgym_with_an_unexpected_error(env, pairs, flags, capsy
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
     argv = ["play", env, *(f"--env-kwargs={pair}" for pair in pairs)]
     argv += [f"{flag}={value}" for flag, value in flags.items()]
-    code, said = ended(main, argv, capsys)
-    assert code in (0, 2), said
+    code, message = ended(main, argv, capsys)
+    assert code in (0, 2), message
 
 
 TRAIN_FLAGS = (
@@ -244,8 +244,8 @@ TRAIN_FLAGS = (
 def test_no_flag_ends_agentgym_train_with_an_unexpected_error(env, pairs, flags, capsys):
     argv = [f"--env={env}", *(f"--env-kwargs={pair}" for pair in pairs), "--out=/dev/null/run"]
     argv += [f"{flag}={value}" for flag, value in flags.items()]
-    code, said = ended(train, argv, capsys)
-    assert code == 2, said
+    code, message = ended(train, argv, capsys)
+    assert code == 2, message
 
 
 def places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -276,8 +276,8 @@ def test_no_damage_to_a_record_ends_replay_with_an_unexpected_error(tmp_path, ca
             [None, -1, 0, 1e308, 10**30, "", "x", "\ud800", [], {}, [[]], True, {"a": 1}, math.nan]
         )
         record.write_text(json.dumps(episode) + "\n")
-        code, said = ended(main, ["replay", str(record)], capsys)
-        assert code in (0, 1, 2), (above, last, inner[last], said)
+        code, message = ended(main, ["replay", str(record)], capsys)
+        assert code in (0, 1, 2), (above, last, inner[last], message)
         codes.add(code)
     assert codes >= {1, 2}
 
@@ -300,8 +300,8 @@ def test_repeated_lists_add_up(capsys, monkeypatch):
         )
         == 0
     )
-    said = capsys.readouterr().out
-    assert ". <press>red</press>" in said and "turn 1 of 3" in said
+    output = capsys.readouterr().out
+    assert ". <press>red</press>" in output and "turn 1 of 3" in output
 
 
 def test_pairs():
@@ -331,8 +331,8 @@ def test_both_commands_find_an_environment_of_ones_own(tmp_path, capsys, monkeyp
         "    gymnasium.register('Own-v0', entry_point='tests.toy:ToyEnv')\n"
     )
     monkeypatch.chdir(tmp_path)
-    code, said = ended(main, ["eval", "own_shop:Own-v0", "--num-tasks", "2"], capsys)
-    assert code == 0, said
+    code, message = ended(main, ["eval", "own_shop:Own-v0", "--num-tasks", "2"], capsys)
+    assert code == 0, message
     argv = ["--env", "own_shop:Own-v0", "--out", "/dev/null/run"]
     assert LATER in ended(train, argv, capsys)[1]
 
@@ -358,9 +358,9 @@ def shell(line: str, **variables: str) -> subprocess.CompletedProcess[str]:
 )
 def test_a_full_disk_is_one_sentence(line):
     with open("/dev/full", "w") as full:
-        found = run_warm(line.split(), stdout=full)
-    assert found.returncode == 2
-    assert re.fullmatch(r"agentgym: expected .*No space left on device.*\n", found.stderr)
+        process = run_warm(line.split(), stdout=full)
+    assert process.returncode == 2
+    assert re.fullmatch(r"agentgym: expected .*No space left on device.*\n", process.stderr)
 
 
 @FULL
@@ -375,36 +375,37 @@ def test_a_full_disk_for_messages_changes_nothing_else():
     ["list webshop", "list webshop --json", "doctor", "eval webshop --num-tasks 2", "--help"],
 )
 def test_a_reader_that_has_gone_is_no_error_of_ours(line):
-    reader, gone = os.pipe()
+    reader, writer = os.pipe()
     os.close(reader)
-    found = run_warm(line.split(), stdout=gone)
-    os.close(gone)
-    assert (found.returncode, found.stderr) == (141, "")
+    process = run_warm(line.split(), stdout=writer)
+    os.close(writer)
+    assert (process.returncode, process.stderr) == (141, "")
 
 
 def test_a_reader_that_takes_one_line_gets_it():
-    found = shell("agentgym doctor --json | head -1")
-    assert found.returncode in (0, 141) and (found.stdout, found.stderr) == ("[\n", "")
+    process = shell("agentgym doctor --json | head -1")
+    assert process.returncode in (0, 141) and (process.stdout, process.stderr) == ("[\n", "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("line", ["list", "doctor", "eval webshop --num-tasks 1", "play webshop"])
 def test_any_encoding_of_the_output_will_do(line, encoding):
-    found = run_warm(line.split(), PYTHONIOENCODING=encoding, COLUMNS="200")
-    assert (found.returncode, found.stderr) == (0, "") and found.stdout
+    process = run_warm(line.split(), PYTHONIOENCODING=encoding, COLUMNS="200")
+    assert (process.returncode, process.stderr) == (0, "") and process.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", ["list webshop >&-", "list webshop >&- 2>&-", "play webshop <&-"])
 def test_streams_may_be_closed(line):
-    found = shell(f"agentgym {line}")
-    assert (found.returncode, found.stderr) == (0, "")
+    process = shell(f"agentgym {line}")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_input_may_be_of_any_encoding():
-    found = shell(r"printf '\xff\xfe\n1\n' | agentgym play webshop")
-    assert (found.returncode, found.stderr) == (0, "") and "stopped after 2 of" in found.stdout
+    process = shell(r"printf '\xff\xfe\n1\n' | agentgym play webshop")
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "stopped after 2 of" in process.stdout
 
 
 @pytest.mark.parametrize(
@@ -413,8 +414,8 @@ def test_input_may_be_of_any_encoding():
 def test_ctrl_c_is_quiet_while_packages_are_imported(module, line, tmp_path):
     (tmp_path / f"{module}.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
     (tmp_path / "suite.yaml").write_text("environments: [textcraft]")
-    found = shell(f"cd {tmp_path} && agentgym {line}", PYTHONPATH=f"{tmp_path}:{ROOT}")
-    assert (found.returncode, found.stderr) == (130, "stopped\n")
+    process = shell(f"cd {tmp_path} && agentgym {line}", PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert (process.returncode, process.stderr) == (130, "stopped\n")
 
 
 def test_ctrl_c_is_quiet_at_any_later_time():

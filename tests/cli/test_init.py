@@ -68,8 +68,8 @@ def test_a_page_shows_what_the_command_writes(kind: str, folder: Path) -> None:
     name = STEMS[kind]
     page = (HOW_TO / f"{PAGES[kind]}.md").read_text(encoding="utf-8")
     assert main(["init", kind, name]) == 0
-    (shown,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    assert (folder / f"{name}.py").read_text(encoding="utf-8") == shown
+    (source,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert (folder / f"{name}.py").read_text(encoding="utf-8") == source
     assert f"agentgym init {kind} {name}\npython -m pytest test_{name}.py   # after pip" in page
     words = re.sub(r"```python\n.*?```", "", page, flags=re.DOTALL).split()
     assert len(words) <= 250
@@ -83,10 +83,10 @@ def test_the_written_test_passes_under_another_name(
     if kind == "algorithm":
         pytest.importorskip("trainers.algorithms")
     assert main(["init", kind, "lock2_box", "--out", "deep/down"]) == 0
-    said = capsys.readouterr().out
-    assert "deep/down/lock2_box.py and deep/down/test_lock2_box.py are written" in said
-    assert "cd deep/down && python -m pytest test_lock2_box.py" in said
-    assert STEMS[kind] not in said and len(NEXT[kind]) == said.count("&& agentgym ")
+    output = capsys.readouterr().out
+    assert "deep/down/lock2_box.py and deep/down/test_lock2_box.py are written" in output
+    assert "cd deep/down && python -m pytest test_lock2_box.py" in output
+    assert STEMS[kind] not in output and len(NEXT[kind]) == output.count("&& agentgym ")
     inside = folder / "deep" / "down"
     text = (inside / "lock2_box.py").read_text(encoding="utf-8")
     assert STEMS[kind] not in text and title(STEMS[kind]) not in text and "Lock2Box" in text
@@ -130,13 +130,13 @@ def test_the_commands_begin_with_what_is_missing(
 
 
 def test_nothing_is_overwritten(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for taken in ("lock.py", "test_lock.py"):
-        (folder / taken).write_text("mine")
+    for name in ("lock.py", "test_lock.py"):
+        (folder / name).write_text("mine")
         assert main(["init", "env", "lock"]) == 2
-        assert f"{taken} exists" in " ".join(capsys.readouterr().err.split())
-        assert [file.name for file in folder.iterdir()] == [taken]
-        assert (folder / taken).read_text() == "mine"
-        (folder / taken).unlink()
+        assert f"{name} exists" in " ".join(capsys.readouterr().err.split())
+        assert [file.name for file in folder.iterdir()] == [name]
+        assert (folder / name).read_text() == "mine"
+        (folder / name).unlink()
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_the_commands_of_a_page_work(kind: str, capsys: pytest.CaptureFixture[st
     name = STEMS[kind]
     lines = commands((HOW_TO / f"{PAGES[kind]}.md").read_text(encoding="utf-8"))
     assert main(["init", kind, name]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     # What the command says next is what the page says, in other words for the policy to beat.
     assert {line[0] for line in lines} == {
-        line.split()[1] for line in said.splitlines() if line.startswith("  agentgym ")
+        line.split()[1] for line in output.splitlines() if line.startswith("  agentgym ")
     }
     for line in lines:
         if line[0] == "train":

@@ -31,7 +31,7 @@ def ended(task: str, success: bool = True) -> EpisodeResult:
     )
 
 
-def written(tokens: int) -> ModelOutput:
+def output_of(tokens: int) -> ModelOutput:
     return ModelOutput("press red", prompt_tokens=450, completion_tokens=tokens)
 
 
@@ -40,12 +40,12 @@ def test_a_log_hears_of_the_first_minute_and_of_episodes(
 ) -> None:
     screen = console(terminal=False)
     with EpisodeProgress(screen, 4, Prices(1.0, 2.0)) as progress:
-        progress.count(written(60))
+        progress.count(output_of(60))
         now.append(1060.0)
         progress._lines.say_if_silent()
         for second in (1090.0, 1100.0):
             now.append(second)
-            progress.count(written(60))
+            progress.count(output_of(60))
             progress.add(ended(f"t{second}", success=second < 1100))
     assert capsys.readouterr().err.splitlines() == [
         "[episodes] 0/4  tokens_s 1  after 60 s",
@@ -59,7 +59,7 @@ def test_a_quiet_command_writes_no_lines(
 ) -> None:
     with EpisodeProgress(console(terminal=False), 4, None, quiet=True) as progress:
         now.append(1090.0)
-        progress.count(written(60))
+        progress.count(output_of(60))
         progress.add(ended("t0"))
     assert capsys.readouterr().err == ""
 
@@ -68,8 +68,8 @@ def test_a_narrow_terminal_shows_the_speed_before_an_episode_has_ended(now: list
     screen = console(terminal=True)
     with EpisodeProgress(screen, 24, None) as progress:
         now.append(1010.0)
-        progress.count(written(300))
-        shown = io.StringIO()
-        Console(file=shown, width=80).print(progress._progress.get_renderable())
-    (line,) = filter(None, map(str.rstrip, shown.getvalue().splitlines()))
+        progress.count(output_of(300))
+        text = io.StringIO()
+        Console(file=text, width=80).print(progress._progress.get_renderable())
+    (line,) = filter(None, map(str.rstrip, text.getvalue().splitlines()))
     assert "0/24" in line and "tokens_s 30" in line and len(line) <= 80

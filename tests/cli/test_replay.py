@@ -45,14 +45,14 @@ def changed(episode: Episode) -> Episode:
     return replace(episode, turns=(replace(turn, action_valid=True), *episode.turns[1:]))
 
 
-def gone(episode: Episode) -> Episode:
+def remove_task(episode: Episode) -> Episode:
     return replace(episode, options={"task_id": "toy/none"})
 
 
 def test_it_counts_what_became_of_every_episode(capsys: Any, path: Path, good: Episode) -> None:
-    own = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), 3)
+    own_hook = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), 3)
     unbegun = replace(good, stop_reason="error", start=replace(good.start, state_key=""), turns=())
-    write(path, good, changed(good), gone(good), own, unbegun, gone(good), good)
+    write(path, good, changed(good), remove_task(good), own_hook, unbegun, remove_task(good), good)
     code, out, _ = run(capsys, "replay", str(path))
     assert code == 1
     assert f"episode 2 ({good.task_id}): turn 1: action_valid differs" in out
@@ -60,10 +60,10 @@ def test_it_counts_what_became_of_every_episode(capsys: Any, path: Path, good: E
     assert "the environment cannot be made: 1, first: expected an environment for" in out
     assert "the environment never began: 1)." in out
     code, out, _ = run(capsys, "replay", str(path), "--json")
-    told = json.loads(out)
-    assert code == 1 and (told["equal"], told["changed"], told["not_played"]) == (2, 1, 4)
-    assert told["changes"][0]["episode"] == 2 and told["torn_lines"] == []
-    assert {entry["reason"]: entry["episodes"] for entry in told["reasons"]} == {
+    summary = json.loads(out)
+    assert code == 1 and (summary["equal"], summary["changed"], summary["not_played"]) == (2, 1, 4)
+    assert summary["changes"][0]["episode"] == 2 and summary["torn_lines"] == []
+    assert {entry["reason"]: entry["episodes"] for entry in summary["reasons"]} == {
         "the task is gone": 2,
         "the environment cannot be made": 1,
         "the environment never began": 1,
@@ -96,7 +96,7 @@ def test_a_torn_last_line_is_told(capsys: Any, path: Path, good: Episode) -> Non
     ],
 )
 def test_bad_input(capsys: Any, path: Path, good: Episode, flags: Any, words: str) -> None:
-    write(path, gone(good))
+    write(path, remove_task(good))
     code, out, err = run(capsys, "replay", str(path), *flags)
     assert code == 2 and words in err and out == ""
 
@@ -107,7 +107,7 @@ def test_a_file_without_episodes(capsys: Any, path: Path) -> None:
 
 
 def test_rescoring_shows_and_writes(capsys: Any, path: Path, good: Episode) -> None:
-    write(path, good, gone(good), good)
+    write(path, good, remove_task(good), good)
     new = path.with_name("new.jsonl")
     flags = [
         "--rescore",
@@ -133,14 +133,14 @@ def test_rescoring_shows_and_writes(capsys: Any, path: Path, good: Episode) -> N
 
 
 def test_rescoring_with_settings_plays(capsys: Any, path: Path, good: Episode) -> None:
-    write(path, good, gone(good))
+    write(path, good, remove_task(good))
     code, out, _ = run(
         capsys, "replay", str(path), "--rescore", "--env-kwargs", "horizon=8", "--json"
     )
-    told = json.loads(out)
-    assert code == 0 and (told["equal"], told["not_played"]) == (1, 1)
-    assert told["before"]["return"] == good.reward and told["after"]["return"] == 1.0
-    assert told["after"]["terms"] == {"task": 1.0}
+    summary = json.loads(out)
+    assert code == 0 and (summary["equal"], summary["not_played"]) == (1, 1)
+    assert summary["before"]["return"] == good.reward and summary["after"]["return"] == 1.0
+    assert summary["after"]["terms"] == {"task": 1.0}
     code, out, _ = run(capsys, "replay", str(path), "--rescore", "--env-kwargs", "horizon=2")
     assert code == 1 and "0 rescored, 1 changed, 1 cannot be played again" in out
     assert "in turn 2 truncated is True instead of False" in out
@@ -149,10 +149,10 @@ def test_rescoring_with_settings_plays(capsys: Any, path: Path, good: Episode) -
 def test_hooks_are_spelt_as_for_training(capsys: Any, path: Path, good: Episode) -> None:
     write(path, good)
     texts = ["potential:gamma=0.95,weight=0.5", "turn_cost=0.01"]
-    told = json.loads(
+    summary = json.loads(
         run(capsys, "replay", str(path), "--rescore", "--json", "--reward-hooks", *texts)[1]
     )
-    assert list(told["after"]["terms"]) == ["task", *(hook.name for hook in parse_hooks(texts))]
+    assert list(summary["after"]["terms"]) == ["task", *(hook.name for hook in parse_hooks(texts))]
 
 
 OWN = ("--env", f"tests.toy:{TOY_ID}")  # processes know what the command imports
@@ -171,21 +171,21 @@ def test_several_processes_say_and_write_the_same(
     capsys: Any, path: Path, good: Episode, flags: tuple[str, ...]
 ) -> None:
     episodes = [
-        replace(each, extra={"number": number})
-        for number, each in enumerate([good, changed(good), gone(good), good] * 6)
+        replace(episode, extra={"number": number})
+        for number, episode in enumerate([good, changed(good), remove_task(good), good] * 6)
     ]
     write(path, *episodes)
-    told, written = [], []
+    results, records = [], []
     for jobs in ("1", "2"):
         new = path.with_name(f"{jobs}.jsonl")
         output = ("--out", str(new)) if flags else ()
         argv = ["replay", str(path), *OWN, "--json", "--workers", jobs, *flags, *output]
         code, out, _ = run(capsys, *argv)
-        told.append((code, out))
-        written.append(new.read_text() if flags else "")
-    assert told[0] == told[1] and written[0] == written[1]
+        results.append((code, out))
+        records.append(new.read_text() if flags else "")
+    assert results[0] == results[1] and records[0] == records[1]
     if not flags:
-        changes = json.loads(told[1][1])["changes"]
+        changes = json.loads(results[1][1])["changes"]
         assert [change["episode"] for change in changes] == [*range(2, 25, 4)]
 
 

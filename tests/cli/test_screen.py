@@ -13,7 +13,7 @@ from agentgym.cli.screen import FramedScreen, PlainScreen, screen_of
 from tests.toy import TOY_ID
 
 
-def shown(
+def render_play(
     typed: list[str], *, terminal: bool, hints: bool = False, workers: int = 0, **options: object
 ) -> str:
     console = Console(file=io.StringIO(), width=80, force_terminal=terminal, color_system=None)
@@ -26,7 +26,9 @@ def shown(
 
 
 def test_a_terminal_gets_frames_and_a_pipe_gets_lines():
-    framed, plain = (shown(["dance"], terminal=terminal, hints=True) for terminal in (True, False))
+    framed, plain = (
+        render_play(["dance"], terminal=terminal, hints=True) for terminal in (True, False)
+    )
     for text in (framed, plain):
         assert "1 of 8" in text and "2 of 8" in text and "hint: press" in text
         assert "ot a valid action" in text and "stopped after 1 of 8 turns" in text
@@ -36,15 +38,15 @@ def test_a_terminal_gets_frames_and_a_pipe_gets_lines():
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_a_person_who_plays_planner_and_workers_is_told_which(terminal):
-    text = shown(["delegate press \x1b[2J red", "report done"], terminal=terminal, workers=3)
-    told = [each for each in text.splitlines() if "turn" in each and " of 8" in each]
-    assert [told[at].count("planner") for at in (0, 1, 2)] == [1, 0, 1]
-    assert "worker 1: press" in told[1] and "red" in told[1] and "\x1b[2J" not in text
-    alone = shown(["press red"], terminal=terminal)
+    text = render_play(["delegate press \x1b[2J red", "report done"], terminal=terminal, workers=3)
+    headings = [line for line in text.splitlines() if "turn" in line and " of 8" in line]
+    assert [headings[at].count("planner") for at in (0, 1, 2)] == [1, 0, 1]
+    assert "worker 1: press" in headings[1] and "red" in headings[1] and "\x1b[2J" not in text
+    alone = render_play(["press red"], terminal=terminal)
     assert "planner" not in alone
 
 
 @pytest.mark.parametrize("hostile", ["[red]x[/red]", "\x1b[2Jx", "a" * 5_000])
 def test_what_was_typed_or_is_shown_draws_nothing_else(hostile):
-    text = shown([hostile], terminal=True)
+    text = render_play([hostile], terminal=True)
     assert "\x1b[2J" not in text and "stopped after 1" in text

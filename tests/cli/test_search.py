@@ -114,14 +114,14 @@ def serving(index: Path, *argv: str) -> Iterator[tuple[subprocess.Popen[str], st
 def test_serve_answers_every_dialect_and_stops_cleanly(capsys, corpus, tmp_path):
     index = tmp_path / "index"
     run(capsys, "index", str(corpus), "--out", str(index))
-    own = open_index(index)
+    local = open_index(index)
     with serving(index, "--topk", "2") as (process, line):
         url = line.split(" is searched at ")[1].split("/retrieve")[0]
         assert "press Ctrl-C to stop" in line
         queries = ["cats and dogs", "trees", "", "nothing known", "x" * 1_000_000]
         for dialect in DIALECTS:
             retriever = HttpRetriever(url, dialect=dialect)
-            assert retriever.search(queries, 3) == own.search(queries, 3)
+            assert retriever.search(queries, 3) == local.search(queries, 3)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
     assert (process.returncode, out, err) == (130, "", "stopped\n")
@@ -130,10 +130,10 @@ def test_serve_answers_every_dialect_and_stops_cleanly(capsys, corpus, tmp_path)
 def test_serve_refuses_a_taken_port_and_warns_of_others(capsys, corpus, tmp_path):
     index = tmp_path / "index"
     run(capsys, "index", str(corpus), "--out", str(index))
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = str(listener.getsockname()[1])
         code, _, err = run(capsys, "serve", "search", "--corpus", str(index), "--port", port)
         assert code == 2 and "choose another port with --port" in err
         argv = ("--host", "0.0.0.0", "--port", port)
@@ -147,9 +147,9 @@ def test_the_commands_need_no_engine_that_is_not_asked_for(corpus, tmp_path):
         "'uvicorn'])); from agentgym.cli import main; "
         f"sys.exit(main(['index', {str(corpus)!r}, '--out', {str(tmp_path / 'i')!r}]))"
     )
-    found = run_warm([], code)
-    assert found.returncode == 0, found.stderr
+    process = run_warm([], code)
+    assert process.returncode == 0, process.stderr
     code = code.replace("'index'", "'serve', 'search', '--corpus', 'x'").replace(
         f"'x', {str(corpus)!r}, '--out', ", "")  # fmt: skip
-    found = run_warm([], code)
-    assert found.returncode == 2 and "[search]" in found.stderr
+    process = run_warm([], code)
+    assert process.returncode == 2 and "[search]" in process.stderr

@@ -44,12 +44,12 @@ def serving(*argv: str) -> Iterator[tuple[Any, str, str]]:
             process.kill()
 
 
-def ask(url: str, what: str, **body: Any) -> dict[str, Any]:
+def ask(url: str, endpoint: str, **body: Any) -> dict[str, Any]:
     headers = {"Content-Type": "application/json"}
-    request = Request(f"{url}api/{what}", json.dumps(body).encode(), headers)
+    request = Request(f"{url}api/{endpoint}", json.dumps(body).encode(), headers)
     with urlopen(request, timeout=60) as answer:
-        found: dict[str, Any] = json.load(answer)
-        return found
+        content: dict[str, Any] = json.load(answer)
+        return content
 
 
 def play(url: str, index: int, actions: int) -> None:
@@ -91,15 +91,15 @@ def test_a_killed_server_loses_the_open_episode_only(tmp_path: Path, capsys: Any
             play(url, 2, 1)
             process.send_signal(signal.SIGKILL)
             process.wait()
-    assert [one.task_id[-1] for one in read_episodes(file)] == ["0", "1", "0", "1"]
+    assert [episode.task_id[-1] for episode in read_episodes(file)] == ["0", "1", "0", "1"]
     file.write_bytes(file.read_bytes()[:-100])  # as a full disk or a lost machine leaves it
     with serving("--record", str(file)) as (process, url, _):
         play(url, 3, 2)
         process.send_signal(signal.SIGTERM)
         process.wait()
     torn: list[int] = []
-    found = [one.task_id[-1] for one in read_episodes(file, on_torn=torn.append)]
-    assert (found, torn) == (["0", "1", "0", "3"], [4])
+    ids = [episode.task_id[-1] for episode in read_episodes(file, on_torn=torn.append)]
+    assert (ids, torn) == (["0", "1", "0", "3"], [4])
 
 
 def test_nothing_is_recorded_unless_asked_for() -> None:
@@ -140,7 +140,7 @@ def test_what_cannot_be_served_is_said(capsys: Any, argv: list[str], words: str)
 def test_what_is_served_is_said(capsys: Any, argv: list[str]) -> None:
     assert main(argv) == 2
     err = capsys.readouterr().err
-    assert all(what in err for what in ("sandbox", "search", "webshop"))
+    assert all(name in err for name in ("sandbox", "search", "webshop"))
 
 
 def test_an_id_of_a_webshop_is_served_too(
@@ -163,7 +163,7 @@ def test_the_extra_is_named_that_is_missing() -> None:
         "import sys; sys.modules.update(dict.fromkeys(['starlette', 'uvicorn'])); "
         "from agentgym.cli import main; sys.exit(main(['serve', 'webshop', '--port', '0']))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
-    assert found.returncode == 2 and "[serve]" in found.stderr
+    assert process.returncode == 2 and "[serve]" in process.stderr

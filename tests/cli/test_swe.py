@@ -47,7 +47,7 @@ def test_build_says_what_came_of_it_and_what_to_do_next(capsys, library, tmp_pat
     assert held_out is not None and held_out.file == output / "held_out" / "prices.json.gz"
     bank = load_bank(held_out)
     assert sorted(bank.tasks) == ["prices-001", "prices-002"]
-    assert all(asked.telling and asked.wrong_repairs is not None for asked in bank.tasks.values())
+    assert all(task.telling and task.wrong_repairs is not None for task in bank.tasks.values())
     assert bank.guards is not None
     code, out, err = run(capsys, "swe", "list", str(output))
     assert (code, err) == (0, "")
@@ -115,8 +115,8 @@ def test_the_bundled_tasks_are_made_anew_where_a_library_has_changed(capsys, tmp
     (libraries / "beers" / "NEWS").write_text("changed")
     log = (output / "ales" / "trials.jsonl").read_text()
     assert run(capsys, *argv)[0] == 0
-    again = (output / "mutations.jsonl").read_text().splitlines()
-    assert again[:2] == first[:2] and again[2] != first[2] and again[3] == first[3]
+    second = (output / "mutations.jsonl").read_text().splitlines()
+    assert second[:2] == first[:2] and second[2] != first[2] and second[3] == first[3]
     assert (output / "ales" / "trials.jsonl").read_text() == log
 
 
@@ -158,6 +158,6 @@ def test_the_table_of_a_build_cuts_nothing_at_80_columns():
     )  # fmt: skip
     text = io.StringIO()
     Console(file=text, width=80, color_system=None).print(_yield([row, row]))
-    shown = text.getvalue()
+    output = text.getvalue()
     words = ("library", "candidates", "s each", "durationtext-1.1", "12345", "not usable: ", "4321")
-    assert all(word in shown for word in words) and "…" not in shown
+    assert all(word in output for word in words) and "…" not in output

@@ -45,7 +45,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     odd = {**sound, "instance_id": "Quiet__ledger-8", "patch": diff({PATH: "a\n"}, {PATH: "b\n"})}
     path = folder / "rows.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in (sound, odd)))
+    path.write_text("".join(json.dumps(row) + "\n" for row in (sound, odd)))
     return path
 
 

@@ -34,8 +34,8 @@ def test_the_image_of_a_row(capsys, tmp_path):
 
 def test_the_caller_says_which_set_it_is_and_where_images_come_from(capsys, tmp_path):
     source = rows(tmp_path, swe_gym())
-    told = ("--data-set", "swe-bench", "--image-mirror", "registry.example:5000/mine")
-    code, out, err = run(capsys, "swe", "image", "Quiet__ledger-7", "--data", source, *told)
+    flags = ("--data-set", "swe-bench", "--image-mirror", "registry.example:5000/mine")
+    code, out, err = run(capsys, "swe", "image", "Quiet__ledger-7", "--data", source, *flags)
     name = "registry.example:5000/mine/sweb.eval.x86_64.quiet_1776_ledger-7:latest"
     assert (code, out, err) == (0, f"{name}\n", "")
 
@@ -91,7 +91,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Registry]:
                 api.remove_image(name, force=True)
 
 
-def held(hub: Registry, *names: str) -> list[dict[str, object]]:
+def hold_images(hub: Registry, *names: str) -> list[dict[str, object]]:
     """Hold an image for each name; return rows that name them, and images that nobody holds."""
     tag = uuid.uuid4().hex[:12]
     for name in names:
@@ -104,7 +104,7 @@ def held(hub: Registry, *names: str) -> list[dict[str, object]]:
 
 
 def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, tmp_path, hub):
-    source = rows(tmp_path, *held(hub, "first", "second", "third"))
+    source = rows(tmp_path, *hold_images(hub, "first", "second", "third"))
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--max-images", "2")
     assert (code, out) == (0, "2 image(s) pulled, 0 there already, of 2 wanted\n")
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
@@ -119,11 +119,11 @@ def test_prefetch_pulls_what_is_missing_and_cache_shows_and_removes_it(capsys, t
 def test_prefetch_without_a_daemon(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     with registry() as server:
-        source = rows(tmp_path, *held(server, "first", "second", "no-third"))
-        told = ("swe", "prefetch", "--data", source, "--sandbox", "namespace")
-        code, out, _ = run(capsys, *told, "--max-images", "1")
+        source = rows(tmp_path, *hold_images(server, "first", "second", "no-third"))
+        argv = ("swe", "prefetch", "--data", source, "--sandbox", "namespace")
+        code, out, _ = run(capsys, *argv, "--max-images", "1")
         assert (code, out) == (0, "1 image(s) pulled, 0 there already, of 1 wanted\n")
-        code, out, _ = run(capsys, *told)
+        code, out, _ = run(capsys, *argv)
         assert code == 1 and "1 image(s) pulled, 1 there already, of 3 wanted" in out
         assert "404" in out and "agentgym images load FILE" in out
         code, out, _ = run(capsys, "images", "list")
@@ -131,7 +131,7 @@ def test_prefetch_without_a_daemon(capsys, tmp_path, monkeypatch):
 
 
 def test_prefetch_goes_on_past_an_image_that_nobody_holds(capsys, tmp_path, hub):
-    source = rows(tmp_path, *held(hub, "first", "no-second", "third"))
+    source = rows(tmp_path, *hold_images(hub, "first", "no-second", "third"))
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert code == 1
     assert out.startswith("2 image(s) pulled, 0 there already, of 3 wanted\nfailed: expected to ")
@@ -139,7 +139,7 @@ def test_prefetch_goes_on_past_an_image_that_nobody_holds(capsys, tmp_path, hub)
 
 
 def test_prefetch_says_that_the_registry_limits_pulls(capsys, tmp_path, hub):
-    source = rows(tmp_path, *held(hub, "a", "b", "c", "d", "e"))
+    source = rows(tmp_path, *hold_images(hub, "a", "b", "c", "d", "e"))
     hub.limited = True
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source)
     assert code == 1 and out.count("the registry limits pulls: log in with `docker login`") == 3
@@ -147,7 +147,7 @@ def test_prefetch_says_that_the_registry_limits_pulls(capsys, tmp_path, hub):
 
 
 def test_prefetch_keeps_to_a_budget(capsys, tmp_path, hub):
-    source = rows(tmp_path, *held(hub, "first", "second"))
+    source = rows(tmp_path, *hold_images(hub, "first", "second"))
     code, out, _ = run(capsys, "swe", "prefetch", "--data", source, "--max-size", "1MB")
     assert code == 0 and "1 image(s) pulled" in out
     assert "1 not tried: the budget for images is used up" in out

@@ -59,10 +59,10 @@ def test_nobody_wins(capsys, folder, tmp_path):
 
 @needs_box
 def test_who_wins_is_named_and_fails_the_command(capsys, folder, tmp_path):
-    own = tmp_path / "own" / "kind" / "repair.toml"
-    own.parent.mkdir(parents=True)
+    exploit = tmp_path / "own" / "kind" / "repair.toml"
+    exploit.parent.mkdir(parents=True)
     sound = (folder / "repositories" / "prices" / "prices" / "__init__.py").read_text()
-    own.write_text(OWN.format(sound))
+    exploit.write_text(OWN.format(sound))
     argv = ("swe", "red-team", str(folder), "--num-tasks", "1", "--exploits", str(tmp_path / "own"))
     code, text, _ = run(capsys, *argv)
     assert code == 1 and "1 paid" in text

@@ -41,12 +41,12 @@ def test_the_trainers_commands_stand_beside_the_others(
 
 
 def test_train_is_the_same_program(declared: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[list[str]] = []
-    monkeypatch.setattr(trainer, "main", lambda argv: heard.append(list(argv)) or 7)
+    calls: list[list[str]] = []
+    monkeypatch.setattr(trainer, "main", lambda argv: calls.append(list(argv)) or 7)
     assert main(["train", "webshop", "--quick", "--rl.beta=1"]) == 7
     assert main(["--quiet", "presets", "--log-level=info"]) == 7
     assert main(["merge", "--help"]) == 7
-    assert heard == [
+    assert calls == [
         ["webshop", "--quick", "--rl.beta=1"],
         ["presets", "--quiet", "--log-level", "info"],
         ["merge", "--help"],

@@ -145,7 +145,10 @@ def test_tasks_that_a_blind_policy_solves_fail(capsys, own_env):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one.name, marks=needs_box if one.name == "swe" else ()) for one in FAMILIES],
+    [
+        pytest.param(family.name, marks=needs_box if family.name == "swe" else ())
+        for family in FAMILIES
+    ],
 )
 def test_every_family_can_be_validated(capsys, name):
     blind = "0" if name == "swe" else "1"  # 50 turns of each policy in a sandbox

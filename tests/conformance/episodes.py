@@ -71,22 +71,22 @@ def episodes(env: TextEnv, env_id: str, hostile: Sequence[str] = HOSTILE) -> lis
         The episodes; those that `KEPT` has of an earlier door are not played again.
     """
     if not KEPT:
-        return list(_played(env, env_id, hostile))
+        return list(_play_episodes(env, env_id, hostile))
     # What a box shows depends on its Python and pytest.
-    asked = json.dumps(
+    key = json.dumps(
         [sys.version, pytest.__version__, env_id, env.language.grammar, ASKED, *hostile]
     )
-    file = Path(KEPT, f"{hashlib.sha256(asked.encode()).hexdigest()}.json")
+    file = Path(KEPT, f"{hashlib.sha256(key.encode()).hexdigest()}.json")
     if not file.exists():
-        found = [[e.index, e.actions, e.turns] for e in _played(env, env_id, hostile)]
-        write_atomically(file, json.dumps(found).encode())
+        rows = [[e.index, e.actions, e.turns] for e in _play_episodes(env, env_id, hostile)]
+        write_atomically(file, json.dumps(rows).encode())
     return [
         Episode(index, tuple(actions), tuple((text, reward, done) for text, reward, done in turns))
         for index, actions, turns in json.loads(file.read_bytes())
     ]
 
 
-def _played(env: TextEnv, env_id: str, hostile: Sequence[str]) -> Iterator[Episode]:
+def _play_episodes(env: TextEnv, env_id: str, hostile: Sequence[str]) -> Iterator[Episode]:
     """Play the episodes of `episodes`."""
     for index in indices(env_id):
         rng = np.random.Generator(np.random.PCG64(index))
@@ -110,11 +110,11 @@ def _played(env: TextEnv, env_id: str, hostile: Sequence[str]) -> Iterator[Episo
 @cache
 def native_episodes(env_id: str) -> tuple[list[Episode], list[str]]:
     """Return the episodes in the native grammar and the ids of their tasks, for several doors."""
-    here = bare(env_id)
-    found = episodes(here, env_id)
-    ids = [here.tasks.task("test", episode.index).id for episode in found]
-    here.close()
-    return found, ids
+    env = bare(env_id)
+    native = episodes(env, env_id)
+    ids = [env.tasks.task("test", episode.index).id for episode in native]
+    env.close()
+    return native, ids
 
 
 def reset_options(index: int) -> dict[str, Any]:
@@ -137,5 +137,7 @@ def play(
 
 def digest(turns: Sequence[Sequence[Turn]]) -> str:
     """Return one hash of observations, rewards and ends; rewards count to the last bit."""
-    plain = [[(text, float(reward).hex(), done) for text, reward, done in each] for each in turns]
+    plain = [
+        [(text, float(reward).hex(), done) for text, reward, done in episode] for episode in turns
+    ]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()

@@ -59,14 +59,14 @@ def trials(folder: Path, out: Path, agent: str, *more: str) -> list[dict[str, An
     command += ["-a", agent, "--env", ENVIRONMENT, "-o", str(out / agent), "-n", "2", *more]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = [json.loads(path.read_text()) for path in (out / agent).glob("*/*/result.json")]
-    assert found, done.stdout
-    return found
+    results = [json.loads(path.read_text()) for path in (out / agent).glob("*/*/result.json")]
+    assert results, done.stdout
+    return results
 
 
-def rewards(found: list[dict[str, Any]]) -> list[float]:
-    assert not any(one["exception_info"] for one in found), found
-    return [one["verifier_result"]["rewards"]["reward"] for one in found]
+def rewards(results: list[dict[str, Any]]) -> list[float]:
+    assert not any(result["exception_info"] for result in results), results
+    return [result["verifier_result"]["rewards"]["reward"] for result in results]
 
 
 @pytest.mark.slow
@@ -83,7 +83,7 @@ def test_harbor_reads_our_tasks(swe: Path) -> None:
         assert str(task.config.verifier.environment_mode.value) == "separate"
 
 
-def made(folder: Path, tmp_path: Path, **options: Any) -> NamespaceEnvironment:
+def make_environment(folder: Path, tmp_path: Path, **options: Any) -> NamespaceEnvironment:
     """Make Harbor's environment of a task as a trial does."""
     task = TheirTask(folder)
     return NamespaceEnvironment(
@@ -150,14 +150,14 @@ def test_episodes_are_those_of_gymnasium(index: int, swe: Path, tmp_path: Path) 
         first, expected, reward = through_gymnasium(env, index, actions)
         assert reward == (actions != [bash(look) for look in looks])
         folder = swe / env.task.id.removeprefix("harbor/")
-        played = through_harbor(made(folder, tmp_path), first, actions, reward)
-        assert asyncio.run(played) == expected
+        coroutine = through_harbor(make_environment(folder, tmp_path), first, actions, reward)
+        assert asyncio.run(coroutine) == expected
     env.close()
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Iterator[NamespaceEnvironment]:
-    yield made(write_task(tmp_path / "sum"), tmp_path)
+    yield make_environment(write_task(tmp_path / "sum"), tmp_path)
 
 
 def test_files_and_folders_travel_both_ways(
@@ -208,11 +208,11 @@ def test_there_is_no_network_and_what_needs_one_is_refused(tmp_path: Path) -> No
     folder = write_task(tmp_path / "sum")
     public = NetworkPolicy()
     with pytest.raises(ValueError, match="offline=true"):
-        made(folder, tmp_path, policy=public)
+        make_environment(folder, tmp_path, policy=public)
     with pytest.raises(ValueError, match="allowlist"):
         policy = NetworkPolicy(network_mode=NetworkMode.ALLOWLIST, allowed_hosts=["a.example"])
-        made(folder, tmp_path, policy=policy)
-    environment = made(folder, tmp_path, policy=public, offline="true")
+        make_environment(folder, tmp_path, policy=policy)
+    environment = make_environment(folder, tmp_path, policy=public, offline="true")
 
     async def look() -> None:
         await environment.start(force_build=False)
@@ -228,12 +228,12 @@ def test_a_task_that_needs_an_image_is_refused(tmp_path: Path) -> None:
     folder = write_task(tmp_path / "sum")
     (folder / "environment/Dockerfile").write_text("FROM python\nRUN pip install numpy\n")
     with pytest.raises(ConfigurationError, match="RUN pip install numpy"):
-        made(folder, tmp_path)
+        make_environment(folder, tmp_path)
 
 
 def test_memory_is_held(tmp_path: Path) -> None:
     folder = write_task(tmp_path / "sum", toml=TOML + "memory_mb = 64\n")
-    environment = made(folder, tmp_path)
+    environment = make_environment(folder, tmp_path)
 
     async def fill() -> None:
         await environment.start(force_build=False)
@@ -246,11 +246,12 @@ def test_memory_is_held(tmp_path: Path) -> None:
 
 def test_our_reader_and_theirs_agree(swe: Path) -> None:
     for task in open_folder(swe).tasks.values():
-        theirs = TheirTask(task.folder)
-        assert isinstance(theirs.config.environment, EnvironmentConfig)
-        assert task.recipe.workdir == theirs.config.environment.workdir
-        assert task.test_seconds == theirs.config.verifier.timeout_sec
-        assert task.instruction == theirs.instruction.strip()
+        parsed = TheirTask(task.folder)
+        assert isinstance(parsed.config.environment, EnvironmentConfig)
+        assert task.recipe.workdir == parsed.config.environment.workdir
+        assert task.test_seconds == parsed.config.verifier.timeout_sec
+        assert task.instruction == parsed.instruction.strip()
         assert [source for source, _ in task.artifacts][1:] == [
-            one if isinstance(one, str) else one.source for one in theirs.config.artifacts
+            artifact if isinstance(artifact, str) else artifact.source
+            for artifact in parsed.config.artifacts
         ]

@@ -11,19 +11,19 @@ from tests.conformance.episodes import IDS, Turn, bare, digest, native_episodes,
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
-    wanted, _ = native_episodes(env_id)
+    expected, _ = native_episodes(env_id)
     with served(lambda: bare(env_id)) as (url, _):
         number = ask(url, "createEnv")["env_idx"]
 
         def reset(index: int) -> Turn:
             options = reset_options(index)
             options["data_idx"] = options.pop("index")
-            told = ask(url, "reset", env_idx=number, seed=index, **options)
-            return told["observation"], told["reward"], told["done"]
+            answer = ask(url, "reset", env_idx=number, seed=index, **options)
+            return answer["observation"], answer["reward"], answer["done"]
 
         def step(action: str) -> Turn:
-            told = ask(url, "step", env_idx=number, action=action)
-            return told["observation"], told["reward"], told["done"]
+            answer = ask(url, "step", env_idx=number, action=action)
+            return answer["observation"], answer["reward"], answer["done"]
 
-        found = [play(episode, reset, step) for episode in wanted]
-    assert digest(found) == digest([episode.turns for episode in wanted])
+        turns = [play(episode, reset, step) for episode in expected]
+    assert digest(turns) == digest([episode.turns for episode in expected])

@@ -24,7 +24,7 @@ from tests.conformance.episodes import IDS, bare, indices
 
 HORIZON = 6
 HOSTILE = ("", "lone \ud800, NUL \x00 <think> </tool_call> \u202e " + "x" * 9000)
-Told = tuple[tuple[str, float, bool], ...]
+Turns = tuple[tuple[str, float, bool], ...]
 """Of each turn the hash of what the environment said, the reward, and whether it is the last."""
 
 TASKS = '''
@@ -119,12 +119,12 @@ def hashed(observation: str) -> str:
     return hashlib.sha256(observation.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def played(env: TextEnv, job: Job, number: int) -> tuple[list[str], Told]:
+def play_episode(env: TextEnv, job: Job, number: int) -> tuple[list[str], Turns]:
     """Play an episode through Gymnasium: by the expert, at random, or with hostile text."""
     observation, info = env.reset(
         seed=job.seed, options={"task_id": job.task_id, "horizon": HORIZON}
     )
-    actions, told, over = list[str](), [(hashed(observation), 0.0, False)], False
+    actions, turns, over = list[str](), [(hashed(observation), 0.0, False)], False
     while not over:
         offered = info["admissible_actions"]
         if number % 3 == 2 and len(actions) < len(HOSTILE):
@@ -136,8 +136,8 @@ def played(env: TextEnv, job: Job, number: int) -> tuple[list[str], Told]:
         observation, reward, terminated, truncated, info = env.step(action)
         over = terminated or truncated
         actions.append(action)
-        told.append((hashed(observation), reward, over))
-    return actions, tuple(told)
+        turns.append((hashed(observation), reward, over))
+    return actions, tuple(turns)
 
 
 def scripted(replies: Sequence[str]) -> Any:
@@ -171,29 +171,29 @@ def test_episodes_are_those_of_gymnasium(env_id: str, tmp_path: Path) -> None:
     from agentgym.adapters.inspect_ai import environment
 
     env = bare(env_id)
-    wanted = indices(env_id)
-    jobs = plan(env.tasks, "test", wanted.stop, 0, None, 1).jobs[wanted.start :]
-    episodes = [played(env, job, number) for number, job in enumerate(jobs, wanted.start)]
+    numbers = indices(env_id)
+    jobs = plan(env.tasks, "test", numbers.stop, 0, None, 1).jobs[numbers.start :]
+    episodes = [play_episode(env, job, number) for number, job in enumerate(jobs, numbers.start)]
     env.close()
     model = scripted([action for actions, _ in episodes for action in actions])
-    task = environment(env_id, num_tasks=wanted.stop, horizon=HORIZON)
-    log = evaluated(task, model, tmp_path, (wanted.start, wanted.stop))
+    task = environment(env_id, num_tasks=numbers.stop, horizon=HORIZON)
+    log = evaluated(task, model, tmp_path, (numbers.start, numbers.stop))
     assert log.status == "success" and log.samples and len(log.samples) == len(jobs)
-    found = {
+    logged = {
         sample.id: tuple((t["sha256"], t["reward"], t["over"]) for t in sample.store["turns"])
         for sample in log.samples
     }
-    assert found == {job.task_id: told for job, (_, told) in zip(jobs, episodes, strict=True)}
+    assert logged == {job.task_id: turns for job, (_, turns) in zip(jobs, episodes, strict=True)}
     totals = {sample.id: sample.scores["outcome"].value["reward"] for sample in log.samples}
-    for job, (_, told) in zip(jobs, episodes, strict=True):
-        assert totals[job.task_id] == pytest.approx(sum(reward for _, reward, _ in told))
+    for job, (_, turns) in zip(jobs, episodes, strict=True):
+        assert totals[job.task_id] == pytest.approx(sum(reward for _, reward, _ in turns))
 
 
 def test_the_entry_point_names_our_families(tmp_path: Path) -> None:
     env = make("webshop").unwrapped
     assert isinstance(env, TextEnv)
     (job,) = plan(env.tasks, "test", 1, 3, None, 1).jobs
-    actions, told = played(env, job, 0)
+    actions, turns = play_episode(env, job, 0)
     (log,) = inspect_ai.eval(
         "agentgym/webshop",
         task_args={"num_tasks": 1, "seed": 3, "horizon": HORIZON},
@@ -203,7 +203,7 @@ def test_the_entry_point_names_our_families(tmp_path: Path) -> None:
     )
     assert log.status == "success" and log.samples
     assert log.samples[0].scores["outcome"].value["score"] == 1
-    assert log.samples[0].store["turns"][-1]["reward"] == told[-1][1]
+    assert log.samples[0].store["turns"][-1]["reward"] == turns[-1][1]
 
 
 def test_an_environment_that_fails_is_an_error_of_its_sample(

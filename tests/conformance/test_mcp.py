@@ -40,10 +40,10 @@ async def connected(url: str = "", arguments: tuple[str, ...] = ()) -> AsyncIter
             from mcp.client.streamable_http import streamablehttp_client as streamable_http_client
         transport = streamable_http_client(url)
     else:
-        given = [*SERVE, *arguments]
+        argv = [*SERVE, *arguments]
         environment = {**os.environ, "PYTHONPATH": os.getcwd()}
         transport = stdio_client(
-            StdioServerParameters(command=sys.executable, args=given, env=environment)
+            StdioServerParameters(command=sys.executable, args=argv, env=environment)
         )
     if NEWER:
         async with mcp.Client(transport) as client:
@@ -58,24 +58,24 @@ async def connected(url: str = "", arguments: tuple[str, ...] = ()) -> AsyncIter
 
 
 async def call(client: Any, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    found = await client.call_tool(name, arguments)
-    told: dict[str, Any] = found.model_dump(by_alias=True)
-    return told
+    result = await client.call_tool(name, arguments)
+    answer: dict[str, Any] = result.model_dump(by_alias=True)
+    return answer
 
 
-def turn(told: dict[str, Any]) -> Turn:
-    assert not told["isError"], told
-    content = told["structuredContent"]
-    assert content["observation"] in told["content"][0]["text"]
+def turn(answer: dict[str, Any]) -> Turn:
+    assert not answer["isError"], answer
+    content = answer["structuredContent"]
+    assert content["observation"] in answer["content"][0]["text"]
     return content["observation"], content["reward"], content["done"]
 
 
 @contextmanager
 def served(*arguments: str) -> Iterator[str]:
     """Serve over HTTP; yields the address."""
-    given = [sys.executable, *SERVE, *arguments, "--http", "--no-token", "--port", "0"]
+    argv = [sys.executable, *SERVE, *arguments, "--http", "--no-token", "--port", "0"]
     with subprocess.Popen(
-        given, text=True, stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"}
+        argv, text=True, stdout=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"}
     ) as process:
         assert process.stdout is not None
         try:
@@ -85,39 +85,39 @@ def served(*arguments: str) -> Iterator[str]:
             process.communicate(timeout=60)
 
 
-async def played(client: Any, wanted: list[Any]) -> list[list[Turn]]:
+async def play_episodes(client: Any, expected: list[Any]) -> list[list[Turn]]:
     """Play episodes by calls of tools."""
-    found = []
-    for episode in wanted:
-        given = {**reset_options(episode.index), "seed": episode.index}
-        turns = [turn(await call(client, "start_episode", given))]
+    transcripts = []
+    for episode in expected:
+        options = {**reset_options(episode.index), "seed": episode.index}
+        turns = [turn(await call(client, "start_episode", options))]
         for action in episode.actions:
-            asked = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
-            turns.append(turn(await call(client, asked["name"], asked["arguments"])))
-        found.append(turns)
-    return found
+            request = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
+            turns.append(turn(await call(client, request["name"], request["arguments"])))
+        transcripts.append(turns)
+    return transcripts
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     """Over standard streams and over HTTP; hostile text stands in an argument, or is a tool."""
-    here = bare(env_id, "tool_call")
-    spec = here.language.specs[0]
+    env = bare(env_id, "tool_call")
+    spec = env.language.specs[0]
     # A client cannot send what is no Unicode.
     text = HOSTILE[1].replace("\ud800", "?")
     hostile = [
         call_text(spec.name, {param.name: text for param in spec.params}),
         call_text("no tool", {"x": text}),
     ]
-    wanted = episodes(here, env_id, hostile)
-    here.close()
+    expected = episodes(env, env_id, hostile)
+    env.close()
 
     async def through(url: str) -> list[list[Turn]]:
         async with connected(url, (env_id,)) as client:
-            return await played(client, wanted)
+            return await play_episodes(client, expected)
 
-    right = digest([each.turns for each in wanted])
+    right = digest([episode.turns for episode in expected])
     assert digest(asyncio.run(through(""))) == right
     with served(env_id) as url:
         assert digest(asyncio.run(through(url))) == right
@@ -127,7 +127,7 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
 def test_sessions_over_http_do_not_meet() -> None:
     """256 sessions at the same time: each equals one played alone."""
 
-    async def one(url: str, index: int, room: asyncio.Semaphore) -> list[Turn]:
+    async def play_session(url: str, index: int, room: asyncio.Semaphore) -> list[Turn]:
         async with connected(url) as client:
             turns = [turn(await call(client, "start_episode", {"seed": index, "index": index}))]
             async with room:
@@ -139,7 +139,7 @@ def test_sessions_over_http_do_not_meet() -> None:
 
     async def all_of_them(url: str) -> list[list[Turn]]:
         room = asyncio.Semaphore(32)
-        return await asyncio.gather(*(one(url, index, room) for index in range(256)))
+        return await asyncio.gather(*(play_session(url, index, room) for index in range(256)))
 
     def alone(index: int) -> list[Turn]:
         env = ToyEnv(grammar="tool_call")
@@ -152,19 +152,19 @@ def test_sessions_over_http_do_not_meet() -> None:
         return turns
 
     with served("tests.toy:agentgym-test/Toy-v0") as url:
-        found = asyncio.run(all_of_them(url))
-    assert found == [alone(index) for index in range(256)]
+        sessions = asyncio.run(all_of_them(url))
+    assert sessions == [alone(index) for index in range(256)]
 
 
 @pytest.mark.slow
 def test_what_a_client_is_told_of_the_tools() -> None:
-    async def told() -> tuple[Any, Any]:
+    async def list_tools() -> tuple[Any, Any]:
         async with connected("", ("tests.toy:agentgym-test/Toy-v0",)) as client:
             listed = (await client.list_tools()).model_dump(by_alias=True)["tools"]
             bad = await call(client, "start_episode", {"split": "no"})
             return listed, bad
 
-    listed, bad = asyncio.run(told())
-    assert [each["name"] for each in listed] == ["start_episode", "press"]
+    listed, bad = asyncio.run(list_tools())
+    assert [tool["name"] for tool in listed] == ["start_episode", "press"]
     assert listed[1]["inputSchema"]["required"] == ["colour"]
     assert bad["isError"] and "train, valid, test" in bad["content"][0]["text"]

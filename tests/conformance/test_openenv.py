@@ -78,8 +78,8 @@ def ask(url: str, path: str, **body: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
-    here = bare(env_id)
-    wanted = episodes(here, env_id)
+    env = bare(env_id)
+    expected = episodes(env, env_id)
     with served(partial(bare, env_id)) as url, connect(url) as client:
 
         def reset(index: int) -> Turn:
@@ -88,44 +88,45 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
         def step(action: str) -> Turn:
             return turn(client.step({"text": action}))
 
-        found = [play(each, reset, step) for each in wanted]
-    here.close()
-    assert digest(found) == digest([each.turns for each in wanted])
+        turns = [play(episode, reset, step) for episode in expected]
+    env.close()
+    assert digest(turns) == digest([episode.turns for episode in expected])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_what_is_served_can_be_imported(env_id: str) -> None:
     """The expert's episodes through our server, and back as an environment of ours."""
-    here = bare(env_id)
+    local = bare(env_id)
     with served(partial(bare, env_id)) as url:
-        there = imported(url, list_actions=True)
-        assert not [limit for limit in there.limits if "seed" in limit]
-        assert there.tasks.len("test") == here.tasks.len("test")
+        remote = imported(url, list_actions=True)
+        assert not [limit for limit in remote.limits if "seed" in limit]
+        assert remote.tasks.len("test") == local.tasks.len("test")
         for index in range(3):
             options = {"split": "test", "index": index}
-            text, info = here.reset(seed=0, options=dict(options))
-            again, told = there.reset(seed=0, options=dict(options))
-            assert (again, told["goal"]) == (text, info["goal"])
+            text, info = local.reset(seed=0, options=dict(options))
+            remote_text, remote_info = remote.reset(seed=0, options=dict(options))
+            assert (remote_text, remote_info["goal"]) == (text, info["goal"])
             ended = False
             while not ended:
-                assert set(told["admissible_actions"]) == set(info["admissible_actions"])
-                action = here.oracle_action()
+                assert set(remote_info["admissible_actions"]) == set(info["admissible_actions"])
+                action = local.oracle_action()
                 assert action is not None
-                text, reward, ended, _, info = here.step(action)
-                again, found, over, _, told = there.step(action)
-                assert (again, found, over) == (text, reward, ended)
-            assert (told["success"], told["score"]) == (info["success"], info["score"])
-        there.close()
-    here.close()
+                text, reward, ended, _, info = local.step(action)
+                remote_text, remote_reward, over, _, remote_info = remote.step(action)
+                assert (remote_text, remote_reward, over) == (text, reward, ended)
+            assert remote_info["success"] == info["success"]
+            assert remote_info["score"] == info["score"]
+        remote.close()
+    local.close()
 
 
 def test_what_a_model_may_see_is_public() -> None:
     with served(ToyEnv) as url, connect(url) as client:
-        told = client.reset(seed=0, split="test", index=0).observation["metadata"]
-        assert not {"oracle_turns", "state_key", "admissible_actions", "tools"} & set(told)
-        told = client.reset(seed=0, split="test", index=0, list_actions=True).observation
-        assert len(told["metadata"]["admissible_actions"]) == 4
+        metadata = client.reset(seed=0, split="test", index=0).observation["metadata"]
+        assert not {"oracle_turns", "state_key", "admissible_actions", "tools"} & set(metadata)
+        observation = client.reset(seed=0, split="test", index=0, list_actions=True).observation
+        assert len(observation["metadata"]["admissible_actions"]) == 4
         result = client.step({"text": "press red"})
         assert "score" not in result.observation["metadata"]
         assert client.state()["step_count"] == 1
@@ -143,13 +144,13 @@ def test_seeds_count() -> None:
 def test_tasks_are_listed() -> None:
     tasks = ToyEnv().tasks
     with served(ToyEnv) as url:
-        assert [each["name"] for each in ask(url, "it/splits")] == list(tasks.splits)
+        assert [split["name"] for split in ask(url, "it/splits")] == list(tasks.splits)
         assert ask(url, "it/num_tasks", split="valid") == {"num_tasks": tasks.len("valid")}
         assert len(ask(url, "it/tasks", split="train")["tasks"]) == 1000
         third = tasks.task("test", 3)
-        wanted = {"id": third.id, "index": 3, "goal": third.goal, "sha256": third.digest()}
-        assert ask(url, "it/task", split="test", index=3) == {"task": wanted}
-        assert ask(url, "it/task_range", split="test", start=3, stop=5)["tasks"][0] == wanted
+        expected = {"id": third.id, "index": 3, "goal": third.goal, "sha256": third.digest()}
+        assert ask(url, "it/task", split="test", index=3) == {"task": expected}
+        assert ask(url, "it/task_range", split="test", start=3, stop=5)["tasks"][0] == expected
         for split, index in (("test", 10**6), ("no", 0)):
             with pytest.raises(HTTPError, match="400") as caught:
                 ask(url, "it/task", split=split, index=index)
@@ -182,13 +183,15 @@ def test_a_failure_costs_the_episode_and_pays_nothing() -> None:
 def test_many_sessions_do_not_meet() -> None:
     """256 sessions at the same time, of 64 clients' threads: each equals one played alone."""
 
-    def played(index: int, reset: Callable[[], Turn], step: Callable[[str], Turn]) -> list[Turn]:
+    def press_buttons(
+        index: int, reset: Callable[[], Turn], step: Callable[[str], Turn]
+    ) -> list[Turn]:
         colours = [("red", "blue", "green", "gold")[(index + n) % 4] for n in range(3)]
-        seen = [reset()]
+        turns = [reset()]
         for colour in colours:
-            if not seen[-1][2]:
-                seen.append(step(f"press {colour}"))
-        return seen
+            if not turns[-1][2]:
+                turns.append(step(f"press {colour}"))
+        return turns
 
     def alone(index: int) -> list[Turn]:
         env = ToyEnv()
@@ -200,7 +203,7 @@ def test_many_sessions_do_not_meet() -> None:
         def reset() -> Turn:
             return env.reset(seed=index, options={"index": index})[0], 0.0, False
 
-        return played(index, reset, step)
+        return press_buttons(index, reset, step)
 
     with served(ToyEnv) as url:
         clients = [connect(url) for _ in range(256)]
@@ -209,17 +212,17 @@ def test_many_sessions_do_not_meet() -> None:
 
             def through(index: int) -> list[Turn]:
                 client = clients[index]
-                return played(
+                return press_buttons(
                     index,
                     lambda: turn(client.reset(seed=index, index=index)),
                     lambda action: turn(client.step({"text": action})),
                 )
 
-            found = list(threads.map(through, range(256)))
+            sessions = list(threads.map(through, range(256)))
             with pytest.raises(Exception, match=r"(?i)capacity|maximum"), connect(url) as late:
                 late.reset()
             list(threads.map(lambda client: client.close(), clients))
-    assert found == [alone(index) for index in range(256)]
+    assert sessions == [alone(index) for index in range(256)]
 
 
 class Noting(ToyEnv):
@@ -289,11 +292,11 @@ def test_bodies_are_bounded_and_pages_of_others_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"max_envs": 0}, {"idle_timeout": 0}, {"idle_timeout": float("nan")}]
+    "options", [{"max_envs": 0}, {"idle_timeout": 0}, {"idle_timeout": float("nan")}]
 )
-def test_servers_that_cannot_be(given: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match=next(iter(given))):
-        make_app(ToyEnv, "toy", ServerOptions(**given))
+def test_servers_that_cannot_be(options: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(options))):
+        make_app(ToyEnv, "toy", ServerOptions(**options))
 
 
 # -- OpenEnv's validation --------------------------------------------------------------------------
@@ -320,8 +323,8 @@ def validate(*arguments: str) -> str:
 
 @pytest.mark.slow
 def test_a_running_server_is_valid() -> None:
-    given = ("serve", "openenv", "webshop", "--env-kwargs", "size=60", "--no-token", "--port", "0")
-    with command("agentgym", *given, env={**os.environ, "COLUMNS": "200"}) as process:
+    argv = ("serve", "openenv", "webshop", "--env-kwargs", "size=60", "--no-token", "--port", "0")
+    with command("agentgym", *argv, env={**os.environ, "COLUMNS": "200"}) as process:
         assert process.stdout is not None
         url = process.stdout.readline().split(" is at ")[1].split(";")[0]
         assert "FAIL" not in validate(url)
@@ -345,9 +348,9 @@ def test_a_folder_is_valid_and_its_own_copy_serves(tmp_path: Path) -> None:
     port = listen("127.0.0.1", 0)
     number = port.getsockname()[1]
     port.close()
-    given = ("uvicorn", "server.app:app", "--port", str(number), "--log-level", "critical")
+    argv = ("uvicorn", "server.app:app", "--port", str(number), "--log-level", "critical")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    with command(*given, cwd=folder, env=environment):
+    with command(*argv, cwd=folder, env=environment):
         url = f"http://127.0.0.1:{number}"
         assert waited(lambda: answers(url))
         evidence = collect_runtime_evidence(url, plan, episode_timeout_s=60)
@@ -366,10 +369,10 @@ def test_a_folder_is_valid_and_its_own_copy_serves(tmp_path: Path) -> None:
     ):
         result = grader.run(Subject)
         assert result.status.value == "pass", result.evidence
-    again = subprocess.run(
+    second = subprocess.run(
         [sys.executable, "-m", "agentgym", *write], capture_output=True, text=True
     )
-    assert again.returncode == 2 and "expected a new folder" in again.stderr
+    assert second.returncode == 2 and "expected a new folder" in second.stderr
 
 
 def answers(url: str) -> bool:

@@ -16,32 +16,32 @@ from tests.conformance.episodes import HORIZON, IDS, Turn, digest, native_episod
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     """The bare prompt shows observations alone, and why an action was invalid."""
-    wanted, tasks = native_episodes(env_id)
+    expected, tasks = native_episodes(env_id)
     envs = VerlAgentManager(
         env_id, tasks=1, split="test", num_tasks=1, prompt="bare", horizon=HORIZON
     )
     skyrl: list[list[Turn]] = []
     verl: list[list[Turn]] = []
-    for episode, task_id in zip(wanted, tasks, strict=True):
+    for episode, task_id in zip(expected, tasks, strict=True):
         row = {"env": env_id, "task_id": task_id, "prompt": "bare", "kwargs": {"horizon": HORIZON}}
         observations, _ = envs.reset([{"task_id": task_id}])
         verl.append([(observations["anchor"][0], 0.0, False)])
         with SkyRLEpisode(extras={ENV_CLASS: row}) as env:
-            said = env.init([])[0][-1]["content"]
-            skyrl.append([(_shown(said, episode.turns[0]), 0.0, False)])
+            opening = env.init([])[0][-1]["content"]
+            skyrl.append([(_match_observation(opening, episode.turns[0]), 0.0, False)])
             for action, right in zip(episode.actions, episode.turns[1:], strict=True):
                 turn: Any = env.step(action)
                 text = right[0] if turn["done"] else turn["observations"][0]["content"]
-                skyrl[-1].append((_shown(text, right), turn["reward"], turn["done"]))
+                skyrl[-1].append((_match_observation(text, right), turn["reward"], turn["done"]))
                 observations, rewards, done, _ = envs.step([action])
                 reward = right[1] if rewards[0] == np.float32(right[1]) else float(rewards[0])
                 verl[-1].append((observations["anchor"][0], reward, bool(done[0])))
-    right_digest = digest([episode.turns for episode in wanted])
+    right_digest = digest([episode.turns for episode in expected])
     assert digest(skyrl) == right_digest
     assert digest(verl) == right_digest
     envs.close()
 
 
-def _shown(text: str, right: Turn) -> str:
+def _match_observation(text: str, right: Turn) -> str:
     """Return the observation if the text begins with it; a reason may stand behind it."""
     return right[0] if text.startswith(right[0]) else text

@@ -19,27 +19,27 @@ GRAMMAR = "tool_call"
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     """TRL is told the sum of the rewards; it has to be that of the turns, to the last bit."""
-    here = bare(env_id, GRAMMAR)
-    spec = here.language.specs[0]
+    local = bare(env_id, GRAMMAR)
+    spec = local.language.specs[0]
     # A tool server has no lone surrogates: JSON and tokenizers write none.
     text = HOSTILE[1].replace("\ud800", "?")
     call = call_text(spec.name, {param.name: text for param in spec.params})
-    wanted = episodes(here, env_id, [call, call])
-    tasks = [here.tasks.task("test", episode.index).id for episode in wanted]
-    here.close()
+    expected = episodes(local, env_id, [call, call])
+    tasks = [local.tasks.task("test", episode.index).id for episode in expected]
+    local.close()
     env: Any = TrlTasks(env_id, split="test", num_tasks=1, horizon=HORIZON).environment_factory()
     tools = tools_of(env)
-    found: list[list[Turn]] = []
-    for episode, task_id in zip(wanted, tasks, strict=True):
+    transcripts: list[list[Turn]] = []
+    for episode, task_id in zip(expected, tasks, strict=True):
         turns = [(env.reset(task_id=task_id), 0.0, False)]
         for action in episode.actions:
-            asked = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
-            text = tools[asked["name"]](**asked["arguments"])
+            request = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
+            text = tools[request["name"]](**request["arguments"])
             turns.append((text, env.get_reward(), "The episode is over" in text))
-        found.append(
+        transcripts.append(
             [_plain(turn, right) for turn, right in zip(turns, episode.turns, strict=True)]
         )
-    assert digest(found) == digest([_summed(episode.turns) for episode in wanted])
+    assert digest(transcripts) == digest([_summed(episode.turns) for episode in expected])
 
 
 def _plain(turn: Turn, right: Turn) -> Turn:

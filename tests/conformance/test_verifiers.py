@@ -21,19 +21,19 @@ class Player:
 
     def __init__(self, actions: tuple[str, ...]) -> None:
         self._script: Iterator[str] = iter(actions)
-        self.told: list[str] = []
+        self.texts: list[str] = []
         self.trace = SimpleNamespace(record_reward=self._keep, record_metric=self._keep)
-        self.found: dict[str, float] = {}
+        self.totals: dict[str, float] = {}
 
     def _keep(self, name: str, value: float, weight: float = 1.0) -> None:
-        self.found[name] = value
+        self.totals[name] = value
 
     @asynccontextmanager
     async def interaction(self, task: Any) -> AsyncIterator[Any]:
         yield self
 
     async def turn(self, text: str | None = None) -> Any:
-        self.told += [] if text is None else [text]
+        self.texts += [] if text is None else [text]
         return SimpleNamespace(terminated=False, last_reply=next(self._script))
 
 
@@ -46,28 +46,30 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     from agentgym.adapters.verifiers import AgentGymConfig, AgentGymEnv
 
     assert environment_class("agentgym-v1") is AgentGymEnv
-    here = bare(env_id)
-    wanted = {here.tasks.task("test", each.index).id: each for each in episodes(here, env_id)}
-    size = here.tasks.len("test")
-    here.close()
+    local = bare(env_id)
+    expected = {
+        local.tasks.task("test", episode.index).id: episode for episode in episodes(local, env_id)
+    }
+    size = local.tasks.len("test")
+    local.close()
     kwargs = {"horizon": HORIZON}
     config = AgentGymConfig(
         id="agentgym-v1", env=env_id, prompt="bare", kwargs=kwargs, num_tasks=min(size, 300)
     )
     rows = {row.data.id: row for row in taskset_class("agentgym-v1")(config)}
     assert len(rows) == min(size, 300)
-    some = [task_id for task_id in wanted if task_id in rows]
+    some = [task_id for task_id in expected if task_id in rows]
     assert some
     for task_id in some:
-        episode, row = wanted[task_id], rows[task_id]
+        episode, row = expected[task_id], rows[task_id]
         player = Player(episode.actions)
         asyncio.run(AgentGymEnv.run(None, row, SimpleNamespace(player=player)))
-        texts = [row.data.prompt, *player.told]
-        found: list[Turn] = [
+        texts = [row.data.prompt, *player.texts]
+        turns: list[Turn] = [
             (right[0] if text.startswith(right[0]) else text, *right[1:])
             for text, right in zip(texts, episode.turns, strict=False)
         ]
         # The last observation is told to nobody: the episode is over.
-        assert digest([found]) == digest([episode.turns[:-1]])
-        assert player.found["reward"] == sum(reward for _, reward, _ in episode.turns)
+        assert digest([turns]) == digest([episode.turns[:-1]])
+        assert player.totals["reward"] == sum(reward for _, reward, _ in episode.turns)
     assert json.loads(json.dumps(rows[some[0]].data.info))["env"] == env_id

@@ -51,15 +51,15 @@ def test_an_item_is_what_agentgym_publishes(file: Path, episodes: list[Episode])
     for item, episode, entry in zip(items, episodes, FAMILIES, strict=False):
         name, _, number = item["item_id"].rpartition("_")
         assert name == entry.name and int(number) >= 0
-        told, agreed, first, *later = item["conversations"]
-        assert told["from"] == "human" and told["value"] and told["loss"] is None
+        rules, agreed, first, *later = item["conversations"]
+        assert rules["from"] == "human" and rules["value"] and rules["loss"] is None
         assert agreed == {"from": "gpt", "loss": False, "value": "Ok."}
         assert first["value"] == episode.start.observation
-        assert [each["value"] for each in later[::2]] == [
+        assert [message["value"] for message in later[::2]] == [
             turn.raw_text or turn.action for turn in episode.turns
         ]
-        assert all(each["from"] == "gpt" and each["loss"] for each in later[::2])
-        assert [each["value"] for each in later[1::2]] == [
+        assert all(message["from"] == "gpt" and message["loss"] for message in later[::2])
+        assert [message["value"] for message in later[1::2]] == [
             turn.after.observation for turn in episode.turns[:-1]
         ]
     assert items[-1]["conversations"][3]["value"] == well_formed(HOSTILE)

@@ -32,29 +32,29 @@ def test_every_family_comes_back_whole(episodes: list[Episode]) -> None:
 
 
 def test_a_trajectory_holds_what_its_readers_look_for(episodes: list[Episode]) -> None:
-    played = episodes[0]
+    episode = episodes[0]
     thinking = replace(
-        played.turns[0], raw_text="<think>so</think>act", prompt_tokens=7, reasoning="so"
+        episode.turns[0], raw_text="<think>so</think>act", prompt_tokens=7, reasoning="so"
     )
-    played = replace(played, turns=(thinking, *played.turns[1:]))
-    document = to_atif(played)
+    episode = replace(episode, turns=(thinking, *episode.turns[1:]))
+    document = to_atif(episode)
     assert document["schema_version"] == "ATIF-v1.8"
     first, step, *_ = document["steps"]
-    assert (first["source"], first["message"]) == ("user", played.start.observation)
+    assert (first["source"], first["message"]) == ("user", episode.start.observation)
     assert "tool_calls" not in first and "metrics" not in first
-    assert [each["step_id"] for each in document["steps"]] == list(range(1, len(played.turns) + 2))
+    assert [step["step_id"] for step in document["steps"]] == list(range(1, len(episode.turns) + 2))
     assert step["message"] == "<think>so</think>act" and step["reasoning_content"] == "so"
     assert step["metrics"]["prompt_tokens"] == 7
-    for each, turn in zip(document["steps"][1:], played.turns, strict=True):
-        (call,), (result,) = each["tool_calls"], each["observation"]["results"]
+    for later_step, turn in zip(document["steps"][1:], episode.turns, strict=True):
+        (call,), (result,) = later_step["tool_calls"], later_step["observation"]["results"]
         assert call["function_name"] == "act" and call["arguments"] == {"action": turn.executed}
         assert result["source_call_id"] == call["tool_call_id"]
         assert result["content"] == turn.after.observation
     counts = ("prompt_tokens", "completion_tokens", "cached_tokens")
     assert document["final_metrics"] == {
-        **{f"total_{name}": sum(getattr(turn, name) for turn in played.turns) for name in counts},
-        "total_steps": len(played.turns) + 1,
-        "extra": {"reward": played.reward, "score": played.score, "success": played.success},
+        **{f"total_{name}": sum(getattr(turn, name) for turn in episode.turns) for name in counts},
+        "total_steps": len(episode.turns) + 1,
+        "extra": {"reward": episode.reward, "score": episode.score, "success": episode.success},
     }
 
 
@@ -67,18 +67,18 @@ def test_lone_surrogates_reach_no_other_reader(episodes: list[Episode]) -> None:
 def test_the_command_writes_trajectories_and_reads_them(
     capsys: Any, tmp_path: Path, episodes: list[Episode]
 ) -> None:
-    source, folder, again = (tmp_path / name for name in ("e.jsonl", "atif", "again.jsonl"))
+    source, folder, copied = (tmp_path / name for name in ("e.jsonl", "atif", "again.jsonl"))
     for episode in episodes:
         append_episode(source, episode)
     code, out, _ = run(capsys, "export", str(source), str(folder), "--to", "atif")
     assert code == 0 and f"{len(episodes)} episodes written" in out
     names = sorted(file.name for file in folder.iterdir())
     assert names[0] == "000001.json" and len(names) == len(episodes)
-    assert run(capsys, "export", str(folder), str(again), "--to", "records")[0] == 0
-    assert list(read_episodes(again)) == [sound(episode) for episode in episodes]
-    one = tmp_path / "one.jsonl"
-    assert run(capsys, "export", str(folder / names[1]), str(one), "--to", "records")[0] == 0
-    assert list(read_episodes(one)) == [sound(episodes[1])]
+    assert run(capsys, "export", str(folder), str(copied), "--to", "records")[0] == 0
+    assert list(read_episodes(copied)) == [sound(episode) for episode in episodes]
+    single = tmp_path / "one.jsonl"
+    assert run(capsys, "export", str(folder / names[1]), str(single), "--to", "records")[0] == 0
+    assert list(read_episodes(single)) == [sound(episodes[1])]
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ MARKED = (
 """The tiny policy's template, with marks around what an assistant says."""
 
 
-def said(episode: Episode, **texts: Any) -> Episode:
+def add_raw_text(episode: Episode, **texts: Any) -> Episode:
     """Give each turn what a model wrote."""
     turns = [
         replace(turn, raw_text=f"<think>hm</think>{turn.action}", reasoning=None, **texts)
@@ -50,7 +50,7 @@ def slipped() -> Episode:
     env = gymnasium.make(TOY_ID)
     env.reset(seed=3)
     first = str(env.unwrapped.oracle_action())  # type: ignore[attr-defined]
-    return said(recorded(gymnasium.make(TOY_ID), 3, (first, "press pink")))
+    return add_raw_text(recorded(gymnasium.make(TOY_ID), 3, (first, "press pink")))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def called() -> Episode:
     env = gymnasium.make(TOY_ID, grammar="tool_call")
     env.reset(seed=3)
     first = str(env.unwrapped.oracle_action())  # type: ignore[attr-defined]
-    return said(recorded(gymnasium.make(TOY_ID, grammar="tool_call"), 3, (first, CALL)))
+    return add_raw_text(recorded(gymnasium.make(TOY_ID, grammar="tool_call"), 3, (first, CALL)))
 
 
 def texts(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -68,33 +68,33 @@ def texts(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 def test_a_whole_episode(slipped: Episode) -> None:
     [row] = ChatWriter().rows(slipped)
-    wanted = [
+    expected = [
         ("system", Prompt.at(ToyEnv()).opening("")[0]["content"]),
         ("user", slipped.start.observation),
     ]
     for turn in slipped.turns:
-        wanted += [("assistant", str(turn.raw_text)), ("user", turn.after.observation)]
-    assert texts(row["messages"]) == wanted[:-1], "the last answer teaches nothing"
+        expected += [("assistant", str(turn.raw_text)), ("user", turn.after.observation)]
+    assert texts(row["messages"]) == expected[:-1], "the last answer teaches nothing"
     [row] = ChatWriter(ChatOptions(text="action")).rows(slipped)
-    shown = [text for role, text in texts(row["messages"]) if role == "assistant"]
-    assert shown == [turn.action for turn in slipped.turns]
+    actions = [text for role, text in texts(row["messages"]) if role == "assistant"]
+    assert actions == [turn.action for turn in slipped.turns]
 
 
 def test_invalid_turns_are_dropped_or_only_shown(slipped: Episode) -> None:
     dropped = ChatWriter(ChatOptions(valid_actions_only=True))
     [row] = dropped.rows(slipped)
-    kept = texts(row["messages"])
-    assert all("pink" not in text for role, text in kept if role == "assistant")
-    assert ("user", "invalid: no such button") not in kept
-    assert [role for role, _ in kept][1:] == ["user", "assistant"] * (len(slipped.turns) - 1)
+    messages = texts(row["messages"])
+    assert all("pink" not in text for role, text in messages if role == "assistant")
+    assert ("user", "invalid: no such button") not in messages
+    assert [role for role, _ in messages][1:] == ["user", "assistant"] * (len(slipped.turns) - 1)
     masked = ChatWriter(ChatOptions(shape="turn", valid_actions_only=True)).rows(slipped)
-    every = ChatWriter(ChatOptions(shape="turn")).rows(slipped)
-    assert masked == [every[0], *every[2:]]
-    whole = ChatWriter().rows(slipped)[0]["messages"]
-    assert every[-1]["prompt"] + every[-1]["completion"] == whole
+    all_rows = ChatWriter(ChatOptions(shape="turn")).rows(slipped)
+    assert masked == [all_rows[0], *all_rows[2:]]
+    conversation = ChatWriter().rows(slipped)[0]["messages"]
+    assert all_rows[-1]["prompt"] + all_rows[-1]["completion"] == conversation
     assert ("user", "invalid: no such button") in texts(masked[-1]["prompt"])
-    [lost] = [said(recorded(gymnasium.make(TOY_ID), 3, ("press pink",) * 8))]
-    assert dropped.rows(lost) == [] and dropped.why_not(lost) == "no turn to learn"
+    [failing] = [add_raw_text(recorded(gymnasium.make(TOY_ID), 3, ("press pink",) * 8))]
+    assert dropped.rows(failing) == [] and dropped.why_not(failing) == "no turn to learn"
     turn = slipped.turns[1]
     moved = replace(turn, after=replace(turn.after, state_key="other"))
     odd = replace(slipped, turns=(slipped.turns[0], moved, *slipped.turns[2:]))
@@ -137,7 +137,7 @@ def test_what_stands_before_a_call_is_kept(called: Episode, before: str) -> None
 
 
 def test_thinking_apart_from_the_text_is_kept(slipped: Episode) -> None:
-    thought = said(slipped)
+    thought = add_raw_text(slipped)
     thought = replace(thought, turns=tuple(replace(t, reasoning="so") for t in thought.turns))
     [row] = ChatWriter().rows(thought)
     assert row["messages"][2]["reasoning_content"] == "so"
@@ -171,21 +171,21 @@ def test_every_family_in_every_grammar(entry: Any, grammar: str) -> None:
 
 def test_one_environment_for_all_that_were_made_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = [recorded(gymnasium.make(TOY_ID, horizon=n), 3) for n in (6, 7, 6)]
-    made: list[int] = []
+    horizons: list[int] = []
     prompt = ToyEnv.action_prompt
     monkeypatch.setattr(
-        ToyEnv, "action_prompt", lambda env: made.append(env.default_horizon) or prompt(env)
+        ToyEnv, "action_prompt", lambda env: horizons.append(env.default_horizon) or prompt(env)
     )
     writer = ChatWriter()
-    assert all(writer.rows(episode) for episode in episodes) and made == [6, 7]
+    assert all(writer.rows(episode) for episode in episodes) and horizons == [6, 7]
 
 
 def test_rewards_that_a_record_cannot_hold_do_not_matter() -> None:
-    own = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), 3)
+    own_hook = recorded(gymnasium.make(TOY_ID, reward_hooks=[OwnHook()]), 3)
     wrapped = recorded(ShapedReward(gymnasium.make(TOY_ID), [TurnCost()]), 3)
-    assert ChatWriter().rows(own) == ChatWriter().rows(wrapped)
+    assert ChatWriter().rows(own_hook) == ChatWriter().rows(wrapped)
     with pytest.raises(ConfigurationError, match="does not contain retriever"):
-        ChatWriter().rows(replace(own, not_stored=("retriever",)))
+        ChatWriter().rows(replace(own_hook, not_stored=("retriever",)))
     with pytest.raises(ConfigurationError, match="expected text to be one of raw, action"):
         ChatOptions(text="other")  # type: ignore[arg-type]
 
@@ -198,7 +198,7 @@ def prepared(path: Path, **settings: Any) -> tuple[Any, Any, Any]:
 
     from tests.trainers import tiny_policy
 
-    found = datasets.load_dataset(
+    data_set = datasets.load_dataset(
         "json", data_files=str(path), split="train", cache_dir=str(path.parent / "cache")
     )
     tokenizer = tiny_policy.tokenizer(MARKED if settings else None, ("hm", "think", "colour"))
@@ -208,9 +208,9 @@ def prepared(path: Path, **settings: Any) -> tuple[Any, Any, Any]:
     )  # fmt: skip
     trainer = SFTTrainer(
         tiny_policy.build_model(tokenizer, tiny_policy.SIZE, 0), config,
-        train_dataset=found, processing_class=tokenizer,
+        train_dataset=data_set, processing_class=tokenizer,
     )  # fmt: skip
-    return found, trainer.train_dataset, tokenizer
+    return data_set, trainer.train_dataset, tokenizer
 
 
 def learnt(row: Any) -> list[int]:
@@ -223,26 +223,26 @@ def test_trl_learns_the_assistant_and_nothing_else(
     kind: str, flags: list[str], request: Any, tmp_path: Path, capsys: Any
 ) -> None:
     episode = request.getfixturevalue(kind)
-    for one in (episode, recorded(gymnasium.make(TOY_ID, grammar="xml"), 4)):
-        append_episode(tmp_path / "e.jsonl", one)
+    for sample in (episode, recorded(gymnasium.make(TOY_ID, grammar="xml"), 4)):
+        append_episode(tmp_path / "e.jsonl", sample)
     out = tmp_path / "sft.jsonl"
     code, _, _ = run(capsys, "export", str(tmp_path / "e.jsonl"), str(out), "--to", "sft", *flags)
     assert code == 0
-    found, made, tokenizer = prepared(out, assistant_only_loss=True)
+    stored_rows, prepared_rows, tokenizer = prepared(out, assistant_only_loss=True)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert len(found) == len(made) == 2
-    for row, told, read in zip(rows, made, found, strict=True):
+    assert len(stored_rows) == len(prepared_rows) == 2
+    for row, prepared_row, read in zip(rows, prepared_rows, stored_rows, strict=True):
         stripped = [{k: v for k, v in m.items() if v is not None} for m in read["messages"]]
         assert stripped == row["messages"] and (read.get("tools") or None) == row.get("tools")
-        wanted: list[int] = []
+        expected: list[int] = []
         for message in row["messages"]:
             if message["role"] == "assistant":
                 calls = [call["function"] for call in message.get("tool_calls", [])]
                 text = "".join(f"{c['name']} {json.dumps(c['arguments'])}" for c in calls)
                 text = message["content"] + text + "<|end|>"
-                wanted += tokenizer.encode(text, add_special_tokens=False)
-        assert wanted and learnt(told) == wanted
-        assert len(told["input_ids"]) > len(wanted)
+                expected += tokenizer.encode(text, add_special_tokens=False)
+        assert expected and learnt(prepared_row) == expected
+        assert len(prepared_row["input_ids"]) > len(expected)
 
 
 def test_trl_learns_the_completion_of_a_turn_with_any_template(
@@ -253,9 +253,9 @@ def test_trl_learns_the_completion_of_a_turn_with_any_template(
     options = ChatOptions(shape="turn", valid_actions_only=True)
     report = export(tmp_path / "e.jsonl", out, "sft", chats=options)
     assert (report.exported, report.rows) == (1, len(slipped.turns) - 1)
-    _, made, tokenizer = prepared(out)
+    _, prepared_rows, tokenizer = prepared(out)
     valid = [turn for turn in slipped.turns if turn.action_valid]
-    for told, turn in zip(made, valid, strict=True):
+    for prepared_row, turn in zip(prepared_rows, valid, strict=True):
         text = f"{turn.raw_text}<|end|>"
-        assert learnt(told) == tokenizer.encode(text, add_special_tokens=False)
-        assert len(told["input_ids"]) > len(learnt(told))
+        assert learnt(prepared_row) == tokenizer.encode(text, add_special_tokens=False)
+        assert len(prepared_row["input_ids"]) > len(learnt(prepared_row))

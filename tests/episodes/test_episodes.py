@@ -150,9 +150,9 @@ def test_replay_in_other_settings(tmp_path, grammar):
     env = gymnasium.make(TOY_ID, grammar=grammar, horizon=6)
     path = tmp_path / "e.jsonl"
     evaluate("oracle", env, num_tasks=4, record=path, horizon=7)
-    found = list(read_episodes(path))
-    assert len(found) == 4
-    for episode in found:
+    records = list(read_episodes(path))
+    assert len(records) == 4
+    for episode in records:
         assert episode.env_kwargs == {"grammar": grammar, "horizon": 6}
         assert (episode.policy, episode.stop_reason, episode.score) == ("oracle", "success", 1.0)
         assert len(episode.panel_sha256) == 64
@@ -352,11 +352,11 @@ def test_rescoring_refuses_a_name_in_use(tmp_path):
     episode = record(tmp_path / "e.jsonl")
     with pytest.raises(ConfigurationError, match="task"):
         rescore(episode, [TurnCost(name="task")])
-    own = replace(
+    gold = replace(
         episode, turns=tuple(replace(t, reward_terms={"gold": 1.0}) for t in episode.turns)
     )
     with pytest.raises(ConfigurationError, match="gold"):
-        rescore(own, [TurnCost(name="gold")])
+        rescore(gold, [TurnCost(name="gold")])
 
 
 def test_broken_lines_are_named(tmp_path, caplog):
@@ -450,9 +450,9 @@ def test_only_finished_episodes_are_written(tmp_path):
     assert not path.exists()
     play(env, 1, [])
     env.close()
-    found = list(read_episodes(path))
-    assert len(found) == 1 and found[0].seed == 1 and found[0] == env.last
-    assert found[0].env_id == "ToyEnv"
+    records = list(read_episodes(path))
+    assert len(records) == 1 and records[0].seed == 1 and records[0] == env.last
+    assert records[0].env_id == "ToyEnv"
 
 
 class BrokenEnv(ToyEnv):
@@ -501,15 +501,15 @@ def test_facts_are_all_that_a_record_needs_beyond_the_info(tmp_path, seed):
         env.reset()
     _, started = slots.reset_slots([0], [seed])[0]
     plain.reset(seed=seed)
-    told = [slots.step_slots([0], [action])[0] for action in ["press red", "jump"] * 4]
+    answers = [slots.step_slots([0], [action])[0] for action in ["press red", "jump"] * 4]
     play_on = [plain.step(action) for action in ["press red", "jump"] * 4]
-    assert [turn[:4] for turn in told] == [turn[:4] for turn in play_on]
+    assert [turn[:4] for turn in answers] == [turn[:4] for turn in play_on]
     assert plain.last is not None
     rng = started["record"].get("rng")
     assert (None if rng is None else json.loads(rng)) == plain.last.rng
     assert started["record"]["potential"] == plain.last.start.potential
     assert started["record"]["rng_key"] == plain.last.rng_key
-    for turn, answer in zip(plain.last.turns, told, strict=True):
+    for turn, answer in zip(plain.last.turns, answers, strict=True):
         facts = answer[4]["record"]
         assert (turn.executed, turn.after.potential) == (facts["executed"], facts["potential"])
         assert turn.reason == facts["reason"]

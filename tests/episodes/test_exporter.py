@@ -43,10 +43,10 @@ HOSTILE = "lone \ud800, NUL \x00, \u2028 <script> 😀 \\ud83d"
 def episodes() -> list[Episode]:
     """One of every family, with a slip; an unseeded one of the toy; one with hostile text."""
     slip = ("this is not an action",)
-    found = [recorded(gymnasium.make(entry.id), 5, slip, split="train") for entry in FAMILIES]
+    families = [recorded(gymnasium.make(entry.id), 5, slip, split="train") for entry in FAMILIES]
     toy = recorded(gymnasium.make(TOY_ID), None, split="test")
     odd = replace(toy.turns[0], raw_text=HOSTILE, action=HOSTILE, prompt_tokens=None)
-    return [*found, toy, replace(toy, turns=(odd, *toy.turns[1:]), goal=HOSTILE, split="valid")]
+    return [*families, toy, replace(toy, turns=(odd, *toy.turns[1:]), goal=HOSTILE, split="valid")]
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def test_a_damaged_line_of_an_export_is_named(tmp_path: Path, line: str) -> None
         list(read_any(tmp_path / "rows.jsonl"))
 
 
-def load(kind: str, cache: Path, **given: Any) -> Any:
+def load(kind: str, cache: Path, **options: Any) -> Any:
     datasets = pytest.importorskip("datasets")
-    return datasets.load_dataset(kind, cache_dir=str(cache / "cache"), **given)
+    return datasets.load_dataset(kind, cache_dir=str(cache / "cache"), **options)
 
 
 def test_the_columns_are_the_fields_of_a_record() -> None:
@@ -94,8 +94,8 @@ def test_parquet_is_read_by_datasets(tmp_path: Path, path: Path, episodes: list[
     report = export(path, tmp_path / "e.parquet", "parquet")
     assert (report.episodes, report.exported, report.rows) == (len(episodes),) * 3
     files = str(tmp_path / "e.parquet")
-    found = load("parquet", tmp_path, data_files=files, split="train")
-    assert list(found) == [to_row(episode) for episode in episodes]
+    rows = load("parquet", tmp_path, data_files=files, split="train")
+    assert list(rows) == [to_row(episode) for episode in episodes]
     streamed = load("parquet", tmp_path, data_files=files, split="train", streaming=True)
     assert next(iter(streamed)) == to_row(episodes[0])
 
@@ -128,10 +128,10 @@ def test_what_was_exported_is_read_again(form: Any, tmp_path: Path, path: Path) 
     out = tmp_path / f"out.{form}"
     export(path, out, form)
     # Lone surrogates are lost in most forms, as in rows.
-    kept = [from_row(to_row(each)) for each in read_episodes(path)]
-    found = [from_row(to_row(each)) for each in read_any(out)]
-    assert sorted(map(repr, found)) == sorted(map(repr, kept)) and len(found) > 5
-    assert found == kept or form == "datasets"
+    expected = [from_row(to_row(episode)) for episode in read_episodes(path)]
+    exported = [from_row(to_row(episode)) for episode in read_any(out)]
+    assert sorted(map(repr, exported)) == sorted(map(repr, expected)) and len(exported) > 5
+    assert exported == expected or form == "datasets"
 
 
 def test_a_file_of_something_else_is_named(tmp_path: Path, path: Path) -> None:
@@ -157,8 +157,8 @@ def test_json_lines_are_the_same_rows(tmp_path: Path, path: Path, episodes: list
     export(path, tmp_path / "rows.jsonl", "jsonl")
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
     assert rows == [to_row(episode) for episode in episodes]
-    found = load("json", tmp_path, data_files=str(tmp_path / "rows.jsonl"), split="train")
-    assert found["task_id"] == [episode.task_id for episode in episodes]
+    data_set = load("json", tmp_path, data_files=str(tmp_path / "rows.jsonl"), split="train")
+    assert data_set["task_id"] == [episode.task_id for episode in episodes]
 
 
 def test_a_spreadsheet_computes_nothing(tmp_path: Path, episodes: list[Episode]) -> None:
@@ -176,13 +176,13 @@ def test_a_data_set_has_the_splits_of_the_records(tmp_path: Path, path: Path) ->
     odd = replace(next(read_episodes(path)), split="my-split")
     append_episode(path, odd)
     export(path, tmp_path / "set", "datasets")
-    found = load(str(tmp_path / "set"), tmp_path)
+    data_set = load(str(tmp_path / "set"), tmp_path)
     episodes = list(read_episodes(path))
-    assert {name: len(rows) for name, rows in found.items()} == {
+    assert {name: len(rows) for name, rows in data_set.items()} == {
         "train": len(FAMILIES), "test": 1, "valid": 1, "my_split": 1
     }  # fmt: skip
-    assert found["my_split"][0] == to_row(odd)
-    assert list(found["train"]) == [to_row(episode) for episode in episodes[: len(FAMILIES)]]
+    assert data_set["my_split"][0] == to_row(odd)
+    assert list(data_set["train"]) == [to_row(episode) for episode in episodes[: len(FAMILIES)]]
 
 
 def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_filters_and_reasons(capsys: Any, tmp_path: Path) -> None:
     ],
 )
 def test_bad_input(capsys: Any, tmp_path: Path, flags: list[str], words: str) -> None:
-    lost = recorded(gymnasium.make(TOY_ID), 3, ("press pink",) * 8)
-    append_episode(tmp_path / "e.jsonl", lost)
+    failing = recorded(gymnasium.make(TOY_ID), 3, ("press pink",) * 8)
+    append_episode(tmp_path / "e.jsonl", failing)
     code, out, err = run(capsys, "export", str(tmp_path / "e.jsonl"), *flags, str(tmp_path / "o"))
     assert code == 2 and words in err and out == ""
     assert [entry.name for entry in tmp_path.iterdir()] == ["e.jsonl"]

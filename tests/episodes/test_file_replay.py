@@ -13,36 +13,37 @@ import agentgym
 from agentgym.episodes import Episode, read_episodes, replay
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.rewards import TurnCost
-from tests.cli.test_replay import changed, gone, good, path, write
+from tests.cli.test_replay import changed, good, path, remove_task, write
 from tests.raising import RAISING_ID, faulty_method
 
 __all__ = ["good", "path"]  # fixtures
 
 
 def test_what_became_of_every_episode(path: Path, good: Episode) -> None:
-    write(path, good, changed(good), gone(good), good)
+    write(path, good, changed(good), remove_task(good), good)
     with path.open("a") as file:
         file.write(good.to_line()[:99])
-    seen: list[int] = []
-    found = agentgym.replay_file(path, on_episode=lambda: seen.append(1))
-    assert (found.equal, found.not_played, found.torn, len(seen)) == (2, 1, (5,), 4)
-    [change], [lost] = found.changes, found.unplayed
+    calls: list[int] = []
+    report = agentgym.replay_file(path, on_episode=lambda: calls.append(1))
+    assert (report.equal, report.not_played, report.torn, len(calls)) == (2, 1, (5,), 4)
+    [change], [group] = report.changes, report.unplayed
     assert (change.episode, change.task_id) == (2, good.task_id)
     assert change.difference.startswith("turn 1: action_valid differs")
-    assert (lost.reason, lost.episodes) == ("the task is gone", 1)
-    assert str(found).startswith("2 equal, 1 changed, 1 cannot be played again (the task is gone: ")
-    assert json.loads(json.dumps(found.to_dict()))["changes"][0]["episode"] == 2
+    assert (group.reason, group.episodes) == ("the task is gone", 1)
+    counts = "2 equal, 1 changed, 1 cannot be played again (the task is gone: "
+    assert str(report).startswith(counts)
+    assert json.loads(json.dumps(report.to_dict()))["changes"][0]["episode"] == 2
     assert agentgym.replay_file(path, max_episodes=1).to_dict()["equal"] == 1
 
 
 def test_new_rewards_with_their_means(path: Path, good: Episode) -> None:
-    write(path, good, gone(good))
+    write(path, good, remove_task(good))
     new = path.with_name("new.jsonl")
-    found = agentgym.rescore_file(path, [TurnCost(0.25)], {"horizon": 9}, out=new)
-    assert (found.equal, found.not_played) == (1, 1) and "1 rescored" in str(found)
-    assert found.before["return"] == good.reward and found.after["n"] == 1
+    report = agentgym.rescore_file(path, [TurnCost(0.25)], {"horizon": 9}, out=new)
+    assert (report.equal, report.not_played) == (1, 1) and "1 rescored" in str(report)
+    assert report.before["return"] == good.reward and report.after["n"] == 1
     [episode] = read_episodes(new)
-    assert found.after["return"] == episode.reward and replay(episode).equal
+    assert report.after["return"] == episode.reward and replay(episode).equal
 
 
 def test_an_environment_that_raises_costs_one_episode(path: Path) -> None:
@@ -50,10 +51,10 @@ def test_an_environment_that_raises_costs_one_episode(path: Path) -> None:
     tasks = [env.unwrapped.tasks.task("train", index) for index in (0, 3)]  # type: ignore[attr-defined]
     agentgym.evaluate("oracle", env, tasks=[task.id for task in tasks], record=path)
     path.write_text(path.read_text().replace("agentgym-test/Toy-v0", RAISING_ID))
-    found = agentgym.replay_file(path)
+    report = agentgym.replay_file(path)
     assert [faulty_method(task) for task in tasks] == ["", "_act"]
-    assert (found.equal, found.not_played) == (1, 1)
-    assert str(found.unplayed[0]) == "the environment failed: 1, first: RuntimeError: _act"
+    assert (report.equal, report.not_played) == (1, 1)
+    assert str(report.unplayed[0]) == "the environment failed: 1, first: RuntimeError: _act"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_an_environment_that_raises_costs_one_episode(path: Path) -> None:
     ],
 )
 def test_bad_arguments(path: Path, good: Episode, arguments: Any, error: type[Exception]) -> None:
-    write(path, gone(good))
+    write(path, remove_task(good))
     output = path.with_name("new.jsonl")
     with pytest.raises(error):
         agentgym.replay_file(path, **arguments)

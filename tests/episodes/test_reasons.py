@@ -22,7 +22,7 @@ __all__ = ["wide"]
 CALL = '<tool_call>{"name": "press", "arguments": {"colour": "pink"}}</tool_call>'
 
 
-def played(env_id: str, *actions: str, seed: int = 0, **kwargs: Any) -> Episode:
+def record_episode(env_id: str, *actions: str, seed: int = 0, **kwargs: Any) -> Episode:
     """Record an episode of a named task."""
     recorder = Recorder(gymnasium.make(env_id, **kwargs), None)
     options = {"split": "train", "index": 0, "horizon": len(actions)}
@@ -50,7 +50,9 @@ def test_a_family_that_keeps_the_words_of_the_original_gives_its_reason_to_the_r
 
 
 def test_the_grammar_gives_its_reason_too() -> None:
-    episode = played(TOY_ID, CALL.replace("pink", "red"), "red please", CALL, grammar="tool_call")
+    episode = record_episode(
+        TOY_ID, CALL.replace("pink", "red"), "red please", CALL, grammar="tool_call"
+    )
     first, second, third = reasons(episode)
     assert first == ""
     assert second == episode.turns[1].after.observation != ""
@@ -59,20 +61,22 @@ def test_the_grammar_gives_its_reason_too() -> None:
 
 
 def test_what_only_the_observation_says_is_not_kept_twice() -> None:
-    assert reasons(played(TOY_ID, "press pink", "press red")) == ["", ""]
+    assert reasons(record_episode(TOY_ID, "press pink", "press red")) == ["", ""]
 
 
 def test_replay_compares_reasons_where_the_record_has_them() -> None:
-    whole = played("agentgym/WebShop-v0", "nonsense", "search[shoes]", observation_mode="text")
-    first, *others = whole.turns
-    other = replace(whole, turns=(replace(first, reason="because"), *others))
+    episode = record_episode(
+        "agentgym/WebShop-v0", "nonsense", "search[shoes]", observation_mode="text"
+    )
+    first, *later = episode.turns
+    other = replace(episode, turns=(replace(first, reason="because"), *later))
     assert replay(other).difference.startswith("turn 1: reason differs at character 0")
-    unsaid = replace(whole, turns=(replace(first, reason=None), *others))
+    unsaid = replace(episode, turns=(replace(first, reason=None), *later))
     assert replay(unsaid).equal
 
 
 def test_records_without_the_fields_are_read_and_replay() -> None:
-    data = json.loads(played(TOY_ID, "press pink", grammar="tool_call").to_line())
+    data = json.loads(record_episode(TOY_ID, "press pink", grammar="tool_call").to_line())
     del data["rng_key"]
     for turn in data["turns"]:
         del turn["reason"]
@@ -83,7 +87,7 @@ def test_records_without_the_fields_are_read_and_replay() -> None:
 
 @pytest.mark.parametrize("env_id", [TOY_ID, *(entry.id for entry in FAMILIES)])
 def test_another_seed_is_noticed_though_the_task_is_named(env_id: str) -> None:
-    episode = played(env_id, "nothing", seed=5)
+    episode = record_episode(env_id, "nothing", seed=5)
     assert replay(episode).equal
     report = replay(replace(episode, seed=6))
     assert report.difference.startswith("reset: seed 6 leads to another rng_key")

@@ -104,8 +104,8 @@ def outcome(line: str, env: gymnasium.Env[Any, Any] | None = None) -> ReplayRepo
 def read_alike(env: gymnasium.Env[Any, Any], text: str, other: str) -> bool:
     """Return whether the environment understands two texts as one action."""
     language: Any = env.unwrapped.language  # type: ignore[attr-defined]
-    one, another = language.read(text), language.read(other)
-    return bool((one.native, one.problem) == (another.native, another.problem))
+    first, second = language.read(text), language.read(other)
+    return bool((first.native, first.problem) == (second.native, second.problem))
 
 
 def unnoticed(
@@ -115,7 +115,7 @@ def unnoticed(
 
     In brief every sixth leaf is edited, once, and of the turns the first.
     """
-    found = []
+    places = []
     for place, value in list(leaves(record))[:: 6 if brief else 1]:
         if brief and place[0] == "turns" and place[1:2] > (0,):
             continue
@@ -123,11 +123,11 @@ def unnoticed(
             same = place[-1] == "action" and read_alike(env, value, change)
             if same or json.dumps(change) == json.dumps(value):
                 continue
-            made = None if place[0] in INPUTS + SEEDS else env
-            report = outcome(edited(record, place, change), made)
+            replay_env = None if place[0] in INPUTS + SEEDS else env
+            report = outcome(edited(record, place, change), replay_env)
             if isinstance(report, ReplayReport) and report.equal:
-                found.append(place)
-    return found
+                places.append(place)
+    return places
 
 
 CASES: dict[str, tuple[str, dict[str, Any], int | None, bool]] = {
@@ -238,11 +238,11 @@ def test_sums_of_a_line_must_be_those_of_its_turns(tmp_path: Path) -> None:
 
 
 def test_an_episode_broken_off_from_outside_still_ran(tmp_path: Path) -> None:
-    whole = recorded(tmp_path / "e.jsonl", gymnasium.make(TOY_ID), 3, True)
+    episode = recorded(tmp_path / "e.jsonl", gymnasium.make(TOY_ID), 3, True)
     for reason in ("token_limit", "error"):
-        cut = replace(whole, turns=whole.turns[:1], stop_reason=reason, details={"error": "x"})
+        cut = replace(episode, turns=episode.turns[:1], stop_reason=reason, details={"error": "x"})
         assert replay(cut).equal
-        assert not replay(replace(cut, turns=whole.turns)).equal
+        assert not replay(replace(cut, turns=episode.turns)).equal
 
 
 def test_arguments_no_environment_can_be_made_with_are_named(tmp_path: Path) -> None:

@@ -70,14 +70,14 @@ def test_both_ways_agree_and_the_new_record_replays(
     seed: int | None, actions: list[str], old: bool
 ) -> None:
     paid = {"reward_hooks": [SuccessBonus(), TurnCost(0.5)]} if old else {}
-    made = gymnasium.make(TOY_ID, horizon=6, **paid)
-    episode = recorded(made, seed, tuple(actions), training_step=3)
-    with Rescorer(HOOKS, play=False) as computed, Rescorer(HOOKS) as played:
+    env = gymnasium.make(TOY_ID, horizon=6, **paid)
+    episode = recorded(env, seed, tuple(actions), training_step=3)
+    with Rescorer(HOOKS, play=False) as computed, Rescorer(HOOKS) as player:
         new = computed(episode)
-        assert new == played(episode)
+        assert new == player(episode)
     if seed is not None:  # else each draws a task of its own
-        made = gymnasium.make(TOY_ID, horizon=6, reward_hooks=HOOKS)
-        assert new == recorded(made, seed, tuple(actions), training_step=3)
+        env = gymnasium.make(TOY_ID, horizon=6, reward_hooks=HOOKS)
+        assert new == recorded(env, seed, tuple(actions), training_step=3)
     assert replay(new).equal and Episode.from_line(new.to_line()) == new
 
 
@@ -88,14 +88,14 @@ def test_every_family(entry: Any) -> None:
     hooks = parse_hooks(["potential:gamma=0.95", "invalid_action=0.05", "repeat"])
     episode = recorded(gymnasium.make(entry.id), actions=slip, split="train", index=0)
     unread = parse_hooks(["invalid_action=0.05", "repeat", "turn_cost", "success_bonus"])
-    with Rescorer(unread) as computed, Rescorer(unread, play=True) as played:
-        assert computed(episode) == played(episode)
-    with Rescorer(hooks, play=False) as computed, Rescorer(hooks) as played:
+    with Rescorer(unread) as computed, Rescorer(unread, play=True) as player:
+        assert computed(episode) == player(episode)
+    with Rescorer(hooks, play=False) as computed, Rescorer(hooks) as player:
         # SWE-v0 runs tests along the way only for a hook that reads what they say.
-        assert (computed(episode) == played(episode)) == (entry.name != "swe")
+        assert (computed(episode) == player(episode)) == (entry.name != "swe")
     new = rescore_episode(episode, hooks, {"reward": "sparse"})
-    made = gymnasium.make(entry.id, reward="sparse", reward_hooks=hooks)
-    assert new == recorded(made, actions=slip, split="train", index=0)
+    env = gymnasium.make(entry.id, reward="sparse", reward_hooks=hooks)
+    assert new == recorded(env, actions=slip, split="train", index=0)
     assert new.reward_hooks and replay(new).equal
     back = rescore_episode(new, (), {"reward": episode.env_kwargs.get("reward", "sparse")})
     assert back.reward == 1.0 and set(back.turns[-1].reward_terms) == {"task"}
@@ -185,13 +185,13 @@ def test_hooks_that_need_details_are_played(prepared: str) -> None:
 
 @pytest.mark.parametrize("reason", ["error", "token_limit", "stopped"])
 def test_broken_off_episodes_keep_their_end(reason: str) -> None:
-    whole = recorded(gymnasium.make(TOY_ID), 3)
-    cut = replace(whole, turns=whole.turns[:1], stop_reason=reason, details={"error": "x"})
+    full = recorded(gymnasium.make(TOY_ID), 3)
+    cut = replace(full, turns=full.turns[:1], stop_reason=reason, details={"error": "x"})
     unbegun = replace(cut, turns=(), start=replace(cut.start, state_key=""))
     for episode in (cut, unbegun) if reason == "error" else (cut,):
-        with Rescorer([TurnCost(0.5)]) as computed, Rescorer([TurnCost(0.5)], play=True) as played:
+        with Rescorer([TurnCost(0.5)]) as computed, Rescorer([TurnCost(0.5)], play=True) as player:
             new = computed(episode)
-            assert new == played(episode)
+            assert new == player(episode)
             assert (new.stop_reason, new.details) == (reason, {"error": "x"})
             assert new.reward == -0.5 * len(episode.turns)
 
