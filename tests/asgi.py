@@ -32,14 +32,14 @@ def send(
     **headers: str,
 ) -> Answer:
     """Post a body, or hang up in the middle of one."""
-    sent = {"content_type": "application/json", **({} if host is None else {"host": host})}
+    defaults = {"content_type": "application/json", **({} if host is None else {"host": host})}
     scope = {
         "type": "http", "method": "POST", "path": path, "raw_path": path.encode(),
         "query_string": b"", "root_path": "", "scheme": "http", "http_version": "1.1",
         "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 9), "state": {},
         "headers": [
             (name.replace("_", "-").encode(), value.encode("latin-1"))
-            for name, value in {**sent, **headers}.items()
+            for name, value in {**defaults, **headers}.items()
         ],
     }  # fmt: skip
     pieces: list[MutableMapping[str, Any]] = (
@@ -47,14 +47,14 @@ def send(
         if body is None
         else [{"type": "http.request", "body": body, "more_body": False}]
     )
-    heard: list[MutableMapping[str, Any]] = []
+    messages: list[MutableMapping[str, Any]] = []
 
     async def receive() -> MutableMapping[str, Any]:
         return pieces.pop(0) if pieces else {"type": "http.disconnect"}
 
     async def keep(message: MutableMapping[str, Any]) -> None:
-        heard.append(message)
+        messages.append(message)
 
     asyncio.run(app(scope, receive, keep))
-    parts = [message.get("body", b"") for message in heard[1:]]
-    return Answer(heard[0]["status"], b"".join(parts))
+    parts = [message.get("body", b"") for message in messages[1:]]
+    return Answer(messages[0]["status"], b"".join(parts))

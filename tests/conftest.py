@@ -43,10 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let continuous integration insist on sandboxes, and whoever wants to know measure."""
     selection.add_option(parser)
     passed.add_options(parser)
-    told = "end at once where no sandbox can be made, instead of skipping the tests that need one"
-    parser.addoption("--require-sandbox", action="store_true", help=told)
-    told = "write the CPU seconds of every test, its fixtures and its processes to a file"
-    parser.addoption("--cpu-times", type=Path, help=told)
+    text = "end at once where no sandbox can be made, instead of skipping the tests that need one"
+    parser.addoption("--require-sandbox", action="store_true", help=text)
+    text = "write the CPU seconds of every test, its fixtures and its processes to a file"
+    parser.addoption("--cpu-times", type=Path, help=text)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -91,11 +91,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the fast selection, unless all tests are asked for."""
     if selection.is_wanted(config):
-        items[:], others = selection.select_fast(items)
-        config.hook.pytest_deselected(items=others)
+        items[:], deselected = selection.select_fast(items)
+        config.hook.pytest_deselected(items=deselected)
     if (file := config.getoption("--without")) is not None:
-        items[:], others = passed.divide_passed(items, file)
-        config.hook.pytest_deselected(items=others)
+        items[:], deselected = passed.divide_passed(items, file)
+        config.hook.pytest_deselected(items=deselected)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -107,8 +107,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Spare them what a file of tests keeps, and what a test imports: torch is 200,000 objects."""
-    many = len(sys.modules) > item.session.stash[MODULES] + MANY
-    if many or nextitem is None or nextitem.path != item.path:
+    many_modules = len(sys.modules) > item.session.stash[MODULES] + MANY
+    if many_modules or nextitem is None or nextitem.path != item.path:
         item.session.stash[MODULES] = len(sys.modules)
         spare()
 

@@ -22,10 +22,11 @@ NAME = "cpu_seconds"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def own() -> float:
+def own_seconds() -> float:
     """CPU seconds of this process so far, of its children that have ended, and of its forks."""
-    spent = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in spent) + forks.used()
+    targets = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    spent = [resource.getrusage(target) for target in targets]
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent) + forks.used()
 
 
 def running() -> float:
@@ -34,9 +35,9 @@ def running() -> float:
     while parents:
         for thread in _texts(Path(f"/proc/{parents.pop()}/task").glob("*/children")):
             parents += thread.split()
-            for told in _texts(Path(f"/proc/{child}/stat") for child in thread.split()):
+            for text in _texts(Path(f"/proc/{child}/stat") for child in thread.split()):
                 # The name in parentheses may hold anything; the third field follows it.
-                ticks += sum(int(field) for field in told.rpartition(")")[2].split()[11:15])
+                ticks += sum(int(field) for field in text.rpartition(")")[2].split()[11:15])
     return ticks / TICKS
 
 
@@ -74,11 +75,11 @@ class CpuTimes:
 
     def measured(self, item: pytest.Item) -> Generator[None]:
         """Give the report of this phase what was used within it."""
-        before = running() + own()  # In this order the search for children is not measured.
+        before = running() + own_seconds()  # In this order the search for children is not measured.
         try:
             return (yield)
         finally:
-            item.user_properties[:] = [(NAME, own() + running() - before)]
+            item.user_properties[:] = [(NAME, own_seconds() + running() - before)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write a line."""

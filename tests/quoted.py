@@ -143,17 +143,17 @@ def split_blocks(page: str, sources: Sequence[Source] = ()) -> Iterator[Block]:
         ValueError: The phrase of an entry is not in exactly one block, or two are in the same one.
     """
     pairs = list(_split(page))
-    found: dict[int, Source] = {}
+    by_block: dict[int, Source] = {}
     for source in sources:
         phrase = " ".join(source.block.split())
         holding = [at for at, (_, text) in enumerate(pairs) if phrase in " ".join(text.split())]
         if len(holding) != 1:
             raise ValueError(f"expected one block with {phrase!r}, got {len(holding)}")
-        if holding[0] in found:
-            raise ValueError(f"{phrase!r} and {found[holding[0]].block!r} are in the same block")
-        found[holding[0]] = source
+        if holding[0] in by_block:
+            raise ValueError(f"{phrase!r} and {by_block[holding[0]].block!r} are in the same block")
+        by_block[holding[0]] = source
     for at, (heading, text) in enumerate(pairs):
-        yield Block(heading, text, found.get(at))
+        yield Block(heading, text, by_block.get(at))
 
 
 def _split(page: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from agentgym.core.tasks import Task
 from tests.toy import ToyEnv
 
 RAISING_ID = "agentgym-test/RaisingMethods-v0"
-METHODS = (*(each for each in OVERRIDABLE if each != "_idle"), "reset", "step")
+METHODS = (*(name for name in OVERRIDABLE if name != "_idle"), "reset", "step")
 """What raises, in the order of the tasks; `close` always does, `_idle` is for workers alone."""
 
 

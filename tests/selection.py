@@ -46,10 +46,10 @@ def select_fast(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[p
     for item in items:
         if not is_slow(item):
             functions[item.nodeid.partition("[")[0]].append(item)
-    played: dict[Path, set[Argument]] = defaultdict(set)
+    arguments: dict[Path, set[Argument]] = defaultdict(set)
     selected: set[pytest.Item] = set()
     for _, cases in sorted(functions.items()):
-        selected.update(choose_cases(cases, played[cases[0].path]))
+        selected.update(choose_cases(cases, arguments[cases[0].path]))
     for word in vocabulary() - {word for item in selected for word in words_of(item)}:
         cases = [item for item in items if word in words_of(item)]
         selected.update(sorted(cases, key=lambda case: (is_slow(case), name_hash(case)))[:1])
@@ -58,19 +58,19 @@ def select_fast(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[p
     ]
 
 
-def choose_cases(cases: Iterable[pytest.Item], played: set[Argument]) -> Iterator[pytest.Item]:
+def choose_cases(cases: Iterable[pytest.Item], used: set[Argument]) -> Iterator[pytest.Item]:
     """Choose at most `CASES` cases of one function.
 
     Args:
         cases: All of them.
-        played: Arguments that other functions of the module are called with; those of the chosen
+        used: Arguments that other functions of the module are called with; those of the chosen
             cases are added.
     """
     ranked = sorted(cases, key=name_hash)
     for _ in range(min(CASES, len(ranked))):
-        case = max(ranked, key=lambda case: len(arguments_of(case) - played))
+        case = max(ranked, key=lambda case: len(arguments_of(case) - used))
         ranked.remove(case)
-        played |= arguments_of(case)
+        used |= arguments_of(case)
         yield case
 
 

@@ -36,11 +36,11 @@ def narrows(test: ast.expr) -> bool:
 
 @pytest.mark.parametrize("package", ["agentgym", "trainers"])
 def test_asserts_only_narrow_types(package: str) -> None:
-    found = [
+    asserts = [
         f"{name}:{node.lineno}"
         for name, path in PLACES.items()
         if name.split(".")[0] == package and "assert" in (text := path.read_text())
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Assert) and not narrows(node.test)
     ]
-    assert found == []
+    assert asserts == []

@@ -110,11 +110,11 @@ def all_commands() -> dict[str, type]:
 
 def flags_of(commands: Mapping[str, type]) -> dict[str, dict[str, FlagHelp]]:
     """Return the flags by name, without dashes, and by the command that has them."""
-    found: dict[str, dict[str, FlagHelp]] = defaultdict(dict)
+    flags: dict[str, dict[str, FlagHelp]] = defaultdict(dict)
     for command, arguments in commands.items():
         for row in flag_rows(arguments):
-            found["env" if row.flag == "ENV" else row.flag.removeprefix("--")][command] = row
-    return {name: rows for name, rows in found.items() if not name.isupper()}
+            flags["env" if row.flag == "ENV" else row.flag.removeprefix("--")][command] = row
+    return {name: rows for name, rows in flags.items() if not name.isupper()}
 
 
 def family(kind: Any) -> str:
@@ -131,36 +131,36 @@ def family(kind: Any) -> str:
 
 def two_names(commands: Mapping[str, type]) -> list[str]:
     """Return the flags that are another word for what has a flag already."""
-    found = []
+    problems = []
     for name, rows in flags_of(commands).items():
         last = name.rpartition(".")[2]
         for command, row in rows.items():
             spot = f"{command} --{name}"
-            ours = [flag for flag, words in ONE_NAME.items() if re.search(words, row.text)]
-            if ours and last not in ours and spot not in REASONS:
-                found.append(f"{spot} is --{ours[0]}: {row.text:.60}")
+            names = [flag for flag, words in ONE_NAME.items() if re.search(words, row.text)]
+            if names and last not in names and spot not in REASONS:
+                problems.append(f"{spot} is --{names[0]}: {row.text:.60}")
             if name in SYNONYMS and spot not in REASONS:
-                found.append(f"{spot} is hinted at as another's word for {SYNONYMS[name]}")
-    return found
+                problems.append(f"{spot} is hinted at as another's word for {SYNONYMS[name]}")
+    return problems
 
 
 def two_meanings(commands: Mapping[str, type]) -> list[str]:
     """Return the flags of several commands that do not mean the same in all of them."""
-    found = []
+    problems = []
     for name, rows in flags_of(commands).items():
         if len(rows) < 2:
             continue
         for command, row in rows.items():
             if not re.search(MEANINGS.get(name, r"^\b$"), row.text):
-                found.append(f"{command} --{name} means something else: {row.text:.60}")
+                problems.append(f"{command} --{name} means something else: {row.text:.60}")
         typed = {
             family(row.kind)
             for command, row in rows.items()
             if f"{command} --{name}" not in REASONS
         }
         if len(typed) > 1:
-            found.append(f"--{name} is typed in several ways: {sorted(typed)}")
-    return found
+            problems.append(f"--{name} is typed in several ways: {sorted(typed)}")
+    return problems
 
 
 def test_one_thing_has_one_name() -> None:
@@ -181,13 +181,13 @@ def test_the_tables_speak_of_flags_that_exist() -> None:
 
 
 def test_the_pairs_that_readers_found_are_gone() -> None:
-    gone = (
+    old_flags = (
         "set policy-set hooks rl.hooks rollout.window rollout.backend rl.temperature rl.top-p "
         "file n limit eval.tasks only-success oracle most idle lease doors lr rl.lr sft.lr "
         "critic.lr rl.kl rl.group-size rl.clip-low rl.clip-high rl.iterations rl.warmup "
         "sft.gate-success"
     )
-    assert not {*gone.split()} & {*flags_of(all_commands())}
+    assert not {*old_flags.split()} & {*flags_of(all_commands())}
 
 
 @dataclass(frozen=True)
@@ -206,8 +206,8 @@ class Planted:
     """Peak learning rate."""
 
 
-def planted(found: Iterable[str]) -> set[str]:
-    return {word.rstrip(":") for line in found for word in line.split() if word.startswith("--")}
+def planted(problems: Iterable[str]) -> set[str]:
+    return {word.rstrip(":") for line in problems for word in line.split() if word.startswith("--")}
 
 
 def test_a_planted_duplicate_is_found() -> None:

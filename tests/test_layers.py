@@ -35,13 +35,13 @@ def statements(path: Path) -> frozenset[tuple[str, str]]:
 
     Each is a module and a name that is taken from it, which is empty where it is itself meant.
     """
-    found: set[tuple[str, str]] = set()
+    imports: set[tuple[str, str]] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {(alias.name, "") for alias in node.names}
+            imports |= {(alias.name, "") for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {(node.module, alias.name) for alias in node.names}
-    return frozenset(found)
+            imports |= {(node.module, alias.name) for alias in node.names}
+    return frozenset(imports)
 
 
 def imported(path: Path) -> set[str]:
@@ -51,26 +51,26 @@ def imported(path: Path) -> set[str]:
     }
 
 
-def entered(path: Path, known: Iterable[str]) -> set[str]:
+def entered(path: Path, rooms: Iterable[str]) -> set[str]:
     """Return the rooms' modules that a file imports, without a package that only holds such one.
 
     ``from trainers import processes`` enters ``trainers.processes``; ``import agentgym`` and
     ``from agentgym import evaluate`` enter ``agentgym``.
     """
-    found = {
-        f"{module}.{name}" if f"{module}.{name}" in known else module
+    targets = {
+        f"{module}.{name}" if f"{module}.{name}" in rooms else module
         for module, name in statements(path)
     }
-    return found.intersection(known)
+    return targets.intersection(rooms)
 
 
 def test_the_suite_does_not_import_the_trainer_or_its_packages() -> None:
-    found = {
+    offenders = {
         name: above
         for name, path in modules("agentgym").items()
         if (above := {module.split(".")[0] for module, _ in statements(path)} & ABOVE)
     }
-    assert not found and modules("agentgym")
+    assert not offenders and modules("agentgym")
 
 
 def floors() -> dict[str, int]:
@@ -83,42 +83,42 @@ def floors() -> dict[str, int]:
     return dict(rooms)
 
 
-def room(module: str, known: Iterable[str]) -> str:
+def room(module: str, rooms: Iterable[str]) -> str:
     """Return the room of the map that a module belongs to."""
     parts = module.split(".")
     prefixes = (".".join(parts[:size]) for size in range(len(parts), 0, -1))
-    return next(prefix for prefix in prefixes if prefix in known)
+    return next(prefix for prefix in prefixes if prefix in rooms)
 
 
 @pytest.mark.parametrize("package", ["agentgym", "trainers"])
 def test_every_room_is_on_the_map_and_arrows_point_down(package: str) -> None:
-    floor, known = floors(), {**modules("agentgym"), **modules("trainers")}
+    floor, rooms = floors(), {**modules("agentgym"), **modules("trainers")}
     stray, rising = [], []
     for name, path in modules(package).items():
         # The two packages themselves are rooms, which must not take in what the map leaves out.
-        own = room(name, floor)
-        if own == package != name:
+        source = room(name, floor)
+        if source == package != name:
             stray.append(name)
             continue
-        for target in sorted(entered(path, known)):
+        for target in sorted(entered(path, rooms)):
             other = room(target, floor)
-            if other != own and floor[other] >= floor[own]:
+            if other != source and floor[other] >= floor[source]:
                 rising.append(f"{name} > {target}")
     assert not stray, f"not on the map of CONTRIBUTING: {stray}"
     assert not rising, f"arrows that do not point down: {rising}"
 
 
 def test_the_map_names_no_room_that_is_gone() -> None:
-    known = {**modules("agentgym"), **modules("trainers")}
-    assert [name for name in floors() if name not in known] == []
+    rooms = {**modules("agentgym"), **modules("trainers")}
+    assert [name for name in floors() if name not in rooms] == []
 
 
 @pytest.mark.parametrize("package", ["agentgym", "trainers"])
 def test_no_module_is_imported_in_a_circle(package: str) -> None:
-    known = modules(package)
+    known_modules = modules(package)
     graph = {
-        name: {target for target in imported(path) if target in known and target != name}
-        for name, path in known.items()
+        name: {target for target in imported(path) if target in known_modules and target != name}
+        for name, path in known_modules.items()
     }
     # A package's own __init__ gathers names of its modules, which may name the package.
     for name, targets in graph.items():

@@ -32,7 +32,7 @@ def test_lines_are_split_at_line_feeds_alone() -> None:
         for file in sorted((ROOT / package).rglob("*.py"))
         if "bundled.d" not in file.parts
     ]
-    found = {file.relative_to(ROOT).as_posix(): calls(file) for file in files}
-    others = {path: lines for path, lines in found.items() if len(lines) > (path in ALLOWED)}
-    assert not others, f"use agentgym.support.text_lines.split_lines in {others}"
-    assert {path for path, lines in found.items() if lines} == set(ALLOWED)
+    places = {file.relative_to(ROOT).as_posix(): calls(file) for file in files}
+    stray = {path: lines for path, lines in places.items() if len(lines) > (path in ALLOWED)}
+    assert not stray, f"use agentgym.support.text_lines.split_lines in {stray}"
+    assert {path for path, lines in places.items() if lines} == set(ALLOWED)

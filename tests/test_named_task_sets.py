@@ -33,9 +33,9 @@ EASY = {"difficulty": "easy", "size": 2000, "observation_mode": "compact"}
 
 def panel(env: Any) -> tuple[str, int]:
     """Return the hash of some held-out tasks, and the turn budget; close the environment."""
-    made: TextEnv = env.unwrapped
+    base: TextEnv = env.unwrapped
     try:
-        return made.tasks.panel(made.tasks.check("test"), 10).sha256, made.default_horizon
+        return base.tasks.panel(base.tasks.check("test"), 10).sha256, base.default_horizon
     finally:
         env.close()
 
@@ -53,23 +53,23 @@ def test_a_name_leads_to_arguments_and_back(name: str) -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_play_eval_train_and_python_play_the_same_tasks(name: str) -> None:
     [evaluation] = make_suite([name], ["random"], EvaluationSettings()).evaluations
-    wanted = panel(agentgym.make(name))
-    assert panel(evaluation.open()) == wanted
-    assert panel(make_for_play(parse(["play", name]), None)) == wanted  # type: ignore[arg-type]
-    assert panel(make_named(name, {}, "--env-kwargs")) == wanted
+    expected = panel(agentgym.make(name))
+    assert panel(evaluation.open()) == expected
+    assert panel(make_for_play(parse(["play", name]), None)) == expected  # type: ignore[arg-type]
+    assert panel(make_named(name, {}, "--env-kwargs")) == expected
     [env] = resolve_run(parse_config([f"--env={name}"])).envs
-    assert (env.title, panel(env.make_env())[0]) == (name, wanted[0])
+    assert (env.title, panel(env.make_env())[0]) == (name, expected[0])
     if name.endswith(":standard"):
         return
-    assert panel(env.make_env()) == wanted, "in the training set the turns are the same, too"
+    assert panel(env.make_env()) == expected, "in the training set the turns are the same, too"
     [bare] = resolve_run(parse_config([f"--env={env.family}"])).envs
     assert (bare.title, bare.kwargs) == (name, env.kwargs)
 
 
 def test_a_vector_environment_and_a_suite_take_the_name() -> None:
     envs = agentgym.make_vec("webshop:easy", 2, backend="sync", size=300)
-    seen, _ = envs.reset(seed=0)
-    assert len(seen) == 2 and "[SEP]" not in seen[0]
+    observations, _ = envs.reset(seed=0)
+    assert len(observations) == 2 and "[SEP]" not in observations[0]
     envs.close()
     mapping = {"environments": ["textcraft:lookup"], "policies": ["random"]}
     [evaluation] = read_suite(mapping).evaluations
@@ -146,31 +146,32 @@ def test_eval_says_what_it_played_and_what_the_trainer_would(
 
 @pytest.mark.slow
 def test_a_training_says_its_tasks_by_name() -> None:
-    asked = parse_config(["--env=webshop"])
-    made = resolve_run(asked)
-    assert made.title == made.resolved()["env_name"] == "webshop:easy"
-    shown = io.StringIO()
-    Console(file=shown, width=120).print(describe(asked, made))
-    assert shown.getvalue().startswith(f"webshop:easy: {SHOP} (")
-    assert default_out(asked).name == "webshop-tiny-seed0"
-    asked = parse_config(["--env=webshop:standard,webshop:easy", "--env-kwargs", "size=500"])
-    made = resolve_run(asked)
-    assert made.title == "webshop:standard + size=500 + webshop:easy + size=500"
-    assert default_out(asked).name == "webshop-standard-webshop-easy-tiny-seed0"
+    config = parse_config(["--env=webshop"])
+    plan = resolve_run(config)
+    assert plan.title == plan.resolved()["env_name"] == "webshop:easy"
+    text = io.StringIO()
+    Console(file=text, width=120).print(describe(config, plan))
+    assert text.getvalue().startswith(f"webshop:easy: {SHOP} (")
+    assert default_out(config).name == "webshop-tiny-seed0"
+    config = parse_config(["--env=webshop:standard,webshop:easy", "--env-kwargs", "size=500"])
+    plan = resolve_run(config)
+    assert plan.title == "webshop:standard + size=500 + webshop:easy + size=500"
+    assert default_out(config).name == "webshop-standard-webshop-easy-tiny-seed0"
 
 
 @pytest.mark.slow
 def test_a_named_set_stays_whatever_is_said_beside_it() -> None:
-    def made(*flags: str) -> tuple[str, tuple[int, ...]]:
+    def resolve_flags(*flags: str) -> tuple[str, tuple[int, ...]]:
         [env] = resolve_run(parse_config([*flags])).envs
         return env.title, env.rounds
 
     # The bare name gives way to what is said beside it; a set that was named does not.
     other = ["--env-kwargs", "difficulty=hard"]
     compact = "difficulty=hard observation_mode=compact"
-    assert made("--env=webshop", *other) == (f"webshop:standard + {compact}", (5, 10, 15))
-    assert made("--env=webshop:easy", *other) == ("webshop:easy + difficulty=hard", (5, 10, 15))
-    assert made("--env=webshop:standard", *other)[0] == "webshop:standard + difficulty=hard"
+    assert resolve_flags("--env=webshop", *other) == (f"webshop:standard + {compact}", (5, 10, 15))
+    hard = "difficulty=hard"
+    assert resolve_flags("--env=webshop:easy", *other) == (f"webshop:easy + {hard}", (5, 10, 15))
+    assert resolve_flags("--env=webshop:standard", *other)[0] == f"webshop:standard + {hard}"
 
 
 @pytest.mark.parametrize("entry", [entry for entry in FAMILIES if entry.training_set.demonstrator])

@@ -53,8 +53,8 @@ def used() -> Iterator[tuple[str, str]]:
                 yield str(extra.value), f"{path}, line {node.lineno}"
             elif extra is not None and path.stem not in PASSING:
                 raise AssertionError(f"{path}: name the extra in the call")
-        for found in NAMED.finditer(text):
-            yield found[1], str(path)
+        for match in NAMED.finditer(text):
+            yield match[1], str(path)
     for entry in FAMILIES:
         if entry.extra or entry.packages:
             yield entry.extra, entry.id
@@ -76,8 +76,8 @@ def test_nobody_is_told_to_install_a_name_that_is_not_ours() -> None:
     files = {path for pattern in TOLD for path in ROOT.glob(pattern) if path.is_file()}
     texts = {path: path.read_text("utf-8", errors="replace") for path in files}
     assert len(texts) > 300 and ROOT / "README.md" in texts
-    told = {str(path): found[0] for path, text in texts.items() if (found := ADVICE.search(text))}
-    assert not told
+    advice = {str(path): match[0] for path, text in texts.items() if (match := ADVICE.search(text))}
+    assert not advice
     with pytest.raises(DependencyNotInstalled) as raised:
         require("no_such_package", "chat")
     assert 'run: pip install -e ".[chat]" (in a checkout of agentgym)' in str(raised.value)
@@ -94,15 +94,15 @@ def test_a_package_that_this_python_does_not_get_is_told_with_one_that_does(
     ]
     monkeypatch.setattr(metadata, "requires", lambda name: lines)
     command = 'pip install -e ".[{}]" (in a checkout of agentgym{})'
-    for extra, wanted in (("gem", "< 3.10"), ("harbor", ">= 3.99"), ("verifiers", "")):
+    for extra, version in (("gem", "< 3.10"), ("harbor", ">= 3.99"), ("verifiers", "")):
         with pytest.raises(DependencyNotInstalled) as raised:
             require("no_such_package", extra)
-        told = command.format(extra, f", with Python {wanted}" if wanted else "")
-        assert str(raised.value).endswith(f"run: {told}")
+        message = command.format(extra, f", with Python {version}" if version else "")
+        assert str(raised.value).endswith(f"run: {message}")
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ('pip install "agentgym-suite[train]"', True),
         ("python -m pip install agentgym_suite", True),
@@ -113,8 +113,8 @@ def test_a_package_that_this_python_does_not_get_is_told_with_one_that_does(
         ('packages={"agentgym-suite": "0.1"}', False),
     ],
 )
-def test_such_advice_is_found(text: str, found: bool) -> None:
-    assert bool(ADVICE.search(text)) is found
+def test_such_advice_is_found(text: str, expected: bool) -> None:
+    assert bool(ADVICE.search(text)) is expected
 
 
 def test_the_citation_says_what_the_package_says() -> None:

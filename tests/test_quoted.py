@@ -83,17 +83,18 @@ def test_every_result_names_its_commit_and_what_was_drawn(path: Path) -> None:
         assert re.fullmatch("[0-9a-f]{40}", measured["commit"])
         assert measured["uncommitted_changes"] is False
     figures = {key: value for key, value in content.items() if not key.endswith("measured")}
-    said = content["measured"]
-    assert all(said[key] == found for key, found in load().drawn(figures).items() if key in said)
+    origin = content["measured"]
+    drawn = load().drawn(figures)
+    assert all(origin[key] == value for key, value in drawn.items() if key in origin)
     if len(content.get("commits", ())) > 1:
         runs = [run for entry in content["runs"].values() for run in entry["runs"]]
         assert {run["commit"] for run in runs} == set(content["commits"])
 
 
 def test_every_result_has_a_command() -> None:
-    known = r"(python (-m )?benchmarks[./]\w|agentgym-train --)"
+    pattern = r"(python (-m )?benchmarks[./]\w|agentgym-train --)"
     for path in RESULTS.glob("*.json"):
-        assert re.match(known, command_of(path.name)), path.name
+        assert re.match(pattern, command_of(path.name)), path.name
 
 
 # -- the check itself ------------------------------------------------------------------------------

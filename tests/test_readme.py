@@ -115,15 +115,15 @@ def test_continuous_integration_types_the_test_command_of_the_readme() -> None:
     script = (ROOT / ".ci" / "run").read_text()
     [pattern] = re.findall(r'^line=\$\(grep -m 1 -E "([^"]+)" README\.md\)$', script, flags=re.M)
     lines = (ROOT / "README.md").read_text().splitlines()
-    wanted = re.compile(pattern.replace("\\$", "$"))
-    assert next(line for line in lines if wanted.search(line)) == command
+    expected = re.compile(pattern.replace("\\$", "$"))
+    assert next(line for line in lines if expected.search(line)) == command
     assert 'bash -c "$line"' in script
 
 
 def places(page: Path) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).strip().replace(" ", "-") for each in headings}
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -188,13 +188,13 @@ def test_commands_can_be_typed_as_printed(argv: list[str]) -> None:
 
 def settings_of_training() -> set[str]:
     schema = pytest.importorskip("trainers.config.schema", reason="the trainer needs packages")
-    found = {"seeds", "jobs", "config", "dry-run", "launch-config", "no-fit-horizon"}
-    found |= {"method", "weights", "density", "base"}  # of merge
+    settings = {"seeds", "jobs", "config", "dry-run", "launch-config", "no-fit-horizon"}
+    settings |= {"method", "weights", "density", "base"}  # of merge
     for field in dataclasses.fields(schema.TrainConfig):
         section, name = field.default_factory, field.name.replace("_", "-")
         nested = dataclasses.fields(section) if dataclasses.is_dataclass(section) else ()
-        found |= {name, *(f"{name}.{entry.name.replace('_', '-')}" for entry in nested)}
-    return found
+        settings |= {name, *(f"{name}.{entry.name.replace('_', '-')}" for entry in nested)}
+    return settings
 
 
 @pytest.mark.parametrize(

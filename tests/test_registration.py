@@ -85,8 +85,8 @@ class Installed:
         (folder / "craft_commands.py").write_text(COMMANDS)
 
     def python(self, program: str, *argv: str) -> tuple[int, str, str]:
-        found = run_warm(argv, program, PYTHONPATH=str(self.folder), COLUMNS="100")
-        return found.returncode, found.stdout, " ".join(found.stderr.split())
+        process = run_warm(argv, program, PYTHONPATH=str(self.folder), COLUMNS="100")
+        return process.returncode, process.stdout, " ".join(process.stderr.split())
 
     def agentgym(self, *argv: str) -> tuple[int, str, str]:
         return self.python(AGENTGYM, *argv)

@@ -38,22 +38,22 @@ def test_a_function_with_many_cases_keeps_few_and_all_stay_in_order(
     monkeypatch.setattr(selection, "vocabulary", lambda: set())
     items = [case("test_many", n=n) for n in range(20)]
     items += [case("test_few", n=n) for n in range(2)] + [case("test_slow", slow=True)]
-    fast, others = selection.select_fast(items)
+    fast, deselected = selection.select_fast(items)
     assert Counter(item.nodeid.partition("[")[0] for item in fast) == {
         "tests/test_a.py::test_many": selection.CASES,
         "tests/test_a.py::test_few": 2,
     }
     assert fast == [item for item in items if item in fast]
-    assert others == [item for item in items if item not in fast]
+    assert deselected == [item for item in items if item not in fast]
     assert fast == selection.select_fast(items[::-1])[0][::-1]  # Names decide, not the order.
 
 
 def test_functions_of_a_module_share_out_their_arguments() -> None:
-    played: set[selection.Argument] = set()
+    used: set[selection.Argument] = set()
     for function in range(5):
         cases = [case(f"test_{function}", grammar=n) for n in range(15)]
-        assert len([*selection.choose_cases(cases, played)]) == selection.CASES
-    assert played == {("grammar", n) for n in range(15)}
+        assert len([*selection.choose_cases(cases, used)]) == selection.CASES
+    assert used == {("grammar", n) for n in range(15)}
 
 
 def test_a_name_that_no_chosen_case_has_gets_one_more(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,8 +47,8 @@ def pages(pictures, reference, monkeypatch) -> ModuleType:
 
 
 def test_every_page_is_in_the_table_of_contents(pages):
-    found = [path for path in pages.sources() if path.suffix in (".md", ".ipynb")]
-    names = {path.relative_to(pages.ROOT).with_suffix("").as_posix() for path in found}
+    files = [path for path in pages.sources() if path.suffix in (".md", ".ipynb")]
+    names = {path.relative_to(pages.ROOT).with_suffix("").as_posix() for path in files}
     listed = [name for part in pages.contents().values() for name in part]
     assert sorted(listed) == sorted(names - {"README"} | {"reference/index"})
 
@@ -109,12 +109,12 @@ def test_the_reference_has_every_preset_and_every_reward(reference):
 def test_the_reference_has_every_key_of_info(reference):
     extensions = {"worker_turns": 2, "tries": 2, "expose_oracle": True}
     hooks = parse_hooks(["calls=1:action=search*"])
-    seen = set()
+    keys = set()
     for arguments in ({}, extensions, {"reward_hooks": hooks}):
         env = gym.make("agentgym/WebShop-v0", **arguments)
         for info in (env.reset(seed=0)[1], env.step("search[shoes]")[4]):
-            seen |= {*info}
-    assert seen == {*KEYS} - {"verdicts"}
+            keys |= {*info}
+    assert keys == {*KEYS} - {"verdicts"}
     assert [key for key in KEYS if f"| `{key}` |" not in reference.info_page()] == []
 
 
@@ -130,7 +130,7 @@ def test_the_screencast_of_the_readme_is_not_old(pictures):
 def test_frames_follow_one_another_and_load_nothing(pictures):
     drawn = pictures.screencast()
     frames = re.findall(r"animation-delay: ([0-9.]+)s", drawn)
-    assert [float(each) for each in frames] == [
+    assert [float(delay) for delay in frames] == [
         pictures.SECONDS * at for at in range(len(frames))
     ] and len(frames) > 3
     assert not re.search(r"url\((?!#)|href=|src=", drawn)

@@ -62,46 +62,46 @@ class ToyEnv(TextEnv):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(ToyTasks(), **{"horizon": 8, **kwargs})
-        self._wanted: list[str] = []
+        self._buttons: list[str] = []
         self._pressed = 0
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
-        self._wanted = list(task.content["buttons"])
+        self._buttons = list(task.content["buttons"])
         self._pressed = 0
-        return f"{task.goal} . next is {self._wanted[0]}"
+        return f"{task.goal} . next is {self._buttons[0]}"
 
     def _act(self, action: str) -> Outcome:
         colour = action.removeprefix("press ").strip()
         if colour not in COLOURS:
             return Outcome("invalid: no such button", valid=False)
-        if colour != self._wanted[self._pressed]:
-            return Outcome(f"nothing happens . next is {self._wanted[self._pressed]}")
+        if colour != self._buttons[self._pressed]:
+            return Outcome(f"nothing happens . next is {self._buttons[self._pressed]}")
         self._pressed += 1
-        score = self._pressed / len(self._wanted)
-        if self._pressed == len(self._wanted):
+        score = self._pressed / len(self._buttons)
+        if self._pressed == len(self._buttons):
             return Outcome("the door opens", 1.0, True, success=True, score=score)
-        return Outcome(f"click . next is {self._wanted[self._pressed]}", score=score)
+        return Outcome(f"click . next is {self._buttons[self._pressed]}", score=score)
 
     def _admissible(self) -> Sequence[str]:
         return [f"press {colour}" for colour in COLOURS]
 
     def _state(self) -> str:
-        return f"{self._pressed}/{','.join(self._wanted)}"
+        return f"{self._pressed}/{','.join(self._buttons)}"
 
     def _oracle_turns(self) -> int | None:
-        return len(self._wanted) - self._pressed
+        return len(self._buttons) - self._pressed
 
     def _oracle_action(self) -> str | None:
-        return None if self._oracle_turns() == 0 else f"press {self._wanted[self._pressed]}"
+        return None if self._oracle_turns() == 0 else f"press {self._buttons[self._pressed]}"
 
     def _potential(self) -> float:
-        return self._pressed / max(1, len(self._wanted))
+        return self._pressed / max(1, len(self._buttons))
 
     def _snapshot(self) -> Any:
         return self._pressed
 
     def _restore(self, state: Any) -> None:
-        self._wanted = list(self.task.content["buttons"])
+        self._buttons = list(self.task.content["buttons"])
         self._pressed = state
 
 

@@ -51,34 +51,34 @@ def run_warm(
         stderr: Where its messages go; kept for the result by default.
         variables: Environment, beside that of this process.
     """
-    asked = {"argv": list(argv), "program": program, "environment": {**os.environ, **variables}}
+    request = {"argv": list(argv), "program": program, "environment": {**os.environ, **variables}}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         with open(os.devnull) as nothing:
             files = [nothing, out if stdout is None else stdout, err if stderr is None else stderr]
-            places = [each if isinstance(each, int) else each.fileno() for each in files]
+            places = [file if isinstance(file, int) else file.fileno() for file in files]
             link = _server()
-            socket.send_fds(link, [json.dumps(asked).encode()], places)
+            socket.send_fds(link, [json.dumps(request).encode()], places)
             code = os.waitstatus_to_exitcode(int(link.recv(MOST)))
-        told = []
+        texts = []
         for file in (out, err):
             file.seek(0)
-            told.append(file.read().decode("utf-8", "replace"))
-    return subprocess.CompletedProcess(list(argv), code, *told)
+            texts.append(file.read().decode("utf-8", "replace"))
+    return subprocess.CompletedProcess(list(argv), code, *texts)
 
 
 @cache
 def _server() -> socket.socket:
     """Start the process that forks; it ends with this one, as nothing more can be asked."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        program = f"from tests.warm_python import serve; serve({theirs.fileno()})"
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with far:
+        program = f"from tests.warm_python import serve; serve({far.fileno()})"
         subprocess.Popen(
             [sys.executable, "-c", program],
             cwd=ROOT,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[far.fileno()],
             stdin=subprocess.DEVNULL,
         )
-    return ours
+    return near
 
 
 def serve(link_number: int) -> None:
@@ -99,9 +99,9 @@ def serve(link_number: int) -> None:
             for file in files:
                 os.close(file)
             link.send(str(os.waitpid(child, 0)[1]).encode())
-    asked = json.loads(text)
-    _become(asked["argv"], asked["environment"], files)
-    program = compile(asked["program"], "<program>", "exec")
+    request = json.loads(text)
+    _become(request["argv"], request["environment"], files)
+    program = compile(request["program"], "<program>", "exec")
     run_to_its_end(lambda: exec(program, {"__name__": "__main__"}))
 
 

@@ -53,8 +53,8 @@ _lock = threading.Lock()
 class WarmProcess(subprocess.Popen[bytes]):
     """A process that begins as a fork; takes what the starters of workers give."""
 
-    def _execute_child(self, args: Sequence[str], *given: Any) -> None:  # type: ignore[override]
-        _, _, _, passed, *rest = given
+    def _execute_child(self, args: Sequence[str], *arguments: Any) -> None:  # type: ignore[override]
+        _, _, _, passed, *rest = arguments
         assert list(args[:2]) == [sys.executable, "-c"]
         streams = zip(range(3), (rest[5], rest[8], rest[10]), strict=True)
         places = {number: number for number in passed} | {
@@ -78,7 +78,7 @@ def _fork(command: list[str], places: dict[int, int]) -> int:
         command: The program's text, and its arguments.
         places: Number of a descriptor in the fork -> what it is here.
     """
-    asked = {
+    request = {
         "command": command, "places": [*places], "environment": dict(os.environ),
         "folder": os.getcwd(), "parent": os.getpid(),
     }  # fmt: skip
@@ -87,7 +87,7 @@ def _fork(command: list[str], places: dict[int, int]) -> int:
         # An orphan goes to the nearest process above it that takes orphans.
         _take_orphans(True)
         try:
-            socket.send_fds(link, [json.dumps(asked).encode()], [*places.values()])
+            socket.send_fds(link, [json.dumps(request).encode()], [*places.values()])
             number = int(link.recv(64))
             assert link.recv(64) == DONE  # before, it has another parent
             return number
@@ -95,27 +95,27 @@ def _fork(command: list[str], places: dict[int, int]) -> int:
             _take_orphans(False)
 
 
-def _take_orphans(wanted: bool) -> None:
-    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, int(wanted), 0, 0, 0)
+def _take_orphans(enabled: bool) -> None:
+    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, int(enabled), 0, 0, 0)
 
 
 @cache
 def _server(owner: int) -> socket.socket:
     """Start the process that forks for this one, with which it ends."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    with theirs:
-        program = f"from tests.warm_workers import serve; serve({theirs.fileno()})"
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with far:
+        program = f"from tests.warm_workers import serve; serve({far.fileno()})"
         subprocess.Popen(
             [sys.executable, "-c", program],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
-            pass_fds=[theirs.fileno()],
+            pass_fds=[far.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
         )
-    assert ours.recv(64) == DONE
-    return ours
+    assert near.recv(64) == DONE
+    return near
 
 
 def start_server() -> None:
@@ -135,9 +135,9 @@ def serve(link_number: int) -> None:
             text, files = _received(link)
             if not text:
                 return
-            asked = json.loads(text)
+            request = json.loads(text)
             for name, modules in ENGINES.items():
-                if name in asked["command"][0]:
+                if name in request["command"][0]:
                     _import_engine(*modules)
             between = os.fork()
             if not between:
@@ -150,15 +150,15 @@ def serve(link_number: int) -> None:
                 os.close(file)
             os.waitpid(between, 0)
             link.send(DONE)
-    _become(asked, files)
-    exec(compile(asked["command"][0], "<program>", "exec"), {"__name__": "__main__"})
+    _become(request, files)
+    exec(compile(request["command"][0], "<program>", "exec"), {"__name__": "__main__"})
 
 
 def _received(link: socket.socket) -> tuple[bytes, list[int]]:
     """Receive a request, and the descriptors that come with it."""
     files = array.array("i")
-    text, told, _, _ = link.recvmsg(MOST, socket.CMSG_SPACE(16 * files.itemsize))
-    for _, _, data in told:
+    text, ancillary, _, _ = link.recvmsg(MOST, socket.CMSG_SPACE(16 * files.itemsize))
+    for _, _, data in ancillary:
         files.frombytes(data[: len(data) - len(data) % files.itemsize])
     return text, list(files)
 
@@ -173,13 +173,13 @@ def _import_engine(*modules: str) -> None:
     spare()
 
 
-def _become(asked: dict[str, Any], files: Sequence[int]) -> None:
+def _become(request: dict[str, Any], files: Sequence[int]) -> None:
     """Take over what a new process gets from the one that starts it."""
-    while os.getppid() != asked["parent"]:
+    while os.getppid() != request["parent"]:
         time.sleep(0.0005)
     os.setsid()
     os.environ.clear()
-    os.environ.update(asked["environment"])
-    os.chdir(asked["folder"])
-    sys.argv = ["-c", *asked["command"][1:]]
-    renumber(files, asked["places"])
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    sys.argv = ["-c", *request["command"][1:]]
+    renumber(files, request["places"])

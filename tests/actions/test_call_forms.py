@@ -73,5 +73,5 @@ def test_the_forms_of_the_suite_are_no_foreign_ones() -> None:
 
 
 def test_blank_arguments_are_none() -> None:
-    found = parse('{"name": "search", "arguments": " "}', SHOP, "tool_call")
-    assert "needs the argument 'query'" in found.error
+    parsed = parse('{"name": "search", "arguments": " "}', SHOP, "tool_call")
+    assert "needs the argument 'query'" in parsed.error

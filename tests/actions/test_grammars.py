@@ -145,10 +145,10 @@ def test_what_renders_parses_back(name, grammar, data):
         text = render(call, specs, grammar)
     except ConfigurationError:
         return
-    found = parse(text, specs, grammar)
-    assert (found.call, found.trailing, found.error) == (call, "", "")
-    if strip_think(found.native) == found.native:
-        assert parse(found.native, specs, "native").call == call
+    parsed = parse(text, specs, grammar)
+    assert (parsed.call, parsed.trailing, parsed.error) == (call, "", "")
+    if strip_think(parsed.native) == parsed.native:
+        assert parse(parsed.native, specs, "native").call == call
 
 
 UNMARKED = st.text(
@@ -185,8 +185,8 @@ def test_a_native_action_is_written_faithfully_or_left_as_it_is(name, grammar, d
     for key, value in call.arguments.items():
         native = native.replace(f"{{{key}}}", value)
     language = Language(specs, grammar)
-    written = language.write(native)
-    assert written == native or parse(written, specs, grammar).native == native
+    text = language.write(native)
+    assert text == native or parse(text, specs, grammar).native == native
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
@@ -217,8 +217,8 @@ def test_plain_words_can_always_be_expressed_behind_decoys(name, grammar, data):
     text=st.one_of(st.text(), TEXT, st.text('<>/[]{}`:"\\ \nsearchgotakebashAction', max_size=60))
 )
 def test_arbitrary_text_never_raises(name, grammar, text):
-    found = parse(text, SETS[name], grammar)
-    assert found.error or found.native
+    parsed = parse(text, SETS[name], grammar)
+    assert parsed.error or parsed.native
     assert prompt(SETS[name], grammar)
 
 
@@ -239,12 +239,12 @@ def test_a_megabyte_of_anything_is_parsed_in_linear_time(unit):
     text = unit * (1_000_000 // len(unit))
     for specs in SETS.values():
         for grammar in GRAMMARS:
-            found = parse(text, specs, grammar)
-            assert len(found.native) <= 32_768
+            parsed = parse(text, specs, grammar)
+            assert len(parsed.native) <= 32_768
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "expected"),
     [
         ("look", "look"),
         ("<think>a</think>look", "look"),
@@ -265,8 +265,8 @@ def test_a_megabyte_of_anything_is_parsed_in_linear_time(unit):
         ('<tool_call>{"a": "<think>"</tool_call>', '<tool_call>{"a": "'),
     ],
 )
-def test_strip_think(text, kept):
-    assert strip_think(text) == kept
+def test_strip_think(text, expected):
+    assert strip_think(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -283,14 +283,14 @@ def test_strip_think(text, kept):
     ],
 )
 def test_native_brackets(text, query, trailing):
-    found = parse(text, SHOP, "native")
-    assert found.call == ActionCall("search", {"query": query})
-    assert found.trailing == trailing
+    parsed = parse(text, SHOP, "native")
+    assert parsed.call == ActionCall("search", {"query": query})
+    assert parsed.trailing == trailing
 
 
 def test_native_text_that_matches_nothing_is_left_to_the_environment():
-    found = parse("  dance  ", SHOP, "native")
-    assert (found.call, found.native, found.error) == (None, "  dance  ", "")
+    parsed = parse("  dance  ", SHOP, "native")
+    assert (parsed.call, parsed.native, parsed.error) == (None, "  dance  ", "")
     assert parse("<think>x</think> ", SHOP, "native").error
 
 
@@ -305,22 +305,22 @@ def test_native_text_that_matches_nothing_is_left_to_the_environment():
     ],
 )
 def test_what_stands_between_action_tags_is_the_action_to_the_letter(text, native, trailing):
-    found = parse(text, HOUSE, "action_tag")
-    assert (found.native, found.trailing, found.error) == (native, trailing, "")
+    parsed = parse(text, HOUSE, "action_tag")
+    assert (parsed.native, parsed.trailing, parsed.error) == (native, trailing, "")
     assert Language(HOUSE, "action_tag").read(text).native == native
 
 
 @pytest.mark.parametrize("text", ["look", "<action>look", "look</action>", "<action> </action>"])
 def test_an_action_needs_both_tags_and_something_in_them(text):
-    found = parse(text, HOUSE, "action_tag")
-    assert found.call is None and "action" in found.error and not found.native
+    parsed = parse(text, HOUSE, "action_tag")
+    assert parsed.call is None and "action" in parsed.error and not parsed.native
 
 
 def test_line_templates_need_a_whole_line_and_ignore_case():
     text = "I would like to go to bed\n  Take  mug 1 from  desk 2 \nlook"
-    found = parse(text, HOUSE, "native")
-    assert found.call == ActionCall("take", {"object": "mug 1", "place": "desk 2"})
-    assert found.trailing == "look"
+    parsed = parse(text, HOUSE, "native")
+    assert parsed.call == ActionCall("take", {"object": "mug 1", "place": "desk 2"})
+    assert parsed.trailing == "look"
 
 
 def test_verbatim_values_keep_every_character():
@@ -332,8 +332,8 @@ def test_verbatim_values_keep_every_character():
 def test_a_second_template_takes_what_the_first_cannot_hold():
     call = ActionCall("bash", {"command": "cat <<E\n```\nx\n```\nE"})
     assert render(call, CODE, "native").startswith("````bash\n")
-    found = parse(render(call, CODE, "tool_call"), CODE, "tool_call")
-    assert found.call == call and found.native == render(call, CODE, "native")
+    parsed = parse(render(call, CODE, "tool_call"), CODE, "tool_call")
+    assert parsed.call == call and parsed.native == render(call, CODE, "native")
 
 
 @pytest.mark.parametrize(
@@ -370,19 +370,19 @@ def test_tool_call_forms(text):
     ],
 )
 def test_errors_say_what_is_wrong(grammar, text, reason):
-    found = parse(text, SHOP, grammar)
-    assert found.call is None and found.native == ""
-    assert reason in found.error
+    parsed = parse(text, SHOP, grammar)
+    assert parsed.call is None and parsed.native == ""
+    assert reason in parsed.error
 
 
 def test_xml_of_several_parameters():
     text = "<edit>\n <path>a</path>\n<old>\nx\n</old><new></new>\n</edit> done"
-    found = parse(text, CODE, "xml")
-    assert found.call == ActionCall("edit", {"path": "a", "old": "x", "new": ""})
-    assert found.trailing == "done"
+    parsed = parse(text, CODE, "xml")
+    assert parsed.call == ActionCall("edit", {"path": "a", "old": "x", "new": ""})
+    assert parsed.trailing == "done"
     assert "must hold" in parse("<edit>a</edit>", CODE, "xml").error
-    told = parse("<bash>ls</bash>", SHELL, "xml").error
-    assert "<command>...</command> <timeout>...</timeout> (or without)" in told
+    error = parse("<bash>ls</bash>", SHELL, "xml").error
+    assert "<command>...</command> <timeout>...</timeout> (or without)" in error
     assert "timeout" not in parse("Action: ls", SHELL, "react").error
     assert parse("<submit/>", CODE, "xml").call == ActionCall("submit")
     assert parse("<view>\n<path>a</path></view>", CODE, "xml").native == "```view\na\n```"
@@ -397,16 +397,16 @@ def test_every_grammar_takes_the_first_of_two_actions():
 
 def test_react_takes_the_first_action_line():
     text = "Thought: the Action: is to search\nAction 1: search[a]\nObservation: made up"
-    found = parse(text, SHOP, "react")
-    assert found.call == ActionCall("search", {"query": "a"})
-    assert found.native == "search[a]" and found.trailing == "Observation: made up"
+    parsed = parse(text, SHOP, "react")
+    assert parsed.call == ActionCall("search", {"query": "a"})
+    assert parsed.native == "search[a]" and parsed.trailing == "Observation: made up"
 
 
 def test_typed_values_are_brought_to_canonical_text():
     arguments = '{"level": 3.0, "ratio": 0.50, "on": true, "mode": "full POWER"}'
-    found = parse(f'{{"name": "set", "arguments": {arguments}}}', TYPED, "tool_call")
-    assert found.call is not None
-    assert found.call.arguments == {
+    parsed = parse(f'{{"name": "set", "arguments": {arguments}}}', TYPED, "tool_call")
+    assert parsed.call is not None
+    assert parsed.call.arguments == {
         "level": "3",
         "ratio": "0.50",
         "on": "true",
@@ -540,5 +540,5 @@ def test_a_caller_cannot_spoil_the_cache():
     first = parse("search[a]", SHOP).call
     assert first is not None
     first.arguments["query"] = "b"
-    again = parse("search[a]", SHOP).call
-    assert again is not None and again.arguments == {"query": "a"}
+    second = parse("search[a]", SHOP).call
+    assert second is not None and second.arguments == {"query": "a"}

@@ -177,7 +177,7 @@ def test_a_mention_of_an_action_opens_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "expected"),
     [
         ("<think>the `</think>` mark, <search>a</search></think><search>b</search>", "b"),
         ("<think>a [/THINK] <search>a</search> b</think><search>b</search>", "b"),
@@ -189,8 +189,8 @@ def test_a_mention_of_an_action_opens_nothing() -> None:
         ("<search>what is the <think> tag</search>", "what is the <think> tag"),
     ],
 )
-def test_which_reading_wins(text: str, kept: str) -> None:
-    assert parse(text, SearchLanguage("native").specs).native == f"<search>{kept}</search>"
+def test_which_reading_wins(text: str, expected: str) -> None:
+    assert parse(text, SearchLanguage("native").specs).native == f"<search>{expected}</search>"
 
 
 def test_an_action_may_have_the_name_of_a_mark() -> None:
@@ -245,6 +245,6 @@ def test_every_row_of_the_table_is_met_by_a_family() -> None:
         assert marks.family and marks.source
         assert any(re.search(marks.opening, text) for text in texts), marks.family
     cut = {name: strip_think(f"{b}x{a}") for name, (b, a, _) in FAMILIES.items()}
-    assert not any("x" in kept for kept in cut.values()), cut
+    assert not any("x" in rest for rest in cut.values()), cut
     assert {"<think>", "<thought>", "<seed:think>"} <= {f"<{name}>" for name in TAG_NAMES}
     assert len(texts) >= 12

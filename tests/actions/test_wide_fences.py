@@ -34,10 +34,10 @@ TEXTS = st.builds("\n".join, LINES)
 
 
 @given(TEXTS, TEXTS, st.sampled_from(GRAMMARS))
-def test_any_text_is_written_and_read(one: str, other: str, grammar: str) -> None:
+def test_any_text_is_written_and_read(first: str, second: str, grammar: str) -> None:
     for call in (
-        ActionCall("sh", {"command": f"x {one}"}),
-        ActionCall("patch", {"old": one, "new": other}),
+        ActionCall("sh", {"command": f"x {first}"}),
+        ActionCall("patch", {"old": first, "new": second}),
     ):
         assert parse(render(call, SPECS, grammar), SPECS, grammar).call == call
 
@@ -45,9 +45,9 @@ def test_any_text_is_written_and_read(one: str, other: str, grammar: str) -> Non
 def test_a_call_of_its_own_is_never_refused_for_its_text() -> None:
     text = "cat > a.md <<E\n````\n[x\n```\nE"
     call = json.dumps({"name": "sh", "arguments": {"command": text}})
-    found = parse(f"<tool_call>{call}</tool_call>", SPECS, "tool_call")
-    assert not found.error and found.native.startswith("`````sh\n")
-    assert parse(found.native, SPECS).call == found.call == ActionCall("sh", {"command": text})
+    parsed = parse(f"<tool_call>{call}</tool_call>", SPECS, "tool_call")
+    assert not parsed.error and parsed.native.startswith("`````sh\n")
+    assert parse(parsed.native, SPECS).call == parsed.call == ActionCall("sh", {"command": text})
 
 
 @pytest.mark.parametrize("grammar", ["native", "react", "action_tag"])

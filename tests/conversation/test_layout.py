@@ -48,18 +48,18 @@ TURNS = Layout(
 )
 
 
-def said(
-    layout: Layout, task: str, turns: list[Past], seen: SeenTurn, actions: str = ""
+def pairs_of(
+    layout: Layout, task: str, turns: list[Past], last: SeenTurn, actions: str = ""
 ) -> list[Any]:
-    return [(m["role"], m["content"]) for m in laid_out(Prompt(layout, actions), task, turns, seen)]
+    return [(m["role"], m["content"]) for m in laid_out(Prompt(layout, actions), task, turns, last)]
 
 
-def laid_out(prompt: Prompt, task: str, turns: list[Past], seen: SeenTurn) -> list[dict[str, Any]]:
+def laid_out(prompt: Prompt, task: str, turns: list[Past], last: SeenTurn) -> list[dict[str, Any]]:
     conversation = Conversation(prompt, task)
     for turn in turns:
         conversation.add(*turn)
     assert len(conversation) == len(turns)
-    return conversation.messages(seen)
+    return conversation.messages(last)
 
 
 @given(st.dictionaries(st.sampled_from(PROMPT_FIELDS), HOSTILE), HOSTILE)
@@ -74,13 +74,13 @@ def test_text_of_a_value_is_never_read_as_a_field(values: dict[str, str], rest: 
 def test_what_an_environment_or_a_model_says_is_put_in_literally(
     task: str, before: str, answer: str, now: str
 ) -> None:
-    seen = SeenTurn(now, (task, answer))
-    assert said(STEP, task, [], seen) == [
+    last = SeenTurn(now, (task, answer))
+    assert pairs_of(STEP, task, [], last) == [
         ("user", f"T {task}|O {now}|A '{task}'" + (f",'{answer}'" if answer != task else ""))
     ]
-    (message,) = said(STEP, task, [Past(SeenTurn(before), answer)], SeenTurn(now))
+    (message,) = pairs_of(STEP, task, [Past(SeenTurn(before), answer)], SeenTurn(now))
     assert message == ("user", f"T {task}|1/2/1|H <1:{before}:{answer}>|O {now}|A ")
-    assert said(TURNS, task, [Past(SeenTurn(before, ("a",)), answer)], SeenTurn(now), now) == [
+    assert pairs_of(TURNS, task, [Past(SeenTurn(before, ("a",)), answer)], SeenTurn(now), now) == [
         ("user", f"Do {task}. {now}"),
         ("assistant", "Yes."),
         ("user", f"{before} of {task} (a)"),
@@ -94,27 +94,27 @@ def past(number: int) -> Past:
 
 
 def test_the_last_turns_are_shown_with_their_numbers() -> None:
-    (message,) = said(STEP, "t", [past(n) for n in range(1, 5)], SeenTurn("o5"))
+    (message,) = pairs_of(STEP, "t", [past(n) for n in range(1, 5)], SeenTurn("o5"))
     assert message[1] == "T t|4/5/2|H <3:o3:a3>;<4:o4:a4>|O o5|A "
 
 
 def test_a_prompt_that_is_too_long_does_without_the_history() -> None:
     short = Layout("step", "{observation}", "{history} {observation}", longest=12)
     turns = [Past(SeenTurn("a long observation"), "look")]
-    assert said(short, "t", turns, SeenTurn("now")) == [("user", "now")]
-    assert said(short, "t", [past(1)], SeenTurn("now")) == [("user", "1: o1\na1 now")]
+    assert pairs_of(short, "t", turns, SeenTurn("now")) == [("user", "now")]
+    assert pairs_of(short, "t", [past(1)], SeenTurn("now")) == [("user", "1: o1\na1 now")]
 
 
 def test_the_first_observation_is_never_left_out_of_a_conversation() -> None:
     layout = Layout("turns", "F {observation}", "L {step} {observation}", window=1)
     turns = [past(1), past(2), past(3)]
-    assert said(layout, "t", turns, SeenTurn("o4")) == [
+    assert pairs_of(layout, "t", turns, SeenTurn("o4")) == [
         ("user", "F o1"),
         ("assistant", "a3"),
         ("user", "L 4 o4"),
     ]
     assert not layout.grows and layout.windowed(None) is layout
-    assert said(layout.windowed(2), "t", turns, SeenTurn("o4"))[1:3] == [
+    assert pairs_of(layout.windowed(2), "t", turns, SeenTurn("o4"))[1:3] == [
         ("assistant", "a2"),
         ("user", "L 3 o3"),
     ]
@@ -129,14 +129,15 @@ def test_instructions_begin_the_system_message_and_are_no_template() -> None:
 
 
 def test_the_reason_of_an_invalid_action_is_said_where_the_layout_wants_it() -> None:
-    seen = SeenTurn.of(
+    last = SeenTurn.of(
         "Huh?", {"action_valid": False, "details": {"reason": "invalid: no such word"}}
     )
-    told = Layout("turns", "{observation}", "{observation}", reasons=True)
-    shown = "Huh?\n[The last action was invalid: no such word]"
-    assert said(told, "", [past(1)], seen)[-1] == ("user", shown)
-    assert said(BARE, "", [past(1)], seen)[-1] == ("user", "Huh?")
-    assert said(told, "", [past(1)], SeenTurn("no word", (), "no word"))[-1] == ("user", "no word")
+    style = Layout("turns", "{observation}", "{observation}", reasons=True)
+    text = "Huh?\n[The last action was invalid: no such word]"
+    assert pairs_of(style, "", [past(1)], last)[-1] == ("user", text)
+    assert pairs_of(BARE, "", [past(1)], last)[-1] == ("user", "Huh?")
+    repeated = SeenTurn("no word", (), "no word")
+    assert pairs_of(style, "", [past(1)], repeated)[-1] == ("user", "no word")
 
 
 @pytest.mark.parametrize("layout", [BARE, DEFAULT, STEP, TURNS])
@@ -170,16 +171,16 @@ def test_lists_leave_out_and_rename_actions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("observation", "shown"),
+    ("observation", "expected"),
     [
         ("Shop [SEP] buy it [SEP] Back [SEP] Next", "'Back' [SEP] 'Next'"),
         ("Shop [SEP] buy something [SEP] Back", "Shop [SEP] buy something [SEP] Back"),
         ("buy it", ""),
     ],
 )
-def test_observations_are_shown_from_behind_the_task(observation: str, shown: str) -> None:
+def test_observations_are_shown_from_behind_the_task(observation: str, expected: str) -> None:
     style = ObservationStyle(" [SEP] ", "'{part}'", after_task=True)
-    assert style.write(observation, "buy it") == shown
+    assert style.write(observation, "buy it") == expected
 
 
 @pytest.mark.parametrize(

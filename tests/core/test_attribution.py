@@ -53,9 +53,9 @@ def test_it_is_the_policys_if_another_action_works() -> None:
 
 def test_it_is_the_environments_if_a_known_good_action_fails_too() -> None:
     error = KeyError("?")
-    with pytest.raises(EnvFailure, match=r"^KeyError: '\?'$") as found:
+    with pytest.raises(EnvFailure, match=r"^KeyError: '\?'$") as failure:
         judged(error, Lock({"good": ValueError("other words")}), ["good"])
-    assert found.value.__cause__ is error
+    assert failure.value.__cause__ is error
 
 
 @pytest.mark.parametrize("restarts", [0, 1])
@@ -92,10 +92,10 @@ def test_an_outage_that_does_not_come_back_is_not_the_policys() -> None:
 
 @pytest.mark.parametrize("failure", [TimeoutError("slow"), EnvFailure("it died")])
 def test_an_outage_that_only_this_action_causes_is_the_policys(failure: Exception) -> None:
-    def again() -> None:
+    def fail() -> None:
         raise failure
 
-    assert "slow" in (words := judged(failure, Lock({}), ["good"], repeat=again)) or "died" in words
+    assert "slow" in (words := judged(failure, Lock({}), ["good"], repeat=fail)) or "died" in words
 
 
 def test_an_action_that_is_refused_need_not_be_refused_twice() -> None:

@@ -38,11 +38,11 @@ WORDS = st.text(st.sampled_from("abc xyz,.-'\u00e9\u4e2d"), min_size=1, max_size
 
 def walk(env: TextEnv, *actions: str) -> list[tuple[str, dict[str, Any]]]:
     """What each of some actions led to."""
-    found = []
+    steps = []
     for action in actions:
         observation, _, _, _, info = env.step(action)
-        found.append((observation, info))
-    return found
+        steps.append((observation, info))
+    return steps
 
 
 # -- the grammar of orders -------------------------------------------------------------------------
@@ -147,23 +147,23 @@ def test_a_worker_needs_a_turn_to_act_and_one_to_report(turns):
 def test_a_worker_acts_in_the_planners_place_until_it_reports():
     env = ToyEnv(worker_turns=3, horizon=20)
     opening, info = env.reset(options=TASK)
-    wanted = env.task.content["buttons"]
+    buttons = env.task.content["buttons"]
     assert (info["agent"], info["agent_task"]) == (PLANNER, info["goal"])
-    assert {each["function"]["name"] for each in info["tools"]} == {"press", "delegate", "report"}
+    assert {tool["function"]["name"] for tool in info["tools"]} == {"press", "delegate", "report"}
     assert "delegate" in env.action_prompt()
-    (seen, info), (after, later), (told, last) = walk(
-        env, "delegate  press the\nfirst ", f"press {wanted[0]}", "report it is pressed"
+    (task_text, info), (after, later), (report_text, last) = walk(
+        env, "delegate  press the\nfirst ", f"press {buttons[0]}", "report it is pressed"
     )
-    assert seen == f"you are worker 1 . your task: press the first\n\n{opening}"
+    assert task_text == f"you are worker 1 . your task: press the first\n\n{opening}"
     assert (info["agent"], info["agent_task"]) == ("worker 1", "press the first")
     assert later["agent"] == "worker 1" and "reports" not in after
-    assert told == "worker 1 reports: it is pressed"
+    assert report_text == "worker 1 reports: it is pressed"
     assert (last["agent"], last["turn"], last["agent_task"]) == (PLANNER, 3, last_goal(env))
-    keys = [each["state_key"] for each in (info, later, last)]
+    keys = [turn_info["state_key"] for turn_info in (info, later, last)]
     assert len(set(keys)) == 3  # the same world, read by another agent, is another state
     # The next worker reads what the environment said last, not what the planner read last.
-    ((seen, info),) = walk(env, "delegate go on")
-    assert seen.endswith(f"\n\n{after}") and info["agent"] == "worker 2"
+    ((task_text, info),) = walk(env, "delegate go on")
+    assert task_text.endswith(f"\n\n{after}") and info["agent"] == "worker 2"
     assert walk(env, "press none", "hm", "press red")[-1][0] == "worker 2 ended without a report"
     assert json.loads(json.dumps(dict(info)))["agent"] == "worker 2"
 
@@ -193,8 +193,8 @@ def test_without_workers_an_order_is_any_other_text():
 def test_a_fork_goes_on_with_the_same_worker():
     env = ToyEnv(worker_turns=3, horizon=20)
     env.reset(options=TASK)
-    wanted = env.task.content["buttons"]
-    walk(env, "delegate both", f"press {wanted[0]}")
+    buttons = env.task.content["buttons"]
+    walk(env, "delegate both", f"press {buttons[0]}")
     state = pickle.loads(pickle.dumps(env.snapshot()))
     rest = ["hm", "press red", "delegate more", "report x"]
     ahead = walk(env, *rest)
@@ -208,7 +208,7 @@ def test_a_fork_goes_on_with_the_same_worker():
 
 def test_a_policy_is_told_who_it_is_so_that_each_agent_reads_its_own_messages():
     env = ToyEnv(worker_turns=3, horizon=4)
-    said = iter(["delegate go", "press red", "report done", "press red"])
+    actions = iter(["delegate go", "press red", "report done", "press red"])
 
     class Talker:
         """Reads what chat models and local ones read."""
@@ -217,9 +217,9 @@ def test_a_policy_is_told_who_it_is_so_that_each_agent_reads_its_own_messages():
             self.talk, self.read = EpisodeConversation(Prompt.at(env, DEFAULT)), []
 
         def act(self, observation: str, info: dict[str, Any]) -> str:
-            seen, action = SeenTurn.of(observation, info), next(said)
-            self.read.append(len(self.talk.messages(seen)))
-            self.talk.add(seen, action)
+            turn, action = SeenTurn.of(observation, info), next(actions)
+            self.read.append(len(self.talk.messages(turn)))
+            self.talk.add(turn, action)
             return action
 
     player = Talker()

@@ -41,13 +41,13 @@ class Echo(TextEnv):
         tasks = TaskList("echo", {"train": [Task("echo/0", "train", 0, "talk", {})]})
         super().__init__(tasks, **{"horizon": 5, **kwargs})
         self.outcomes = outcomes or {}
-        self.heard: list[str] = []
+        self.actions: list[str] = []
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         return "hello"
 
     def _act(self, action: str) -> Outcome:
-        self.heard.append(action)
+        self.actions.append(action)
         return self.outcomes.get(action, Outcome(f"heard {action}"))
 
     def _admissible(self) -> Sequence[str]:
@@ -60,16 +60,16 @@ class Spy:
 
     name: str = "spy"
     weight: float = 0.5
-    seen: list[TurnContext] = field(default_factory=list)
+    contexts: list[TurnContext] = field(default_factory=list)
     resets: int = 0
 
     def __call__(self, context: TurnContext) -> float:
-        self.seen.append(context)
-        return float(len(self.seen))
+        self.contexts.append(context)
+        return float(len(self.contexts))
 
     def reset(self) -> None:
         self.resets += 1
-        self.seen = []
+        self.contexts = []
 
 
 def spy_of(env: TextEnv) -> Spy:
@@ -167,9 +167,9 @@ def test_the_family_never_sees_thoughts_or_endless_text() -> None:
     env.step("x" * 1_000_000)
     env.step("caf\u00e9 \ud800")
     observation = env.step("say long")[0]
-    assert env.heard[0] == "say yes"
-    assert len(env.heard[1]) <= ACTION_LENGTH and "cut" in env.heard[1]
-    assert env.heard[2] == "café ?"
+    assert env.actions[0] == "say yes"
+    assert len(env.actions[1]) <= ACTION_LENGTH and "cut" in env.actions[1]
+    assert env.actions[2] == "café ?"
     assert len(observation) == OBSERVATION_LENGTH and "cut" in observation[-60:]
 
 
@@ -191,8 +191,8 @@ class Listed(ToyEnv):
     turned = False
 
     def _admissible(self) -> Sequence[str]:
-        wanted = [f"press {colour}" for colour in self._wanted[self._pressed :]]
-        listed = list(dict.fromkeys(wanted + [f"press {colour}" for colour in COLOURS]))
+        next_actions = [f"press {colour}" for colour in self._buttons[self._pressed :]]
+        listed = list(dict.fromkeys(next_actions + [f"press {colour}" for colour in COLOURS]))
         return listed[::-1] if self.turned else listed
 
 
@@ -211,15 +211,15 @@ def test_the_order_of_admissible_actions_tells_nothing() -> None:
         assert twin.reset(options={"task_id": info["task_id"]})[1]["admissible_actions"] == (
             admissible
         )
-        wanted = env.task.content["buttons"]
-        places[admissible.index(f"press {wanted[0]}"), 0] += 1
+        buttons = env.task.content["buttons"]
+        places[admissible.index(f"press {buttons[0]}"), 0] += 1
         places[admissible.index("press red"), 1] += 1
         # It stays as it is through the episode.
         assert env.step("press nothing")[4]["admissible_actions"] == admissible
     # 400 tasks over four places: 100 each, with a standard deviation of 8.7.
     assert np.abs(places - 100).max() < 5 * 8.7
-    written = Listed(grammar="xml").reset(options={"task_id": info["task_id"]})[1]
-    assert written["admissible_actions"] == [
+    xml_info = Listed(grammar="xml").reset(options={"task_id": info["task_id"]})[1]
+    assert xml_info["admissible_actions"] == [
         f"<press>{action.removeprefix('press ')}</press>" for action in admissible
     ]
 
@@ -253,16 +253,16 @@ def test_an_action_that_cannot_be_parsed_never_reaches_the_family() -> None:
     observation, reward, terminated, truncated, info = env.step("say it")
     assert observation.startswith("invalid: ") and info["action_valid"] is False
     assert (reward, terminated, truncated, info["turn"]) == (0.0, False, False, 1)
-    assert env.heard == []
+    assert env.actions == []
 
 
 def test_what_follows_the_first_action_is_reported() -> None:
     env = Echo(grammar="tool_call")
     _, info = env.reset(seed=0)
-    (written,) = info["admissible_actions"]
-    assert "<tool_call>" in written
-    info = env.step(f"{written} and then some")[4]
-    assert env.heard == ["say hello"] and "and then some" in info["trailing_text"]
+    (call,) = info["admissible_actions"]
+    assert "<tool_call>" in call
+    info = env.step(f"{call} and then some")[4]
+    assert env.actions == ["say hello"] and "and then some" in info["trailing_text"]
     assert info["action_valid"] is True
 
 
@@ -388,7 +388,7 @@ def test_an_unknown_argument_is_answered_with_those_that_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "name", "meant"),
+    ("family", "name", "nearest"),
     [
         ("ALFWorld", "data_dir", "data"),
         ("Search", "universe_seed", "generator_seed"),
@@ -398,8 +398,8 @@ def test_an_unknown_argument_is_answered_with_those_that_exist() -> None:
         ("WebShop", "observation", "observation_mode"),
     ],
 )
-def test_the_nearest_argument_is_named(family: str, name: str, meant: str) -> None:
-    with pytest.raises(ConfigurationError, match=rf"'{name}' \(did you mean '{meant}'\?\)"):
+def test_the_nearest_argument_is_named(family: str, name: str, nearest: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"'{name}' \(did you mean '{nearest}'\?\)"):
         gymnasium.make(f"agentgym/{family}-v0", **{name: 1})
 
 
@@ -446,27 +446,27 @@ def test_a_failed_reset_leaves_no_episode_running() -> None:
 def test_hooks_see_the_turn_and_add_their_terms() -> None:
     env = ToyEnv(reward_hooks=[Spy()])
     _, info = env.reset(options={**PRESS_RED, "training_step": 40})
-    wanted = info["goal"].removeprefix("press ").split(" then ")
-    wrong = next(colour for colour in COLOURS if colour != wanted[0])
+    buttons = info["goal"].removeprefix("press ").split(" then ")
+    wrong = next(colour for colour in COLOURS if colour != buttons[0])
     steps = [env.step(text) for text in (f"press {wrong}", f"press {wrong}", "nonsense")]
     rewards = [step[1] for step in steps]
     assert rewards == [0.5, 1.0, 1.5]
     assert steps[1][4]["reward_terms"] == {"task": 0.0, "spy": 1.0}
-    first, second, third = spy_of(env).seen
+    first, second, third = spy_of(env).contexts
     assert (first.repeats, second.repeats, third.repeats) == (0, 1, 0)
     assert (first.valid, third.valid) == (True, False)
     assert first.training_step == 40 and first.action == f"press {wrong}"
     assert (first.before.turn, first.after.turn) == (0, 1) and second.before == first.after
     assert first.before.state_key == first.after.state_key == info["state_key"]
-    assert first.before.oracle_turns == len(wanted) and not first.done
+    assert first.before.oracle_turns == len(buttons) and not first.done
 
 
 def test_the_same_action_in_another_state_is_no_repeat() -> None:
     env = ToyEnv(reward_hooks=[Repeat(0.25)])
     _, info = env.reset(options=PRESS_RED)
-    wanted = info["goal"].removeprefix("press ").split(" then ")
-    wrong = next(colour for colour in COLOURS if colour not in wanted[:2])
-    actions = (wrong, wrong, wanted[0], wrong, wrong, wrong)
+    buttons = info["goal"].removeprefix("press ").split(" then ")
+    wrong = next(colour for colour in COLOURS if colour not in buttons[:2])
+    actions = (wrong, wrong, buttons[0], wrong, wrong, wrong)
     penalties = [env.step(f"press {colour}")[4]["reward_terms"]["repeat"] for colour in actions]
     assert penalties == [0.0, -0.25, 0.0, 0.0, -0.25, -0.25]
 
@@ -509,7 +509,7 @@ def test_hooks_know_the_end() -> None:
             env.oracle().act(observation, info)
         )
         done = terminated or truncated
-    last = spy_of(env).seen[-1]
+    last = spy_of(env).contexts[-1]
     assert last.done and last.success and last.terms["task"] == 1.0
     assert last.after.potential == 1.0 and reward == 1.0 + info["reward_terms"]["spy"]
 
@@ -599,12 +599,12 @@ def test_a_family_has_reset_options_of_its_own() -> None:
 def test_a_private_name_of_the_base_is_refused_when_the_class_is_made(
     name: str, mixed_in: bool
 ) -> None:
-    def mine(env: Any, *arguments: Any) -> str:
+    def own_method(env: Any, *arguments: Any) -> str:
         return "mine"
 
-    mixin = type("Mixin", (), {name: mine})
+    mixin = type("Mixin", (), {name: own_method})
     with pytest.raises(ConfigurationError) as refused:
-        type("Own", (mixin, ToyEnv), {}) if mixed_in else type("Own", (ToyEnv,), {name: mine})
+        type("Own", (mixin, ToyEnv), {}) if mixed_in else type("Own", (ToyEnv,), {name: own_method})
     message = str(refused.value)
     assert (
         f"expected Own to leave alone what TextEnv needs for itself, got its own {name}" in message

@@ -52,7 +52,7 @@ HOOKS: list[list[Any]] = [
 ]
 
 
-def played(env: TextEnv) -> list[Any]:
+def play_on(env: TextEnv) -> list[Any]:
     """Go on with an episode, and through the beginning of the next."""
     steps = [env.step("press red"), env.step("press blue"), env.step("nonsense")]
     return [*steps, env.reset()]
@@ -67,17 +67,17 @@ def test_a_snapshot_fits_where_the_arguments_are_equal() -> None:
     env.reset(seed=3, options={"horizon": 7})
     env.step("press red")
     state = pickle.loads(pickle.dumps(env.snapshot()))
-    expected = played(env)
-    made = gymnasium.make("agentgym-test/Toy-v0", reward_hooks=[TurnCost(0.25), Progressive()])
-    others: list[Any] = [
+    expected = play_on(env)
+    by_name = gymnasium.make("agentgym-test/Toy-v0", reward_hooks=[TurnCost(0.25), Progressive()])
+    copies: list[Any] = [
         ToyEnv(grammar="native", reward_hooks=(TurnCost(0.25), Progressive()), horizon=8),
         copy.deepcopy(env),
         pickle.loads(pickle.dumps(env)),
-        made.unwrapped,
+        by_name.unwrapped,
     ]
-    for other in others:
+    for other in copies:
         other.restore(state)
-        assert played(other) == expected
+        assert play_on(other) == expected
     views = ToyEnv(
         horizon=20, split="test", expose_oracle=True, render_mode="ansi",
         reward_hooks=[TurnCost(0.25), Progressive()],
@@ -120,7 +120,7 @@ def test_hooks_of_a_snapshot_never_replace_others() -> None:
             if state.configuration != env.configuration:
                 with pytest.raises(ConfigurationError, match="reward hooks"):
                     env.restore(state)
-        assert played(env) == played(twin)
+        assert play_on(env) == play_on(twin)
 
 
 def test_closures_are_told_apart() -> None:
@@ -132,8 +132,8 @@ def test_closures_are_told_apart() -> None:
         for f in (phi(0.5), phi(0.7), partial(_scaled, scale=0.5), partial(_scaled, scale=0.7))
     ]
     assert len(set(names)) == 4
-    again = fingerprint(ToyEnv, (), {"reward_hooks": [Potential(phi=phi(0.5))]})
-    assert again == names[0]
+    same = fingerprint(ToyEnv, (), {"reward_hooks": [Potential(phi=phi(0.5))]})
+    assert same == names[0]
 
 
 def _scaled(state: TurnState, scale: float) -> float:
@@ -230,7 +230,7 @@ def test_a_failed_restore_leaves_the_environment_as_it_was() -> None:
         with pytest.raises(Exception) as failed:
             env.restore(state)
         assert not isinstance(failed.value, AssertionError)
-        assert played(env) == played(twin)
+        assert play_on(env) == play_on(twin)
 
 
 def test_a_restore_that_fails_before_any_episode_leaves_none_running() -> None:

@@ -95,15 +95,15 @@ def test_a_copy_of_any_kind_is_a_plain_dict() -> None:
 def test_an_info_read_late_is_that_of_its_own_turn() -> None:
     """Values are computed from what the turn left behind, not from where the episode is now."""
     late, early = gymnasium.make(TOY_ID), gymnasium.make(TOY_ID)
-    kept = [late.reset(seed=3)[1]]
+    infos = [late.reset(seed=3)[1]]
     read = [early.reset(seed=3)[1].copy()]
     for action in (*[f"press {colour}" for colour in ("red", "blue", "green", "gold")], "nonsense"):
-        kept.append(late.step(action)[4])
+        infos.append(late.step(action)[4])
         read.append(early.step(action)[4].copy())
     late.reset(seed=4)
-    assert kept == read
-    assert len({info["state_key"] for info in kept}) > 1
-    assert {type(info["stop_reason"]) for info in kept} == {str}
+    assert infos == read
+    assert len({info["state_key"] for info in infos}) > 1
+    assert {type(info["stop_reason"]) for info in infos} == {str}
 
 
 def test_nothing_is_hashed_for_who_reads_no_key(monkeypatch: pytest.MonkeyPatch) -> None:

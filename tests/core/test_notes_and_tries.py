@@ -91,25 +91,26 @@ def test_with_notes_a_window_of_one_turn_is_enough_and_without_it_is_not():
 def test_notes_are_written_and_read_in_every_grammar(grammar):
     env = ToyEnv(notes=2, grammar=grammar, horizon=20)
     _, info = env.reset(options=TASK)
-    assert {each["function"]["name"] for each in info["tools"]} == {"press", "note", "recall"}
+    assert {tool["function"]["name"] for tool in info["tools"]} == {"press", "note", "recall"}
     assert "recall" in env.action_prompt()
-    said = [env.spoken.write(text) for text in ("recall", "note a b", "note c", "note d", "recall")]
-    found = walk(env, *said)
-    assert [text for text, _ in found[:2]] == ["you have no notes", "noted: a b"]
-    assert found[-1][0] == "your notes:\n1. c\n2. d"
-    assert all(info["action_valid"] and info["reward_terms"] == {"task": 0.0} for _, info in found)
-    keys = [info["state_key"] for _, info in found]
+    texts = ("recall", "note a b", "note c", "note d", "recall")
+    actions = [env.spoken.write(text) for text in texts]
+    turns = walk(env, *actions)
+    assert [text for text, _ in turns[:2]] == ["you have no notes", "noted: a b"]
+    assert turns[-1][0] == "your notes:\n1. c\n2. d"
+    assert all(info["action_valid"] and info["reward_terms"] == {"task": 0.0} for _, info in turns)
+    keys = [info["state_key"] for _, info in turns]
     assert keys[0] != keys[1] != keys[2] != keys[3] == keys[4]
 
 
 def test_hostile_notes_are_bounded_and_what_is_none_is_the_environments():
     env = ToyEnv(notes=1, horizon=20)
     env.reset(options=TASK)
-    found = walk(env, "note", "note " + "x" * 9000, "notes red", "press note", "note \ud800")
-    assert found[0][0] == "invalid: write words behind note" and not found[0][1]["action_valid"]
-    assert len(found[1][0]) < 1100
-    assert [text for text, _ in found[2:4]] == ["invalid: no such button"] * 2
-    assert found[4][0] == "noted: ?"
+    turns = walk(env, "note", "note " + "x" * 9000, "notes red", "press note", "note \ud800")
+    assert turns[0][0] == "invalid: write words behind note" and not turns[0][1]["action_valid"]
+    assert len(turns[1][0]) < 1100
+    assert [text for text, _ in turns[2:4]] == ["invalid: no such button"] * 2
+    assert turns[4][0] == "noted: ?"
 
 
 # -- tries -----------------------------------------------------------------------------------------
@@ -136,12 +137,12 @@ def test_a_try_that_failed_begins_anew_in_the_same_world_and_the_last_one_pays()
 def test_a_try_has_its_share_of_the_horizon_and_the_last_one_ends_the_episode():
     env = Safe(tries=2)
     env.reset(seed=0, options={"horizon": 5})
-    found = [env.step("walk") for _ in range(5)]
-    assert [each[4]["try"] for each in found] == [1, 2, 2, 2, 2]
-    assert found[-1][3] and found[-1][4]["stop_reason"] == "horizon"
+    steps = [env.step("walk") for _ in range(5)]
+    assert [step[4]["try"] for step in steps] == [1, 2, 2, 2, 2]
+    assert steps[-1][3] and steps[-1][4]["stop_reason"] == "horizon"
     env.reset(seed=0)
-    found = [env.step("dial 0") for _ in range(2)]
-    assert found[-1][2] and found[-1][4]["stop_reason"] == "failure"
+    steps = [env.step("dial 0") for _ in range(2)]
+    assert steps[-1][2] and steps[-1][4]["stop_reason"] == "failure"
 
 
 def test_a_fork_goes_on_in_the_same_try_with_the_same_notes():
@@ -158,7 +159,7 @@ def test_a_fork_goes_on_in_the_same_try_with_the_same_notes():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"notes": -1}, "notes"),
         ({"notes": True}, "notes"),
@@ -167,8 +168,8 @@ def test_a_fork_goes_on_in_the_same_try_with_the_same_notes():
         ({"tries": "2"}, "tries"),
     ],
 )
-def test_unfit_numbers_are_refused(arguments, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_unfit_numbers_are_refused(arguments, message):
+    with pytest.raises(ConfigurationError, match=message):
         ToyEnv(**arguments)
 
 
@@ -200,18 +201,18 @@ def test_every_family_is_tried_again_by_its_expert(env_id):
 def test_notes_take_the_turns_of_a_worker():
     env = ToyEnv(worker_turns=2, notes=2, horizon=20)
     env.reset(options=TASK)
-    found = walk(env, "delegate go", "note a", "recall", "recall")
-    assert [info["agent"] for _, info in found] == ["worker 1", "worker 1", "planner", "planner"]
-    assert found[2][0] == "worker 1 ended without a report"
-    assert found[3][0] == "your notes:\n1. a"
+    turns = walk(env, "delegate go", "note a", "recall", "recall")
+    assert [info["agent"] for _, info in turns] == ["worker 1", "worker 1", "planner", "planner"]
+    assert turns[2][0] == "worker 1 ended without a report"
+    assert turns[3][0] == "your notes:\n1. a"
 
 
 def test_no_try_begins_where_no_turn_is_left():
     env = Safe(tries=3)
     env.reset(seed=1, options={"horizon": 2})
-    (_, one), (said, two) = walk(env, "walk", "walk")
-    assert (one["try"], two["try"], two["stop_reason"]) == (2, 2, "horizon")
-    assert said == "a corridor" and two["reward_terms"] == {"task": 0.25}
+    (_, first), (text, second) = walk(env, "walk", "walk")
+    assert (first["try"], second["try"], second["stop_reason"]) == (2, 2, "horizon")
+    assert text == "a corridor" and second["reward_terms"] == {"task": 0.25}
 
 
 class Clock(Safe):
@@ -231,8 +232,8 @@ def test_what_is_said_of_turns_is_said_of_this_try():
     state = (env.step("walk")[0], env.turns_left)
     forked = env.snapshot()
     for _ in range(2):
-        found = [state, *((env.step("walk")[0][-6:], env.turns_left) for _ in range(2))]
-        assert found == [("1 left", 1), ("3 left", 3), ("2 left", 2)]
+        states = [state, *((env.step("walk")[0][-6:], env.turns_left) for _ in range(2))]
+        assert states == [("1 left", 1), ("3 left", 3), ("2 left", 2)]
         env.restore(forked)
     env = make_env("agentgym/Search-v0", {"tries": 2, "horizon": 4}, "--env-kwargs")
     first, info = env.reset(options={"split": "test", "index": 1})
@@ -248,15 +249,15 @@ def test_what_is_found_again_in_a_further_try_is_paid_once():
     env = make_env("agentgym/Search-v0", options, "--env-kwargs")
     for index in (1, 2):
         env.reset(options={"split": "test", "index": index})
-        infos, found = [{"stop_reason": "", "try": 1}], 0
+        infos, hit = [{"stop_reason": "", "try": 1}], 0
         while not infos[-1]["stop_reason"]:
-            action = env.oracle_action() if not found else "<answer> no </answer>"
+            action = env.oracle_action() if not hit else "<answer> no </answer>"
             infos.append(env.step(action)[4])
-            found = infos[-1]["details"]["answer_new"]
-        news = [info["try"] for info in infos[1:] if info["details"]["answer_new"]]
+            hit = infos[-1]["details"]["answer_new"]
+        hits = [info["try"] for info in infos[1:] if info["details"]["answer_new"]]
         paid = {hook.name: [info["reward_terms"][hook.name] for info in infos[1:]]
                 for hook in hooks}  # fmt: skip
-        assert news == [1, 2], "the second try has shown the answer, too"
+        assert hits == [1, 2], "the second try has shown the answer, too"
         assert sum(paid["retrieval_hit"]) == 0.1
         assert sum(paid["progressive"]) == pytest.approx(0.5 / len(infos[1:]))
 
@@ -291,5 +292,5 @@ def test_whoever_begins_anew_reads_the_whole_beginning():
 def test_why_an_action_is_none_names_orders_too(grammar, action):
     env = ToyEnv(notes=2, grammar=grammar)
     env.reset(options=TASK)
-    ((said, info),) = walk(env, action)
-    assert not info["action_valid"] and "note" in said and "there is no action 'note'" not in said
+    ((text, info),) = walk(env, action)
+    assert not info["action_valid"] and "note" in text and "there is no action 'note'" not in text

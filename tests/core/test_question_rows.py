@@ -12,8 +12,8 @@ from agentgym.core.question_rows import read_options, right_option, with_options
 def test_a_story_stands_before_its_question_once() -> None:
     row = {"body": "Kim has 4 kites and loses 1.", "table": "", "context": None}
     assert with_story("How many are left?", row) == f"{row['body']}\nHow many are left?"
-    whole = f"{row['body']} How many are left?"
-    assert with_story(whole, row) == whole
+    text = f"{row['body']} How many are left?"
+    assert with_story(text, row) == text
     assert with_story("How many?", row, ("passage",)) == "How many?"
     several = {"context": "Two.", "background": "One."}
     assert with_story("Three?", several) == "One.\nTwo.\nThree?"
@@ -56,8 +56,8 @@ def test_options_in_the_forms_in_which_they_are_published(row: dict[str, Any]) -
 
 
 def test_options_are_shown_behind_the_question() -> None:
-    shown = with_options("How many?", OPTIONS)
-    assert shown.startswith("How many?\nA) 3\nB) 4\nC) none of these\n") and "letter" in shown
+    text = with_options("How many?", OPTIONS)
+    assert text.startswith("How many?\nA) 3\nB) 4\nC) none of these\n") and "letter" in text
     assert with_options("How many?", ()) == "How many?"
 
 

@@ -32,15 +32,15 @@ class Returns(TextEnv):
         splits = ("train", "valid", "test")
         tasks = {s: [Task(f"own/{s}/{i}", s, i, "talk", {}) for i in range(4)] for s in splits}
         super().__init__(TaskList("own", tasks), **{"horizon": 3, **kwargs})
-        self.given, self.opening, self.more = act, start, more or {}
+        self.outcome, self.opening, self.more = act, start, more or {}
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         opening: str = self.opening
         return opening
 
     def _act(self, action: str) -> Outcome:
-        given: Outcome = self.given() if callable(self.given) else self.given
-        return given
+        outcome: Outcome = self.outcome() if callable(self.outcome) else self.outcome
+        return outcome
 
     def _admissible(self) -> Sequence[str]:
         actions: Sequence[str] = self.more.get("admissible", ["say hello"])
@@ -58,7 +58,7 @@ class Returns(TextEnv):
 gymnasium.register(OWN_ID, entry_point=f"{__name__}:Returns")
 
 
-def said(error: EnvFailure) -> str:
+def sentence_of(error: EnvFailure) -> str:
     """Return the sentence of an error, which is one."""
     words = str(error)
     assert words.startswith("expected ") and ", got " in words and "\n" not in words
@@ -95,7 +95,7 @@ def test_a_wrong_outcome_is_said_in_one_sentence(
     env.reset(seed=0)
     with pytest.raises(EnvFailure) as raised:
         env.step("say hello")
-    assert words in said(raised.value)
+    assert words in sentence_of(raised.value)
 
 
 @pytest.mark.parametrize("opening", [None, ("hello", {}), 5, b"hello"])
@@ -104,7 +104,8 @@ def test_a_wrong_opening_is_said_in_one_sentence(opening: Any) -> None:
         EnvFailure, match=r"expected Returns\._start to return a str, got "
     ) as raised:
         Returns(start=opening).reset(seed=0)
-    assert ("TextEnv.reset adds the info dict" in said(raised.value)) == isinstance(opening, tuple)
+    sentence = sentence_of(raised.value)
+    assert ("TextEnv.reset adds the info dict" in sentence) == isinstance(opening, tuple)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_so_is_what_describes_a_state(
     _, info = env.reset(seed=0)
     with pytest.raises(EnvFailure) as raised:
         ask(env, info)
-    assert words in said(raised.value)
+    assert words in sentence_of(raised.value)
 
 
 @pytest.mark.parametrize(

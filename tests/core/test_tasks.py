@@ -102,10 +102,10 @@ def test_draws_follow_the_generator_and_cover_the_split() -> None:
 
 def test_panels_are_prefixes_of_one_permutation() -> None:
     tasks = ToyTasks()
-    whole = tasks.panel("test", SIZES["test"], seed=2)
-    assert sorted(whole.ids) == sorted(task.id for task in tasks.iterate("test"))
+    full = tasks.panel("test", SIZES["test"], seed=2)
+    assert sorted(full.ids) == sorted(task.id for task in tasks.iterate("test"))
     small = tasks.panel("test", 20, seed=2)
-    assert small.ids == whole.ids[:20] and len(small) == 20
+    assert small.ids == full.ids[:20] and len(small) == 20
     assert (small.split, small.seed) == ("test", 2)
     assert tasks.panel("test", 20, seed=3).ids != small.ids
     assert tasks.panel("test", 20).ids == tasks.panel("test", 20, seed=0).ids
@@ -161,16 +161,16 @@ class Sums(NumberedTasks[tuple[int, int]]):
     aliases: Mapping[str, str] = {"dev": "valid"}
     remedy = "ask for sums"
 
-    def __init__(self, *, ordered: bool = False, kept: int = 256) -> None:
-        super().__init__("sums", plan_length=plan_of_sum, kept=kept)
+    def __init__(self, *, ordered: bool = False, capacity: int = 256) -> None:
+        super().__init__("sums", plan_length=plan_of_sum, kept=capacity)
         self.ordered = ordered
-        self.made: list[tuple[str, int]] = []
+        self.problems_made: list[tuple[str, int]] = []
 
     def len(self, split: str) -> int:
         return {"train": 30, "valid": 5, "test": 7}[self.check(split)]
 
     def _problem(self, split: str, number: int) -> tuple[int, int]:
-        self.made.append((split, number))
+        self.problems_made.append((split, number))
         return self.splits.index(split) * 100 + number, number * 7 % 13
 
     def _describe(
@@ -261,27 +261,27 @@ def test_whole_numbers_are_written_in_one_way() -> None:
 
 
 def test_problems_are_made_once_and_the_ones_used_last_are_kept() -> None:
-    tasks = Sums(kept=3)
-    chosen = [tasks.task("train", index) for index in range(6)]
-    assert tasks.made == [("train", index) for index in range(6)]
-    tasks.problem(chosen[3])
+    tasks = Sums(capacity=3)
+    drawn = [tasks.task("train", index) for index in range(6)]
+    assert tasks.problems_made == [("train", index) for index in range(6)]
+    tasks.problem(drawn[3])
     tasks.task("train", 9)
-    assert len(tasks.made) == 7
-    tasks.problem(chosen[3])
-    assert len(tasks.made) == 7, "the problem used last was dropped"
-    tasks.problem(chosen[0])
-    assert tasks.made[-1] == ("train", 0)
-    assert tasks.task("train", 0) is chosen[0]
+    assert len(tasks.problems_made) == 7
+    tasks.problem(drawn[3])
+    assert len(tasks.problems_made) == 7, "the problem used last was dropped"
+    tasks.problem(drawn[0])
+    assert tasks.problems_made[-1] == ("train", 0)
+    assert tasks.task("train", 0) is drawn[0]
     with pytest.raises(TaskNotFound):
         tasks.problem(Task("other/train/0", "train", 0, "", {}))
 
 
 def test_plan_lengths_are_measured_once() -> None:
-    asked: list[Any] = []
+    problems: list[Any] = []
     tasks = Sums()
-    tasks.plan_length = lambda problem: asked.append(problem)
+    tasks.plan_length = lambda problem: problems.append(problem)
     assert [tasks.oracle_turns(tasks.task("test", 3)) for _ in range(3)] == [None] * 3
-    assert len(asked) == 1
+    assert len(problems) == 1
     tasks.plan_length = None
     assert tasks.oracle_turns(tasks.task("test", 4)) is None
 
@@ -289,20 +289,20 @@ def test_plan_lengths_are_measured_once() -> None:
 def test_numbered_tasks_travel_without_what_they_remember() -> None:
     tasks = Sums(ordered=True)
     expected = [tasks.task("train", index) for index in range(30)]
-    tasks.made.clear()
+    tasks.problems_made.clear()
     for other in (copy.deepcopy(tasks), pickle.loads(pickle.dumps(tasks))):
-        assert other.made == []
+        assert other.problems_made == []
         assert [other.task("train", index) for index in range(30)] == expected
-        assert len(other.made) == 30
+        assert len(other.problems_made) == 30
     assert len(pickle.dumps(tasks)) < 700
 
 
 def test_threads_share_numbered_tasks() -> None:
-    tasks = Sums(kept=4)
+    tasks = Sums(capacity=4)
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda index: tasks.task("train", index % 30), range(3000)))
-        turns = list(pool.map(tasks.oracle_turns, found))
-    assert found == [Sums().task("train", index % 30) for index in range(3000)]
+        drawn = list(pool.map(lambda index: tasks.task("train", index % 30), range(3000)))
+        turns = list(pool.map(tasks.oracle_turns, drawn))
+    assert drawn == [Sums().task("train", index % 30) for index in range(3000)]
     assert turns == [index % 30 * 7 % 13 or None for index in range(3000)]
 
 

@@ -146,7 +146,7 @@ class FragileEnv(ToyEnv):
     """Fails on long tasks."""
 
     def _act(self, action: str) -> Outcome:
-        if len(self._wanted) == 5 or self.task.split == "valid":
+        if len(self._buttons) == 5 or self.task.split == "valid":
             raise EnvFailure("the machine is down")
         return super()._act(action)
 

@@ -12,7 +12,7 @@ from agentgym.imports.imported_env import ImportedEnv
 from agentgym.making import make_env, resolve
 
 
-def made(name: str, **kwargs: Any) -> ImportedEnv:
+def make_imported(name: str, **kwargs: Any) -> ImportedEnv:
     """Make an environment of another project."""
     env = make_env(resolve(name)[1], kwargs, "--env-kwargs")
     assert isinstance(env, ImportedEnv)
@@ -54,13 +54,13 @@ def assert_the_seed_counts(name: str, *actions: str) -> None:
     def play(noise: int) -> list[Any]:
         random.seed(noise)
         np.random.seed(noise)
-        env = made(name)
-        found: list[Any] = [env.reset(options={"split": "test", "index": 5})[0]]
+        env = make_imported(name)
+        trace: list[Any] = [env.reset(options={"split": "test", "index": 5})[0]]
         for action in actions:
             random.random()
-            found.append(env.step(action)[:4])
-            if found[-1][2]:
+            trace.append(env.step(action)[:4])
+            if trace[-1][2]:
                 break
-        return found
+        return trace
 
     assert play(0) == play(1)

@@ -39,8 +39,8 @@ def answer(method: str, params: dict[str, object]) -> dict[str, object]:
         page = int(str(params.get("cursor") or 0))
         more = {"nextCursor": str(page + 1)} if page + 1 < len(TOOLS) else {}
         return {"tools": [TOOLS[page]], **more}
-    given = params["arguments"]
-    assert isinstance(given, dict)
+    arguments = params["arguments"]
+    assert isinstance(arguments, dict)
     if FAULT == "dies":
         print("out of memory", file=sys.stderr)
         os._exit(1)
@@ -54,13 +54,14 @@ def answer(method: str, params: dict[str, object]) -> dict[str, object]:
         return {"content": [], "structuredContent": {"reward": REWARDS[FAULT], "done": True}}
     if params["name"] == "look":
         return {"content": [{"type": "image"}, {"type": "text", "text": "a desk"}]}
-    if FAULT == "picky" and given["a"] == 1:
+    if FAULT == "picky" and arguments["a"] == 1:
         os._exit(1)
-    if FAULT == "picky" and given["a"] in (2, 3):
-        raise ValueError(given["a"])
-    if given.get("note") == "fail":
+    if FAULT == "picky" and arguments["a"] in (2, 3):
+        raise ValueError(arguments["a"])
+    if arguments.get("note") == "fail":
         return {"content": [{"type": "text", "text": "no"}], "isError": True}
-    return {"content": [{"type": "text", "text": json.dumps([given["a"] + given["b"], given])}]}
+    total = arguments["a"] + arguments["b"]
+    return {"content": [{"type": "text", "text": json.dumps([total, arguments])}]}
 
 
 for line in sys.stdin:
@@ -68,8 +69,8 @@ for line in sys.stdin:
     if "id" not in message or "method" not in message:
         continue
     if message["method"] == "tools/call":
-        for asked in ({"id": 7, "method": "ping"}, {"method": "notifications/progress"}):
-            print(json.dumps({"jsonrpc": "2.0", **asked}), flush=True)
+        for notice in ({"id": 7, "method": "ping"}, {"method": "notifications/progress"}):
+            print(json.dumps({"jsonrpc": "2.0", **notice}), flush=True)
     reply: dict[str, object] = {"jsonrpc": "2.0", "id": message["id"]}
     try:
         reply["result"] = answer(message["method"], message.get("params", {}))

@@ -56,9 +56,9 @@ ORDER = {
 }
 
 
-def order(given: Answer) -> Answer:
-    assert all(isinstance(item, dict) for item in given["items"]) and given["to"]["street"]
-    return {"content": text(json.dumps(given, sort_keys=True))}
+def order(arguments: Answer) -> Answer:
+    assert all(isinstance(item, dict) for item in arguments["items"]) and arguments["to"]["street"]
+    return {"content": text(json.dumps(arguments, sort_keys=True))}
 
 
 # -- a search: constants, alternatives, nine arguments that may be left out ------------------------
@@ -78,9 +78,9 @@ SEARCH = {
 }
 
 
-def search(given: Answer) -> Answer:
-    assert "cursor" in given
-    return {"content": text(json.dumps(given, sort_keys=True))}
+def search(arguments: Answer) -> Answer:
+    assert "cursor" in arguments
+    return {"content": text(json.dumps(arguments, sort_keys=True))}
 
 
 # -- others: their keys mean something else, their content is elsewhere ----------------------------
@@ -95,8 +95,8 @@ STRUCTURED: Mapping[str, Answer] = {
 
 
 def structured(name: str) -> Callable[[Answer], Answer]:
-    told = STRUCTURED[name]
-    return lambda given: {"content": text(json.dumps(told)), "structuredContent": told}
+    content = STRUCTURED[name]
+    return lambda arguments: {"content": text(json.dumps(content)), "structuredContent": content}
 
 
 ODD: Mapping[str, Answer] = {
@@ -122,9 +122,9 @@ SERVERS: Mapping[str, Mapping[str, tuple[Any, Callable[[Answer], Answer]]]] = {
     "orders": {"order": (ORDER, order)},
     "search": {"search": (SEARCH, search)},
     "foreign": {name: (NONE, structured(name)) for name in STRUCTURED},
-    "odd": {name: (NONE, lambda given, told=told: told) for name, told in ODD.items()},  # type: ignore[misc]
-    "banner": {"look": (NONE, lambda given: {"content": text("a desk")})},
-    "dying": {"look": (NONE, lambda given: os._exit(1))},
+    "odd": {name: (NONE, lambda arguments, reply=reply: reply) for name, reply in ODD.items()},  # type: ignore[misc]
+    "banner": {"look": (NONE, lambda arguments: {"content": text("a desk")})},
+    "dying": {"look": (NONE, lambda arguments: os._exit(1))},
 }
 CHATTY = ("banner", "dying")
 
@@ -151,13 +151,13 @@ def main(name: str) -> None:
             # A log line of JSON is no message either, even with the number of the request.
             say(json.dumps({"level": "info", "id": number, "message": "working"}))
             say("\ufffd not { json")
-        found: Answer = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        result: Answer = {"protocolVersion": "2025-06-18", "capabilities": {}}
         if method == "tools/list":
             listed = [{"name": tool, "inputSchema": schema} for tool, (schema, _) in tools.items()]
-            found = {"tools": listed}
+            result = {"tools": listed}
         elif method == "tools/call":
-            found = tools[message["params"]["name"]][1](message["params"]["arguments"])
-        say(json.dumps({"jsonrpc": "2.0", "id": number, "result": found}))
+            result = tools[message["params"]["name"]][1](message["params"]["arguments"])
+        say(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}))
 
 
 if __name__ == "__main__":

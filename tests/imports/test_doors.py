@@ -20,8 +20,8 @@ NAME = "gymnasium:FrozenLake-v1"
 
 def test_eval_replay_and_view(capsys: Any, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    code, shown, _ = run(capsys, "eval", NAME, "--num-tasks", "3", "--out", str(out))
-    assert code == 0 and "gymnasium/FrozenLake-v1-v0" in shown
+    code, output, _ = run(capsys, "eval", NAME, "--num-tasks", "3", "--out", str(out))
+    assert code == 0 and "gymnasium/FrozenLake-v1-v0" in output
     record = json.loads((out / "episodes.jsonl").read_text().splitlines()[0])
     assert record["env_id"] == "gymnasium/FrozenLake-v1-v0"
     agentgym.replay_file(out / "episodes.jsonl")
@@ -47,8 +47,8 @@ def test_validate(capsys: Any) -> None:
 @pytest.mark.slow
 def test_workers_in_other_processes() -> None:
     report = agentgym.evaluate("random", NAME, num_tasks=4, concurrency=2, backend="process")
-    here = agentgym.evaluate("random", NAME, num_tasks=4)
-    assert [row.turns for row in report.rows] == [row.turns for row in here.rows]
+    local = agentgym.evaluate("random", NAME, num_tasks=4)
+    assert [row.turns for row in report.rows] == [row.turns for row in local.rows]
 
 
 def test_training_resolves_it(capsys: Any) -> None:
@@ -72,8 +72,8 @@ def test_training_says_what_tasks_without_a_split_need(capsys: Any, tmp_path: Pa
 @pytest.mark.slow
 def test_servers_show_the_same_episodes() -> None:
     """What ``agentgym serve`` shows of it, over HTTP and as tools."""
-    found = conform(NAME, num_tasks=4, horizon=6, interfaces=["http", "mcp"])
-    assert [(door.interface, door.equal, door.n) for door in found.interfaces] == [
+    result = conform(NAME, num_tasks=4, horizon=6, interfaces=["http", "mcp"])
+    assert [(door.interface, door.equal, door.n) for door in result.interfaces] == [
         ("http", 4, 4),
         ("mcp", 4, 4),
     ]

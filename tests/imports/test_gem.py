@@ -10,7 +10,7 @@ from agentgym.errors import ConfigurationError
 from tests.imports.guessing import (
     assert_a_player_wins_and_the_random_floor_does_not,
     assert_the_seed_counts,
-    made,
+    make_imported,
 )
 
 pytest.importorskip("gem", reason="gem-llm is in .ci/peers")
@@ -18,7 +18,7 @@ GUESS = "game:GuessTheNumber-v0-easy"
 
 
 def test_a_player_wins_and_the_random_floor_does_not() -> None:
-    env = made(f"gem:{GUESS}")
+    env = make_imported(f"gem:{GUESS}")
     assert_a_player_wins_and_the_random_floor_does_not(env, 10, "higher than", "\\boxed{{{}}}")
 
 
@@ -28,7 +28,7 @@ def test_the_seed_counts_whatever_else_draws(name: str) -> None:
 
 
 def test_the_global_generators_are_left_alone() -> None:
-    env = made(f"gem:{GUESS}")
+    env = make_imported(f"gem:{GUESS}")
     random.seed(3)
     np.random.seed(3)
     expected = random.Random(3).random(), np.random.RandomState(3).random()
@@ -47,4 +47,4 @@ def test_the_global_generators_are_left_alone() -> None:
 )
 def test_what_is_wrong_is_told(name: str, kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        made(f"gem:{name}", **kwargs)
+        make_imported(f"gem:{name}", **kwargs)

@@ -15,7 +15,7 @@ from agentgym.making import make_env, resolve
 from tests.cli.test_commands import run
 
 
-def made(name: str, **kwargs: Any) -> ImportedEnv:
+def make_imported(name: str, **kwargs: Any) -> ImportedEnv:
     env = make_env(resolve(f"gymnasium:{name}")[1], kwargs, "--env-kwargs")
     assert isinstance(env, ImportedEnv)
     return env
@@ -137,9 +137,9 @@ class Ends(gymnasium.Env[Any, Any]):
     observation_space = spaces.Text(100)
     action_space = spaces.Text(100)
 
-    def __init__(self, ends: Any = (True, False), reward: float = 0.0, told: Any = None) -> None:
+    def __init__(self, ends: Any = (True, False), reward: float = 0.0, success: Any = None) -> None:
         self._ends, self._reward = ends, reward
-        self._info = {} if told is None else {"success": told}
+        self._info = {} if success is None else {"success": success}
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
         super().reset(seed=seed)
@@ -160,7 +160,7 @@ gymnasium.register("tests/Race-v0", entry_point=Ends, reward_threshold=-4)
 
 
 def test_text_spaces_are_taken_as_they_are() -> None:
-    env = made("tests/Echo-v0", excited=True)
+    env = make_imported("tests/Echo-v0", excited=True)
     first, _ = env.reset(options={"split": "test", "index": 3})
     assert env.reset(options={"split": "test", "index": 3})[0] == first
     assert env.reset(options={"split": "test", "index": 4})[0] != first
@@ -172,14 +172,14 @@ def test_text_spaces_are_taken_as_they_are() -> None:
 
 def test_its_arguments_are_part_of_the_panel() -> None:
     panels = [
-        made("tests/Echo-v0", **kwargs).tasks.panel("test", 3).sha256
+        make_imported("tests/Echo-v0", **kwargs).tasks.panel("test", 3).sha256
         for kwargs in ({}, {"excited": True}, {"excited": True, "horizon": 3})
     ]
     assert panels[0] != panels[1] == panels[2]
 
 
 def test_discrete_actions_have_names_and_may_be_masked() -> None:
-    env = made("tests/Parts-v0", action_names=["stay put", "go"])
+    env = make_imported("tests/Parts-v0", action_names=["stay put", "go"])
     observation, info = env.reset(seed=0)
     assert observation == '{"at": 3, "v": [0.123457, -1.0]}'
     assert info["admissible_actions"] == ["go"]
@@ -188,11 +188,11 @@ def test_discrete_actions_have_names_and_may_be_masked() -> None:
 
 
 def test_without_names_actions_are_numbers() -> None:
-    assert made("tests/Parts-v0").action_specs[0].params[0].enum == ("5", "6")
+    assert make_imported("tests/Parts-v0").action_specs[0].params[0].enum == ("5", "6")
 
 
 def test_colours_of_a_rendering_are_words() -> None:
-    env = made("FrozenLake-v1", is_slippery=False)
+    env = make_imported("FrozenLake-v1", is_slippery=False)
     env.reset(seed=0)
     for action in ("down", "down", "right", "right", "down", "right"):
         observation, _, terminated, _, info = env.step(action)
@@ -214,7 +214,7 @@ def test_colours_of_a_rendering_are_words() -> None:
 )
 def test_what_cannot_be_played_says_why(name: str, kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        made(name, **kwargs)
+        make_imported(name, **kwargs)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,9 @@ def test_what_cannot_be_played_says_why(name: str, kwargs: dict[str, Any], words
 )
 def test_an_action_that_raises_is_a_wrong_one(name: str, actions: list[str]) -> None:
     report = agentgym.evaluate(
-        lambda observation, info: actions[info["turn"]], made(f"tests/{name}-v0"), num_tasks=3
+        lambda observation, info: actions[info["turn"]],
+        make_imported(f"tests/{name}-v0"),
+        num_tasks=3,
     )
     assert report.stop_reasons == {"action_error": 3} and report.errors == 0
     assert report.n == 3 and report.success == 0 and report.turns_mean == len(actions)
@@ -241,7 +243,7 @@ def test_an_action_that_raises_is_a_wrong_one(name: str, actions: list[str]) -> 
     ("name", "actions"), [("Down", ["3"]), ("Down", ["red"]), ("Jammed", ["0", "1", "2", "1"])]
 )
 def test_a_world_that_always_raises_is_broken(name: str, actions: list[str]) -> None:
-    env = GuardedEnv(made(f"tests/{name}-v0"))
+    env = GuardedEnv(make_imported(f"tests/{name}-v0"))
     env.reset(seed=0)
     for action in actions[:-1]:
         assert not env.step(action)[2]
@@ -267,28 +269,28 @@ def ended(env: ImportedEnv, turns: int = 3) -> tuple[Any, ...]:
     ],
 )
 def test_its_own_ends_come_as_they_are(ends: Any, flags: Any, reason: str) -> None:
-    *_, terminated, truncated, info = ended(made("tests/Ends-v0", ends=ends))
+    *_, terminated, truncated, info = ended(make_imported("tests/Ends-v0", ends=ends))
     assert (terminated, truncated) == flags and info["stop_reason"] == reason
     assert isinstance(terminated, bool) and isinstance(truncated, bool)
 
 
-@pytest.mark.parametrize("told", [True, np.True_, 1, 1.0, np.array([True])])
-def test_success_that_it_tells_is_a_full_score(told: Any) -> None:
-    info = ended(made("tests/Ends-v0", told=told))[4]
+@pytest.mark.parametrize("success", [True, np.True_, 1, 1.0, np.array([True])])
+def test_success_that_it_tells_is_a_full_score(success: Any) -> None:
+    info = ended(make_imported("tests/Ends-v0", success=success))[4]
     assert info["success"] is True and info["score"] == 1.0
-    info = ended(made("tests/Ends-v0", told=told, reward=-1.0))[4]
+    info = ended(make_imported("tests/Ends-v0", success=success, reward=-1.0))[4]
     assert info["success"] is True and "success_unknown" not in info["details"]
 
 
-@pytest.mark.parametrize("told", [False, np.False_, 0, 0.0])
-def test_failure_that_it_tells_is_one_whatever_it_pays(told: Any) -> None:
-    info = ended(made("tests/Ends-v0", told=told, reward=1.0))[4]
+@pytest.mark.parametrize("success", [False, np.False_, 0, 0.0])
+def test_failure_that_it_tells_is_one_whatever_it_pays(success: Any) -> None:
+    info = ended(make_imported("tests/Ends-v0", success=success, reward=1.0))[4]
     assert info["success"] is False
 
 
-@pytest.mark.parametrize("told", ["yes", 0.4, None, np.array([1, 0])])
-def test_other_values_tell_nothing(told: Any) -> None:
-    assert ended(made("tests/Ends-v0", told=told, reward=0.5))[4]["success"] is True
+@pytest.mark.parametrize("success", ["yes", 0.4, None, np.array([1, 0])])
+def test_other_values_tell_nothing(success: Any) -> None:
+    assert ended(make_imported("tests/Ends-v0", success=success, reward=0.5))[4]["success"] is True
 
 
 @pytest.mark.parametrize(
@@ -308,7 +310,7 @@ def test_other_values_tell_nothing(told: Any) -> None:
 def test_a_threshold_may_be_negative_and_be_reached_at_the_limit(
     name: str, kwargs: dict[str, Any], success: bool
 ) -> None:
-    env = made(f"tests/{name}-v0", **kwargs)
+    env = make_imported(f"tests/{name}-v0", **kwargs)
     info = ended(env)[4]
     assert info["stop_reason"] and info["success"] is success
     assert info["score"] == 1.0 if success else info["score"] < 1
@@ -339,4 +341,4 @@ def test_where_nothing_tells_success_it_is_asked_for(capsys: Any) -> None:
 
 
 def test_a_threshold_is_told() -> None:
-    assert any("reward_threshold" in limit for limit in made("Taxi-v4").limits)
+    assert any("reward_threshold" in limit for limit in make_imported("Taxi-v4").limits)

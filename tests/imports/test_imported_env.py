@@ -45,9 +45,9 @@ def test_an_action_on_which_a_world_fails_is_a_wrong_one(word: str, reference: s
     """With an expert, whose action is known to be good, and without one."""
     env = make(reference, sizes={"test": 4})
     report = evaluate(hard(word, "next"), env, split="test", num_tasks=4)
-    [lost] = [row for row in report.rows if row.task_id.endswith("/0")]
-    assert (lost.stop_reason, lost.turns, lost.invalid) == ("action_error", 2, 1)
-    assert (lost.success, lost.score, lost.reward) == (False, 0.25, 0.25)
+    [failure] = [row for row in report.rows if row.task_id.endswith("/0")]
+    assert (failure.stop_reason, failure.turns, failure.invalid) == ("action_error", 2, 1)
+    assert (failure.success, failure.score, failure.reward) == (False, 0.25, 0.25)
     assert (report.n, report.errors, report.success) == (4, 0, 0.75)
 
 

@@ -54,29 +54,29 @@ def test_tools_are_actions() -> None:
         assert info["admissible_actions"] == [
             '<tool_call>{"name": "look", "arguments": {}}</tool_call>'
         ]
-        seen = env.step('<tool_call>{"name": "look", "arguments": {}}</tool_call>')
-        assert seen[:4] == ("[image]\na desk", 0.0, False, False)
-        given = {"a": 2, "b": 2, "note": "two\n  lines </a> ]", "tags": "[1, 2]"}
-        call = json.dumps({"name": "math_add", "arguments": given})
-        seen = env.step(f"<tool_call>{call.replace('<', chr(92) + 'u003c')}</tool_call>")
-        assert json.loads(seen[0]) == [4, {**given, "tags": [1, 2]}]
+        outcome = env.step('<tool_call>{"name": "look", "arguments": {}}</tool_call>')
+        assert outcome[:4] == ("[image]\na desk", 0.0, False, False)
+        arguments = {"a": 2, "b": 2, "note": "two\n  lines </a> ]", "tags": "[1, 2]"}
+        call = json.dumps({"name": "math_add", "arguments": arguments})
+        outcome = env.step(f"<tool_call>{call.replace('<', chr(92) + 'u003c')}</tool_call>")
+        assert json.loads(outcome[0]) == [4, {**arguments, "tags": [1, 2]}]
         bad = json.dumps({"name": "math_add", "arguments": {"a": 1, "b": 1, "tags": "[no"}})
-        seen = env.step(f"<tool_call>{bad}</tool_call>")
-        assert not seen[4]["action_valid"] and "must be JSON" in seen[0]
+        outcome = env.step(f"<tool_call>{bad}</tool_call>")
+        assert not outcome[4]["action_valid"] and "must be JSON" in outcome[0]
         failed = json.dumps({"name": "math_add", "arguments": {"a": 1, "b": 1, "note": "fail"}})
-        seen = env.step(f"<tool_call>{failed}</tool_call>")
-        assert seen[0] == "no" and not seen[4]["action_valid"]
+        outcome = env.step(f"<tool_call>{failed}</tool_call>")
+        assert outcome[0] == "no" and not outcome[4]["action_valid"]
         right = json.dumps({"name": "math_add", "arguments": {"a": 2, "b": 3}})
-        seen = env.step(f"<tool_call>{right}</tool_call>")
-        assert seen[1:3] == (1.0, True) and seen[4]["success"] and seen[4]["score"] == 1.0
+        outcome = env.step(f"<tool_call>{right}</tool_call>")
+        assert outcome[1:3] == (1.0, True) and outcome[4]["success"] and outcome[4]["score"] == 1.0
 
 
 def test_actions_can_be_typed() -> None:
     with opened(command(), reward="tests.imports.test_mcp:solved") as env:
         env.reset(seed=0)
         assert not env.step("add 2 and 3")[4]["action_valid"]
-        seen = env.step("```math_add\n<a>2</a>\n<b>3</b>\n```")
-        assert seen[1:3] == (1.0, True)
+        outcome = env.step("```math_add\n<a>2</a>\n<b>3</b>\n```")
+        assert outcome[1:3] == (1.0, True)
 
 
 def test_a_server_without_rewards_says_so() -> None:
@@ -147,7 +147,7 @@ def test_a_call_on_which_the_reward_raises_is_a_wrong_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reference", "given", "error", "words"),
+    ("reference", "options", "error", "words"),
     [
         ("/no/such/command", {}, ConfigurationError, "can be started"),
         ("'open", {}, ConfigurationError, "as a shell reads it"),
@@ -161,10 +161,10 @@ def test_a_call_on_which_the_reward_raises_is_a_wrong_one() -> None:
     ],
 )
 def test_what_cannot_be(
-    reference: str, given: dict[str, Any], error: type[Exception], words: str
+    reference: str, options: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):
-        make(reference, **given)
+        make(reference, **options)
 
 
 def test_closing_ends_the_server() -> None:
@@ -182,22 +182,22 @@ def test_closing_ends_the_server() -> None:
 @pytest.mark.slow
 def test_our_own_server_comes_back_as_it_was() -> None:
     """An episode through `agentgym serve mcp` and back: observations, rewards, ends, scores."""
-    here = ToyEnv(grammar="tool_call")
+    local = ToyEnv(grammar="tool_call")
     with opened(OURS, grammar="tool_call") as env:
         for number in range(3):
             text, _ = env.reset(options={"split": "test", "index": number})
             seed = env.task.content["seed"]
-            wanted, _ = here.reset(seed=seed, options={"split": "test"})
-            assert text == wanted
+            expected, _ = local.reset(seed=seed, options={"split": "test"})
+            assert text == expected
             ended = False
             while not ended:
-                action = here.oracle_action()
+                action = local.oracle_action()
                 assert action is not None
-                ours, theirs = here.step(action), env.step(action)
-                assert ours[:3] == theirs[:3]
-                assert ours[4]["success"] == theirs[4]["success"]
-                ended = ours[2] or ours[3]
-            assert ours[4]["score"] == theirs[4]["score"]
+                local_turn, served_turn = local.step(action), env.step(action)
+                assert local_turn[:3] == served_turn[:3]
+                assert local_turn[4]["success"] == served_turn[4]["success"]
+                ended = local_turn[2] or local_turn[3]
+            assert local_turn[4]["score"] == served_turn[4]["score"]
         assert not any("seed" in limit for limit in env.limits)  # type: ignore[attr-defined]
 
 
@@ -205,7 +205,7 @@ def test_our_own_server_comes_back_as_it_was() -> None:
 def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
     name, out = f"mcp:{command()}", tmp_path / "run"
     hook = "reward=tests.imports.test_mcp:solved"
-    code, shown, errors = run(
+    code, output, errors = run(
         capsys,
         "eval",
         name,
@@ -225,7 +225,7 @@ def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
     assert run(capsys, "replay", str(out), *trusted)[0] == 0
     assert run(capsys, "replay", str(out), "--env", name, *trusted[2:])[0] == 0
     assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
-    code, shown, _ = run(
+    code, output, _ = run(
         capsys,
         "validate",
         name,
@@ -236,7 +236,7 @@ def test_every_door_knows_the_name(capsys: Any, tmp_path: Path) -> None:
         "--env-kwargs",
         "horizon=2",
     )
-    assert "no expert" in shown
+    assert "no expert" in output
     assert (out / "episodes.jsonl").read_text().count("\n") == 2
     pytest.importorskip("torch")
     from trainers.cli import main
@@ -267,7 +267,7 @@ def test_schemas_of_all_kinds() -> None:
     assert kinds["x_think"] == ("string", (), True)
     assert kinds["many"][0] == "integer" and kinds["on"][0] == "boolean"
     assert kinds["any"] == ("any", (), False) and len(kinds) == len(schema["properties"])
-    assert [each["kind"] for each in tool.offered()] == ["a", "b"]
+    assert [arguments["kind"] for arguments in tool.offered()] == ["a", "b"]
 
 
 @pytest.mark.parametrize(

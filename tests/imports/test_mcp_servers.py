@@ -61,7 +61,7 @@ def test_keys_of_others_are_not_ours(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("name", "expected"),
     [
         ("bare", '{"temperature": 21.5, "sky": "clear ☀"}'),
         ("missing", '{"n": 1}'),
@@ -73,10 +73,10 @@ def test_keys_of_others_are_not_ours(name: str) -> None:
         ("blocks", "inside a file\n[resource_link: file:///b.txt]\n[image]\nnull\nbare"),
     ],
 )
-def test_content_is_shown_wherever_it_is(name: str, shown: str) -> None:
+def test_content_is_shown_wherever_it_is(name: str, expected: str) -> None:
     with opened("odd") as env:
         observation, *_, info = env.step(call(name))
-        assert observation == shown and info["action_valid"] == (name != "failed")
+        assert observation == expected and info["action_valid"] == (name != "failed")
     assert len(ODD) == 8
 
 
@@ -90,9 +90,9 @@ def test_nested_models_can_be_given() -> None:
     with opened("orders") as env:
         observation, *_, info = env.step(call("order", **arguments))
         assert info["action_valid"] and json.loads(observation) == arguments
-        told = env.action_prompt()
-        assert '[{"sku": string, "count": integer (optional)}, ...]' in told
-        assert "one of slow, fast" in told and "Where it goes." in told
+        prompt = env.action_prompt()
+        assert '[{"sku": string, "count": integer (optional)}, ...]' in prompt
+        assert "one of slow, fast" in prompt and "Where it goes." in prompt
         refused = env.step(call("order", items=[], to="Main"))[4]
         assert not refused["action_valid"]
 
@@ -126,11 +126,11 @@ def test_any_choice_of_arguments_is_written_and_read(grammar: str) -> None:
     optional = [param.name for param in specs[0].params if not param.required]
     assert len(optional) == 10
     for number in (*range(0, 1 << len(optional), 37), (1 << len(optional)) - 1):
-        given: dict[str, Any] = {"mode": "web", "query": "x"}
+        arguments: dict[str, Any] = {"mode": "web", "query": "x"}
         values = {"lang": "en", "cursor": "two\nlines <o1> ]", "extra": "[1, 2]"}
         for at, name in enumerate(optional):
             if number >> at & 1:
-                given[name] = values.get(name, at)
-        read = parse(call("search", **given), specs, "tool_call").call
+                arguments[name] = values.get(name, at)
+        read = parse(call("search", **arguments), specs, "tool_call").call
         assert read is not None
         assert parse(render(read, specs, grammar), specs, grammar).call == read

@@ -73,11 +73,11 @@ class Fake:
             return JSONResponse({"detail": "no"}, 501)
         if path == "/fake/splits":
             return JSONResponse([{"name": name, "type": name} for name in SPLITS])
-        given = await request.json()
+        query = await request.json()
         if path == "/fake/num_tasks":
-            number: Any = "many" if self.fault == "sizes" else SPLITS[given["split"]]
+            number: Any = "many" if self.fault == "sizes" else SPLITS[query["split"]]
             return JSONResponse({"num_tasks": number})
-        return JSONResponse({"task": {"id": f"it {given['index']}", "goal": "say yes"}})
+        return JSONResponse({"task": {"id": f"it {query['index']}", "goal": "say yes"}})
 
     async def play(self, socket: WebSocket) -> None:
         await socket.accept()
@@ -97,20 +97,20 @@ class Fake:
         finally:
             self.sessions -= 1
 
-    def begun(self, given: dict[str, Any]) -> dict[str, Any]:
-        place = len(self.resets) if self.fault == "seeds differ" else given["seed"]
+    def begun(self, options: dict[str, Any]) -> dict[str, Any]:
+        place = len(self.resets) if self.fault == "seeds differ" else options["seed"]
         if self.fault == "seeds alike":
             place = 0
         text = {"text": f"place {place}"} if self.schema is TEXT else {"place": place, "map": "_"}
-        told = {"observation": text, "reward": None, "done": False}
-        return {"type": "observation", "data": told}
+        answer = {"observation": text, "reward": None, "done": False}
+        return {"type": "observation", "data": answer}
 
     async def step(self, socket: WebSocket, action: dict[str, Any]) -> None:
         text: Any = {"text": json.dumps(action)}
-        told: dict[str, Any] = {"observation": text, "reward": 0.5, "done": False}
-        told["metadata"] = {"legal_moves": ["yes", "no"]}
+        answer: dict[str, Any] = {"observation": text, "reward": 0.5, "done": False}
+        answer["metadata"] = {"legal_moves": ["yes", "no"]}
         if action.get("text") == "yes":
-            told |= {"reward": 1.0, "done": True}
+            answer |= {"reward": 1.0, "done": True}
         match self.fault if self.fault != "picky" else action.get("text"):
             case "dies" | "breaks it":
                 return await socket.close(1011)
@@ -121,25 +121,25 @@ class Fake:
             case "large":
                 return await socket.send_text(json.dumps("x" * (1 << 23)))
             case "refuses" | "is refused":
-                told = {"message": "the shop is closed", "code": "EXECUTION_ERROR"}
-                return await socket.send_json({"type": "error", "data": told})
+                answer = {"message": "the shop is closed", "code": "EXECUTION_ERROR"}
+                return await socket.send_json({"type": "error", "data": answer})
             case "nan" | "is not scored":
-                told["reward"] = float("nan")
+                answer["reward"] = float("nan")
             case "words":
-                told["reward"] = "much"
+                answer["reward"] = "much"
             case "done":
-                told["done"] = "no"
+                answer["done"] = "no"
             case "fields":
-                told["observation"] = {"other": 1}
+                answer["observation"] = {"other": 1}
             case "metadata":
-                told["metadata"] = {"success": True, "score": 120.0, "action_valid": False}
+                answer["metadata"] = {"success": True, "score": 120.0, "action_valid": False}
             case "ours":
-                told["metadata"] = {"action_valid": False, "stop_reason": "", "score": 0.25}
+                answer["metadata"] = {"action_valid": False, "stop_reason": "", "score": 0.25}
             case "unpaid":
-                told |= {"reward": None, "done": True}
+                answer |= {"reward": None, "done": True}
             case "list":
-                told = {"observation": [], "reward": 0.0, "done": False}
-        await socket.send_text(json.dumps({"type": "observation", "data": told}))
+                answer = {"observation": [], "reward": 0.0, "done": False}
+        await socket.send_text(json.dumps({"type": "observation", "data": answer}))
 
 
 @contextmanager
@@ -194,8 +194,8 @@ def test_whether_seeds_count_is_told(fault: str, words: str) -> None:
         assert env.tasks.len("test") == 4
         env.reset(seed=0, options={"split": "test", "index": 3})
         assert fake.resets[-1] == {"seed": env.task.content["seed"]}
-        told = [limit for limit in env.limits if "seed" in limit]
-        assert len(told) == bool(words) and words in "".join(told)
+        limits = [limit for limit in env.limits if "seed" in limit]
+        assert len(limits) == bool(words) and words in "".join(limits)
         assert ("seed_counts" in env.task.content) == (fault == "seeds differ")
 
 
@@ -277,8 +277,8 @@ FAULTS = {
 def test_an_action_on_which_the_server_fails_is_a_wrong_one(action: str, before: list[str]) -> None:
     with opened(Fake("picky")) as env:
         env.reset(seed=0)
-        for each in before:
-            assert not env.step(each)[2]
+        for word in before:
+            assert not env.step(word)[2]
         _, reward, terminated, _, info = env.step(action)
         assert (reward, terminated, info["success"]) == (0.0, True, False)
         assert info["stop_reason"] == "action_error" and info["details"]["reason"]
@@ -301,7 +301,7 @@ def test_a_fault_costs_the_episode_and_pays_nothing(fault: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fake", "given", "error", "words"),
+    ("fake", "options", "error", "words"),
     [
         (Fake("html"), {}, EnvFailure, "<html>welcome</html>"),
         (Fake("no schema"), {}, EnvFailure, "/schema"),
@@ -312,10 +312,10 @@ def test_a_fault_costs_the_episode_and_pays_nothing(fault: str) -> None:
     ],
 )
 def test_what_cannot_be(
-    fake: Fake, given: dict[str, Any], error: type[AgentGymError], words: str
+    fake: Fake, options: dict[str, Any], error: type[AgentGymError], words: str
 ) -> None:
     with served(fake) as url, pytest.raises(error, match=words):
-        make(url, **given)
+        make(url, **options)
 
 
 def test_a_token_stands_in_no_message_and_no_record(
@@ -327,11 +327,11 @@ def test_a_token_stands_in_no_message_and_no_record(
         with pytest.raises(EnvFailure, match="set AGENTGYM_OPENENV_TOKEN"):
             make(url)
         monkeypatch.setenv("AGENTGYM_OPENENV_TOKEN", fake.token)
-        given = ("--env-kwargs", "horizon=3", "--no-scale", "--split", "test", "--num-tasks", "2")
-        _, shown, errors = run(capsys, "eval", f"openenv:{url}", *given, "--out", str(tmp_path))
-        assert "2 failed" in shown or "broken" in shown + errors
-        written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
-        assert not [text for text in (shown, errors, *written) if fake.token in text]
+        flags = ("--env-kwargs", "horizon=3", "--no-scale", "--split", "test", "--num-tasks", "2")
+        _, output, errors = run(capsys, "eval", f"openenv:{url}", *flags, "--out", str(tmp_path))
+        assert "2 failed" in output or "broken" in output + errors
+        texts = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+        assert not [text for text in (output, errors, *texts) if fake.token in text]
     with pytest.raises(ConfigurationError, match="without users, passwords"):
         resolve("openenv:http://someone:secret@127.0.0.1:8000")
 
@@ -355,20 +355,20 @@ def test_every_door_knows_the_name(
     out = tmp_path / "run"
     with served(Fake()) as url:
         name = f"openenv:{url}"
-        given = ("--env-kwargs", "horizon=3", "--no-scale", "--split", "test", "--num-tasks", "3")
-        code, shown, errors = run(capsys, "eval", name, *given, "--out", str(out))
+        flags = ("--env-kwargs", "horizon=3", "--no-scale", "--split", "test", "--num-tasks", "3")
+        code, output, errors = run(capsys, "eval", name, *flags, "--out", str(out))
         assert code == 0, errors
         code, _, errors = run(capsys, "replay", str(out))
         assert code == 2 and f"--trust env={name}" in errors
         assert run(capsys, "replay", str(out), "--trust", f"env={name}")[0] == 0
         assert run(capsys, "view", str(out), "--out", str(tmp_path / "page.html"))[0] == 0
-        shown = run(
+        output = run(
             capsys, "validate", name, "--split", "test", "--num-tasks", "2", "--blind-tasks", "2"
         )[1]
-        assert "no expert" in shown
+        assert "no expert" in output
         monkeypatch.setattr(sys, "stdin", io.StringIO("no\nyes\n"))
-        code, shown, _ = run(capsys, "play", name)
-        assert code == 0 and "place" in shown
+        code, output, _ = run(capsys, "play", name)
+        assert code == 0 and "place" in output
         pytest.importorskip("torch")
         from trainers.cli import main
 

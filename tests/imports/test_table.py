@@ -18,17 +18,17 @@ from agentgym.vector import TextVectorEnv
 def test_every_name_has_an_id_that_can_be_read_back(prefix: str, reference: str) -> None:
     reference = reference.encode("utf-8", "replace").decode()
     try:
-        found = table.find(f"{prefix}:{reference}")
+        names = table.find(f"{prefix}:{reference}")
     except ConfigurationError:  # blank, or a secret
         return
-    assert found is not None
+    assert names is not None
     try:
-        assert found[0].replace("-", "_").isidentifier() and len(found[0]) <= table.SHORT_NAME
-        assert table.split(found[1]) == (prefix, reference)
-        assert gymnasium.spec(found[1]).kwargs == {"reference": reference}
-        assert table.find(found[1]) == found
+        assert names[0].replace("-", "_").isidentifier() and len(names[0]) <= table.SHORT_NAME
+        assert table.split(names[1]) == (prefix, reference)
+        assert gymnasium.spec(names[1]).kwargs == {"reference": reference}
+        assert table.find(names[1]) == names
     finally:
-        del gymnasium.registry[found[1]]
+        del gymnasium.registry[names[1]]
 
 
 def test_versions_stand_beside_each_other_without_a_warning(

@@ -8,7 +8,7 @@ from agentgym.errors import ConfigurationError
 from tests.imports.guessing import (
     assert_a_player_wins_and_the_random_floor_does_not,
     assert_the_seed_counts,
-    made,
+    make_imported,
 )
 
 pytest.importorskip("textarena", reason="textarena is in .ci/peers")
@@ -16,7 +16,7 @@ GUESS = "GuessTheNumber-v0"
 
 
 def test_a_player_wins_and_the_random_floor_does_not() -> None:
-    env = made(f"textarena:{GUESS}")
+    env = make_imported(f"textarena:{GUESS}")
     assert_a_player_wins_and_the_random_floor_does_not(env, 20, "higher", "[{}]")
 
 
@@ -26,7 +26,7 @@ def test_the_seed_counts_whatever_else_draws(name: str) -> None:
 
 
 def test_an_observation_is_what_is_new() -> None:
-    env = made(f"textarena:{GUESS}")
+    env = make_imported(f"textarena:{GUESS}")
     first, _ = env.reset(options={"split": "test", "index": 1})
     second = env.step("[1]")[0]
     assert "You are playing Guess The Number" in first and second.startswith("The target number")
@@ -34,7 +34,7 @@ def test_an_observation_is_what_is_new() -> None:
 
 @pytest.mark.parametrize("name", ["Cryptarithm-v0-raw", "Slitherlink-v0"])
 def test_an_invalid_move_that_is_paid_in_words_is_lost(name: str) -> None:
-    env = made(f"textarena:{name}")
+    env = make_imported(f"textarena:{name}")
     env.reset(options={"split": "test", "index": 3})
     for _ in range(3):
         _, reward, terminated, _, info = env.step("hello")
@@ -54,11 +54,11 @@ def test_an_invalid_move_that_is_paid_in_words_is_lost(name: str) -> None:
 )
 def test_what_is_wrong_is_told(name: str, kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        made(f"textarena:{name}", **kwargs)
+        make_imported(f"textarena:{name}", **kwargs)
 
 
 def test_a_game_that_raises_on_a_move_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    env = made(f"textarena:{GUESS}")
+    env = make_imported(f"textarena:{GUESS}")
     env.reset(options={"split": "test", "index": 1})
     game = env.world._game  # type: ignore[attr-defined]
     while hasattr(game, "env"):
@@ -78,7 +78,7 @@ def test_a_game_that_raises_on_a_move_is_lost(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_turn_limit_of_a_game_is_a_truncation() -> None:
-    env = made(f"textarena:{GUESS}", max_turns=2)
+    env = make_imported(f"textarena:{GUESS}", max_turns=2)
     env.reset(options={"split": "test", "index": 1})
     for guess in ("[1]", "[2]", "[3]"):
         *_, terminated, truncated, info = env.step(guess)

@@ -62,14 +62,14 @@ def adding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
 
 
-def made(name: str = "adding-v1", **kwargs: Any) -> ImportedEnv:
+def make_imported(name: str = "adding-v1", **kwargs: Any) -> ImportedEnv:
     env = make_env(resolve(f"verifiers:{name}")[1], kwargs, "--env-kwargs")
     assert isinstance(env, ImportedEnv)
     return env
 
 
 def test_its_own_rewards_score_a_reply() -> None:
-    env = made()
+    env = make_imported()
     observation, info = env.reset(options={"split": "test", "index": 1})
     assert observation == "Add.\n\n5 + 1?" and info["goal"] == "5 + 1?"
     _, reward, terminated, _, info = env.step("6")
@@ -81,8 +81,9 @@ def test_its_own_rewards_score_a_reply() -> None:
 
 
 def test_a_field_of_the_data_may_be_the_expert() -> None:
-    assert agentgym.evaluate("oracle", made(answer_field="answer"), num_tasks=4).success == 1
-    assert made().oracle_action() is None
+    env = make_imported(answer_field="answer")
+    assert agentgym.evaluate("oracle", env, num_tasks=4).success == 1
+    assert make_imported().oracle_action() is None
 
 
 @pytest.mark.parametrize("kwargs", [{}, {"answer_field": "answer"}])
@@ -90,7 +91,7 @@ def test_a_field_of_the_data_may_be_the_expert() -> None:
 def test_a_reward_that_fails_on_a_reply_is_a_wrong_answer(
     reply: str, kwargs: dict[str, Any]
 ) -> None:
-    env = made(**kwargs)
+    env = make_imported(**kwargs)
     env.reset(seed=0)
     _, reward, terminated, _, info = env.step(reply)
     assert (reward, terminated, info["success"], info["score"]) == (0.0, True, False, 0.0)
@@ -99,7 +100,7 @@ def test_a_reward_that_fails_on_a_reply_is_a_wrong_answer(
 
 def test_it_may_be_stepped_in_an_event_loop() -> None:
     async def play() -> float:
-        env = made()
+        env = make_imported()
         env.reset(options={"split": "test", "index": 0})
         return env.step("1")[1]
 
@@ -107,9 +108,9 @@ def test_it_may_be_stepped_in_an_event_loop() -> None:
 
 
 def test_splits_are_dealt_and_the_data_is_hashed() -> None:
-    env = made(most=12)
+    env = make_imported(most=12)
     assert [env.tasks.len(split) for split in ("train", "valid", "test")] == [6, 3, 3]
-    assert env.tasks.panel("test", 3) == made(most=12).tasks.panel("test", 3)
+    assert env.tasks.panel("test", 3) == make_imported(most=12).tasks.panel("test", 3)
 
 
 @pytest.mark.parametrize(
@@ -125,4 +126,4 @@ def test_splits_are_dealt_and_the_data_is_hashed() -> None:
 )
 def test_what_is_wrong_is_told(name: str, kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        made(name, **kwargs)
+        make_imported(name, **kwargs)

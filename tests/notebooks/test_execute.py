@@ -25,15 +25,15 @@ def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_a_name_is_known_with_and_without_its_ending(
     script: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    played: list[str] = []
+    names: list[str] = []
 
     async def note(paths: list[Path], save: bool, jobs: int) -> bool:
-        played.extend(path.name for path in paths)
+        names.extend(path.name for path in paths)
         return True
 
     monkeypatch.setattr(script, "execute_all", note)
     assert script.main([name]) == 0
-    assert played == ["01_quickstart.ipynb"]
+    assert names == ["01_quickstart.ipynb"]
 
 
 @pytest.mark.parametrize("package", ["nbformat", "nbclient"])
@@ -52,15 +52,15 @@ def test_without_the_extra_there_is_one_sentence(
 
     monkeypatch.setattr("agentgym.errors.importlib.import_module", import_other)
     assert script.main(["01_quickstart"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"expected the package '{package}'") and said.count("\n") == 1
-    assert "pip install" in said and "[notebooks]" in said
+    message = capsys.readouterr().err
+    assert message.startswith(f"expected the package '{package}'") and message.count("\n") == 1
+    assert "pip install" in message and "[notebooks]" in message
 
 
 def test_another_name_ends_in_a_sentence(
     script: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert script.main(["99_nothing"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("expected notebooks of ") and said.count("\n") == 1
-    assert "01_quickstart" in said and "got 99_nothing" in said
+    message = capsys.readouterr().err
+    assert message.startswith("expected notebooks of ") and message.count("\n") == 1
+    assert "01_quickstart" in message and "got 99_nothing" in message

@@ -56,8 +56,8 @@ def key(monkeypatch: Any) -> None:
 def test_evaluate_endpoint(url: str, tmp_path: Path) -> None:
     pytest.importorskip("openai")
     flags = ["--base-url", url, "--model", "a", "b", "--env", "webshop", "--num-tasks", "1"]
-    found = main_of("evaluate_endpoint.py")([*flags, "--out", str(tmp_path / "out")])
-    assert found.complete and len(found.reports) == 4
+    result = main_of("evaluate_endpoint.py")([*flags, "--out", str(tmp_path / "out")])
+    assert result.complete and len(result.reports) == 4
     assert (tmp_path / "out" / "chart.svg").exists()
 
 
@@ -82,8 +82,8 @@ def test_read_records(tmp_path: Path) -> None:
 
 def test_serve_to_another_trainer() -> None:
     pytest.importorskip("uvicorn")
-    played = main_of("serve_to_another_trainer.py")(["--episodes", "1", "--env", "textworld"])
-    assert len(played) == 1 and played[0]
+    episodes = main_of("serve_to_another_trainer.py")(["--episodes", "1", "--env", "textworld"])
+    assert len(episodes) == 1 and episodes[0]
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_tasks_from_library(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("script", "flags", "folders", "told"),
+    ("script", "flags", "folders", "message"),
     [
         ("train_on_two_families.py", ["--env", TOY_ID, EASY_ID], ("",), f"eval {EASY_ID}"),
         ("lora_of_local_model.py", ["--env", TOY_ID, "--rank", "2"], ("",), ""),
@@ -111,14 +111,14 @@ def test_trainings(
     script: str,
     flags: list[str],
     folders: tuple[str, ...],
-    told: str,
+    message: str,
     tmp_path: Path,
     capsys: Any,
     monkeypatch: Any,
 ) -> None:
     monkeypatch.setattr("trainers.multirun.seeds.begin_process", ForkedRun)
     out = tmp_path / "run"
-    left = ["env", "rl__learning_rate", *(() if told else TINY)]
+    left = ["env", "rl__learning_rate", *(() if message else TINY)]
     small = toy_runs.arguments(out, steps=1, sft__max_steps=5, **dict.fromkeys(left))
     small = [flag for flag in small if not flag.startswith("--out=")]
     with drawn(False), remembered():
@@ -126,7 +126,7 @@ def test_trainings(
     for folder in folders:
         records = (out / folder / "metrics.jsonl").read_text().splitlines()
         assert any(json.loads(line)["phase"] == "rl" for line in records)
-    if told:
-        assert told in capsys.readouterr().out
+    if message:
+        assert message in capsys.readouterr().out
     else:
         assert list(out.rglob("adapter_model.safetensors"))

@@ -18,9 +18,11 @@ from agentgym.support.http_client import server_address
     ],
 )
 def test_a_wrong_address_is_shown_without_its_password(url: str) -> None:
-    with pytest.raises(ConfigurationError, match="expected the address of a search server") as told:
+    with pytest.raises(
+        ConfigurationError, match="expected the address of a search server"
+    ) as error:
         server_address(url, "search", "/retrieve")
-    assert "hunter2" not in str(told.value) and "[hidden]@ho" in str(told.value)
+    assert "hunter2" not in str(error.value) and "[hidden]@ho" in str(error.value)
 
 
 def test_a_sound_address_is_completed() -> None:

@@ -164,12 +164,12 @@ def test_all_of_a_folder_reaches_the_disk_before_its_name(tmp_path, monkeypatch)
     forced: set[int] = set()
     fsync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda fd: (forced.add(os.fstat(fd).st_ino), fsync(fd))[1])
-    wanted = {path.stat().st_ino for path in (scratch, *scratch.rglob("*"))}
+    expected = {path.stat().st_ino for path in (scratch, *scratch.rglob("*"))}
     seen_at_rename: list[set[int]] = []
     replace = os.replace
     monkeypatch.setattr(os, "replace", lambda *a: (seen_at_rename.append({*forced}), replace(*a)))
     caching.publish(scratch, target)
-    assert seen_at_rename == [wanted] and (target / "deep" / "two").read_text() == "deep/two"
+    assert seen_at_rename == [expected] and (target / "deep" / "two").read_text() == "deep/two"
     assert tmp_path.stat().st_ino in forced
     (scratch / "other").mkdir(parents=True)
     with pytest.raises(OSError, match="not empty"):
@@ -221,19 +221,19 @@ def test_a_folder_that_belongs_to_somebody_else_is_not_used(tmp_path, monkeypatc
 
 
 def test_a_process_that_may_open_no_more_files_is_told_so(folder, tmp_path) -> None:
-    held = []
+    descriptors = []
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[1]), limits[1]))
     try:
         with suppress(OSError):
             while True:
-                held.append(os.open(os.devnull, os.O_RDONLY))
+                descriptors.append(os.open(os.devnull, os.O_RDONLY))
         with pytest.raises(EnvFailure, match="ulimit -n"):
             caching.check_folder(folder)
         with pytest.raises(EnvFailure, match="ulimit -n"):
             caching.save_folder(tmp_path / "new", lambda scratch: (scratch / "a").touch())
     finally:
-        for one in held:
-            os.close(one)
+        for descriptor in descriptors:
+            os.close(descriptor)
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     caching.check_folder(folder)

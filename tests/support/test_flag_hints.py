@@ -48,4 +48,4 @@ def test_flags_values_and_what_follows_a_lone_dash_pass() -> None:
 def test_a_word_of_another_project_stands_for_flags_without_dashes() -> None:
     for word, flags in SYNONYMS.items():
         assert flags and word not in flags
-        assert not any(each.startswith("-") or "_" in each for each in (word, *flags))
+        assert not any(name.startswith("-") or "_" in name for name in (word, *flags))

@@ -84,8 +84,8 @@ def test_several_environments_add_up():
 
 def test_flags_that_are_typed_are_known():
     argv = ["a", "--policy", "x", "--policy=y", "--config", "f"]
-    found = parse_arguments(Evaluate, argv, "agentgym eval")
-    assert found == Evaluate(("a",), ("x", "y"), Path("f"), ("policy", "config"))
+    arguments = parse_arguments(Evaluate, argv, "agentgym eval")
+    assert arguments == Evaluate(("a",), ("x", "y"), Path("f"), ("policy", "config"))
 
 
 def test_lists_are_repeated_and_other_flags_counted_once():
@@ -119,8 +119,8 @@ def test_a_switch_may_be_left_open(word, scale):
 
 
 def test_an_environment_that_is_no_positional_is_a_flag_alone():
-    found = parse_arguments(Export, ["f", "--env", "m:Own", "--to", "csv"], "agentgym export")
-    assert found == Export(Path("f"), "csv", "m:Own")
+    arguments = parse_arguments(Export, ["f", "--env", "m:Own", "--to", "csv"], "agentgym export")
+    assert arguments == Export(Path("f"), "csv", "m:Own")
 
 
 @pytest.mark.parametrize(

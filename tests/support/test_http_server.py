@@ -140,8 +140,8 @@ def test_what_is_no_sound_json_is_refused(
     servers: dict[str, Served], name: str, body: bytes
 ) -> None:
     served = servers[name]
-    sent = len(body).to_bytes(4, "big") + body if name == "sandbox" else body
-    answer = send(served.app, served.path, sent, **served.headers)
+    payload = len(body).to_bytes(4, "big") + body if name == "sandbox" else body
+    answer = send(served.app, served.path, payload, **served.headers)
     assert answer.status == 400, answer.body
     assert "error" in json.loads(answer.body)
 
@@ -162,12 +162,12 @@ def test_an_answer_that_cannot_be_written_is_an_error(content: Any) -> None:
 
 
 def test_the_messages_of_a_web_socket_are_sound_json() -> None:
-    heard: list[str] = []
+    messages: list[str] = []
     texts = ['{"type": "reset"}', '{"seed": NaN}', "[" * 200 + "]" * 200, '{"a": 1, "a": 2}']
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         while (message := await receive())["type"] == "websocket.receive":
-            heard.append(message["text"])
+            messages.append(message["text"])
 
     async def receive() -> MutableMapping[str, Any]:
         if not texts:
@@ -179,30 +179,30 @@ def test_the_messages_of_a_web_socket_are_sound_json() -> None:
 
     scope = {"type": "websocket", "path": "/ws", "headers": [(b"host", HERE.encode())]}
     asyncio.run(GuardedApp(app, "", 1000)(scope, receive, send_nothing))
-    assert heard == ['{"type": "reset"}', "", "", ""]
+    assert messages == ['{"type": "reset"}', "", "", ""]
 
 
 def test_a_web_socket_of_another_host_is_closed() -> None:
-    sent: list[Any] = []
+    messages: list[Any] = []
 
     async def keep(message: Any) -> None:
-        sent.append(message)
+        messages.append(message)
 
     for header in ((b"host", b"elsewhere.example"), (b"origin", b"http://[")):
         scope = {"type": "websocket", "path": "/ws", "headers": [header]}
         asyncio.run(GuardedApp(other_project, "", 1000)(scope, keep, keep))  # type: ignore[arg-type]
-    assert sent == [{"type": "websocket.close", "code": 1008}] * 2
+    assert messages == [{"type": "websocket.close", "code": 1008}] * 2
 
 
 @pytest.mark.parametrize(
-    ("authority", "port", "here"),
+    ("authority", "port", "expected"),
     [
         ("127.0.0.1:8010", 8010, True), ("localhost", 80, True), ("localhost", 8010, False),
         ("[::1]:8010", 8010, True), ("127.0.0.1:8011", 8010, False), ("127.0.0.1:8011", None, True),
     ],
 )  # fmt: skip
-def test_a_host_may_have_to_name_a_port(authority: str, port: int | None, here: bool) -> None:
-    assert names_this_machine(authority, port) is here
+def test_a_host_may_have_to_name_a_port(authority: str, port: int | None, expected: bool) -> None:
+    assert names_this_machine(authority, port) is expected
 
 
 def test_without_the_header_a_request_comes_from_no_page() -> None:

@@ -62,6 +62,6 @@ def test_a_system_without_these_files_says_nothing(tmp_path, monkeypatch):
 def test_this_process_holds_what_it_allocates():
     if (before := resident_bytes()) is None:
         pytest.skip("the kernel has no /proc")
-    held = bytes(64 * 2**20).replace(b"\0", b"x")
-    assert resident_bytes() - before > len(held) // 2
+    block = bytes(64 * 2**20).replace(b"\0", b"x")
+    assert resident_bytes() - before > len(block) // 2
     assert peak_bytes() >= resident_bytes() - 2**20

@@ -33,10 +33,10 @@ def screen(width: int) -> tuple[FittedProgress, io.StringIO]:
 
 def drawn(progress: FittedProgress, width: int) -> list[str]:
     """The rows as they stand on a terminal."""
-    shown = io.StringIO()
+    text = io.StringIO()
     table = progress.make_tasks_table(progress.tasks)
-    Console(file=shown, width=width, color_system=None).print(table)
-    return shown.getvalue().splitlines()
+    Console(file=text, width=width, color_system=None).print(table)
+    return text.getvalue().splitlines()
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
@@ -90,5 +90,5 @@ def test_a_narrower_terminal_is_left_without_rubbish() -> None:
         assert first.count("\x1b[1A") == wrapped - 1, "the cursor is in the last of them"
         text.truncate(0)
         progress.refresh()
-        again = text.getvalue().partition("demonstrations")[0]
-        assert again.count("\x1b[1A") == 1
+        second = text.getvalue().partition("demonstrations")[0]
+        assert second.count("\x1b[1A") == 1

@@ -20,24 +20,24 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_the_first_minute_brings_a_line_though_nothing_has_ended(now: list[float]) -> None:
-    written: list[str] = []
-    lines = ProgressLines(written.append)
+    output: list[str] = []
+    lines = ProgressLines(output.append)
     lines.begin("warm-start", 40)
     now.append(1050.0)
     lines.say_if_silent()
-    assert not written
+    assert not output
     now.append(1056.0)
     lines.say_if_silent()
     lines.say_if_silent()
-    assert written == ["[warm-start] 0/40  after 56 s"], "and then none for a minute"
+    assert output == ["[warm-start] 0/40  after 56 s"], "and then none for a minute"
     now.append(1112.0)
     lines.say_if_silent()
-    assert written[1:] == ["[warm-start] 0/40  after 112 s"]
+    assert output[1:] == ["[warm-start] 0/40  after 112 s"]
 
 
 def test_tokens_that_come_meanwhile_are_told_a_second(now: list[float]) -> None:
-    written: list[str] = []
-    lines = ProgressLines(written.append)
+    output: list[str] = []
+    lines = ProgressLines(output.append)
     lines.begin("RL", 10)
     now.append(1020.0)
     lines.update(1, "success 0.500  tokens_s 80")
@@ -47,7 +47,7 @@ def test_tokens_that_come_meanwhile_are_told_a_second(now: list[float]) -> None:
     lines.say_if_silent()
     now.append(1140.0)
     lines.say_if_silent()
-    assert written == [
+    assert output == [
         "[RL] 1/10  success 0.500  tokens_s 80  left 180 s",
         "[RL] 1/10  tokens_s 10  after 60 s  left 120 s",
         "[RL] 1/10  success 0.500  tokens_s 80  after 120 s  left 60 s",
@@ -55,24 +55,24 @@ def test_tokens_that_come_meanwhile_are_told_a_second(now: list[float]) -> None:
 
 
 def test_lines_are_as_far_apart_as_told_but_for_the_last(now: list[float]) -> None:
-    written: list[str] = []
-    lines = ProgressLines(written.append, soonest=30.0)
+    output: list[str] = []
+    lines = ProgressLines(output.append, soonest=30.0)
     lines.begin("episodes", 4, completed=1)
     for second, completed in ((1029.0, 2), (1030.0, 3), (1031.0, 4)):
         now.append(second)
         lines.update(completed)
         assert not lines.due
-    assert written == ["[episodes] 3/4  left 15 s", "[episodes] 4/4  left 0 s"]
+    assert output == ["[episodes] 3/4  left 15 s", "[episodes] 4/4  left 0 s"]
 
 
 def test_what_is_shown_again_and_again_is_a_line_a_minute(now: list[float]) -> None:
-    written: list[str] = []
-    lines = ProgressLines(written.append)
+    output: list[str] = []
+    lines = ProgressLines(output.append)
     lines.begin("runs", 3)
     for second in range(1000, 1120):
         now.append(float(second))
         lines.show(int(second >= 1040), "seed1: training 4")
-    assert written == [
+    assert output == [
         "[runs] 1/3  seed1: training 4  after 15 s  left 65 s",
         "[runs] 1/3  seed1: training 4  after 70 s  left 10 s",
     ]
@@ -81,11 +81,11 @@ def test_what_is_shown_again_and_again_is_a_line_a_minute(now: list[float]) -> N
 def test_a_thread_watches_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_lines, "POLL", 0.001)
     monkeypatch.setattr(progress_lines, "LATEST", 0.001)
-    came = threading.Event()
-    lines = ProgressLines(lambda line: came.set())
+    arrival = threading.Event()
+    lines = ProgressLines(lambda line: arrival.set())
     lines.start()
-    assert came.wait(timeout=60)
+    assert arrival.wait(timeout=60)
     lines.stop()
     lines.stop()
-    came.clear()
-    assert not [each for each in threading.enumerate() if each.name == "agentgym-progress"]
+    arrival.clear()
+    assert not [thread for thread in threading.enumerate() if thread.name == "agentgym-progress"]

@@ -49,11 +49,11 @@ def test_a_script_tells_its_command_without_folders_of_the_machine(tmp_path: Pat
     script = tmp_path / "measure.py"
     script.write_text(SCRIPT.format(folder=str(ROOT / "benchmarks")))
     words = ["--out", str(tmp_path / "runs"), f"--data={ROOT / 'benchmarks' / 'results'}", "a b"]
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, str(script), *words], capture_output=True, text=True, check=True
     ).stdout
-    assert str(tmp_path) not in told and str(ROOT) not in told
-    measured = json.loads(told)["measured"]
+    assert str(tmp_path) not in output and str(ROOT) not in output
+    measured = json.loads(output)["measured"]
     assert measured["command"] == ("python measure.py --out runs --data=benchmarks/results 'a b'")
     assert (measured["seeds"], measured["n"]) == ([0, 2], [500])
     assert {"commit", "uncommitted_changes", "python", "packages", "system"} <= measured.keys()
@@ -62,8 +62,8 @@ def test_a_script_tells_its_command_without_folders_of_the_machine(tmp_path: Pat
 def test_a_script_of_the_checkout_is_named_from_its_root() -> None:
     script = "import runpy, sys; sys.argv = ['provenance.py', '-x']; sys.path.insert(0, '.')\n"
     script += "import provenance; print(provenance.command_line())"
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT / "benchmarks", capture_output=True, text=True,
         check=True,
     ).stdout  # fmt: skip
-    assert told.strip() == "python benchmarks/provenance.py -x"
+    assert output.strip() == "python benchmarks/provenance.py -x"

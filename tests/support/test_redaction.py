@@ -60,8 +60,8 @@ def test_names_that_are_none(name: str) -> None:
 
 
 def test_what_is_hidden_and_what_is_not() -> None:
-    given = {"url": f"see postgres://me:{PASSWORD}@host/db?a=b@c", "password": None, "token": True}
-    assert hide_secrets(given) == {**given, "url": f"see postgres://{HIDDEN}@host/db?a=b@c"}
+    fields = {"url": f"see postgres://me:{PASSWORD}@host/db?a=b@c", "password": None, "token": True}
+    assert hide_secrets(fields) == {**fields, "url": f"see postgres://{HIDDEN}@host/db?a=b@c"}
     assert hide_secrets({"headers": {"Authorization": SECRET}}) == {
         "headers": {"Authorization": HIDDEN}
     }
@@ -71,7 +71,7 @@ def test_what_is_hidden_and_what_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "shown"),
+    ("argument", "expected"),
     [
         (f"api_key={SECRET}", f"api_key={HIDDEN}"),
         (f"shop.api_key={SECRET}", f"shop.api_key={HIDDEN}"),
@@ -82,9 +82,9 @@ def test_what_is_hidden_and_what_is_not() -> None:
         ("difficulty=easy", "difficulty=easy"),
     ],
 )
-def test_arguments_of_the_command_line(given: str, shown: str) -> None:
-    assert for_others([given]) == [shown]
-    assert holds_hidden({"a": [shown]}) is (given != shown)
+def test_arguments_of_the_command_line(argument: str, expected: str) -> None:
+    assert for_others([argument]) == [expected]
+    assert holds_hidden({"a": [expected]}) is (argument != expected)
 
 
 def test_options_of_ones_own_policy(
@@ -98,18 +98,18 @@ def test_options_of_ones_own_policy(
         options = {
             "api_key": secret, "nested": nested, "endpoint": f"http://me:{PASSWORD}@host/v1"
         }  # fmt: skip
-        own = {"policy": "own_secrets:policy", "policy_kwargs": options}
-        plan = {"num_tasks": 3, "environments": [TOY_ID], "policies": ["random", own]}
+        policy = {"policy": "own_secrets:policy", "policy_kwargs": options}
+        plan = {"num_tasks": 3, "environments": [TOY_ID], "policies": ["random", policy]}
         (tmp_path / "plan.yaml").write_text(json.dumps(plan))
         assert main(["eval", "--config", "plan.yaml"]) == 2
-        shown = capsys.readouterr().err
-        assert secret not in shown and PASSWORD not in shown
-        flags = shlex.split(shown.partition("; if you trust that, add ")[2].partition(" (in Py")[0])
+        error = capsys.readouterr().err
+        assert secret not in error and PASSWORD not in error
+        flags = shlex.split(error.partition("; if you trust that, add ")[2].partition(" (in Py")[0])
         assert main(["eval", "--config", "plan.yaml", *flags]) == 0
 
     run(SECRET)
-    found = on_disk(tmp_path / "runs")
-    assert SECRET not in found and PASSWORD not in found
+    text = on_disk(tmp_path / "runs")
+    assert SECRET not in text and PASSWORD not in text
     [facts] = [
         row["policy_facts"]["options"]
         for file in (tmp_path / "runs").rglob("leaderboard.json")
@@ -123,8 +123,8 @@ def test_options_of_ones_own_policy(
     }
     run("sk-another")  # a key that was renewed makes no other evaluation
     assert len([*(tmp_path / "runs").iterdir()]) == 1
-    said = capsys.readouterr()
-    assert SECRET not in said.out + said.err
+    output = capsys.readouterr()
+    assert SECRET not in output.out + output.err
 
 
 def test_further_fields_of_a_request_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,15 +49,15 @@ def binomial(n: int, rate: float) -> list[float]:
 def test_coverage_of_solved_or_not_is_exact_arithmetic(n):
     intervals = [mean_ci95([1.0] * k + [0.0] * (n - k), (0.0, 1.0)) for k in range(n + 1)]
     for rate in RATES:
-        held = [low - 1e-12 <= rate <= high + 1e-12 for _, low, high in intervals]
-        covered = sum(p for p, inside in zip(binomial(n, rate), held, strict=True) if inside)
+        hits = [low - 1e-12 <= rate <= high + 1e-12 for _, low, high in intervals]
+        covered = sum(p for p, inside in zip(binomial(n, rate), hits, strict=True) if inside)
         assert covered >= LEAST, rate
 
 
 def pairs(n: int, better: int, worse: int) -> tuple[list[float], list[float]]:
     """Results of two policies of which the first alone solved ``better`` of n tasks."""
-    both = [0.0] * (n - better - worse)
-    return [1.0] * better + [0.0] * worse + both, [0.0] * better + [1.0] * worse + both
+    ties = [0.0] * (n - better - worse)
+    return [1.0] * better + [0.0] * worse + ties, [0.0] * better + [1.0] * worse + ties
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 12, 25])
@@ -102,13 +102,13 @@ def test_coverage_of_scores(kind, n):
 @pytest.mark.parametrize("n", [2, 5, 30, 100])
 def test_coverage_of_paired_scores(n):
     rng = np.random.default_rng(n)
-    held = 0
+    hits = 0
     for _ in range(1500):
         base = rng.beta(0.6, 0.4, n)
         rarely = rng.uniform(size=n) < 0.04
         held_low, held_high = paired_difference(np.where(rarely, 0.0, base), base)[1:]
-        held += held_low <= -0.04 * 0.6 <= held_high
-    assert held / 1500 >= LEAST - 0.015
+        hits += held_low <= -0.04 * 0.6 <= held_high
+    assert hits / 1500 >= LEAST - 0.015
 
 
 def test_edges():
@@ -136,9 +136,9 @@ def test_paired_success_against_the_formula_of_bonett_and_price():
     n, better, worse = 400, 60, 25
     p, q, m = (better + 1) / (n + 2), (worse + 1) / (n + 2), n + 2
     half = 1.9600 * math.sqrt((p + q - (p - q) ** 2) / m)
-    found = paired_difference(*pairs(n, better, worse))
-    assert found.low == pytest.approx(p - q - half, rel=0.02)
-    assert found.high == pytest.approx(p - q + half, rel=0.02)
+    difference = paired_difference(*pairs(n, better, worse))
+    assert difference.low == pytest.approx(p - q - half, rel=0.02)
+    assert difference.high == pytest.approx(p - q + half, rel=0.02)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60))
@@ -166,8 +166,8 @@ def test_wilson_is_well_away_from_the_edges_too():
 def test_an_interval_over_trainings_takes_three_seeds_that_differ() -> None:
     for values in ([0.5], [0.1, 0.3], [0.2] * 4, [0.0] * 3):
         assert why_no_interval(values) and mean_over_trainings(values) is None
-    found = mean_over_trainings([0.1, 0.2, 0.3])
-    assert found == pytest.approx(mean_ci95([0.1, 0.2, 0.3])) and not why_no_interval(
+    interval = mean_over_trainings([0.1, 0.2, 0.3])
+    assert interval == pytest.approx(mean_ci95([0.1, 0.2, 0.3])) and not why_no_interval(
         [0.1, 0.2, 0.3]
     )
     assert mean_over_trainings([0.9, 1.0, 1.0], (0.0, 1.0)).high == 1.0

@@ -42,7 +42,7 @@ def harmless(*texts: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         (BAD, SHOWN),
         ("a\tb\nc\r\nd\re", "a\tb\nc\nd^Me"),
@@ -54,24 +54,24 @@ def harmless(*texts: str) -> bool:
         ("x" * LONGEST, "x" * LONGEST),
     ],
 )
-def test_what_acts_is_named_and_the_rest_stays(text: str, shown: str) -> None:
-    assert printable(text) == shown
-    assert cell(text).plain == shown and cell(text).spans == []
+def test_what_acts_is_named_and_the_rest_stays(text: str, expected: str) -> None:
+    assert printable(text) == expected
+    assert cell(text).plain == expected and cell(text).spans == []
 
 
 @given(st.text(st.characters()), st.integers(10, 40) | st.none())
 def test_nothing_acts_and_nothing_is_endless(text: str, most: int | None) -> None:
-    shown = printable(text, most)
-    assert most is None or len(shown) <= most
+    output = printable(text, most)
+    assert most is None or len(output) <= most
     acting = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-    assert {c for c in shown if unicodedata.category(c) in acting} <= {*"\n\t\u200c\u200d"}
-    assert printable(shown, most) == shown
+    assert {c for c in output if unicodedata.category(c) in acting} <= {*"\n\t\u200c\u200d"}
+    assert printable(output, most) == output
 
 
 def test_a_long_text_keeps_both_ends() -> None:
-    shown = printable("begin" + 10**7 * "\x1b" + "end", 100)
-    assert len(shown) == 100 and CUT in shown
-    assert shown.startswith("begin^[") and shown.endswith("^[end")
+    output = printable("begin" + 10**7 * "\x1b" + "end", 100)
+    assert len(output) == 100 and CUT in output
+    assert output.startswith("begin^[") and output.endswith("^[end")
 
 
 def hostile() -> Report:
@@ -200,5 +200,5 @@ def test_a_sentence_is_broken_between_words_on_a_terminal_alone() -> None:
         text = io.StringIO()
         console = Console(file=text, force_terminal=terminal, width=80, color_system=None)
         say(console, f"{sentence.strip()}\n{command}")
-        shown = text.getvalue().splitlines()
-        assert len(shown) == lines and shown[-1] == command
+        rows = text.getvalue().splitlines()
+        assert len(rows) == lines and rows[-1] == command

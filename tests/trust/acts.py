@@ -33,14 +33,14 @@ class Place:
     """The working directory."""
     port: int
     """A port of this machine that nobody should talk to."""
-    heard: list[bytes] = field(default_factory=list)
+    messages: list[bytes] = field(default_factory=list)
     """What was said to it."""
 
     def assert_that_nothing_happened(self) -> None:
         """Check the marks that commands, modules, files and requests would have left."""
         assert not (self.folder / "ran").exists(), "a command ran"
         assert not (self.folder / "imported").exists() and MODULE not in sys.modules, "an import"
-        assert not self.heard, "somebody was contacted"
+        assert not self.messages, "somebody was contacted"
 
     def value(self, entry: Entry, name: str) -> Any:
         """Return a hostile value of a kind."""
@@ -55,12 +55,12 @@ class Place:
 
     def environments(self) -> dict[str, str]:
         """Return a hostile name of each kind of environments that has one."""
-        said = {
+        references = {
             "path": "data.json", "address": f"http://127.0.0.1:{self.port}",
             "command": "touch ran", "code": f"{MODULE}.py@task",
         }  # fmt: skip
         kinds = {name: kind.reference.nature for name, kind in ENVIRONMENTS.items()}
-        named = {name: f"{name}:{said[n]}" for name, n in kinds.items() if n != "plain"}
+        named = {name: f"{name}:{references[n]}" for name, n in kinds.items() if n != "plain"}
         named |= {"gymnasium": f"gymnasium:{MODULE}:X-v0", "verifiers": f"verifiers:{MODULE}"}
         return {**named, "own": f"{MODULE}:hostile/X-v0"}
 
@@ -78,11 +78,11 @@ def hostile_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pla
         monkeypatch.setenv(name, SECRET)
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = Place(folder, server.getsockname()[1])
-        threading.Thread(target=_listen, args=(server, place.heard), daemon=True).start()
+        threading.Thread(target=_listen, args=(server, place.messages), daemon=True).start()
         yield place
 
 
-def _listen(server: socket.socket, heard: list[bytes]) -> None:
+def _listen(server: socket.socket, messages: list[bytes]) -> None:
     while True:
         try:
             connection, _ = server.accept()
@@ -91,9 +91,9 @@ def _listen(server: socket.socket, heard: list[bytes]) -> None:
         with connection:
             connection.settimeout(1)
             try:
-                heard.append(connection.recv(4096))
+                messages.append(connection.recv(4096))
             except OSError:
-                heard.append(b"")
+                messages.append(b"")
 
 
 def harmless_name(kind: str) -> str:
@@ -103,9 +103,9 @@ def harmless_name(kind: str) -> str:
 
 def acting_arguments() -> list[tuple[str, str, Entry]]:
     """Return every argument of an environment that is not plain: kind, name and row."""
-    found = [(kind, name, row) for kind, env in ENVIRONMENTS.items()
+    arguments = [(kind, name, row) for kind, env in ENVIRONMENTS.items()
              for name, row in {**BASE, **env.arguments}.items()]  # fmt: skip
-    return [each for each in found if each[2].nature != "plain"]
+    return [argument for argument in arguments if argument[2].nature != "plain"]
 
 
 def acting_settings(table: Any) -> list[tuple[str, Entry]]:

@@ -68,23 +68,23 @@ def _calls(path: Path) -> tuple[set[tuple[str, str]], set[str]]:
     calls = [node.func for node in ast.walk(ast.parse(path.read_text()))
              if isinstance(node, ast.Call)]  # fmt: skip
     attributes = {
-        (each.value.id, each.attr)
-        for each in calls
-        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name)
+        (function.value.id, function.attr)
+        for function in calls
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name)
     }
-    return attributes, {each.id for each in calls if isinstance(each, ast.Name)}
+    return attributes, {function.id for function in calls if isinstance(function, ast.Name)}
 
 
 def _readers() -> set[str]:
-    found = set()
+    readers = set()
     for package in ("agentgym", "trainers"):
         for path in (ROOT / package).rglob("*.py"):
             place = path.relative_to(ROOT)
             if all(map(str.isidentifier, place.with_suffix("").parts)):
                 attributes, names = _calls(path)
                 if attributes & OF_MODULES or names & FUNCTIONS:
-                    found.add(place.as_posix())
-    return found
+                    readers.add(place.as_posix())
+    return readers
 
 
 def test_every_reader_has_a_row_and_every_row_a_reader() -> None:

@@ -31,8 +31,8 @@ def honest(tmp_path_factory: pytest.TempPathFactory) -> Episode:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Return the folder of a download."""
-    with hostile_place(tmp_path / "download", monkeypatch) as made:
-        yield made
+    with hostile_place(tmp_path / "download", monkeypatch) as download:
+        yield download
 
 
 def _file(episode: Episode) -> Path:
@@ -46,8 +46,8 @@ def _replayed(episode: Episode) -> None:
 
 
 def _replayed_file(episode: Episode) -> None:
-    found = agentgym.replay_file(_file(episode))
-    raise AssertionError(found)
+    report = agentgym.replay_file(_file(episode))
+    raise AssertionError(report)
 
 
 def _rescored(episode: Episode) -> None:
@@ -84,13 +84,13 @@ def _id(kind: str) -> str:
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.parametrize("written", ["name", "id"])
+@pytest.mark.parametrize("form", ["name", "id"])
 def test_no_kind_of_environment_that_is_not_plain(
-    place: Place, honest: Episode, reader: str, written: str
+    place: Place, honest: Episode, reader: str, form: str
 ) -> None:
     for kind, name in place.environments().items():
         env_id = name
-        if written == "id" and kind != "own":
+        if form == "id" and kind != "own":
             env_id = register(*name.split(":", 1))
         with pytest.raises(AgentGymError) as refused:
             READERS[reader](replace(honest, env_id=env_id, env_kwargs={}))
@@ -129,8 +129,8 @@ def test_the_commands_refuse_with_the_flag_that_allows_it(
         assert "--trust 'env=mcp:touch ran'" in capsys.readouterr().err
     place.assert_that_nothing_happened()
     main(["replay", "episodes.jsonl", "--trust", "env=mcp:touch ran"])
-    shown = capsys.readouterr().err
-    assert shown.startswith("the record says env=mcp:touch ran, which makes it run that command")
+    message = capsys.readouterr().err
+    assert message.startswith("the record says env=mcp:touch ran, which makes it run that command")
     assert Path("ran").exists()
 
 
@@ -140,13 +140,13 @@ def test_trust_is_for_one_value_and_one_block(place: Place, honest: Episode) -> 
         with pytest.raises(AgentGymError), trusting(text):
             replay(hostile)
     place.assert_that_nothing_happened()
-    said: list[str] = []
+    messages: list[str] = []
     with (
         pytest.raises(AgentGymError) as other,
-        trusting(f"sandbox={MODULE}:Thing", say=said.append),
+        trusting(f"sandbox={MODULE}:Thing", say=messages.append),
     ):
         replay(hostile)
-    assert not isinstance(other.value, NotTrusted) and len(said) == 1
+    assert not isinstance(other.value, NotTrusted) and len(messages) == 1
     with pytest.raises(NotTrusted):
         replay(hostile)
 

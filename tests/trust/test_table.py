@@ -47,19 +47,19 @@ def test_every_argument_that_all_environments_have_has_a_row() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_every_argument_of_a_family_has_a_row(family: Any) -> None:
-    made: Any = load_env_creator(family.entry_point)
+    creator: Any = load_env_creator(family.entry_point)
     if family.name == "textworld":
-        parameters = import_module(made.__module__).PARAMETERS
+        parameters = import_module(creator.__module__).PARAMETERS
         assert parameters <= {*BASE, *ENVIRONMENTS["textworld"].arguments}
-    known = {*BASE, *ENVIRONMENTS[family.name].arguments}
-    assert {*arguments(made)} <= known
+    rows = {*BASE, *ENVIRONMENTS[family.name].arguments}
+    assert {*arguments(creator)} <= rows
 
 
 @pytest.mark.parametrize("prefix", IMPORTS)
 def test_every_argument_of_an_import_has_a_row(prefix: str) -> None:
     make = import_module(IMPORTS[prefix].module).make
     parameters = inspect.signature(make).parameters.values()
-    named = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    named = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
     cls = SynthEnv if prefix == "synth" else ImportedEnv
     assert named | {*arguments(cls)} <= {*BASE, *ENVIRONMENTS[prefix].arguments}
 
@@ -74,12 +74,12 @@ def test_every_reward_hook_and_kind_of_policies_has_a_row() -> None:
 
 
 def test_every_setting_of_an_evaluation_has_a_row() -> None:
-    assert {*EVALUATION} - {"out", "chart"} == {each.name for each in fields(EvaluationSettings)}
+    assert {*EVALUATION} - {"out", "chart"} == {field.name for field in fields(EvaluationSettings)}
 
 
 def test_the_names_of_bundled_files_are_plain() -> None:
     for name in bundled_specifications():
-        assert all(each.plain for each in env_claims(f"synth:{name}", {}))
+        assert all(claim.plain for claim in env_claims(f"synth:{name}", {}))
     setups = [setup for name in bundled() for setup in load_protocol(name).setups.values()]
     assert {setup.data.variable for setup in setups if setup.data} == {*DATA_VARIABLES}
 
@@ -113,7 +113,7 @@ def test_what_an_imported_class_says_of_its_own_arguments_counts(
     monkeypatch.setattr(ToyEnv, "plain_arguments", ("length",), raising=False)
     gymnasium.register("trust/Own-v0", entry_point=f"{ToyEnv.__module__}:ToyEnv")
     try:
-        natures = {each.name: each.nature for each in env_claims("trust/Own-v0", {"length": 3})}
+        natures = {claim.name: claim.nature for claim in env_claims("trust/Own-v0", {"length": 3})}
         assert natures == {"env": "plain", "length": "plain"}
         assert argument_claims("trust/Own-v0", {"other": 3})[0].nature == "code"
     finally:

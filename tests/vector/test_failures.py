@@ -176,7 +176,7 @@ print("swallowed", flush=True)
 # -- recovery ----------------------------------------------------------------------------------
 
 
-def kept(envs: TextVectorEnv) -> int:
+def count_operations(envs: TextVectorEnv) -> int:
     """Return how many operations the parent keeps, of all slots together."""
     histories = envs._backend._histories  # type: ignore[attr-defined]
     return sum(len(history.operations) for history in histories if history is not None)
@@ -190,7 +190,7 @@ def test_histories_of_forks_are_bounded() -> None:
         forks = envs.snapshot_slots([0, 1])
         envs.step_slots([0, 1], ["roll", "roll"])
         envs.restore_slots([0, 1], forks[::-1])
-    assert kept(envs) <= 4
+    assert count_operations(envs) <= 4
     assert psutil.Process().memory_info().rss - before < 30e6
     expected = envs.step_slots([0, 1], ["roll", "roll"])
     envs.restore_slots([0, 1], forks[::-1])
@@ -210,7 +210,7 @@ def test_histories_of_long_episodes_are_bounded() -> None:
             member.step_slots([0, 1], ["roll", "wait"])
             member.get_attr("turn")
             member.set_attr("default_horizon", 10 + turn)
-    assert kept(envs) <= 2 * 2 * 300
+    assert count_operations(envs) <= 2 * 2 * 300
     psutil.Process(envs._backend.pids[0]).kill()  # type: ignore[attr-defined]
     assert envs.step_slots([0, 1], ["roll", "wait"]) == expected.step_slots(
         [0, 1], ["roll", "wait"]
@@ -232,7 +232,7 @@ def test_a_neighbours_hang_does_not_make_the_others_wait() -> None:
         for _ in range(turns):
             member.step_slots(range(4), ["roll"] * 4)
     # Each has 0.1 s and the turn that reached it at most: 6 turns, and not 40.
-    assert kept(envs) <= 4 * 7
+    assert count_operations(envs) <= 4 * 7
     results = envs.step_slots(range(4), ["roll", "hang", "roll", "roll"])
     assert_failed(results.pop(1))
     assert results == reference.step_slots([0, 2, 3], ["roll"] * 3)

@@ -68,14 +68,14 @@ def no_leaks() -> Iterator[None]:
 
 def children(words: str) -> list[psutil.Process]:
     """Return the processes below this one with these words in their command line."""
-    found = []
+    matches = []
     for process in psutil.Process().children(recursive=True):
         try:
             if any(words in part for part in process.cmdline()):
-                found.append(process)
+                matches.append(process)
         except psutil.NoSuchProcess:
             continue
-    return found
+    return matches
 
 
 def actors() -> list[psutil.Process]:

@@ -28,8 +28,8 @@ def backend(request: pytest.FixtureRequest) -> str:
 def collect(envs: TextVectorEnv) -> dict[int, Any]:
     """Receive until nothing is to come."""
     answers: dict[int, Any] = {}
-    while found := envs.receive():
-        answers.update(found)
+    while batch := envs.receive():
+        answers.update(batch)
     return answers
 
 
@@ -38,18 +38,18 @@ def test_answers_are_those_of_lockstep(backend: str, workers: int) -> None:
     """Each slot goes on as soon as it has answered, and is some turns ahead of others."""
     streamed = TextVectorEnv.make(FaultyEnv, 5, backend=backend, workers=workers)
     lockstep = TextVectorEnv.make(FaultyEnv, 5)
-    seen: list[list[Any]] = [[] for _ in range(5)]
+    streams: list[list[Any]] = [[] for _ in range(5)]
     streamed.send_resets(range(5), range(5))
-    while found := streamed.receive():
-        for slot, answer in found:
-            seen[slot].append(answer)
-            if len(seen[slot]) <= len(ACTIONS) - slot:
-                streamed.send_slots([slot], [ACTIONS[len(seen[slot]) - 1]])
-    wanted: list[list[Any]] = [[first] for first in lockstep.reset_slots(range(5), range(5))]
+    while batch := streamed.receive():
+        for slot, answer in batch:
+            streams[slot].append(answer)
+            if len(streams[slot]) <= len(ACTIONS) - slot:
+                streamed.send_slots([slot], [ACTIONS[len(streams[slot]) - 1]])
+    expected: list[list[Any]] = [[first] for first in lockstep.reset_slots(range(5), range(5))]
     for slot in range(5):
         for action in ACTIONS[: len(ACTIONS) - slot]:
-            wanted[slot] += lockstep.step_slots([slot], [action])
-    assert seen == wanted
+            expected[slot] += lockstep.step_slots([slot], [action])
+    assert streams == expected
     assert streamed.active == lockstep.active
     streamed.close()
 
@@ -66,11 +66,11 @@ def test_forks_go_on_alone_as_those_that_are_waited_for(backend: str) -> None:
     assert (fork.observation, fork.info, fork.active) == (
         before.observation, before.info, True
     )  # fmt: skip
-    there = envs.step_slots([0], ["roll"])
+    outcomes = envs.step_slots([0], ["roll"])
     envs.send_restores([1, 2, 3], [fork] * 3)
     begun = collect(envs)
     assert begun == dict.fromkeys([1, 2, 3], (fork.observation, fork.info))
-    assert envs.step_slots([1, 2, 3], ["roll"] * 3) == there * 3
+    assert envs.step_slots([1, 2, 3], ["roll"] * 3) == outcomes * 3
     assert envs.active == (True,) * 4
     envs.send_snapshots([2])
     with pytest.raises(ConfigurationError, match="still pending"):

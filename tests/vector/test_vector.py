@@ -288,7 +288,7 @@ def test_an_interrupted_step_leaves_nothing_half_done(backend: str) -> None:
 
 def test_random_kills_change_nothing() -> None:
     rng = np.random.default_rng(0)
-    others = psutil.Process().children()  # of tests before this one
+    earlier = psutil.Process().children()  # of tests before this one
     envs, expected = faulty(6, backend="process", workers=2), faulty(6)
     for member in (envs, expected):
         member.reset_slots(range(6), range(6))
@@ -297,7 +297,7 @@ def test_random_kills_change_nothing() -> None:
         actions = [act(slot, turn) for slot in slots]
         if turn % 4 == 1:
             children = psutil.Process().children()
-            victims = [child.pid for child in children if child not in others]
+            victims = [child.pid for child in children if child not in earlier]
             os.kill(int(rng.choice(victims)), signal.SIGKILL)
         results = envs.step_slots(slots, actions)
         assert results == expected.step_slots(slots, actions)
@@ -335,16 +335,16 @@ def test_a_worker_killed_from_outside_costs_nothing() -> None:
 
 
 def test_a_random_stream_lost_with_its_worker_is_replaced_reproducibly() -> None:
-    seen = []
+    resets = []
     for _ in range(2):
         envs = faulty(2, backend="process", workers=1)
         envs.reset_slots([0, 1], [3, 4])
         envs.step_slots([0], ["raise"])  # keeps its stream, in the worker
         envs.step_slots([1], ["kill"])
-        seen.append([envs.reset_slots([0, 1]), envs.reset_slots([0, 1])])
+        resets.append([envs.reset_slots([0, 1]), envs.reset_slots([0, 1])])
         envs.close()
-    assert seen[0] == seen[1]
-    assert len({info["task_id"] for results in seen[0] for _, info in results}) > 1
+    assert resets[0] == resets[1]
+    assert len({info["task_id"] for results in resets[0] for _, info in results}) > 1
 
 
 def test_a_call_that_takes_the_worker_down_is_raised() -> None:
@@ -433,10 +433,10 @@ def test_close_twice_and_after_a_hang(backend: str, own_threads: Callable[[], in
 
 
 def test_workers_end_with_the_object() -> None:
-    others = len(psutil.Process().children())
+    child_count = len(psutil.Process().children())
     envs = faulty(2, backend="process", workers=2)
     envs.reset(seed=0)
-    assert len(psutil.Process().children()) >= others + 2
+    assert len(psutil.Process().children()) >= child_count + 2
     del envs  # the fixture checks that nothing is left
 
 
@@ -511,16 +511,16 @@ def equal(left: Any, right: Any) -> bool:
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_autoreset_equals_gymnasium(mode: AutoresetMode, backend: str) -> None:
-    ours = TextVectorEnv.make(ToyEnv, 3, backend=backend, workers=2, autoreset_mode=mode)
+    envs = TextVectorEnv.make(ToyEnv, 3, backend=backend, workers=2, autoreset_mode=mode)
     peer = SyncVectorEnv([ToyEnv] * 3, autoreset_mode=mode)
-    assert ours.metadata["autoreset_mode"] is mode
-    assert ours.observation_space == peer.observation_space
-    assert ours.action_space == peer.action_space
-    assert all(map(equal, ours.reset(seed=4), peer.reset(seed=4)))
+    assert envs.metadata["autoreset_mode"] is mode
+    assert envs.observation_space == peer.observation_space
+    assert envs.action_space == peer.action_space
+    assert all(map(equal, envs.reset(seed=4), peer.reset(seed=4)))
     for turn in range(20):
         actions = tuple(act(slot, turn) for slot in range(3))
-        assert all(map(equal, ours.step(actions), peer.step(actions)))
-    ours.close()
+        assert all(map(equal, envs.step(actions), peer.step(actions)))
+    envs.close()
     peer.close()
 
 
@@ -538,9 +538,9 @@ def test_disabled_autoreset_needs_a_mask(backend: str) -> None:
     with pytest.raises(ConfigurationError, match="slot 0 has ended"):
         envs.step(["x"] * 3)
     options = {"reset_mask": truncated}
-    again, infos = envs.reset(seed=[4, 5, 6], options=options)
+    first, infos = envs.reset(seed=[4, 5, 6], options=options)
     assert "reset_mask" in options
-    assert again[1] == observations[1] and infos["_task_id"].tolist() == [True, False, True]
+    assert first[1] == observations[1] and infos["_task_id"].tolist() == [True, False, True]
     assert envs.step(("x", "x", "x"))[4]["turn"].tolist() == [1, 3, 1]
     for mask in (np.zeros(3, bool), np.ones(2, bool), [1, 0, 1]):
         with pytest.raises(ConfigurationError, match="reset_mask"):
@@ -596,9 +596,9 @@ def test_heavy_engines_run_in_worker_processes() -> None:
     envs = gymnasium.make_vec("agentgym/TextWorld-v0", num_envs=1, engine="inform7")
     assert isinstance(envs, TextVectorEnv) and envs.backend == "process"
     envs.close()
-    asked = TextVectorEnv.make("textworld", 1, {"engine": "inform7"}, backend="thread")
-    assert asked.backend == "thread"
-    asked.close()
+    threaded = TextVectorEnv.make("textworld", 1, {"engine": "inform7"}, backend="thread")
+    assert threaded.backend == "thread"
+    threaded.close()
     assert preferred_backend("agentgym/ALFWorld-v0", {"engine": "alfworld"}) == "process"
     assert preferred_backend(TOY_ID, {"engine": "inform7"}) == "sync"
 

@@ -62,7 +62,7 @@ class Browser:
         )
         os.close(hear_in)
         os.close(tell_out)
-        self._heard: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._messages: queue.Queue[dict[str, Any]] = queue.Queue()
         self._number = 0
         self.events: list[dict[str, Any]] = []
         threading.Thread(target=self._listen, daemon=True).start()
@@ -72,7 +72,7 @@ class Browser:
         while block := os.read(self._read, 1 << 20):
             *messages, rest = (rest + block).split(b"\0")
             for message in messages:
-                self._heard.put(json.loads(message))
+                self._messages.put(json.loads(message))
 
     def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
         self._number += 1
@@ -84,11 +84,11 @@ class Browser:
             data = data[os.write(self._write, data) :]
         until = time.monotonic() + PATIENCE
         while True:
-            heard = self._heard.get(timeout=max(0.01, until - time.monotonic()))
-            if heard.get("id") == self._number:
-                assert "error" not in heard, heard
-                return heard["result"]
-            self.events.append(heard)
+            event = self._messages.get(timeout=max(0.01, until - time.monotonic()))
+            if event.get("id") == self._number:
+                assert "error" not in event, event
+                return event["result"]
+            self.events.append(event)
 
     def close(self) -> None:
         with contextlib.suppress(Exception):
@@ -162,8 +162,8 @@ class Page:
 
     def texts(self, selector: str) -> list[str]:
         # What the browser has not drawn yet, because nobody has scrolled there, has no inner text.
-        shown = "(e) => { e.style.contentVisibility = 'visible'; return e.innerText; }"
-        return self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map({shown})")
+        script = "(e) => { e.style.contentVisibility = 'visible'; return e.innerText; }"
+        return self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map({script})")
 
     def count(self, selector: str) -> int:
         return self.run(f"document.querySelectorAll({json.dumps(selector)}).length")
@@ -179,16 +179,16 @@ class Page:
 
     def requests(self) -> list[str]:
         """Return what was asked of a network or a disk, besides pages themselves."""
-        sent = self._events("Network.requestWillBeSent")
-        return [one["request"]["url"] for one in sent if one.get("type") != "Document"]
+        events = self._events("Network.requestWillBeSent")
+        return [event["request"]["url"] for event in events if event.get("type") != "Document"]
 
     def complaints(self) -> list[Any]:
         """Return errors and warnings of the page, and what its policy has blocked."""
         self.run("0")  # what was said until now has arrived
-        thrown = [one["exceptionDetails"] for one in self._events("Runtime.exceptionThrown")]
-        logged = [one["entry"] for one in self._events("Log.entryAdded")]
-        said = [one for one in self._events("Runtime.consoleAPICalled")]
-        return [*thrown, *logged, *said]
+        thrown = [event["exceptionDetails"] for event in self._events("Runtime.exceptionThrown")]
+        logged = [event["entry"] for event in self._events("Log.entryAdded")]
+        printed = [event for event in self._events("Runtime.consoleAPICalled")]
+        return [*thrown, *logged, *printed]
 
     def forget(self) -> None:
         """Forget what has been said and asked: it was looked at."""

@@ -38,7 +38,8 @@ def viewer(tmp_path: Path) -> Callable[..., Path]:
     """Write the page of one or two runs, each a list of episodes."""
 
     def make(*sides: Any) -> Path:
-        runs = [find_run(write(tmp_path / f"{'ab'[i]}.jsonl", one)) for i, one in enumerate(sides)]
+        files = [write(tmp_path / f"{'ab'[i]}.jsonl", side) for i, side in enumerate(sides)]
+        runs = [find_run(file) for file in files]
         (tmp_path / "page.html").write_bytes(render_page(runs))
         return tmp_path / "page.html"
 

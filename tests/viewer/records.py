@@ -30,7 +30,7 @@ HOSTILE = (
 
 
 def turn(number: int, **changes: Any) -> Turn:
-    made = Turn(
+    base = Turn(
         action=f"go {number}",
         executed=f"go {number}",
         after=RecordedState(
@@ -45,14 +45,14 @@ def turn(number: int, **changes: Any) -> Turn:
         prompt_tokens=100 + number,
         completion_tokens=10,
     )  # fmt: skip
-    return replace(made, **changes)
+    return replace(base, **changes)
 
 
 def episode(task: str = "toy/1", turns: int | Iterable[Turn] = 3, **changes: Any) -> Episode:
-    made = (
+    all_turns = (
         tuple(turn(i) for i in range(1, turns + 1)) if isinstance(turns, int) else tuple(turns)
     )  # fmt: skip
-    whole = Episode(
+    base = Episode(
         env_id="agentgym/Toy-v0",
         env_kwargs={"difficulty": "easy"},
         task_id=task,
@@ -62,12 +62,12 @@ def episode(task: str = "toy/1", turns: int | Iterable[Turn] = 3, **changes: Any
         rng=None,
         options={"task_id": task},
         start=RecordedState("You are at the door.", 0.0, 0.0, "k0", 4),
-        turns=made,
+        turns=all_turns,
         stop_reason="horizon",
         policy="chat",
         packages={"python": "3.11"},
     )
-    return replace(whole, **changes)
+    return replace(base, **changes)
 
 
 def hostile() -> Episode:
@@ -89,18 +89,18 @@ def hostile() -> Episode:
     )  # fmt: skip
 
 
-def many(count: int, turns: int = 6) -> Iterable[Episode]:
+def make_episodes(count: int, turns: int = 6) -> Iterable[Episode]:
     """Yield episodes of different ends and lengths."""
     ends = ("success", "horizon", "failure", "error")
     for i in range(count):
         solved = ends[i % 4] == "success"
         length = 1 + i % turns
-        made = [turn(k, action_valid=(i + k) % 5 > 0) for k in range(1, length)]
+        earlier = [turn(k, action_valid=(i + k) % 5 > 0) for k in range(1, length)]
         last = turn(length, success=solved, terminated=solved)
-        yield episode(f"toy/{i}", [*made, last], stop_reason=ends[i % 4], seed=i)
+        yield episode(f"toy/{i}", [*earlier, last], stop_reason=ends[i % 4], seed=i)
 
 
 def write(path: Path, episodes: Iterable[Episode]) -> Path:
     with path.open("w") as file:
-        file.writelines(one.to_line() for one in episodes)
+        file.writelines(record.to_line() for record in episodes)
     return path

@@ -15,7 +15,7 @@ from agentgym.errors import PolicyFailure
 from agentgym.evaluation import Report, compare, evaluate
 from tests.toy import TOY_ID
 from tests.viewer.chromium import Page
-from tests.viewer.records import HOSTILE, episode, hostile, many, turn
+from tests.viewer.records import HOSTILE, episode, hostile, make_episodes, turn
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ NOTHING = "\u2013"
 AT = "document.querySelector('.turn.at')?.dataset.turn"
 
 
-def shown(tab: Page) -> list[str]:
+def list_tasks(tab: Page) -> list[str]:
     """Return the tasks of the list, as far as they are drawn, in their order."""
     return tab.run(
         "[...document.querySelectorAll('#space .row')]"
@@ -42,8 +42,8 @@ def choose(tab: Page, name: str, value: str) -> None:
 
 
 def test_the_list_shows_every_episode_and_its_figures(viewer: Viewer, tab: Page) -> None:
-    tab.open(viewer(many(8)))
-    assert shown(tab) == [f"toy/{i}" for i in range(8)]
+    tab.open(viewer(make_episodes(8)))
+    assert list_tasks(tab) == [f"toy/{i}" for i in range(8)]
     assert "find the way of toy/3" in tab.text("#space")
     summary = tab.text("#summary")
     assert "8" in summary and "33.3 %" in summary and "2 of 8 episodes are broken" in summary
@@ -65,60 +65,60 @@ class Solver:
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         self.begun += 1
-        self.lost = info["goal"].endswith(self.last)
+        self.gives_up = info["goal"].endswith(self.last)
         if self.failing(self.begun):
             raise PolicyFailure("the endpoint answered 500")
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        if self.lost:
+        if self.gives_up:
             return "press pink"
         return f"press {observation.split()[-1]}"
 
 
 @pytest.mark.parametrize("samples", [1, 3])
 def test_the_page_says_what_the_report_says(tab: Page, tmp_path: Path, samples: int) -> None:
-    def played(name: str, failing: Callable[[int], bool], last: str) -> Report:
+    def play_and_view(name: str, failing: Callable[[int], bool], last: str) -> Report:
         policy, out = Solver(failing, last), tmp_path / name
         report = evaluate(policy, TOY_ID, num_tasks=12, samples=samples, out=out)
         assert report.errors > 1 and 0 < report.success < 1
         assert main(["view", str(out)]) == 0
         return report
 
-    first = played("a", lambda i: i % 5 == 3 or 20 < i < 24, "red")
-    for name, wanted in (("a", first), ("b", played("b", lambda i: i % 3 == 2, "gold"))):
+    first = play_and_view("a", lambda i: i % 5 == 3 or 20 < i < 24, "red")
+    for name, expected in (("a", first), ("b", play_and_view("b", lambda i: i % 3 == 2, "gold"))):
         tab.open(tmp_path / name / "view.html")
-        shown = figures(tab)
-        assert shown["episodes"] == str(12 * samples)
-        assert shown["broken"] == str(wanted.errors)
-        assert float(shown["mean score"]) == pytest.approx(wanted.score_mean, abs=5e-4)
-        percent = float(shown["solved"].removesuffix(" %"))
-        assert percent == pytest.approx(100 * wanted.success, abs=0.051)
-        assert float(shown["mean turns"]) == pytest.approx(wanted.turns_mean, abs=0.051)
+        numbers = figures(tab)
+        assert numbers["episodes"] == str(12 * samples)
+        assert numbers["broken"] == str(expected.errors)
+        assert float(numbers["mean score"]) == pytest.approx(expected.score_mean, abs=5e-4)
+        percent = float(numbers["solved"].removesuffix(" %"))
+        assert percent == pytest.approx(100 * expected.success, abs=0.051)
+        assert float(numbers["mean turns"]) == pytest.approx(expected.turns_mean, abs=0.051)
 
 
 def test_pairs_are_those_that_compare_compares(tab: Page, tmp_path: Path) -> None:
-    one, other = Solver(lambda i: i in (2, 5), "red"), Solver(lambda i: i in (5, 7), "gold")
+    solver, other = Solver(lambda i: i in (2, 5), "red"), Solver(lambda i: i in (5, 7), "gold")
     first, second = (
         evaluate(policy, TOY_ID, num_tasks=12, out=tmp_path / name)
-        for name, policy in (("a", one), ("b", other))
+        for name, policy in (("a", solver), ("b", other))
     )
-    found = compare(second, first)
+    comparison = compare(second, first)
     assert main(["view", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     tab.open(tmp_path / "a" / "view-vs-b.html")
-    shown = figures(tab, 3)
-    assert (shown["pairs"], shown["left out, one broken"]) == (str(found.n), "3")
-    change = float(shown["score"].replace("\u2212", "-"))
-    assert change == pytest.approx(found.score.value, abs=5e-4) and change
+    numbers = figures(tab, 3)
+    assert (numbers["pairs"], numbers["left out, one broken"]) == (str(comparison.n), "3")
+    change = float(numbers["score"].replace("\u2212", "-"))
+    assert change == pytest.approx(comparison.score.value, abs=5e-4) and change
     assert tab.texts("#space .row .diff").count("") == 3
 
 
 def test_where_everything_failed_nothing_is_averaged(viewer: Viewer, tab: Page) -> None:
-    lost = [episode(f"toy/{i}", stop_reason="error") for i in range(2)]
-    tab.open(viewer(lost, lost))
+    broken = [episode(f"toy/{i}", stop_reason="error") for i in range(2)]
+    tab.open(viewer(broken, broken))
     for line in (1, 2):
-        shown = figures(tab, line)
-        assert (shown["mean score"], shown["solved"], shown["mean turns"]) == (NOTHING,) * 3
-        assert shown["broken"] == "2"
+        numbers = figures(tab, line)
+        assert (numbers["mean score"], numbers["solved"], numbers["mean turns"]) == (NOTHING,) * 3
+        assert numbers["broken"] == "2"
     assert (figures(tab, 3)["pairs"], figures(tab, 3)["score"]) == ("0", NOTHING)
 
 
@@ -138,38 +138,38 @@ FILTERS = (
 def test_filters(viewer: Viewer, tab: Page) -> None:
     from dataclasses import replace
 
-    made = [replace(one, turns=one.turns[:1]) for one in many(8)]
-    made[1] = replace(made[1], policy="other")
-    made[2] = replace(made[2], env_id="agentgym/Other-v0")
-    paid = replace(made[5].turns[0], reward_terms={"bonus": 0.25})
-    made[5] = replace(made[5], turns=(paid,))
-    made[6] = replace(made[6], turns=(replace(made[6].turns[0], finish_reason="length"),))
-    made = [
-        replace(one, turns=(replace(one.turns[0], action_valid=i not in (1, 4, 5)),))
-        for i, one in enumerate(made)
+    records = [replace(record, turns=record.turns[:1]) for record in make_episodes(8)]
+    records[1] = replace(records[1], policy="other")
+    records[2] = replace(records[2], env_id="agentgym/Other-v0")
+    paid = replace(records[5].turns[0], reward_terms={"bonus": 0.25})
+    records[5] = replace(records[5], turns=(paid,))
+    records[6] = replace(records[6], turns=(replace(records[6].turns[0], finish_reason="length"),))
+    records = [
+        replace(record, turns=(replace(record.turns[0], action_valid=i not in (1, 4, 5)),))
+        for i, record in enumerate(records)
     ]
-    page = viewer(made)
+    page = viewer(records)
     tab.open(page)
     for name, value, tasks in FILTERS:
         if value == "solved":
-            tasks = [i for i, one in enumerate(made) if one.success]
+            tasks = [i for i, record in enumerate(records) if record.success]
         choose(tab, name, value)
         tab.wait(f"document.querySelectorAll('#space .row').length === {len(tasks)}")
-        assert shown(tab) == [f"toy/{i}" for i in tasks], (name, value)
+        assert list_tasks(tab) == [f"toy/{i}" for i in tasks], (name, value)
         tab.wait("location.hash.includes('?')")
         tab.open(page, tab.run("location.hash"))
-        assert shown(tab) == [f"toy/{i}" for i in tasks], f"{name} survives a reload"
+        assert list_tasks(tab) == [f"toy/{i}" for i in tasks], f"{name} survives a reload"
         tab.run("document.querySelector('#clear').click()")
-        assert len(shown(tab)) == 8, (name, value)
+        assert len(list_tasks(tab)) == 8, (name, value)
         tab.wait("!location.hash.includes('?')")
 
 
 def test_free_text_and_sorting(viewer: Viewer, tab: Page) -> None:
-    tab.open(viewer(many(30)))
+    tab.open(viewer(make_episodes(30)))
     tab.key("/")
     tab.type("WAY toy/2")
     tab.wait("document.querySelectorAll('#space .row').length === 11")
-    assert shown(tab) == ["toy/2", *(f"toy/{i}" for i in range(20, 30))]
+    assert list_tasks(tab) == ["toy/2", *(f"toy/{i}" for i in range(20, 30))]
     choose(tab, "sort", "-turns")
     turns = [int(text) for text in tab.texts("#space .row .cell[data-label=Turns]")]
     assert turns == sorted(turns, reverse=True) and turns[0] == 6
@@ -256,12 +256,12 @@ def test_a_long_goal_leaves_room_for_the_episode(viewer: Viewer, tab: Page) -> N
 
 
 def test_a_failure_is_told(viewer: Viewer, tab: Page) -> None:
-    one = episode(
+    failed = episode(
         turns=2,
         stop_reason="error",
         details={"error": "HTTP 500 <b>", "unanswered_action": "go 3", "more": [1, {"a": 2}]},
     )
-    tab.open(viewer([one]), "#a/1")
+    tab.open(viewer([failed]), "#a/1")
     notice = tab.text(".overview .notice")
     assert "HTTP 500 <b>" in notice and "go 3" in notice
     assert "details: more" in tab.run("document.querySelector('.settings').textContent")
@@ -273,7 +273,7 @@ def test_a_failure_is_told(viewer: Viewer, tab: Page) -> None:
 
 
 def test_keys(viewer: Viewer, tab: Page) -> None:
-    tab.open(viewer(many(12)))
+    tab.open(viewer(make_episodes(12)))
     for key in "jjkj":
         tab.key(key)
     assert tab.run("document.activeElement.innerText") == "toy/2"
@@ -304,7 +304,7 @@ def test_keys(viewer: Viewer, tab: Page) -> None:
 
 
 def test_addresses_survive_a_reload_and_the_back_button(viewer: Viewer, tab: Page) -> None:
-    page = viewer(many(12))
+    page = viewer(make_episodes(12))
     tab.open(page, "#a/6/4?stop=horizon")
     tab.wait(AT)
     assert (tab.text("#episode h1"), tab.run(AT)) == ("toy/5", "4")
@@ -314,7 +314,7 @@ def test_addresses_survive_a_reload_and_the_back_button(viewer: Viewer, tab: Pag
     tab.open(page, tab.run("location.hash"))
     assert tab.run(AT) == "3"
     tab.key("Escape")
-    assert shown(tab) == ["toy/1", "toy/5", "toy/9"]
+    assert list_tasks(tab) == ["toy/1", "toy/5", "toy/9"]
     tab.run("history.back()")
     tab.wait("document.querySelector('#episode h1')?.innerText === 'toy/5'")
     assert tab.run(AT) == "3"
@@ -335,7 +335,7 @@ def test_addresses_survive_a_reload_and_the_back_button(viewer: Viewer, tab: Pag
     ],
 )
 def test_odd_addresses_do_no_harm(viewer: Viewer, tab: Page, address: str) -> None:
-    tab.open(viewer(many(3)), address)
+    tab.open(viewer(make_episodes(3)), address)
     assert tab.run("window.owned ?? null") is None
     assert tab.count(".notice") == 0
 
@@ -386,7 +386,7 @@ def test_long_text_is_cut_and_can_be_shown(viewer: Viewer, tab: Page) -> None:
 
 
 def test_five_thousand_episodes(viewer: Viewer, tab: Page) -> None:
-    tab.open(viewer(many(5000)))
+    tab.open(viewer(make_episodes(5000)))
     assert tab.count("#space .row") < 60, "only rows in view exist"
     tab.key("End")
     assert tab.run("document.activeElement.innerText") == "toy/4999"
@@ -422,17 +422,17 @@ def two_runs() -> tuple[list[Any], list[Any]]:
 
 def test_two_runs_stand_side_by_side(viewer: Viewer, tab: Page) -> None:
     tab.open(viewer(*two_runs()))
-    assert shown(tab) == ["toy/0", "toy/1", "toy/2", "toy/3", "toy/x"]
+    assert list_tasks(tab) == ["toy/0", "toy/1", "toy/2", "toy/3", "toy/x"]
     differences = tab.texts("#space .row .diff")
     assert differences == ["0", "▲ +0.5", "▼ \u22120.25", "", ""]
     assert "only A" in tab.texts("#space .row")[3] and "only B" in tab.texts("#space .row")[4]
     assert "+0.083" in tab.text(".paired")
     for value, tasks in (("both", [0, 1, 2]), ("B better", [1]), ("B worse", [2]), ("only A", [3])):
         choose(tab, "pair", value)
-        assert shown(tab) == [f"toy/{i}" for i in tasks], value
+        assert list_tasks(tab) == [f"toy/{i}" for i in tasks], value
     choose(tab, "pair", "")
     choose(tab, "sort", "-difference")
-    assert shown(tab)[0] == "toy/1"
+    assert list_tasks(tab)[0] == "toy/1"
 
 
 def test_a_pair_is_read_turn_by_turn(viewer: Viewer, tab: Page) -> None:
@@ -467,10 +467,10 @@ def test_a_phone_scrolls_in_one_direction_only(
     assert tab.run("document.querySelector('main:not([hidden])').scrollWidth <= innerWidth")
     if address:
         cards = "[...document.querySelectorAll('.turn:nth-child(2) .card')]"
-        seen = f"{cards}.filter((card) => card.offsetParent).map((card) => card.dataset.run)"
-        assert tab.run(seen) == ["0"]
+        script = f"{cards}.filter((card) => card.offsetParent).map((card) => card.dataset.run)"
+        assert tab.run(script) == ["0"]
         tab.run("document.querySelector('.switch [data-run=\"1\"]').click()")
-        assert tab.run(seen) == ["1"]
+        assert tab.run(script) == ["1"]
 
 
 CONTRAST = """
@@ -526,7 +526,7 @@ def test_everything_that_can_be_used_has_a_name(viewer: Viewer, tab: Page, addre
 def test_broken_lines_are_told_in_the_page(viewer: Viewer, tab: Page, tmp_path: Path) -> None:
     from agentgym.viewer import find_run, render_page
 
-    viewer(many(2))
+    viewer(make_episodes(2))
     with (tmp_path / "a.jsonl").open("a") as file:
         file.write("{torn <b>\n")
     (tmp_path / "page.html").write_bytes(render_page([find_run(tmp_path / "a.jsonl")]))

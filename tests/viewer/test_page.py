@@ -25,7 +25,7 @@ from agentgym.viewer.html_data import CHUNK_CHARS, SIMPLE_CHARS, Chunks, block, 
 from agentgym.viewer.pairs import pair_rows
 from tests.episodes.test_episodes import episodes as any_episode
 from tests.toy import TOY_ID
-from tests.viewer.records import HOSTILE, episode, hostile, many, turn, write
+from tests.viewer.records import HOSTILE, episode, hostile, make_episodes, turn, write
 
 
 class Parsed(HTMLParser):
@@ -63,7 +63,7 @@ class Parsed(HTMLParser):
         return {a["id"]: a["type"] for a, _ in self.scripts if "id" in a}
 
     def read(self, name: str) -> str:
-        [(attributes, content)] = [one for one in self.scripts if one[0].get("id") == name]
+        [(attributes, content)] = [script for script in self.scripts if script[0].get("id") == name]
         if attributes["type"] == "application/json":
             return content
         return zlib.decompress(base64.b64decode(content, validate=True)).decode("ascii")
@@ -97,23 +97,23 @@ def test_any_text_stays_inside_its_element_and_reads_back(value: str) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(one=any_episode)
-def test_any_episode_reads_back(tmp_path_factory: Any, one: Episode) -> None:
+@given(sample=any_episode)
+def test_any_episode_reads_back(tmp_path_factory: Any, sample: Episode) -> None:
     folder = tmp_path_factory.mktemp("page")
-    page = page_of(folder, [one])
+    page = page_of(folder, [sample])
     [[row]] = page.rows()
     body = page.body(row)
     assert skeleton(page) == skeleton(page_of(folder, [episode()]))
-    assert row["task"] == one.task_id and row["turns"] == len(one.turns)
-    assert row["score"] == pytest.approx(one.score, nan_ok=True)
-    assert body["start"]["observation"] == one.start.observation
-    assert [t["executed"] for t in body["turns"]] == [t.executed for t in one.turns]
+    assert row["task"] == sample.task_id and row["turns"] == len(sample.turns)
+    assert row["score"] == pytest.approx(sample.score, nan_ok=True)
+    assert body["start"]["observation"] == sample.start.observation
+    assert [t["executed"] for t in body["turns"]] == [t.executed for t in sample.turns]
     assert [t["after"]["observation"] for t in body["turns"]] == [
-        t.after.observation for t in one.turns
+        t.after.observation for t in sample.turns
     ]
-    assert [t.get("raw_text") for t in body["turns"]] == [t.raw_text for t in one.turns]
+    assert [t.get("raw_text") for t in body["turns"]] == [t.raw_text for t in sample.turns]
     shared = json.loads(page.read("facts"))["shared"][body["shared"]]
-    assert shared.get("env_kwargs", {}) == one.env_kwargs
+    assert shared.get("env_kwargs", {}) == sample.env_kwargs
 
 
 @pytest.mark.parametrize("copies", [1, 400])
@@ -135,8 +135,8 @@ def test_hostile_names_of_files_are_inert(tmp_path: Path) -> None:
 
 
 def test_small_pages_are_readable_and_large_ones_packed(tmp_path: Path) -> None:
-    assert set(page_of(tmp_path, many(3)).kinds().values()) == {"application/json"}
-    large = page_of(tmp_path, many(3000))
+    assert set(page_of(tmp_path, make_episodes(3)).kinds().values()) == {"application/json"}
+    large = page_of(tmp_path, make_episodes(3000))
     kinds = large.kinds()
     assert kinds["chunk-0"] == kinds["chunk-1"] == kinds["rows"] == "application/zlib"
     rows = large.rows()[0]
@@ -152,8 +152,8 @@ def test_chunks_of_every_size_hold_their_lines(chars: int) -> None:
     chunks = Chunks()
     places = [chunks.add(line) for line in lines]
     page = Parsed("".join(chunks.blocks()).encode())
-    found = [page.read(f"chunk-{chunk}").split("\n")[line] for chunk, line in places]
-    assert found == lines
+    contents = [page.read(f"chunk-{chunk}").split("\n")[line] for chunk, line in places]
+    assert contents == lines
 
 
 def test_nothing_is_loaded_and_nothing_else_may_run(tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_rows_sum_up_what_the_list_shows(tmp_path: Path) -> None:
         turn(1, action_valid=False, finish_reason="length"),
         turn(2, finish_reason="stop", prompt_tokens=None, completion_tokens=None),
     ]
-    one = episode(turns=turns, stop_reason="error", details={"error": "HTTP 500", "more": 1})
-    [[row]] = page_of(tmp_path, [one]).rows()
+    sample = episode(turns=turns, stop_reason="error", details={"error": "HTTP 500", "more": 1})
+    [[row]] = page_of(tmp_path, [sample]).rows()
     assert (row["turns"], row["invalid"], row["tokens"]) == (2, 1, 111)
     assert row["terms"] == {"task": pytest.approx(0.6), "turn_cost": pytest.approx(-0.1)}
     assert row["paying"] == ["task", "turn_cost"] and row["finish"] == ["length", "stop"]
@@ -196,9 +196,9 @@ def test_rows_sum_up_what_the_list_shows(tmp_path: Path) -> None:
     assert page_of(tmp_path, [unknown]).rows()[0][0]["tokens"] is None
     thought = {"unused_outputs": [{"prompt_tokens": 100, "finish_reason": "length"}]}
     for some in ([turn(1, finish_reason="stop")], []):  # it counts as in reports
-        one = episode(turns=some, extra=thought)
-        [[row]] = page_of(tmp_path, [one]).rows()
-        result = EpisodeResult.of(one)
+        sample = episode(turns=some, extra=thought)
+        [[row]] = page_of(tmp_path, [sample]).rows()
+        result = EpisodeResult.of(sample)
         assert row["tokens"] == result.prompt_tokens + result.completion_tokens >= 100
         assert row["finish"] == list(result.finish_reasons)
 
@@ -220,10 +220,10 @@ def test_records_skip_lines_with_a_word(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"\xff\n" + episode().to_line().encode())
     skipped: list[tuple[int, str]] = []
-    found = read_episodes(
+    records = read_episodes(
         path, strict=False, on_skipped=lambda line, error: skipped.append((line, str(error)))
     )
-    assert [one.task_id for one in found] == ["toy/1"]
+    assert [record.task_id for record in records] == ["toy/1"]
     [(line, reason)] = skipped
     assert line == 1 and "UTF-8" in reason
 
@@ -243,9 +243,9 @@ def test_no_episode_is_an_error_that_says_what_to_do(tmp_path: Path, content: st
 def test_a_run_folder_shows_what_was_evaluated_and_the_training(tmp_path: Path) -> None:
     run = tmp_path / "runs" / "web"
     (run / "eval_episodes" / "alfworld").mkdir(parents=True)
-    write(run / "episodes.jsonl", many(2))
-    write(run / "eval_episodes" / "trained.jsonl", many(3))
-    write(run / "eval_episodes" / "alfworld" / "trained.jsonl", many(1))
+    write(run / "episodes.jsonl", make_episodes(2))
+    write(run / "eval_episodes" / "trained.jsonl", make_episodes(3))
+    write(run / "eval_episodes" / "alfworld" / "trained.jsonl", make_episodes(1))
     page = Parsed(render_page([find_run(run)]))
     assert page.title == "web"
     keys = ["alfworld/trained:1", "trained:1", "trained:2", "trained:3", "training:1", "training:2"]
@@ -254,7 +254,8 @@ def test_a_run_folder_shows_what_was_evaluated_and_the_training(tmp_path: Path) 
     assert [row["key"] for row in limited.rows()[0]] == [key for key in keys if key != "trained:3"]
     cut = {s["part"]: s["cut"] for s in json.loads(limited.read("facts"))["runs"][0]["sources"]}
     assert cut == {"alfworld/trained": False, "trained": True, "training": False}
-    [source] = find_run(write(tmp_path / "runs" / "episodes.jsonl", many(1)).parent).sources
+    file = write(tmp_path / "runs" / "episodes.jsonl", make_episodes(1))
+    [source] = find_run(file.parent).sources
     assert source.part == ""
     with pytest.raises(DataError, match=r"holds episodes\.jsonl"):
         find_run(tmp_path / "runs" / "web" / "eval_episodes" / "alfworld")
@@ -289,10 +290,10 @@ def test_parts_of_two_run_folders_are_paired_by_name() -> None:
 
 
 def test_two_runs_know_their_pairs(tmp_path: Path) -> None:
-    page = page_of(tmp_path, many(3), [*list(many(5))[1:]])
+    page = page_of(tmp_path, make_episodes(3), [*list(make_episodes(5))[1:]])
     first, second = page.rows()
-    assert [one.get("pair") for one in first] == [None, 0, 1]
-    assert [one.get("pair") for one in second] == [1, 2, None, None]
+    assert [summary.get("pair") for summary in first] == [None, 0, 1]
+    assert [summary.get("pair") for summary in second] == [1, 2, None, None]
     assert first[1]["paired_by"] == "seed" and "options" not in first[0]
 
 
@@ -303,7 +304,7 @@ def run_view(capsys: Any, *argv: str) -> tuple[int, str, str]:
 
 
 def test_the_command_writes_beside_the_input(tmp_path: Path, capsys: Any) -> None:
-    path = write(tmp_path / "run.jsonl", many(3))
+    path = write(tmp_path / "run.jsonl", make_episodes(3))
     with path.open("a") as file:
         file.write("{torn")
     code, out, _ = run_view(capsys, str(path))
@@ -312,7 +313,7 @@ def test_the_command_writes_beside_the_input(tmp_path: Path, capsys: Any) -> Non
     assert str(page) in out and len(Parsed(page.read_bytes()).rows()[0]) == 3
     assert run_view(capsys, str(path), "--max-episodes", "2")[0] == 0, "an older page is replaced"
     assert len(Parsed(page.read_bytes()).rows()[0]) == 2
-    other = write(tmp_path / "b.jsonl", many(3))
+    other = write(tmp_path / "b.jsonl", make_episodes(3))
     assert run_view(capsys, str(path), str(other))[0] == 0
     assert len(Parsed((tmp_path / "run-vs-b.html").read_bytes()).rows()) == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == [
@@ -323,17 +324,17 @@ def test_the_command_writes_beside_the_input(tmp_path: Path, capsys: Any) -> Non
 def test_the_page_of_a_folder_is_in_it(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     for name in ("web-a", "web-b"):
         (tmp_path / name).mkdir()
-        write(tmp_path / name / "episodes.jsonl", many(1))
+        write(tmp_path / name / "episodes.jsonl", make_episodes(1))
     for _ in range(2):  # the shell fills in the same paths again
         paths = sorted(map(str, tmp_path.glob("web-*")))
         assert run_view(capsys, *paths)[0] == 0
         assert run_view(capsys, paths[0])[0] == 0
     pages = ["episodes.jsonl", "view-vs-web-b.html", "view.html"]
-    assert sorted(each.name for each in (tmp_path / "web-a").iterdir()) == pages
+    assert sorted(file.name for file in (tmp_path / "web-a").iterdir()) == pages
     monkeypatch.chdir(tmp_path / "web-b")
     assert run_view(capsys, ".", "../web-a")[0] == 0
     assert run_view(capsys, "../web-a", ".")[0] == 0
-    assert sorted(each.name for each in (tmp_path / "web-a").iterdir()) == pages
+    assert sorted(file.name for file in (tmp_path / "web-a").iterdir()) == pages
     assert (tmp_path / "web-b/view-vs-web-a.html").exists()
 
 
@@ -342,8 +343,8 @@ def test_a_page_is_no_input(tmp_path: Path, capsys: Any, monkeypatch: Any, argv:
     monkeypatch.chdir(tmp_path)
     Path("web.html").write_text("<p>")
     assert main(argv.split()) == 2
-    said = capsys.readouterr().err
-    assert "got web.html, a page for the browser" in said and "Expecting value" not in said
+    message = capsys.readouterr().err
+    assert "got web.html, a page for the browser" in message and "Expecting value" not in message
 
 
 def test_a_folder_of_several_evaluations_is_one_run_of_parts(tmp_path: Path, capsys: Any) -> None:
@@ -351,8 +352,8 @@ def test_a_folder_of_several_evaluations_is_one_run_of_parts(tmp_path: Path, cap
     policies = ("--policy", "random", "--policy", "oracle")
     assert main(["eval", TOY_ID, *policies, "--num-tasks", "2", "--out", str(out)]) == 0
     names = json.loads((out / "leaderboard.json").read_text())["folders"]
-    code, said, _ = run_view(capsys, str(out))
-    assert code == 0 and "several: 4 episodes of 2 files" in said
+    code, output, _ = run_view(capsys, str(out))
+    assert code == 0 and "several: 4 episodes of 2 files" in output
     page = Parsed((out / "view.html").read_bytes())
     assert [row["part"] for row in page.rows()[0]] == [names[0]] * 2 + [names[1]] * 2
     (out / names[0] / "episodes.jsonl").unlink()
@@ -365,7 +366,7 @@ def test_folders_of_episodes_are_named(tmp_path: Path, capsys: Any, inner: str) 
     for number in range(22):
         folder = tmp_path / inner.format(f"run-{number:02}")
         folder.mkdir(parents=True)
-        write(folder / "episodes.jsonl", many(1))
+        write(folder / "episodes.jsonl", make_episodes(1))
     code, _, err = run_view(capsys, str(tmp_path))
     first, last = (tmp_path / inner.format(name) for name in ("run-00", "run-19"))
     assert code == 2 and f"name one or two of these, which do: {first}, " in err
@@ -375,7 +376,7 @@ def test_folders_of_episodes_are_named(tmp_path: Path, capsys: Any, inner: str) 
 def test_the_command_opens_the_page_if_asked(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    path = str(write(tmp_path / "run.jsonl", many(1)))
+    path = str(write(tmp_path / "run.jsonl", make_episodes(1)))
     run_view(capsys, path)
     assert opened == []
     run_view(capsys, path, "--open")
@@ -383,7 +384,7 @@ def test_the_command_opens_the_page_if_asked(tmp_path: Path, capsys: Any, monkey
 
 
 def test_what_is_not_ours_is_not_overwritten(tmp_path: Path, capsys: Any) -> None:
-    path = write(tmp_path / "report.jsonl", many(1))
+    path = write(tmp_path / "report.jsonl", make_episodes(1))
     report = tmp_path / "report.html"
     report.write_text("<p>a report</p>")
     code, _, err = run_view(capsys, str(path))
@@ -395,7 +396,7 @@ def test_what_is_not_ours_is_not_overwritten(tmp_path: Path, capsys: Any) -> Non
 
 @pytest.mark.parametrize("argv", [(), ("a", "b", "c"), ("gone",), ("one", "--max-episodes", "0")])
 def test_bad_arguments_are_explained(tmp_path: Path, capsys: Any, argv: tuple[str, ...]) -> None:
-    write(tmp_path / "one", many(1))
+    write(tmp_path / "one", make_episodes(1))
     paths = [word if word[:2] == "--" or word == "0" else str(tmp_path / word) for word in argv]
     try:
         code = main(["view", *paths])

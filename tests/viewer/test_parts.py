@@ -15,7 +15,7 @@ from agentgym.errors import PolicyFailure
 from agentgym.evaluation import evaluate
 from tests.toy import TOY_ID
 from tests.viewer.chromium import Page
-from tests.viewer.records import episode, many, turn, write
+from tests.viewer.records import episode, make_episodes, turn, write
 from tests.viewer.test_in_browser import CONTRAST, NOTHING, figures
 
 pytestmark = pytest.mark.slow
@@ -62,8 +62,8 @@ def test_a_row_chooses_its_part(viewer: Viewer, tab: Page) -> None:
     tab.open(viewer(mixed()))
     tab.run("document.querySelectorAll('.parts button')[1].click()")
     tab.wait("document.querySelectorAll('#space .row').length === 2")
-    shown = figures(tab)
-    assert (shown["episodes"], shown["solved"]) == ("2 of 5", "100 %")
+    numbers = figures(tab)
+    assert (numbers["episodes"], numbers["solved"]) == ("2 of 5", "100 %")
     assert tab.count("#summary .notice") == 0
     tab.run("document.querySelector('#clear').click()")
     assert len(table(tab)) == 4
@@ -121,9 +121,9 @@ def test_broken_episodes_are_said_in_words(
     assert main(["view", str(out)]) == 0
     assert f"{8 * samples} episodes, {2 * samples} broken" in capsys.readouterr().out
     tab.open(out / "view.html")
-    shown = figures(tab)
-    assert (shown["solved"], shown["solved, at least"]) == ("100 %", "75 %")
-    assert shown["broken"] == str(2 * samples)
+    numbers = figures(tab)
+    assert (numbers["solved"], numbers["solved, at least"]) == ("100 %", "75 %")
+    assert numbers["broken"] == str(2 * samples)
     notice = tab.text("#summary .notice.bad")
     assert notice.startswith(f"{2 * samples} of {8 * samples} episodes are broken: ")
     height = "parseFloat(getComputedStyle(document.querySelector('#summary .notice')).fontSize)"
@@ -146,7 +146,7 @@ def test_episodes_that_were_never_played_are_said(tab: Page, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("content", ["[", "{}", '{"settings": {"n": "8", "samples": 1}}', "[" * 9])
 def test_a_damaged_plan_says_nothing(tab: Page, tmp_path: Path, content: str) -> None:
-    write(tmp_path / "episodes.jsonl", many(3))
+    write(tmp_path / "episodes.jsonl", make_episodes(3))
     (tmp_path / "evaluation.json").write_text(content)
     assert main(["view", str(tmp_path)]) == 0
     tab.open(tmp_path / "view.html")
@@ -156,9 +156,9 @@ def test_a_damaged_plan_says_nothing(tab: Page, tmp_path: Path, content: str) ->
 
 def test_the_chosen_row_reaches_the_edge(viewer: Viewer, tab: Page) -> None:
     for count in (3, 200):
-        tab.open(viewer(many(count)))
+        tab.open(viewer(make_episodes(count)))
         right = "document.querySelector({}).getBoundingClientRect().right"
-        row, table = (tab.run(right.format(json.dumps(one))) for one in (".row.at", "#scroll"))
+        row, table = (tab.run(right.format(json.dumps(name))) for name in (".row.at", "#scroll"))
         bar = tab.run("(() => { const s = document.querySelector('#scroll');"
                       "return s.offsetWidth - s.clientWidth; })()")  # fmt: skip
         assert row == table - bar

@@ -11,7 +11,7 @@ import pytest
 from agentgym.core.outcome import StopReason
 from agentgym.viewer import find_run, render_page
 from tests.viewer.chromium import Page
-from tests.viewer.records import HOSTILE, episode, many, turn, write
+from tests.viewer.records import HOSTILE, episode, make_episodes, turn, write
 
 pytestmark = pytest.mark.slow
 
@@ -23,11 +23,11 @@ NAMED = "zero⟨U+200B⟩width, bidi ⟨U+202E⟩ override, NUL ^@"
 
 def options(tab: Page) -> dict[str, list[str]]:
     """Open each select and return what it offers, by its label."""
-    every = "[...document.querySelectorAll('#facets label')].map((label) => {"
-    every += "label.querySelector('select').focus();"
-    every += "return [label.querySelector('span').innerText,"
-    every += "[...label.querySelectorAll('option')].map((one) => one.text)]; })"
-    return dict(tab.run(every))
+    script = "[...document.querySelectorAll('#facets label')].map((label) => {"
+    script += "label.querySelector('select').focus();"
+    script += "return [label.querySelector('span').innerText,"
+    script += "[...label.querySelectorAll('option')].map((one) => one.text)]; })"
+    return dict(tab.run(script))
 
 
 def headings(tab: Page) -> list[str]:
@@ -37,7 +37,7 @@ def headings(tab: Page) -> list[str]:
 def test_filters_titles_and_headings_are_words(viewer: Viewer, tab: Page) -> None:
     paid = turn(1, reward_terms={"a bonus": 1.0}, action_valid=False, finish_reason="length")
     other = episode("x", [paid], env_id="agentgym/Other-v0", split="valid", policy="random")
-    tab.open(viewer([*many(4, turns=1), other], [other]), "#?term=a+bonus")
+    tab.open(viewer([*make_episodes(4, turns=1), other], [other]), "#?term=a+bonus")
     assert tab.run("document.title") == "a.jsonl and b.jsonl"
     assert "a bonus" in headings(tab)
     offered = options(tab)
@@ -64,8 +64,8 @@ def test_hidden_characters_are_named_where_no_element_can_mark_them(
     tab: Page, tmp_path: Path
 ) -> None:
     odd = turn(1, reward_terms={HIDDEN[:24]: 1.0}, finish_reason=HIDDEN)
-    one = episode(HIDDEN, [odd], split=HIDDEN, policy=HIDDEN, stop_reason=HIDDEN, env_id=HIDDEN)
-    file = write(tmp_path / "bidi \u202e.jsonl", [one, *many(2)])
+    sample = episode(HIDDEN, [odd], split=HIDDEN, policy=HIDDEN, stop_reason=HIDDEN, env_id=HIDDEN)
+    file = write(tmp_path / "bidi \u202e.jsonl", [sample, *make_episodes(2)])
     page = tmp_path / "page.html"
     page.write_bytes(render_page([find_run(file)]))
     tab.open(page, f"#?term={quote(HIDDEN[:24])}")
@@ -105,34 +105,34 @@ def go_to(tab: Page, number: int, task: str) -> None:
 
 
 def test_hostile_reasons_are_inert(viewer: Viewer, tab: Page) -> None:
-    told = [
+    refusals = [
         episode(
             f"toy/{number}", [turn(1, action_valid=False, reason=why)],
             stop_reason="refused", details={"error": why},
         )
         for number, why in enumerate(REASONS, 1)
     ]  # fmt: skip
-    tab.open(viewer([*told, episode()]))  # its list tells the errors in titles
+    tab.open(viewer([*refusals, episode()]))  # its list tells the errors in titles
     assert tab.count("#space .row .stop[title]") > 0
     for number, why in enumerate(REASONS, 1):
-        said = why[:40]
+        reason = why[:40]
         go_to(tab, number, f"toy/{number}")
         length = len(tab.run("document.querySelector('main:not([hidden])').innerText"))
-        assert length < 20_000, said
+        assert length < 20_000, reason
         for button in range(tab.count(".all")):
             tab.run(f"document.querySelectorAll('.all')[{button}].click()")
-        assert tab.run("window.owned ?? null") is None, said
-        assert tab.count("main img, main script, main a[href^='javascript'], main b b") == 0, said
-        assert tab.count(".why") == 1, said
+        assert tab.run("window.owned ?? null") is None, reason
+        assert tab.count("main img, main script, main a[href^='javascript'], main b b") == 0, reason
+        assert tab.count(".why") == 1, reason
         text = tab.run("document.querySelector('.why').textContent")
-        assert not {*text} & {"\u202e", "\u2066", "\x00", "\x07", "\x1b", "\ud800"}, said
+        assert not {*text} & {"\u202e", "\u2066", "\x00", "\x07", "\x1b", "\ud800"}, reason
 
 
 def test_ends_are_told_in_words(viewer: Viewer, tab: Page) -> None:
     reasons = [reason for reason in StopReason if reason.value]
-    told = {"error": "HTTP 400: too long"}
+    details = {"error": "HTTP 400: too long"}
     ends = [
-        episode(f"toy/{number}", 1, stop_reason=reason.value, details=told)
+        episode(f"toy/{number}", 1, stop_reason=reason.value, details=details)
         for number, reason in enumerate(reasons, 1)
     ]
     # An answer that solves nothing is a wrong one.

@@ -185,9 +185,9 @@ def test_what_cannot_be_played_is_left_out(
 ) -> None:
     write_task(tmp_path / "good")
     write_task(tmp_path / "bad", **files)
-    found = open_folder(tmp_path)
-    assert list(found.tasks) == ["harbor/good"] and reason in found.left_out["bad"]
-    (note,) = found.notes()
+    task_folder = open_folder(tmp_path)
+    assert list(task_folder.tasks) == ["harbor/good"] and reason in task_folder.left_out["bad"]
+    (note,) = task_folder.notes()
     assert note.startswith("1 of 2 tasks are left out, such as bad")
     with pytest.raises(ConfigurationError, match="expected tasks of Harbor"):
         make(f"harbor:{tmp_path / 'bad'}")
@@ -207,9 +207,9 @@ def test_links_lead_nowhere(tmp_path: Path) -> None:
 def test_a_changed_file_changes_the_panel(tmp_path: Path) -> None:
     def panel() -> str:
         env = opened(tmp_path)
-        found: str = env.tasks.panel("test", 1, 0).sha256
+        digest: str = env.tasks.panel("test", 1, 0).sha256
         env.close()
-        return found
+        return digest
 
     folder = write_task(tmp_path / "sum")
     before = panel()
@@ -266,5 +266,5 @@ def test_rewards_are_read_as_harbor_reads_them(
 
 @given(st.binary(max_size=200), st.booleans())
 def test_any_reward_is_a_finite_number_or_none(content: bytes, as_json: bool) -> None:
-    found = read_reward(content, as_json)
-    assert found is None or abs(found) <= 1e15
+    reward = read_reward(content, as_json)
+    assert reward is None or abs(reward) <= 1e15

@@ -36,10 +36,10 @@ SMALL = Machine(memory=8 * GIGABYTE, processors=4)
 def test_sizes_are_read_as_tasks_write_them(
     environment: dict[str, Any], memory: int, disk: int
 ) -> None:
-    found = read_resources(environment)
-    assert (found.memory >> 20, found.disk >> 20) == (memory, disk)
-    assert found.processors == environment.get("cpus", 0)
-    assert ("memory" in found.named) == any("memory" in key for key in environment)
+    resources = read_resources(environment)
+    assert (resources.memory >> 20, resources.disk >> 20) == (memory, disk)
+    assert resources.processors == environment.get("cpus", 0)
+    assert ("memory" in resources.named) == any("memory" in key for key in environment)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_sizes_that_are_none_are_refused(environment: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "agent", "tests"),
+    ("settings", "agent", "tests"),
     [
         ({}, "public", "public"),
         ({"environment": {"allow_internet": False}}, "no-network", "no-network"),
@@ -81,8 +81,8 @@ def test_sizes_that_are_none_are_refused(environment: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_network_rules_old_and_new(told: dict[str, Any], agent: str, tests: str) -> None:
-    assert read_network(told) == Network(agent, tests)
+def test_network_rules_old_and_new(settings: dict[str, Any], agent: str, tests: str) -> None:
+    assert read_network(settings) == Network(agent, tests)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_what_the_machine_cannot_give_is_left_out(
 ) -> None:
     write_task(tmp_path / "good", toml=TOML + 'memory = "8G"\nstorage = "8G"\ncpus = 4\n')
     write_task(tmp_path / "bad", **files)
-    found = open_folder(tmp_path, machine=SMALL, sandbox="namespace")
-    assert list(found.tasks) == ["harbor/good"] and reason in found.left_out["bad"]
+    task_folder = open_folder(tmp_path, machine=SMALL, sandbox="namespace")
+    assert list(task_folder.tasks) == ["harbor/good"] and reason in task_folder.left_out["bad"]
 
 
 def test_every_reason_is_listed_with_its_tasks(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ HUNGRY = "python3 -c 'x = bytearray(500 << 20)'"
 
 @needs_box
 @pytest.mark.parametrize(
-    ("toml", "command", "seconds", "told"),
+    ("toml", "command", "seconds", "message"),
     [
         ('storage = "8M"\n', FULL, 30, "ran out of disk, of which there were 8 MB, as the task"),
         ('memory = "128M"\n', HUNGRY, 30, "memory, of which there were 128 MB, as the task says"),
@@ -177,7 +177,7 @@ def test_an_unsolved_task_that_ran_out_of_something_says_so(
     toml: str,
     command: str,
     seconds: int,
-    told: str,
+    message: str,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -186,12 +186,12 @@ def test_an_unsolved_task_that_ran_out_of_something_says_so(
     env.step(bash(command))
     with caplog.at_level(logging.WARNING):
         observation, *_, info = env.step(SUBMIT)
-    assert told in observation and told in info["details"]["reason"]
-    assert told in caplog.text and "sum is unsolved" in caplog.text
+    assert message in observation and message in info["details"]["reason"]
+    assert message in caplog.text and "sum is unsolved" in caplog.text
     env.reset(seed=0)
     env.step(bash(command))  # Without a cgroup a shell ends with a child that takes too much.
     env.step(bash("rm -f big; echo 55 > sum.txt"))
-    if "time" not in told:
+    if "time" not in message:
         observation, *_, info = env.step(SUBMIT)
         assert info["success"] and observation == "[submitted]"
     env.close()

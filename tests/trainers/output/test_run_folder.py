@@ -9,7 +9,7 @@ from agentgym.cli import main as agentgym
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.caching import SCRATCH
 from tests.trainers import toy_runs
-from tests.viewer.records import many, write
+from tests.viewer.records import make_episodes, write
 from trainers.output.jsonl import append_line, read_jsonl
 from trainers.output.run_folder import COMPLETE, RunFolder
 
@@ -227,7 +227,7 @@ def test_only_one_process_works_on_a_run(tmp_path):
 
 
 def test_a_run_resumes_beside_the_page_of_its_episodes(tmp_path):
-    write(opened(tmp_path / "run").episodes_path, many(2))
+    write(opened(tmp_path / "run").episodes_path, make_episodes(2))
     assert agentgym(["view", str(tmp_path / "run")]) == 0
     page = (tmp_path / "run/view.html").read_bytes()
     opened(tmp_path / "run", "--resume")
