@@ -91,9 +91,9 @@ def _another_python(extra: str) -> str:
     except metadata.PackageNotFoundError:
         return ""
     for marker in markers:
-        found = re.search(rf'python_version (\S+) "(\S+)" and extra == "{extra}"', str(marker))
-        if marker and found and not marker.evaluate({"extra": extra}):
-            return f", with Python {found[1]} {found[2]}"
+        match = re.search(rf'python_version (\S+) "(\S+)" and extra == "{extra}"', str(marker))
+        if marker and match and not marker.evaluate({"extra": extra}):
+            return f", with Python {match[1]} {match[2]}"
     return ""
 
 

@@ -77,8 +77,8 @@ def resolve(name: str) -> NamedEnv:
     module, colon, rest = name.rpartition(":")
     if colon and (entry := find_family(name.partition(":")[0])) is not None:
         task_set = entry.task_set(name.partition(":")[2])
-        short, chosen = f"{entry.name}-{task_set.name}", task_set.demonstrator
-        return NamedEnv(short, entry.id, entry.name, task_set.kwargs, task_set.name, chosen)
+        short, demonstrator = f"{entry.name}-{task_set.name}", task_set.demonstrator
+        return NamedEnv(short, entry.id, entry.name, task_set.kwargs, task_set.name, demonstrator)
     if colon:
         import_named(module, f"one of {table.FORMS}, or MODULE:ID")
         name = rest
@@ -115,15 +115,19 @@ def env_name(env_id: str, kwargs: Mapping[str, Any]) -> str:
     if entry is None:
         return env_id
     usual = {**_defaults(entry.entry_point), **entry.kwargs}
-    made = {name: _comparable(value) for name, value in {**usual, **kwargs}.items()}
+    settings = {name: _comparable(value) for name, value in {**usual, **kwargs}.items()}
     differing: dict[str, list[str]] = {}
     for task_set in entry.all_task_sets:
-        wanted = {name: _comparable(value) for name, value in {**usual, **task_set.kwargs}.items()}
+        task_settings = {
+            name: _comparable(value) for name, value in {**usual, **task_set.kwargs}.items()
+        }
         names = {*task_set.kwargs, *kwargs} - _UNNAMED
-        differing[task_set.name] = sorted(n for n in names if made.get(n) != wanted.get(n))
+        differing[task_set.name] = sorted(
+            n for n in names if settings.get(n) != task_settings.get(n)
+        )
     nearest = min(differing, key=lambda name: len(differing[name]))
-    shown = {name: hide_secrets(for_others(made[name]), name) for name in differing[nearest]}
-    more = " ".join(f"{name}={value:.{_VALUE}}" for name, value in shown.items())
+    public = {name: hide_secrets(for_others(settings[name]), name) for name in differing[nearest]}
+    more = " ".join(f"{name}={value:.{_VALUE}}" for name, value in public.items())
     return f"{entry.name}:{nearest}" + (f" + {more}" if more else "")
 
 
@@ -131,8 +135,8 @@ def env_name(env_id: str, kwargs: Mapping[str, Any]) -> str:
 def _defaults(entry_point: str) -> Mapping[str, Any]:
     """Return the defaults of an environment; none where its packages are missing."""
     try:
-        made: Any = load_env_creator(entry_point)
-        return arguments(made)
+        creator: Any = load_env_creator(entry_point)
+        return arguments(creator)
     except Exception:
         return {}
 
@@ -158,8 +162,8 @@ def _registered_by(module: str) -> list[str]:
 
 def _home(spec: EnvSpec) -> object:
     """Return the module that an environment is of: it makes it, or names itself to what does."""
-    if (told := spec.kwargs.get("module")) is not None:
-        return told
+    if (module := spec.kwargs.get("module")) is not None:
+        return module
     point = spec.entry_point
     return point.partition(":")[0] if isinstance(point, str) else getattr(point, "__module__", "")
 
@@ -259,25 +263,25 @@ def make_asked(
     Raises:
         AgentGymError: Two grammars are named, or an error of `make_env`.
     """
-    asked = parse_pairs(pairs, flag)
-    if grammar and asked.setdefault("grammar", grammar) != grammar:
+    kwargs = parse_pairs(pairs, flag)
+    if grammar and kwargs.setdefault("grammar", grammar) != grammar:
         raise ConfigurationError(
             f"expected one grammar, got `grammar` {grammar} and {flag} "
-            f"grammar={asked['grammar']}; leave one out"
+            f"grammar={kwargs['grammar']}; leave one out"
         )
     named = resolve(name)
-    return make_env(named.id, {**suited, **named.kwargs, **asked}, flag)
+    return make_env(named.id, {**suited, **named.kwargs, **kwargs}, flag)
 
 
 def _check_kind(env_id: str) -> None:
     """Say so if an id is not that of a text environment, rather than blame its arguments."""
     point = gymnasium.spec(env_id).entry_point
     try:
-        made = load_env_creator(point) if isinstance(point, str) else point
+        creator = load_env_creator(point) if isinstance(point, str) else point
     except Exception:
         return
-    if isinstance(made, type) and not issubclass(made, TextEnv):
-        raise _not_text(env_id, made)
+    if isinstance(creator, type) and not issubclass(creator, TextEnv):
+        raise _not_text(env_id, creator)
 
 
 def _not_text(env_id: str, kind: type) -> ConfigurationError:

@@ -169,14 +169,14 @@ class EnvFamily:
         for task_set in self.all_task_sets:
             if task_set.name == name.lower():
                 return task_set
-        known = ", ".join(f"{self.name}:{task_set.name}" for task_set in self.all_task_sets)
+        names = ", ".join(f"{self.name}:{task_set.name}" for task_set in self.all_task_sets)
         module = (
             ""
             if name.isidentifier()
             else f"; in MODULE:ID the module cannot be called {self.name}, which is a family"
         )
         raise ConfigurationError(
-            f"expected a task set of {self.name} ({known}), got {name!r:.80}{module}"
+            f"expected a task set of {self.name} ({names}), got {name!r:.80}{module}"
         )
 
     def backend_for(self, kwargs: Mapping[str, Any]) -> str:
@@ -194,16 +194,16 @@ class EnvFamily:
             return ()
         module, _, name = self.subcommands.partition(":")
         try:
-            found = getattr(import_module(module), name)
-            if not all(isinstance(one, Subcommand) for one in found):
-                raise TypeError(f"got {found!r:.80}")
+            subcommands = getattr(import_module(module), name)
+            if not all(isinstance(subcommand, Subcommand) for subcommand in subcommands):
+                raise TypeError(f"got {subcommands!r:.80}")
         except Exception as error:
             raise ConfigurationError(
                 f"expected the family {self.name} to have a tuple of Subcommand at "
                 f"{self.subcommands}, but: {type(error).__name__}: {error}; install its package "
                 "again, or uninstall it"
             ) from error
-        return tuple(found)
+        return tuple(subcommands)
 
 
 FAMILIES: tuple[EnvFamily, ...] = (
@@ -385,7 +385,7 @@ def families() -> tuple[EnvFamily, ...]:
     Raises:
         ConfigurationError: An added family cannot be loaded, or its name is taken.
     """
-    found = {entry.name: entry for entry in FAMILIES}
+    entries = {entry.name: entry for entry in FAMILIES}
     for point in metadata.entry_points(group=GROUP):
         try:
             entry = point.load()
@@ -397,13 +397,13 @@ def families() -> tuple[EnvFamily, ...]:
                 f"EnvFamily, but: {type(error).__name__}: {error}; install its package again, or "
                 "uninstall it"
             ) from error
-        if found.setdefault(entry.name, entry) != entry:
+        if entries.setdefault(entry.name, entry) != entry:
             raise ConfigurationError(
-                f"expected one family named {entry.name!r}, but {found[entry.name].id} and "
+                f"expected one family named {entry.name!r}, but {entries[entry.name].id} and "
                 f"{entry.id} of the entry point {point.value} both are: uninstall its package"
             )
         _register(entry)
-    return tuple(found.values())
+    return tuple(entries.values())
 
 
 def family(name: str) -> EnvFamily:
@@ -416,16 +416,16 @@ def family(name: str) -> EnvFamily:
     """
     if (entry := find_family(name)) is not None:
         return entry
-    known = ", ".join(entry.name for entry in families())
-    raise ConfigurationError(f"expected the name of an environment ({known}), got {name!r}")
+    names = ", ".join(entry.name for entry in families())
+    raise ConfigurationError(f"expected the name of an environment ({names}), got {name!r}")
 
 
 def find_family(name: str) -> EnvFamily | None:
     """Return the family with a short name or id, like `family`; None if there is none."""
-    wanted = name.lower().removeprefix("agentgym/")
+    short_name = name.lower().removeprefix("agentgym/")
     for entry in families():
         short = entry.id.lower().removeprefix("agentgym/")
-        if wanted in (entry.name, short, short.rsplit("-v", 1)[0]):
+        if short_name in (entry.name, short, short.rsplit("-v", 1)[0]):
             return entry
     return None
 

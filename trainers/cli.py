@@ -71,9 +71,9 @@ def _main(argv: Sequence[str] | None) -> int:
     for module in ("pydantic", "annotated_types", "yaml"):  # the settings themselves need these
         require(module, "train")
     log_to_terminal(common.log_level, ("agentgym", "trainers"))
-    name = _subcommand(common.others)
+    name = _subcommand(common.remaining)
     if name != "train":
-        return {"presets": _presets, "merge": _merge}[name](common.others[1:])
+        return {"presets": _presets, "merge": _merge}[name](common.remaining[1:])
     return _train(words, common.quiet)
 
 

@@ -54,10 +54,10 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
     """
     if len(text) > _SHORT:
         return _parse(text, specs, grammar)
-    found = _parse_short(text, specs, grammar)
-    call, native, trailing, error = found
+    parsed = _parse_short(text, specs, grammar)
+    call, native, trailing, error = parsed
     if call is None:
-        return found
+        return parsed
     return Parsed(ActionCall(call.name, call.arguments.copy()), native, trailing, error)
 
 
@@ -110,10 +110,10 @@ def _parse_tagged(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
         return Parsed(None, "", trailing, "<action> holds nothing: write the action in it")
     if len(body) > MAX_ACTION_CHARS:
         return Parsed(None, "", trailing, too_long(len(body)))
-    found = _parse_native(body, specs)
-    if found.call is None or "".join(body.split(found.native, 1)).strip():
+    parsed = _parse_native(body, specs)
+    if parsed.call is None or "".join(body.split(parsed.native, 1)).strip():
         return Parsed(None, body.strip(), trailing)
-    return found._replace(trailing=trailing)
+    return parsed._replace(trailing=trailing)
 
 
 def unix_line_ends(text: str) -> str:
@@ -182,20 +182,20 @@ def _xml_arguments(spec: ActionSpec, body: str) -> dict[str, Any]:
         return {}
     if len(spec.params) == 1 and (spec.params[0].required or body.strip()):
         return {spec.params[0].name: _unwrap(body)}
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     rest = body.lstrip()
     while rest:
         name = next((p.name for p in spec.params if rest.startswith(f"<{p.name}>")), None)
         end = rest.find(f"</{name}>") if name else -1
-        if name is None or end < 0 or name in given:
+        if name is None or end < 0 or name in arguments:
             names = " ".join(
                 f"<{p.name}>...</{p.name}>" + ("" if p.required else " (or without)")
                 for p in spec.params
             )
             raise Fault(f"<{spec.name}> must hold {names or 'nothing'}, got {rest[:40]!r}")
-        given[name] = _unwrap(rest[len(name) + 2 : end])
+        arguments[name] = _unwrap(rest[len(name) + 2 : end])
         rest = rest[end + len(name) + 3 :].lstrip()
-    return given
+    return arguments
 
 
 def _unwrap(value: str) -> str:
@@ -217,8 +217,8 @@ def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, 
     if match is None or rest[: match.start].strip():
         # One form of each action: those with options would bury the others.
         forms = " or ".join(spec.templates[0] for spec in specs)
-        shown = rest.strip().split("\n")[0][:60]
-        raise Fault(f"after 'Action:' write {forms}, got {shown!r}")
+        excerpt = rest.strip().split("\n")[0][:60]
+        raise Fault(f"after 'Action:' write {forms}, got {excerpt!r}")
     return build_call(match.spec, dict(match.values)), rest[match.end :]
 
 

@@ -45,9 +45,9 @@ def render(call: ActionCall, specs: tuple[ActionSpec, ...], grammar: str = "nati
         text = _write(spec, call, specs, grammar)
     except Fault as fault:
         raise ConfigurationError(f"cannot write {call!r:.200}: {fault}") from None
-    found = parse(text, specs, grammar)
-    if found.call != call:
-        reason = found.error or "a value would be read back differently"
+    parsed = parse(text, specs, grammar)
+    if parsed.call != call:
+        reason = parsed.error or "a value would be read back differently"
         raise ConfigurationError(
             f"cannot write {call!r:.200} in the grammar {grammar!r}: {reason}; use canonical "
             "values (single spaces, valid types) or another grammar"
@@ -87,13 +87,13 @@ def _wrapped(param: Param, value: str) -> str:
 
 
 def _write_xml(spec: ActionSpec, call: ActionCall) -> str:
-    given = [
+    arguments = [
         (param, call.arguments[param.name]) for param in spec.params if param.name in call.arguments
     ]
     if len(spec.params) == 1:
-        body = "".join(_wrapped(param, value) for param, value in given)
+        body = "".join(_wrapped(param, value) for param, value in arguments)
     else:
-        body = "".join(f"<{p.name}>{_wrapped(p, value)}</{p.name}>" for p, value in given)
+        body = "".join(f"<{p.name}>{_wrapped(p, value)}</{p.name}>" for p, value in arguments)
     return f"<{spec.name}>{body}</{spec.name}>"
 
 

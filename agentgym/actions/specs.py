@@ -77,16 +77,16 @@ class Param:
     def __post_init__(self) -> None:
         """Refuse a declaration with a field out of its domain."""
         _check_name("parameter", self.name)
-        known = (*PLAIN_TYPES, *JSON_TYPES)
-        if self.type not in known:
+        types = (*PLAIN_TYPES, *JSON_TYPES)
+        if self.type not in types:
             raise ConfigurationError(
-                f"parameter {self.name!r}: type must be one of {', '.join(known)}, "
+                f"parameter {self.name!r}: type must be one of {', '.join(types)}, "
                 f"got {self.type!r}"
             )
-        if self.items and (self.type != "array" or self.items not in known):
+        if self.items and (self.type != "array" or self.items not in types):
             raise ConfigurationError(
                 f"parameter {self.name!r}: items needs type 'array' and must be one of "
-                f"{', '.join(known)}, got type {self.type!r} and items {self.items!r}"
+                f"{', '.join(types)}, got type {self.type!r} and items {self.items!r}"
             )
         if self.schema and self.type not in JSON_TYPES:
             raise ConfigurationError(
@@ -149,23 +149,23 @@ class ActionSpec:
 
     def __hash__(self) -> int:
         """Hash once: spec sets are keys of the parsers' caches."""
-        known = self.__dict__.get("_hash")
-        if known is None:
-            known = hash((self.name, self.description, self.params, self.native, self.examples))
-            object.__setattr__(self, "_hash", known)
-        return int(known)
+        digest = self.__dict__.get("_hash")
+        if digest is None:
+            digest = hash((self.name, self.description, self.params, self.native, self.examples))
+            object.__setattr__(self, "_hash", digest)
+        return int(digest)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave the hash out of pickles: it differs from process to process."""
         return {key: value for key, value in self.__dict__.items() if key != "_hash"}
 
     def _check_template(self, template: str, names: list[str]) -> None:
-        found = PLACEHOLDER.findall(template)
+        placeholders = PLACEHOLDER.findall(template)
         required = {param.name for param in self.params if param.required}
         if (
             not template.strip()
-            or len(set(found)) != len(found)
-            or not required <= set(found) <= set(names)
+            or len(set(placeholders)) != len(placeholders)
+            or not required <= set(placeholders) <= set(names)
         ):
             raise ConfigurationError(
                 f"action {self.name!r}: a native template must name each of {sorted(required)} "

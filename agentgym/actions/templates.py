@@ -49,10 +49,10 @@ class Page:
         """Return the lines that begin with a lower-case word; all non-blank lines for ""."""
         if self._lines is None:
             self._lines = {"": []}
-            for found in _LINES.finditer(self.text):
-                words = found[0].split()
+            for match in _LINES.finditer(self.text):
+                words = match[0].split()
                 if words:
-                    line = Line(found.start() + found[0].index(words[0]), found.end(), words)
+                    line = Line(match.start() + match[0].index(words[0]), match.end(), words)
                     self._lines[""].append(line)
                     self._lines.setdefault(words[0].lower(), []).append(line)
         return self._lines.get(word, [])
@@ -107,8 +107,8 @@ class Template:
         )
         # The first word of a line decides, if the template says where that word ends.
         words = head.lower().split()
-        whole = len(words) > 1 or head[-1:].isspace() or not self.names
-        self._word = words[0] if words and whole else ""
+        complete = len(words) > 1 or head[-1:].isspace() or not self.names
+        self._word = words[0] if words and complete else ""
         marker = _MARKER.match(head)
         self._fence = len(marker[0]) if marker and self.delimited else 0
         pattern = _fence_pattern(head) if self._fence else _head_pattern(head)

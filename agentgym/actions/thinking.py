@@ -129,7 +129,7 @@ class _Cutter:
         self._text, self._specs, self._grammar = text, specs, grammar
         self._actions = {spec.name.lower() for spec in specs} if grammar == "xml" else set()
         self._quotes: Quotes | None = None
-        self._kept: list[str] = []
+        self._parts: list[str] = []
         self._at = 0
         self._inside = ""
         self._changed = False
@@ -152,8 +152,8 @@ class _Cutter:
         if not self._changed:
             return self._text
         if not self._inside:
-            self._kept.append(self._text[self._at :])
-        return self._unwrapped("".join(self._kept)).strip()
+            self._parts.append(self._text[self._at :])
+        return self._unwrapped("".join(self._parts)).strip()
 
     def _quoted(self, mark: re.Match[str]) -> int:
         """Return where the quotation ends in which a mark stands, or -1."""
@@ -170,15 +170,15 @@ class _Cutter:
         if not is_in_code(self._text, mark.start(), mark.end()):
             self._inside, self._at = "", mark.end()
             if kind == "a":
-                self._kept.clear()
+                self._parts.clear()
 
     def _take(self, mark: re.Match[str], kind: str, family: str) -> None:
         """Cut at a mark outside of thinking."""
         self._changed = True
         if kind in "ac":
-            self._kept.clear()
+            self._parts.clear()
         else:
-            self._kept.append(self._text[self._at : mark.start()])
+            self._parts.append(self._text[self._at : mark.start()])
         self._at = mark.end()
         self._inside = family if kind == "o" else ""
 
@@ -194,8 +194,8 @@ class _Cutter:
         name = opening[1].lower()
         closing = text.lower().rfind(f"</{name}>", opening.end())
         inner = text[opening.end() : closing if closing >= 0 else len(text)]
-        known = any(spec.name.lower() == name for spec in self._specs)
-        if known and not (closing >= 0 and begins_action(inner, self._specs, self._grammar)):
+        is_action = any(spec.name.lower() == name for spec in self._specs)
+        if is_action and not (closing >= 0 and begins_action(inner, self._specs, self._grammar)):
             return text
         return inner + ("" if closing < 0 else text[closing + len(name) + 3 :])
 

@@ -18,24 +18,24 @@ class Fault(Exception):
     """Raised for a text without a valid action; the agent sees the message."""
 
 
-def build_call(spec: ActionSpec, given: dict[str, Any]) -> ActionCall:
-    """Validate arguments and convert them to canonical text; empties ``given``.
+def build_call(spec: ActionSpec, values: dict[str, Any]) -> ActionCall:
+    """Validate arguments and convert them to canonical text; empties ``values``.
 
     Raises:
         Fault: An argument is missing, unknown or of the wrong type.
     """
     arguments: dict[str, str] = {}
     for param in spec.params:
-        value = given.pop(param.name, None)
+        value = values.pop(param.name, None)
         if value is not None:
             if value == blank(param):
                 raise Fault(f"write a value in the place of {value}")
             arguments[param.name] = _value(spec, param, value)
         elif param.required:
             raise Fault(f"{spec.name!r} needs the argument {param.name!r}")
-    if given:
-        known = ", ".join(param.name for param in spec.params) or "none"
-        raise Fault(f"{spec.name!r} has no argument {min(given)[:40]!r} (it takes: {known})")
+    if values:
+        names = ", ".join(param.name for param in spec.params) or "none"
+        raise Fault(f"{spec.name!r} has no argument {min(values)[:40]!r} (it takes: {names})")
     return ActionCall(spec.name, arguments)
 
 
@@ -44,12 +44,12 @@ def _value(spec: ActionSpec, param: Param, value: Any) -> str:
     if isinstance(value, bool):
         value = "true" if value else "false"
     if param.type in JSON_TYPES:
-        written = json_value(value, param.type)
-        if written is None:
+        text = json_value(value, param.type)
+        if text is None:
             raise Fault(
                 f"the argument {param.name!r} of {spec.name!r} must be JSON, an {param.type}"
             )
-        return written
+        return text
     if not isinstance(value, str):
         raise Fault(f"the argument {param.name!r} of {spec.name!r} must be a {param.type}")
     if param.verbatim:

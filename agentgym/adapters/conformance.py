@@ -120,12 +120,14 @@ def conform(
             f"{with_guesses(unknown, list(INTERFACES))}"
         )
     kwargs = dict(env_kwargs or {})
-    with closing(make(env, kwargs)) as made:
-        tasks = made.tasks
+    with closing(make(env, kwargs)) as text_env:
+        tasks = text_env.tasks
         count = min(integer(num_tasks, "num_tasks", 1), tasks.len(tasks.check(split)))
         ids = tasks.panel(split, count, seed).ids
-        found = [_first(made, task_id, seed + k, k, horizon) for k, task_id in enumerate(ids)]
-    plays, right = [play for play, _, _ in found], [turns for _, turns, _ in found]
+        episodes = [
+            _first(text_env, task_id, seed + k, k, horizon) for k, task_id in enumerate(ids)
+        ]
+    plays, right = [play for play, _, _ in episodes], [turns for _, turns, _ in episodes]
     results = []
     for interface in interfaces:
         results.append(_compared(interface, (env, kwargs), plays, right))
@@ -133,7 +135,7 @@ def conform(
     named = resolve(env)
     return Conformance(
         env_name(named.id, {**named.kwargs, **kwargs}),
-        any(expert for _, _, expert in found),
+        any(expert for _, _, expert in episodes),
         sum(bool(turns[-1][3]) for turns in right),
         digest(right),
         tuple(results),
@@ -184,27 +186,27 @@ def _expert(env: GuardedEnv) -> str | None:
 
 
 def _compared(
-    interface: str, made: Made, plays: Sequence[Play], right: Sequence[Sequence[Turn]]
+    interface: str, environment: Made, plays: Sequence[Play], right: Sequence[Sequence[Turn]]
 ) -> InterfaceResult:
     """Play through an interface and compare."""
     try:
         if interface in CALLS:
-            plays, right = as_calls(*made, plays)
-        found = INTERFACES[interface](*made, plays)
+            plays, right = as_calls(*environment, plays)
+        actual = INTERFACES[interface](*environment, plays)
     except (AgentGymError, OSError, ValueError, subprocess.SubprocessError) as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return InterfaceResult(interface, 0, 0, f"not tried: {bounded(reason, 3 * SHOWN)}")
     differences = [
-        _difference(play, turns, wanted)
-        for play, turns, wanted in zip(plays, found, right, strict=True)
+        _difference(play, turns, expected)
+        for play, turns, expected in zip(plays, actual, right, strict=True)
     ]
     real = [difference for difference in differences if difference]
     return InterfaceResult(interface, len(plays) - len(real), len(plays), real[0] if real else "")
 
 
-def _difference(play: Play, found: Sequence[Turn], wanted: Sequence[Turn]) -> str:
+def _difference(play: Play, actual: Sequence[Turn], expected: Sequence[Turn]) -> str:
     """Say where two episodes differ first; empty if they do not."""
-    for number, (now, before) in enumerate(zip(found, wanted, strict=False)):
+    for number, (now, before) in enumerate(zip(actual, expected, strict=False)):
         # That both fail is the same; in which words they do so is not compared.
         failed = (before[3], now[3]) if bool(now[3]) != bool(before[3]) else ("", "")
         parts = {
@@ -213,16 +215,16 @@ def _difference(play: Play, found: Sequence[Turn], wanted: Sequence[Turn]) -> st
             "reward": (before[1], now[1]),
             "end": (before[2], now[2]),
         }
-        for what, (then, later) in parts.items():
+        for aspect, (then, later) in parts.items():
             if then != later:
-                place = f"{play.task_id}, turn {number}, {what}"
-                return f"{place}: {' then '.join(_shown(then, later))}"
-    if len(found) != len(wanted):
-        return f"{play.task_id}: {len(wanted) - 1} turns, then {len(found) - 1}"
+                place = f"{play.task_id}, turn {number}, {aspect}"
+                return f"{place}: {' then '.join(_quote_difference(then, later))}"
+    if len(actual) != len(expected):
+        return f"{play.task_id}: {len(expected) - 1} turns, then {len(actual) - 1}"
     return ""
 
 
-def _shown(then: object, later: object) -> tuple[str, str]:
+def _quote_difference(then: object, later: object) -> tuple[str, str]:
     """Return two values that differ, texts from shortly before the place where they do."""
     if not isinstance(then, str) or not isinstance(later, str):
         return repr(then), repr(later)

@@ -111,10 +111,10 @@ def _turns(
 
 def _sorted(turns: Iterable[tuple[int, Turn]], count: int) -> list[list[Turn]]:
     """Return the turns of each episode."""
-    found: list[list[Turn]] = [[] for _ in range(count)]
+    episodes: list[list[Turn]] = [[] for _ in range(count)]
     for number, turn in turns:
-        found[number].append(turn)
-    return found
+        episodes[number].append(turn)
+    return episodes
 
 
 def _in(
@@ -127,28 +127,28 @@ def _in(
 # -- without a server ------------------------------------------------------------------------------
 
 
-def _again(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    with closing(make(env, kwargs)) as made:
-        return _sorted(_in(GuardedEnv(made), enumerate(plays)), len(plays))
+def _replay(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+    with closing(make(env, kwargs)) as text_env:
+        return _sorted(_in(GuardedEnv(text_env), enumerate(plays)), len(plays))
 
 
 def _reversed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    return _again(env, kwargs, plays[::-1])[::-1]
+    return _replay(env, kwargs, plays[::-1])[::-1]
 
 
 def _interleaved(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
     """Play in two environments, a turn in the one and a turn in the other."""
     numbered = list(enumerate(plays))
-    with closing(make(env, kwargs)) as one, closing(make(env, kwargs)) as other:
+    with closing(make(env, kwargs)) as first, closing(make(env, kwargs)) as second:
         pairs = zip_longest(
-            _in(GuardedEnv(one), numbered[::2]), _in(GuardedEnv(other), numbered[1::2])
+            _in(GuardedEnv(first), numbered[::2]), _in(GuardedEnv(second), numbered[1::2])
         )
         return _sorted((turn for pair in pairs for turn in pair if turn), len(plays))
 
 
 def _in_process(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
-    with closing(make(env, kwargs)) as made:
-        spec = made.spec
+    with closing(make(env, kwargs)) as text_env:
+        spec = text_env.spec
     with closing(IsolatedEnv(spec, "process")) as isolated:
         return _sorted(_in(isolated, enumerate(plays)), len(plays))
 
@@ -156,13 +156,13 @@ def _in_process(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> l
 def _with_hash_seed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
     """Play in a process in which sets have another order."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    asked = json.dumps({"env": env, "kwargs": dict(kwargs), "plays": [asdict(p) for p in plays]})
+    request = json.dumps({"env": env, "kwargs": dict(kwargs), "plays": [asdict(p) for p in plays]})
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder, "turns.json")
+        output = Path(folder, "turns.json")
         # To a file, because the libraries of peers print what they like.
         subprocess.run(
-            [sys.executable, "-c", f"import {__name__} as it; it.answer({str(told)!r})"],
-            input=asked,
+            [sys.executable, "-c", f"import {__name__} as it; it.answer({str(output)!r})"],
+            input=request,
             text=True,
             encoding="utf-8",
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -170,7 +170,9 @@ def _with_hash_seed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) 
             timeout=PATIENCE,
             check=True,
         )
-        return [[(t[0], t[1], t[2], t[3]) for t in turns] for turns in json.loads(told.read_text())]
+        return [
+            [(t[0], t[1], t[2], t[3]) for t in turns] for turns in json.loads(output.read_text())
+        ]
 
 
 def answer(path: str) -> None:
@@ -179,9 +181,9 @@ def answer(path: str) -> None:
     Args:
         path: File to write the turns to, as JSON.
     """
-    asked = json.load(sys.stdin)
-    plays = [Play(**{**play, "actions": tuple(play["actions"])}) for play in asked["plays"]]
-    turns = _again(asked["env"], asked["kwargs"], plays)
+    request = json.load(sys.stdin)
+    plays = [Play(**{**play, "actions": tuple(play["actions"])}) for play in request["plays"]]
+    turns = _replay(request["env"], request["kwargs"], plays)
     Path(path).write_text(json.dumps(turns))
 
 
@@ -196,21 +198,25 @@ def _over_http(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> li
             data = json.dumps(body).encode()
             request = Request(f"{url}/{call}", data, {"Content-Type": "application/json"})
             try:
-                with opener.open(request, timeout=PATIENCE) as found:
-                    told: dict[str, Any] = json.load(found)
+                with opener.open(request, timeout=PATIENCE) as response:
+                    reply: dict[str, Any] = json.load(response)
             except OSError as error:
                 read = getattr(error, "read", None)
                 return {"error": read().decode("utf-8", "replace") if read else str(error)}
-            return told
+            return reply
 
-        def heard(told: Mapping[str, Any]) -> Turn:
-            return _failed(told["error"]) if "error" in told else _told(told["observation"], told)
+        def read_turn(reply: Mapping[str, Any]) -> Turn:
+            return (
+                _failed(reply["error"])
+                if "error" in reply
+                else _make_turn(reply["observation"], reply)
+            )
 
         number = ask("createEnv")["env_idx"]
         turns = _turns(
             enumerate(plays),
-            lambda play: heard(ask("reset", env_idx=number, **_named(play))),
-            lambda action: heard(ask("step", env_idx=number, action=action)),
+            lambda play: read_turn(ask("reset", env_idx=number, **_named(play))),
+            lambda action: read_turn(ask("step", env_idx=number, action=action)),
         )
         return _sorted(turns, len(plays))
 
@@ -220,10 +226,10 @@ def _over_openenv(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) ->
 
         def ask(kind: str, data: Mapping[str, Any]) -> Turn:
             try:
-                told = server.ask(kind, data)
+                reply = server.ask(kind, data)
             except EnvFailure as failure:
                 return _failed(failure)
-            return _told(told["observation"]["text"], told)
+            return _make_turn(reply["observation"]["text"], reply)
 
         turns = _turns(
             enumerate(plays),
@@ -238,15 +244,15 @@ def _over_mcp(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> lis
     with closing(McpServer(command, PATIENCE)) as server:
 
         def ask(name: str, arguments: Mapping[str, Any]) -> Turn:
-            found = server.call(name, arguments)
-            told = found.get("structuredContent") or {}
-            if found.get("isError"):
-                return _failed(told.get("failure") or found["content"][0]["text"])
-            return _told(told["observation"], told)
+            result = server.call(name, arguments)
+            reply = result.get("structuredContent") or {}
+            if result.get("isError"):
+                return _failed(reply.get("failure") or result["content"][0]["text"])
+            return _make_turn(reply["observation"], reply)
 
         def act(action: str) -> Turn:
-            asked = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
-            return ask(asked["name"], asked["arguments"])
+            call = json.loads(action.removeprefix("<tool_call>").removesuffix("</tool_call>"))
+            return ask(call["name"], call["arguments"])
 
         turns = _turns(enumerate(plays), lambda play: ask(START, _named(play)), act)
         return _sorted(turns, len(plays))
@@ -260,21 +266,21 @@ def as_calls(
     An action that is not a call, such as hostile text, becomes a call of an unknown tool.
     """
     calls = {**kwargs, "grammar": "tool_call"}
-    with closing(make(env, kwargs)) as said, closing(make(env, calls)) as made:
+    with closing(make(env, kwargs)) as native_env, closing(make(env, calls)) as call_env:
 
         def call(action: str) -> str:
-            native = said.spoken.read(action).native
-            written = made.spoken.write(native)
-            if written.startswith("<tool_call>"):
-                return written
+            native = native_env.spoken.read(action).native
+            text = call_env.spoken.write(native)
+            if text.startswith("<tool_call>"):
+                return text
             return call_text(NO_TOOL, {"x": well_formed(action)})
 
         called = [replace(play, actions=tuple(map(call, play.actions))) for play in plays]
-        return called, _sorted(_in(GuardedEnv(made), enumerate(called)), len(called))
+        return called, _sorted(_in(GuardedEnv(call_env), enumerate(called)), len(called))
 
 
-def _told(observation: str, told: Mapping[str, Any]) -> Turn:
-    return observation, float(told["reward"]).hex(), bool(told["done"]), ""
+def _make_turn(observation: str, reply: Mapping[str, Any]) -> Turn:
+    return observation, float(reply["reward"]).hex(), bool(reply["done"]), ""
 
 
 def _named(play: Play) -> dict[str, Any]:
@@ -297,33 +303,33 @@ def _served(kind: str, env: str, kwargs: Mapping[str, Any]) -> Iterator[str]:
         EnvFailure: It cannot be served.
     """
     # A token that a person has set for servers of OpenEnv is its client's, too.
-    known = kind == "openenv" and bool(os.environ.get(TOKEN))
+    has_token = kind == "openenv" and bool(os.environ.get(TOKEN))
     command = [sys.executable, "-m", "agentgym", "serve", kind, env, "--port", "0"]
     variables = {name: value for name, value in os.environ.items() if name != "AGENTGYM_HTTP_TOKEN"}
     with (
         tempfile.TemporaryDirectory() as folder,
         # No pipe: nobody would read on, and a library that prints much would stop the server.
-        (log := Path(folder, "said")).open("w") as said,
+        (log := Path(folder, "said")).open("w") as output,
         subprocess.Popen(
-            [*command, *([] if known else ["--no-token"]), *_typed(kwargs)],
-            stdout=said,
+            [*command, *([] if has_token else ["--no-token"]), *_typed(kwargs)],
+            stdout=output,
             stderr=subprocess.STDOUT,
             env={**variables, "COLUMNS": "1000"},
         ) as server,
     ):
         try:
-            while not (found := _ADDRESS.search(log.read_text("utf-8", "replace"))):
+            while not (match := _ADDRESS.search(log.read_text("utf-8", "replace"))):
                 if server.poll() is not None:
-                    told = log.read_text("utf-8", "replace")
-                    raise EnvFailure(f"no server: {told[-500:].strip()}")
+                    text = log.read_text("utf-8", "replace")
+                    raise EnvFailure(f"no server: {text[-500:].strip()}")
                 time.sleep(0.05)
-            yield found[1]
+            yield match[1]
         finally:
             server.terminate()
 
 
 INTERFACES: Mapping[str, Replay] = {
-    "again": _again,
+    "again": _replay,
     "other-order": _reversed,
     "interleaved": _interleaved,
     "process": _in_process,

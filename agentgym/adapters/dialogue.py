@@ -62,7 +62,7 @@ class Dialogue:
             raise ConfigurationError(f"expected a text environment, got {env}")
         self.prompt: Prompt = named.at(self._text_env)
         self._talk = EpisodeConversation(self.prompt)
-        self._seen = SeenTurn("")
+        self._turn = SeenTurn("")
 
     def require_one_agent(self) -> None:
         """Raise an error if the environment has workers, for loops with a single list of messages.
@@ -75,7 +75,7 @@ class Dialogue:
     @property
     def observation(self) -> str:
         """The environment's last observation, without the text of the prompt."""
-        return self._seen.observation
+        return self._turn.observation
 
     @property
     def tasks(self) -> TaskSet:
@@ -120,24 +120,24 @@ class Dialogue:
         options = {"task_id": task_id, "horizon": horizon}
         observation, info = self._env.reset(seed=seed, options=options)
         self._talk = EpisodeConversation(self.prompt, str(info["goal"]))
-        self._seen = SeenTurn.of(observation, info)
+        self._turn = SeenTurn.of(observation, info)
         return self.messages()
 
     def messages(self) -> list[dict[str, Any]]:
         """Return the messages that the model reads next."""
-        return self._talk.messages(self._seen)
+        return self._talk.messages(self._turn)
 
-    def step(self, said: str) -> Answered:
+    def step(self, response: str) -> Answered:
         """Take a turn with the model's complete response.
 
         Raises:
             EnvFailure: The environment failed, which ends the episode without a valid score.
         """
-        observation, reward, terminated, truncated, info = self._env.step(said)
-        self._talk.add(self._seen, said)
-        self._seen = SeenTurn.of(observation, info)
+        observation, reward, terminated, truncated, info = self._env.step(response)
+        self._talk.add(self._turn, response)
+        self._turn = SeenTurn.of(observation, info)
         done = terminated or truncated
-        text = f"{observation}\n\n{OVER}" if done else self._talk.text(self._seen)
+        text = f"{observation}\n\n{OVER}" if done else self._talk.text(self._turn)
         return Answered(text, reward, done, info)
 
     def close(self) -> None:

@@ -115,7 +115,7 @@ class NamespaceEnvironment(BaseEnvironment):
             processes=512,
             kept_output=KEPT_OUTPUT,
         )
-        self._made = NamespaceSandbox(box_config(self._recipe, limits))
+        self._namespace_sandbox = NamespaceSandbox(box_config(self._recipe, limits))
 
     def validate_network_policy_support(self, network_policy: NetworkPolicy | None = None) -> None:
         """Refuse a network policy that allows a network.
@@ -144,7 +144,7 @@ class NamespaceEnvironment(BaseEnvironment):
     async def start(self, force_build: bool) -> None:
         """Start a fresh sandbox with the files of the environment."""
         await self.stop(delete=True)
-        box = self._made
+        box = self._namespace_sandbox
         await asyncio.to_thread(box.start)
         self._box = box
         logs = " ".join(LOGS)
@@ -169,8 +169,8 @@ class NamespaceEnvironment(BaseEnvironment):
         async with self._turn:
             result = await self._run(command, cwd, self._merge_env(env) or {}, timeout_sec)
         if result.timed_out:
-            told = f"{result.text}\n[timed out after {timeout_sec} s]"
-            return HarborResult(stdout=told, stderr="", return_code=TIMED_OUT)
+            stdout = f"{result.text}\n[timed out after {timeout_sec} s]"
+            return HarborResult(stdout=stdout, stderr="", return_code=TIMED_OUT)
         return HarborResult(stdout=result.text, stderr="", return_code=result.exit_code)
 
     async def _run(

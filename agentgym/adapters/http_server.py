@@ -105,8 +105,8 @@ class Calls:
 
     def create(self, fields: Mapping[str, Any]) -> dict[str, Any] | int:
         """Make an environment, by the name of the call in AgentGym's clients."""
-        made = self.create_env(fields)
-        return int(made["env_idx"]) if self._plain else made
+        reply = self.create_env(fields)
+        return int(reply["env_idx"]) if self._plain else reply
 
     def reset(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Start an episode."""
@@ -195,21 +195,21 @@ def _number(fields: Mapping[str, Any]) -> tuple[int, tuple[str, ...]]:
         value = int(value)  # of a query
     elif isinstance(value, Mapping):
         value = value.get("env_idx")  # of a client that returns what its environment came with
-    tasks = TASKS if name == "env_idx" else tuple(each for each in TASKS if each != "id")
+    tasks = TASKS if name == "env_idx" else tuple(field for field in TASKS if field != "id")
     return integer(value, name, 0, None), tasks
 
 
-def _check_fields(fields: Mapping[str, Any], known: Sequence[str]) -> None:
+def _check_fields(fields: Mapping[str, Any], names: Sequence[str]) -> None:
     """Refuse what no call has: passed over, it would play something else than was asked for.
 
     Raises:
         ConfigurationError: A field is unknown.
     """
-    unknown = [name for name in fields if name not in known]
+    unknown = [name for name in fields if name not in names]
     if unknown:
         raise ConfigurationError(
-            f"expected fields among {', '.join(dict.fromkeys(known))}, got "
-            f"{with_guesses(unknown, known)}"
+            f"expected fields among {', '.join(dict.fromkeys(names))}, got "
+            f"{with_guesses(unknown, names)}"
         )
 
 

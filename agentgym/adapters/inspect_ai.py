@@ -49,10 +49,10 @@ def _registered(function: Callable[..., Any]) -> Callable[..., Any]:
     Inspect names by its package only what lies where packages are installed, or what a distribution
     of the package's own name has as a checkout.
     """
-    whole = f"agentgym/{function.__name__}"
-    known = _registry.registry_name(function, function.__name__) == whole
-    found: Callable[..., Any] = _inspect.task(name=None if known else whole)(function)
-    return found
+    full_name = f"agentgym/{function.__name__}"
+    is_registered = _registry.registry_name(function, function.__name__) == full_name
+    task: Callable[..., Any] = _inspect.task(name=None if is_registered else full_name)(function)
+    return task
 
 
 @_registered
@@ -121,7 +121,7 @@ def _family(name: str) -> Callable[..., Any]:
     return _registered(family)
 
 
-TASKS = {one.name: _family(one.name) for one in families()}
+TASKS = {entry.name: _family(entry.name) for entry in families()}
 """The task of each family, by its short name."""
 
 
@@ -149,17 +149,17 @@ def play(
 async def _episode(talk: Dialogue, state: Any, generate: Any, horizon: int | None) -> Any:
     """Play one episode; an environment that fails raises, which is an error of the sample."""
     seed = state.metadata[SEED]
-    said = await asyncio.to_thread(talk.reset, str(state.sample_id), seed=seed, horizon=horizon)
+    messages = await asyncio.to_thread(talk.reset, str(state.sample_id), seed=seed, horizon=horizon)
     turns = [_turn(talk.observation, 0.0, False)]
     total, over = 0.0, False
     while not over:
-        state.messages = _messages(said)
+        state.messages = _messages(messages)
         state = await generate(state, tool_calls="none")
         answered = await asyncio.to_thread(talk.step, state.output.completion)
         over, total = answered.done, total + answered.reward
         turns.append(_turn(talk.observation, answered.reward, over))
         state.store.set(TURNS, turns)
-        said = talk.messages()
+        messages = talk.messages()
     state.messages = [*state.messages, _model.ChatMessageUser(content=answered.text)]
     info = answered.info
     state.store.set("outcome", {
@@ -174,14 +174,14 @@ def outcome() -> Callable[[Any, Any], Awaitable[Any]]:
     """Return the environment's scores of the episode."""
 
     async def score(state: Any, target: Any) -> Any:
-        told = state.store.get("outcome")
-        if told is None:  # a limit of Inspect ended it: it counts as it stands
+        scores = state.store.get("outcome")
+        if scores is None:  # a limit of Inspect ended it: it counts as it stands
             rewards = [turn["reward"] for turn in state.store.get(TURNS, [])]
-            told = {"score": 0.0, "success": 0.0, "reward": sum(rewards), "stop_reason": "limit"}
+            scores = {"score": 0.0, "success": 0.0, "reward": sum(rewards), "stop_reason": "limit"}
         return _scorer.Score(
-            value={name: float(told[name]) for name in SCORES},
+            value={name: float(scores[name]) for name in SCORES},
             answer=state.output.completion,
-            metadata={name: value for name, value in told.items() if name not in SCORES},
+            metadata={name: value for name, value in scores.items() if name not in SCORES},
         )
 
     return score
@@ -192,21 +192,21 @@ def _turn(observation: str, reward: float, over: bool) -> dict[str, Any]:
     return {"reward": float(reward), "over": bool(over), "sha256": digest}
 
 
-def _messages(said: Sequence[Mapping[str, Any]]) -> list[Any]:
+def _messages(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return messages as Inspect has them."""
     kinds = {
         "system": _model.ChatMessageSystem,
         "user": _model.ChatMessageUser,
         "assistant": _model.ChatMessageAssistant,
     }
-    return [kinds[one["role"]](content=one["content"]) for one in said]
+    return [kinds[message["role"]](content=message["content"]) for message in messages]
 
 
 def _read(arguments: str) -> dict[str, Any]:
     try:
-        found = json.loads(arguments or "{}")
+        fields = json.loads(arguments or "{}")
     except ValueError as error:
         raise ConfigurationError(f"expected JSON in arguments, got: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         raise ConfigurationError(f"expected a JSON object as arguments, got {arguments!r:.80}")
-    return found
+    return fields

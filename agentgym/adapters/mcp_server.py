@@ -108,12 +108,12 @@ class McpSessions:
             return None, json_rpc.error(message.get("id"), json_rpc.FULL, str(problem))
         except AgentGymError as problem:
             return None, json_rpc.error(message.get("id"), json_rpc.INTERNAL_ERROR, str(problem))
-        found = self.answer(key, message)
-        if found is None or "error" in found:
+        answer = self.answer(key, message)
+        if answer is None or "error" in answer:
             self.envs.close(key)
             words = "expected a request to initialize"
-            return None, found or json_rpc.error(None, json_rpc.INVALID_REQUEST, words)
-        return key, found
+            return None, answer or json_rpc.error(None, json_rpc.INVALID_REQUEST, words)
+        return key, answer
 
     def _initialize(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Agree on a version."""
@@ -136,18 +136,18 @@ class McpSessions:
             except (ConfigurationError, TaskNotFound) as problem:
                 return _failed(str(problem))
             except EnvFailure as failure:
-                told = {"done": True, "failure": str(failure)}
+                structured = {"done": True, "failure": str(failure)}
                 words = f"the environment failed, so this episode has no score: {failure}"
                 return {
                     **_failed(f"{words}\n\nCall {START} for another."),
-                    "structuredContent": told,
+                    "structuredContent": structured,
                 }
 
 
 def _start(env: ServedEnv, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Begin an episode."""
-    given = dict(arguments)
-    observation, info = env.begin(given.pop("seed", None), given)
+    options = dict(arguments)
+    observation, info = env.begin(options.pop("seed", None), options)
     text = f"{tool_instructions(info['horizon'])}\n\n{observation}"
     return _answered(env, text, observation, 0.0, False, info)
 
@@ -166,14 +166,14 @@ def _answered(
     env: ServedEnv, text: str, observation: str, reward: float, done: bool, info: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Write what a tool answers."""
-    told = env.told(info, ENDED if done else ())
+    public = env.filter_info(info, ENDED if done else ())
     if env.lists_actions:
-        told["admissible_actions"] = [
+        public["admissible_actions"] = [
             json.loads(action.removeprefix(OPENING).removesuffix(CLOSING))
-            for action in told["admissible_actions"]
+            for action in public["admissible_actions"]
             if action.startswith(OPENING)  # a text that is no call cannot be called
         ]
-    content = {"observation": observation, "reward": reward, "done": done, "info": told}
+    content = {"observation": observation, "reward": reward, "done": done, "info": public}
     return {"content": [{"type": "text", "text": text}], "structuredContent": content}
 
 
@@ -184,7 +184,7 @@ def _failed(text: str) -> dict[str, Any]:
 
 def _start_tool(splits: tuple[str, ...]) -> dict[str, Any]:
     """Describe the tool that begins an episode."""
-    whole = {"type": "integer", "minimum": 0}
+    non_negative = {"type": "integer", "minimum": 0}
     return {
         "name": START,
         "description": "Begin an episode and read its task. A running episode is given up.",
@@ -196,13 +196,13 @@ def _start_tool(splits: tuple[str, ...]) -> dict[str, Any]:
                     "enum": list(splits),
                     "description": "Split of the task.",
                 },
-                "index": {**whole, "description": "Index of the task in the split."},
+                "index": {**non_negative, "description": "Index of the task in the split."},
                 "task_id": {
                     "type": "string",
                     "description": "The task itself, instead of split and index.",
                 },
                 "seed": {
-                    **whole,
+                    **non_negative,
                     "description": "Seed of the episode; it draws the task where none is named.",
                 },
                 "horizon": {"type": "integer", "minimum": 1, "description": "Most turns."},

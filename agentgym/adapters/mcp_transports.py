@@ -92,11 +92,11 @@ def answer_lines(
     try:
         for line in _lines(reader):
             try:
-                found = sessions.answer(key, parse_object(line))
+                answer = sessions.answer(key, parse_object(line))
             except Refused as problem:
-                found = json_rpc.error(None, json_rpc.INVALID_REQUEST, str(problem))
-            if found is not None:
-                writer.write(_written(found) + b"\n")
+                answer = json_rpc.error(None, json_rpc.INVALID_REQUEST, str(problem))
+            if answer is not None:
+                writer.write(_encode(answer) + b"\n")
                 writer.flush()
     except BrokenPipeError:
         pass  # the client has gone
@@ -104,7 +104,7 @@ def answer_lines(
         envs.close_all()
 
 
-def _written(message: json_rpc.Message) -> bytes:
+def _encode(message: json_rpc.Message) -> bytes:
     """Return a message as JSON, an error in place of one with numbers that JSON lacks."""
     try:
         return dump_json(message).encode()
@@ -181,23 +181,25 @@ class _Endpoint:
             raise Refused(415, f"expected a body of type application/json, got {kind!r:.80}")
         message = parse_object(await read_body(request, LARGEST))
         if message.get("method") == "initialize":
-            key, found = await self._in_thread(self._sessions.open, message)
-            response = answer_json(200 if key is not None else 503, found)
+            key, answer = await self._in_thread(self._sessions.open, message)
+            response = answer_json(200 if key is not None else 503, answer)
             if key is not None:
                 response.headers[SESSION] = self._signed(key)
             return response
         version = request.headers.get(VERSION, json_rpc.VERSIONS[0])
         if version not in json_rpc.VERSIONS:
-            known = ", ".join(json_rpc.VERSIONS)
-            words = f"expected a version that begins with a session ({known}), got {version!r:.80}"
+            versions = ", ".join(json_rpc.VERSIONS)
+            words = (
+                f"expected a version that begins with a session ({versions}), got {version!r:.80}"
+            )
             error = json_rpc.error(message.get("id"), json_rpc.INVALID_REQUEST, words)
             return answer_json(400, error)
         answered = await self._in_thread(self._sessions.answer, self._number(request), message)
         return _empty(202) if answered is None else answer_json(200, answered)
 
-    async def _in_thread(self, call: Callable[..., Found], *given: object) -> Found:
+    async def _in_thread(self, call: Callable[..., Found], *arguments: object) -> Found:
         # What it waits for goes on if the client goes away, so that no turn is half taken.
-        work = asyncio.get_running_loop().run_in_executor(self._pool, call, *given)
+        work = asyncio.get_running_loop().run_in_executor(self._pool, call, *arguments)
         return await asyncio.shield(work)
 
     def _signed(self, key: int) -> str:
@@ -206,12 +208,14 @@ class _Endpoint:
 
     def _number(self, request: Request) -> int:
         """Return the number of the environment of a request's session."""
-        given = request.headers.get(SESSION, "")
-        if not given:
+        session_id = request.headers.get(SESSION, "")
+        if not session_id:
             raise Refused(400, f"expected the header {SESSION}, got none: initialize first")
-        number = given.partition("-")[0]
+        number = session_id.partition("-")[0]
         plain = number.isascii() and number.isdigit() and len(number) <= 16
-        if not plain or not hmac.compare_digest(given.encode(), self._signed(int(number)).encode()):
+        if not plain or not hmac.compare_digest(
+            session_id.encode(), self._signed(int(number)).encode()
+        ):
             raise UnknownEnv("expected the id of a session of this server: initialize again")
         return int(number)
 

@@ -109,11 +109,13 @@ def write_folder(
     """
     if holds_other_files(folder):
         raise ConfigurationError(f"expected a new folder or an empty one, got {folder}")
-    family = next((each for each in registration.FAMILIES if name in (each.name, each.id)), None)
+    family = next(
+        (entry for entry in registration.FAMILIES if name in (entry.name, entry.id)), None
+    )
     if family is None:
-        known = ", ".join(each.name for each in registration.FAMILIES)
+        names = ", ".join(entry.name for entry in registration.FAMILIES)
         raise ConfigurationError(
-            f"expected a family of this package ({known}), as the folder contains its code; got "
+            f"expected a family of this package ({names}), as the folder contains its code; got "
             f"{name}"
         )
     env = make_asked(name, pairs, "--env-kwargs", grammar)
@@ -136,7 +138,7 @@ def _texts(
     env: TextEnv, family: registration.EnvFamily, pairs: tuple[str, ...], grammar: str | None
 ) -> dict[str, str]:
     """Return the texts of the folder, by their paths."""
-    given = {
+    values = {
         "name": family.name,
         "version": _distribution().version,
         "summary": family.summary,
@@ -144,17 +146,19 @@ def _texts(
         "splits": ", ".join(env.tasks.splits),
         "pairs": pairs,
         "grammar": grammar,
-        "dependencies": "\n".join(f"    {json.dumps(each)}," for each in _dependencies(family)),
+        "dependencies": "\n".join(
+            f"    {json.dumps(requirement)}," for requirement in _dependencies(family)
+        ),
     }
     return {
         "openenv.yaml": yaml.safe_dump(_manifest(env, family), sort_keys=False),
         "validation/runtime.json": json.dumps(_probe(env), indent=2),
-        "pyproject.toml": PROJECT.format_map(given),
+        "pyproject.toml": PROJECT.format_map(values),
         "Dockerfile": DOCKERFILE,
         ".dockerignore": "**/__pycache__\n",
-        "README.md": README.format_map(given),
+        "README.md": README.format_map(values),
         "server/__init__.py": f'"""The server of {family.name}."""\n',
-        "server/app.py": APP.format_map(given),
+        "server/app.py": APP.format_map(values),
     }
 
 
@@ -181,7 +185,9 @@ def _manifest(env: TextEnv, family: registration.EnvFamily) -> dict[str, Any]:
             "capabilities": {
                 "verifier": {"kind": "reward_channel"},
                 "task_api": True,
-                "declared_task_count": {each: env.tasks.len(each) for each in env.tasks.splits},
+                "declared_task_count": {
+                    split_name: env.tasks.len(split_name) for split_name in env.tasks.splits
+                },
             },
             "task_distribution": {"dataset_version": f"panel {panel.sha256}"},
             "execution": {"kind": "openenv_ws", "dockerfile": "Dockerfile"},
@@ -231,13 +237,13 @@ def _dependencies(family: registration.EnvFamily) -> list[str]:
             "checkout of agentgym)"
         )
     extras = ("", SERVER, family.extra)
-    found: dict[str, None] = {}
+    requirements: dict[str, None] = {}
     for line in installed.requires or ():
         requirement = Requirement(line)
         marker = requirement.marker
         # Those of extras name the extra in their marker; others stay as they are.
         if marker is None or "extra" not in str(marker):
-            found[line] = None
+            requirements[line] = None
         elif any(marker.evaluate({"extra": extra}) for extra in extras if extra):
-            found[str(Requirement(line.partition(";")[0]))] = None
-    return list(found)
+            requirements[str(Requirement(line.partition(";")[0]))] = None
+    return list(requirements)

@@ -98,13 +98,13 @@ def _classes(make: Callable[[], TextEnv], name: str) -> tuple[type, type, type]:
             self._state = State(
                 episode_id=episode_id or info["task_id"], step_count=0, task_id=info["task_id"]
             )
-            return self._told(observation, 0.0, False, info)
+            return self._observe(observation, 0.0, False, info)
 
         def step(self, action: Any, timeout_s: float | None = None, **ignored: Any) -> Any:
             self._check_open()
             text, reward, terminated, truncated, info = self._env.step(action.text)
             self._state.step_count += 1
-            return self._told(text, reward, terminated or truncated, info)
+            return self._observe(text, reward, terminated or truncated, info)
 
         @property
         def state(self) -> Any:
@@ -140,9 +140,9 @@ def _classes(make: Callable[[], TextEnv], name: str) -> tuple[type, type, type]:
             if self._env.closed:
                 raise EnvFailure("expected an open session: this one was unused for too long")
 
-        def _told(self, text: str, reward: float, done: bool, info: Mapping[str, Any]) -> Any:
-            told = self._env.told(info, ENDED if done else ())
-            return observation(text=text, reward=reward, done=done, metadata=told)
+        def _observe(self, text: str, reward: float, done: bool, info: Mapping[str, Any]) -> Any:
+            metadata = self._env.filter_info(info, ENDED if done else ())
+            return observation(text=text, reward=reward, done=done, metadata=metadata)
 
     return Session, action, observation
 
@@ -181,8 +181,8 @@ class Tasks:
 
     def some(self, split: str, start: int | None, stop: int | None) -> list[dict[str, Any]]:
         """Describe a range of tasks, at most `PREVIEW` of them."""
-        chosen = range(*slice(start, stop).indices(self.size(split)))
-        return [self.task(split, index) for index in chosen[:PREVIEW]]
+        indices = range(*slice(start, stop).indices(self.size(split)))
+        return [self.task(split, index) for index in indices[:PREVIEW]]
 
 
 def serve(make: Callable[[], TextEnv], name: str, options: ServerOptions) -> None:

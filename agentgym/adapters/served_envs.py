@@ -144,19 +144,19 @@ class ServedEnv:
         self.observation, self.info = result[0], result[4]
         return result
 
-    def begin(self, seed: int | None, given: Mapping[str, Any]) -> Reset:
+    def begin(self, seed: int | None, client_options: Mapping[str, Any]) -> Reset:
         """Start an episode with a client's options; None means the default.
 
         Args:
             seed: The seed.
-            given: `OPTIONS` of the reset, and ``list_actions``.
+            client_options: `OPTIONS` of the reset, and ``list_actions``.
 
         Raises:
             ConfigurationError: An option is wrong or unknown.
             TaskNotFound: The task does not exist.
             EnvFailure: The environment failed.
         """
-        options = {name: value for name, value in given.items() if value is not None}
+        options = {name: value for name, value in client_options.items() if value is not None}
         listing = options.pop("list_actions", False)
         unknown = sorted(set(options) - set(OPTIONS))
         if unknown or not isinstance(listing, bool):
@@ -167,18 +167,18 @@ class ServedEnv:
         self.lists_actions = listing
         return self.reset(seed, options)
 
-    def told(self, info: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, Any]:
+    def filter_info(self, info: Mapping[str, Any], more: Iterable[str] = ()) -> dict[str, Any]:
         """Return the part of an info dict that may be sent to a client and its model.
 
         Args:
             info: The info dict.
             more: Further keys.
         """
-        told = public_info(info)
-        told.pop("tools", None)
+        public = public_info(info)
+        public.pop("tools", None)
         if not self.lists_actions:
-            told.pop("admissible_actions")
-        return {**told, **{name: info[name] for name in more}}
+            public.pop("admissible_actions")
+        return {**public, **{name: info[name] for name in more}}
 
     def close(self) -> None:
         """Close the environment."""
@@ -243,7 +243,7 @@ class ServedEnvs:
         Raises:
             UnknownEnv: The number is unknown.
         """
-        env = self._found(key)
+        env = self._open_env(key)
         with env.lock:
             if env.closed:
                 raise UnknownEnv(f"environment {key} has been closed: make another")
@@ -258,7 +258,7 @@ class ServedEnvs:
         Raises:
             UnknownEnv: The number is unknown.
         """
-        self._found(key).used = time.monotonic()
+        self._open_env(key).used = time.monotonic()
 
     def _free_number(self) -> int:
         """Draw a number above 0 that no environment has."""
@@ -266,7 +266,7 @@ class ServedEnvs:
             pass
         return key
 
-    def _found(self, key: int) -> ServedEnv:
+    def _open_env(self, key: int) -> ServedEnv:
         env = self._open.get(key)
         if env is None:
             raise UnknownEnv(f"expected the number of an open environment, got {key}: make one")

@@ -82,9 +82,9 @@ class SkyRLEpisode:
         """
         turn = self._dialogue.step(action)
         self.turns, self._last = self.turns + 1, turn.info
-        said = [] if turn.done else [{"role": "user", "content": turn.text}]
+        messages = [] if turn.done else [{"role": "user", "content": turn.text}]
         return {
-            "observations": said,
+            "observations": messages,
             "reward": turn.reward,
             "done": turn.done,
             "metadata": {"success": turn.info["success"], "score": turn.info["score"]},
@@ -98,9 +98,11 @@ class SkyRLEpisode:
     @staticmethod
     def aggregate_metrics(metrics: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         """Return the means over episodes."""
-        names = sorted({name for each in metrics for name in each})
-        values = {name: [float(each[name]) for each in metrics if name in each] for name in names}
-        return {name: sum(found) / len(found) for name, found in values.items()}
+        names = sorted({name for episode in metrics for name in episode})
+        values = {
+            name: [float(episode[name]) for episode in metrics if name in episode] for name in names
+        }
+        return {name: sum(numbers) / len(numbers) for name, numbers in values.items()}
 
     def close(self) -> None:
         """Close the environment."""

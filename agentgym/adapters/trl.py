@@ -60,19 +60,19 @@ class TrlTasks:
         **kwargs: Any,
     ) -> None:
         self._name, self._kwargs = env, {**kwargs, "grammar": GRAMMAR}
-        made: Any = make(env, **self._kwargs).unwrapped
+        text_env: Any = make(env, **self._kwargs).unwrapped
         try:
-            refuse_workers(made)
-            count = made.tasks.len(split) if num_tasks is None else num_tasks
-            self.task_ids: tuple[str, ...] = made.tasks.panel(split, count, seed).ids
-            specs: tuple[ActionSpec, ...] = made.language.specs
+            refuse_workers(text_env)
+            count = text_env.tasks.len(split) if num_tasks is None else num_tasks
+            self.task_ids: tuple[str, ...] = text_env.tasks.panel(split, count, seed).ids
+            specs: tuple[ActionSpec, ...] = text_env.language.specs
         finally:
-            made.close()
-        taken = [spec.name for spec in specs if spec.name in RESERVED]
-        if taken:
+            text_env.close()
+        clashes = [spec.name for spec in specs if spec.name in RESERVED]
+        if clashes:
             raise ConfigurationError(
                 f"expected actions without the names that TRL uses ({', '.join(RESERVED)}), got "
-                f"{', '.join(taken)} in {env}: name the action otherwise"
+                f"{', '.join(clashes)} in {env}: name the action otherwise"
             )
         methods = {spec.name: _method(spec) for spec in specs}
         # TRL logs the reward under the name of the class.

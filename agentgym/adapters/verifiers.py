@@ -57,14 +57,14 @@ class AgentGymTaskset(vf.Taskset[AgentGymTask, AgentGymConfig]):
 
     def load(self) -> Iterator[AgentGymTask]:
         """Yield the tasks, with the first messages of their episodes."""
-        asked = self.config
-        with closing(Dialogue(asked.env, prompt=asked.prompt, kwargs=asked.kwargs)) as dialogue:
-            for task_id in dialogue.draw(asked.split, asked.num_tasks, asked.seed):
+        config = self.config
+        with closing(Dialogue(config.env, prompt=config.prompt, kwargs=config.kwargs)) as dialogue:
+            for task_id in dialogue.draw(config.split, config.num_tasks, config.seed):
                 *before, first = dialogue.reset(task_id)
                 info = {
-                    "env": asked.env,
-                    "kwargs": asked.kwargs,
-                    "prompt": asked.prompt,
+                    "env": config.env,
+                    "kwargs": config.kwargs,
+                    "prompt": config.prompt,
                     "task_id": task_id,
                 }
                 system = "\n\n".join(message["content"] for message in before)
@@ -75,7 +75,7 @@ class AgentGymTaskset(vf.Taskset[AgentGymTask, AgentGymConfig]):
                     system_prompt=system or None,
                     info=info,
                 )
-                yield AgentGymTask(data, asked.task)
+                yield AgentGymTask(data, config.task)
 
 
 class AgentGymEnvConfig(vf.EnvConfig):
@@ -90,12 +90,12 @@ class AgentGymEnv(vf.Env[AgentGymEnvConfig]):
 
     async def run(self, task: AgentGymTask, agents: Any) -> None:
         """Play one episode."""
-        asked = task.data.info
-        dialogue = Dialogue(asked["env"], prompt=asked["prompt"], kwargs=asked["kwargs"])
+        settings = task.data.info
+        dialogue = Dialogue(settings["env"], prompt=settings["prompt"], kwargs=settings["kwargs"])
         dialogue.require_one_agent()
         with closing(dialogue):
             # In threads: what takes long in an environment shall not hold up other rollouts.
-            await asyncio.to_thread(dialogue.reset, asked["task_id"])
+            await asyncio.to_thread(dialogue.reset, settings["task_id"])
             earned, info = 0.0, {"score": 0.0, "success": False}
             async with agents.player.interaction(task) as talk:
                 segment = await talk.turn()

@@ -130,18 +130,20 @@ class VerlAgentManager:
         *,
         total_infos: Sequence[Sequence[Mapping[str, Any]]],
         total_batch_list: Sequence[Sequence[Mapping[str, Any]]],
-        **others: Any,
+        **ignored: Any,
     ) -> dict[str, npt.NDArray[np.float64]]:
         """Return whether each episode was solved, by the info of its last active turn.
 
         Args:
             total_infos: The infos of each episode, turn by turn.
             total_batch_list: The trainer's data of each turn, including ``active_masks``.
-            **others: Further arguments of the trainer; ignored.
+            **ignored: Further arguments of the trainer; ignored.
         """
         won = []
-        for infos, kept in zip(total_infos, total_batch_list, strict=True):
-            counted = [info for info, turn in zip(infos, kept, strict=True) if turn["active_masks"]]
+        for infos, turns in zip(total_infos, total_batch_list, strict=True):
+            counted = [
+                info for info, turn in zip(infos, turns, strict=True) if turn["active_masks"]
+            ]
             won.append(float(counted[-1]["won"]) if counted else 0.0)
         return {"success_rate": np.array(won)}
 
@@ -173,4 +175,4 @@ def _one_text(messages: Sequence[Mapping[str, Any]]) -> str:
     """Return messages as one: verl-agent asks with a single message at every turn."""
     if len(messages) == 1:
         return str(messages[0]["content"])
-    return "\n\n".join(f"[{each['role']}]\n{each['content']}" for each in messages)
+    return "\n\n".join(f"[{message['role']}]\n{message['content']}" for message in messages)

@@ -54,7 +54,7 @@ def _main(argv: Sequence[str]) -> int:
     from agentgym.cli.commands import run
     from agentgym.cli.parsing import OtherCommand, parse
 
-    command = parse(common.others)
+    command = parse(common.remaining)
     if isinstance(command, OtherCommand):
         return command.main([*command.argv, *common.words])
     log_to_terminal(common.log_level)

@@ -116,7 +116,7 @@ def _optional(part: Part) -> Ability:
         return Ability(part.group, part.name)
     problem = f"needs {', '.join(lacking)}"
     commands: tuple[str, ...] = ()
-    if part.compiled and (tools := [each for each in COMPILERS if shutil.which(each) is None]):
+    if part.compiled and (tools := [tool for tool in COMPILERS if shutil.which(tool) is None]):
         problem, commands = f"{problem}, built with {', '.join(tools)}", (COMPILE,)
     return Ability(part.group, part.name, problem, part.extra, commands)
 

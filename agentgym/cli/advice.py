@@ -31,12 +31,12 @@ def in_flags(text: str) -> str:
     return _SETTING.sub(_flag, text)
 
 
-def _flag(found: re.Match[str]) -> str:
-    setting, name, value = found.groups()
+def _flag(match: re.Match[str]) -> str:
+    setting, name, value = match.groups()
     flag = FLAGS.get(name)
     # What is no setting of the command stays as it is, backticks included.
     if setting in OTHERS or flag is None:
-        return OTHERS.get(setting, found[0])
+        return OTHERS.get(setting, match[0])
     if value in (None, "True"):
         return flag
     return f"--no-{flag[2:]}" if value == "False" else f"{flag} {value.strip(chr(34))}"

@@ -43,7 +43,7 @@ def run(command: object, console: Console) -> int:
     Raises:
         AgentGymError: The input was invalid; the message is for the user.
     """
-    added = {one.arguments: one.run for one in family_subcommands()}
+    added = {subcommand.arguments: subcommand.run for subcommand in family_subcommands()}
     action: Callable[[Any, Console], int] = {**_COMMANDS, **added}[type(command)]
     if not (trusted := getattr(command, "trust", ())):
         return action(command, console)

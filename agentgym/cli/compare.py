@@ -33,13 +33,13 @@ def compare(command: Compare, console: Console) -> int:
         sys.stdout.write(board.latex() if command.format == "latex" else board.csv())
         return 0
     two = len(reports) == 2 and len(paths) == 2
-    found = compare(*reports) if two else board
+    result = compare(*reports) if two else board
     if command.format == "json":
-        sys.stdout.write(json.dumps(found.to_dict(), indent=2, allow_nan=False) + "\n")
+        sys.stdout.write(json.dumps(result.to_dict(), indent=2, allow_nan=False) + "\n")
     elif command.format == "markdown":
-        sys.stdout.write(found.markdown())
+        sys.stdout.write(result.markdown())
     else:
-        tables = [found.table()] if isinstance(found, Comparison) else found.tables()
+        tables = [result.table()] if isinstance(result, Comparison) else result.tables()
         console.print(*tables, sep="\n")
     return 0
 
@@ -77,17 +77,17 @@ def _reports(paths: Sequence[Path]) -> list[Report]:
     from agentgym.evaluation.suites.suite_folder import reports_at
     from agentgym.viewer import is_html
 
-    found: list[Report] = []
+    reports: list[Report] = []
     for path in paths:
         if is_html(path):
             raise ConfigurationError(
                 f"expected folders of evaluations, or report.json files, got {path}, a page for "
                 "the browser; leave it out"
             )
-        found += map(read_report, reports_at(path))
-    if len(found) < 2:
+        reports += map(read_report, reports_at(path))
+    if len(reports) < 2:
         raise ConfigurationError(
             "expected two evaluations or more to compare, or the folder of several, got "
             f"{' '.join(map(str, paths)) or 'none'}"
         )
-    return found
+    return reports

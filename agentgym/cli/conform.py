@@ -26,12 +26,12 @@ def conform(command: Conform, console: Console) -> int:
     silent = command.json or not console.is_terminal
     interfaces = command.interfaces or tuple(INTERFACES)
     with FittedProgress(console, transient=True, hidden=silent) as bar:
-        shown = bar.begin("interfaces", len(interfaces))
+        bar_task = bar.begin("interfaces", len(interfaces))
 
-        def tried(result: InterfaceResult) -> None:
-            bar.advance(shown)
+        def advance(result: InterfaceResult) -> None:
+            bar.advance(bar_task)
 
-        found = conform(
+        conformance = conform(
             command.env,
             split=command.split,
             num_tasks=command.num_tasks,
@@ -39,18 +39,18 @@ def conform(command: Conform, console: Console) -> int:
             horizon=command.horizon,
             env_kwargs=parse_pairs(command.env_kwargs, "--env-kwargs"),
             interfaces=interfaces,
-            on_interface=tried,
+            on_interface=advance,
         )
     if command.json:
-        sys.stdout.write(json.dumps(found.to_dict(), indent=2) + "\n")
-        return int(not found.passed)
+        sys.stdout.write(json.dumps(conformance.to_dict(), indent=2) + "\n")
+        return int(not conformance.passed)
     table = Table("interface", "episodes", "equal", "first difference")
-    for interface in found.interfaces:
+    for interface in conformance.interfaces:
         table.add_row(
             interface.interface, f"{interface.n}", f"{interface.equal}", cell(interface.difference)
         )
     console.print(table)
-    expert = "an expert" if found.expert else "no expert"
-    failed = f", {found.failed} failed" if found.failed else ""
-    say(console, f"{found.env}: sha256 {found.sha256[:16]}, {expert}{failed}")
-    return int(not found.passed)
+    expert = "an expert" if conformance.expert else "no expert"
+    failed = f", {conformance.failed} failed" if conformance.failed else ""
+    say(console, f"{conformance.env}: sha256 {conformance.sha256[:16]}, {expert}{failed}")
+    return int(not conformance.passed)

@@ -48,7 +48,7 @@ def show(command: Doctor, console: Console) -> int:
         say(console, f"{', '.join(groups)} ({needed}):\n  {fix}")
     if not command.all:
         say(console, "agentgym doctor --all shows every package, and each extra's command.")
-    return max(int(vital), _played(console, sandbox) if command.play and not vital else 0)
+    return max(int(vital), _play_families(console, sandbox) if command.play and not vital else 0)
 
 
 def _as_check(able: Ability) -> dict[str, object]:
@@ -61,7 +61,7 @@ def _as_check(able: Ability) -> dict[str, object]:
 def _abilities(able: Sequence[Ability], boxes: Sequence[Check]) -> Table:
     """One row for each thing that can be done here, or not."""
     table = Table("here", "what", "what is missing")
-    rows = [(each.group, each.name, each.problem) for each in able]
+    rows = [(ability.group, ability.name, ability.problem) for ability in able]
     rows += [("sandbox", box.name, "" if box.ok else box.detail) for box in boxes]
     for (group, name, problem), (following, *_) in zip(rows, [*rows[1:], ("",)], strict=True):
         state = "[yellow]no[/]" if problem else "[green]yes[/]"
@@ -103,18 +103,18 @@ def _packages(checks: Sequence[Check]) -> Table:
         good = all(check.ok for check in group)
         some = any(check.ok for check in group)
         lacking = "[red]broken[/]" if bad else f"[yellow]{'partly' if some else 'missing'}[/]"
-        table.add_row("[green]ok[/]" if good else lacking, name, cell(_found(group)))
+        table.add_row("[green]ok[/]" if good else lacking, name, cell(_summarize_checks(group)))
     return table
 
 
-def _found(group: Sequence[Check]) -> str:
+def _summarize_checks(group: Sequence[Check]) -> str:
     """List what was found, each once; what is missing for one reason stands together."""
-    found = dict.fromkeys(f"{check.name} {check.detail}" for check in group if check.ok)
+    present = dict.fromkeys(f"{check.name} {check.detail}" for check in group if check.ok)
     lacking: dict[str, list[str]] = {}
     for check in group:
         if not check.ok and check.name not in lacking.setdefault(check.detail, []):
             lacking[check.detail].append(check.name)
-    parts = [", ".join(found), *(f"{', '.join(names)} {why}" for why, names in lacking.items())]
+    parts = [", ".join(present), *(f"{', '.join(names)} {why}" for why, names in lacking.items())]
     return "; ".join(filter(None, parts))
 
 
@@ -126,27 +126,29 @@ def _rows(checks: Sequence[Check]) -> dict[str, list[Check]]:
     return rows
 
 
-def _fixes(checks: Sequence[Check], able: Sequence[Ability], every: bool) -> dict[str, list[str]]:
+def _fixes(
+    checks: Sequence[Check], able: Sequence[Ability], all_extras: bool
+) -> dict[str, list[str]]:
     """Group what is missing by the command that installs it, in the order to type them.
 
-    Unless ``every`` fix is asked for, one line stands for those of all extras.
+    Unless ``all_extras`` fix is asked for, one line stands for those of all extras.
     """
     fixes: dict[str, list[str]] = {}
-    for each in able:
-        for line in each.commands:
-            fixes.setdefault(line, []).append(each.name)
+    for ability in able:
+        for line in ability.commands:
+            fixes.setdefault(line, []).append(ability.name)
     for check in checks:
-        what = check.name if check.group == "machine" else check.group
+        subject = check.name if check.group == "machine" else check.group
         extra = check.group not in ("core", "machine")
-        if extra and not every and check.fix == install_command(what):
+        if extra and not all_extras and check.fix == install_command(subject):
             fixes[install_command("EXTRA")] = ["an extra"]
             continue
-        if check.fix and what not in fixes.setdefault(check.fix, []):
-            fixes[check.fix].append(what)
+        if check.fix and subject not in fixes.setdefault(check.fix, []):
+            fixes[check.fix].append(subject)
     return fixes
 
 
-def _played(console: Console, sandbox: bool) -> int:
+def _play_families(console: Console, sandbox: bool) -> int:
     """Let each family's expert play a task, say how it went, and return the exit code."""
     failed = 0
     for name, problem in play_each(sandbox):

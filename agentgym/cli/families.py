@@ -15,4 +15,4 @@ def family_subcommands() -> tuple[Subcommand[Any], ...]:
     Raises:
         ConfigurationError: The subcommands of a family cannot be imported.
     """
-    return tuple(one for entry in families() for one in entry.load_subcommands())
+    return tuple(subcommand for entry in families() for subcommand in entry.load_subcommands())

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def load(command: LoadImage, console: Console) -> int:
     """Unpack an image from a file."""
-    with _shown(console) as watch:
+    with _show_progress(console) as watch:
         image = _store().load(command.source, command.name, watch)
-    say(console, f"loaded {_told(image)}")
+    say(console, f"loaded {_describe_image(image)}")
     return 0
 
 
@@ -33,13 +33,13 @@ def pull(command: PullImages, console: Console) -> int:
     store, failed = _store(), 0
     for name in command.names:
         try:
-            with _shown(console) as watch:
+            with _show_progress(console) as watch:
                 image = pull_image(name, store, mirror=command.mirror, watch=watch)
         except AgentGymError as error:
             say(console, f"failed: {error}")
             failed += 1
         else:
-            say(console, f"pulled {_told(image)}")
+            say(console, f"pulled {_describe_image(image)}")
     return int(bool(failed))
 
 
@@ -50,9 +50,9 @@ def show(command: ListImages, console: Console) -> int:
     store = _store()
     images = store.images()
     table = Table("image", "layers", "size", "last used")
-    for one in images:
-        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.used))
-        table.add_row(cell(one.name), str(len(one.layers)), _size(one.size), used)
+    for image in images:
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(image.used))
+        table.add_row(cell(image.name), str(len(image.layers)), _size(image.size), used)
     if images:
         console.print(table)
     say(
@@ -71,9 +71,11 @@ def prune(command: PruneImages, console: Console) -> int:
     if not command.names and command.max_size is None:
         raise ConfigurationError("expected names of images, or --max-size SIZE, got neither")
     for name in command.names:
-        there = store.remove(name)
-        say(console, f"removed {name}" if there else f"expected {name} to be there, but it is not")
-        missing += not there
+        removed = store.remove(name)
+        say(
+            console, f"removed {name}" if removed else f"expected {name} to be there, but it is not"
+        )
+        missing += not removed
     if command.max_size is not None:
         store.prune(
             parse_size(command.max_size),
@@ -90,7 +92,7 @@ def _store() -> ImageStore:
 
 
 @contextmanager
-def _shown(console: Console) -> Iterator[Watch]:
+def _show_progress(console: Console) -> Iterator[Watch]:
     """Show how far an image is, and yield what is told of it."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -99,13 +101,13 @@ def _shown(console: Console) -> Iterator[Watch]:
     with Progress(*columns, console=console, transient=True, disable=silent) as progress:
         bar = progress.add_task("image", total=None)
 
-        def watch(said: str, done: int, total: int) -> None:
-            progress.update(bar, description=said, completed=done, total=total or None)
+        def watch(description: str, done: int, total: int) -> None:
+            progress.update(bar, description=description, completed=done, total=total or None)
 
         yield watch
 
 
-def _told(image: Image) -> str:
+def _describe_image(image: Image) -> str:
     return f"{image.name}: {len(image.layers)} layer(s), {_size(image.size)}"
 
 

@@ -74,12 +74,12 @@ def _lines(row: dict[str, Any]) -> Iterator[str]:
 def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
     from rich.table import Column, Table
 
-    whole = partial(Column, no_wrap=True)  # what a person copies is never cut
-    table = Table(whole("name"), "summary", whole("tasks"), "status", box=None, padding=ROOM)
+    uncut = partial(Column, no_wrap=True)  # what a person copies is never cut
+    table = Table(uncut("name"), "summary", uncut("tasks"), "status", box=None, padding=ROOM)
     for row in rows:
         sizes = "\n".join(f"{split} {size:,}" for split, size in row["splits"].items())
-        others = "".join(f"\n{name.removeprefix(row['name'])}" for name in row["task_sets"])
-        table.add_row(cell(row["name"] + others), row["summary"], sizes, cell(row["status"]))
+        suffixes = "".join(f"\n{name.removeprefix(row['name'])}" for name in row["task_sets"])
+        table.add_row(cell(row["name"] + suffixes), row["summary"], sizes, cell(row["status"]))
     console.print(table)
     example = next((row for row in rows if len(row["task_sets"]) > 1), None)
     if example is not None:
@@ -96,17 +96,17 @@ def _print(rows: Sequence[dict[str, Any]], console: Console) -> None:
 def _print_imports(console: Console) -> None:
     from rich.table import Column, Table
 
-    whole = partial(Column, no_wrap=True)
-    table = Table(whole("of others"), "summary", "status", box=None, padding=ROOM)
+    uncut = partial(Column, no_wrap=True)
+    table = Table(uncut("of others"), "summary", "status", box=None, padding=ROOM)
     for prefix, kind in IMPORTS.items():
         table.add_row(f"{prefix}:{kind.form}", kind.summary, _lacks(kind) or READY)
     console.print(table)
 
 
-def _lacks(what: EnvFamily | Import) -> str:
+def _lacks(entry: EnvFamily | Import) -> str:
     """Say which extra is missing; empty if none is."""
-    missing = any(find_spec(name) is None for name in what.packages)
-    return f"needs the extra {what.extra}" if missing else ""
+    missing = any(find_spec(name) is None for name in entry.packages)
+    return f"needs the extra {entry.extra}" if missing else ""
 
 
 def _names(prefix: str) -> list[dict[str, Any]]:
@@ -118,13 +118,15 @@ def _of_family(entry: EnvFamily) -> dict[str, Any]:
     """Describe a family; sizes are known only where it can be made."""
     row = {"name": entry.name, "id": entry.id, "summary": entry.summary, "splits": {}}
     row |= _task_sets(entry)
-    return {**row, "status": lacking} if (lacking := _lacks(entry)) else _made(row, {})
+    return {**row, "status": lacking} if (lacking := _lacks(entry)) else _make_row(row, {})
 
 
 def _task_sets(entry: EnvFamily) -> dict[str, Any]:
     """Describe the named task sets of a family."""
     return {
-        "task_sets": {f"{entry.name}:{each.name}": each.summary for each in entry.all_task_sets},
+        "task_sets": {
+            f"{entry.name}:{task_set.name}": task_set.summary for task_set in entry.all_task_sets
+        },
         "training_set": f"{entry.name}:{entry.training_set.name}",
     }
 
@@ -135,16 +137,16 @@ def _named(name: str) -> dict[str, Any]:
     entry = next((entry for entry in families() if entry.id == named.id), None)
     row: dict[str, Any] = {"name": named.short, "id": named.id, "splits": {}}
     if entry is None:
-        return _made({**row, "summary": ""}, named.kwargs)
+        return _make_row({**row, "summary": ""}, named.kwargs)
     if not named.task_set:
-        return _made({**row, "summary": entry.summary, **_task_sets(entry)}, named.kwargs)
+        return _make_row({**row, "summary": entry.summary, **_task_sets(entry)}, named.kwargs)
     called = f"{entry.name}:{named.task_set}"
     row |= {"name": called, "summary": entry.task_set(named.task_set).summary}
     row["env_kwargs"] = dict(named.kwargs)
-    return _made(row, named.kwargs)
+    return _make_row(row, named.kwargs)
 
 
-def _made(row: dict[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _make_row(row: dict[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Make an environment to see how many tasks it has and what it cannot do."""
     try:
         env = make_env(row["id"], kwargs, "--env-kwargs")

@@ -62,18 +62,18 @@ def _command_words(first: str, rest: Sequence[str]) -> tuple[str, list[str]]:
     Raises:
         ConfigurationError: There is no such subcommand.
     """
-    known = subcommands()
-    seconds = [words.partition(" ")[2] for words in known if words.startswith(f"{first} ")]
+    by_words = subcommands()
+    seconds = [words.partition(" ")[2] for words in by_words if words.startswith(f"{first} ")]
     if not seconds:
-        if first in known:
+        if first in by_words:
             return first, list(rest)
         raise _unknown_command(first)
     if rest and rest[0] in HELP:
         return "", []
     if not rest or rest[0] not in seconds:
-        got = f"{rest[0]!r:.80}" if rest else "none"
+        actual = f"{rest[0]!r:.80}" if rest else "none"
         raise ConfigurationError(
-            f"expected {PROGRAM} {first} with one of {', '.join(seconds)}, got {got}"
+            f"expected {PROGRAM} {first} with one of {', '.join(seconds)}, got {actual}"
         )
     return f"{first} {rest[0]}", list(rest[1:])
 
@@ -119,21 +119,21 @@ def subcommands() -> Mapping[str, type]:
     Raises:
         ConfigurationError: Two subcommands have the same words, or share a dataclass.
     """
-    known = dict(COMMANDS)
+    by_words = dict(COMMANDS)
     for added in family_subcommands():
-        if added.words in known or added.arguments in known.values():
+        if added.words in by_words or added.arguments in by_words.values():
             raise ConfigurationError(
                 f"expected one subcommand {PROGRAM} {added.words}, with its own dataclass, got "
                 f"another from {added.run.__module__}: change or uninstall its package"
             )
-        known[added.words] = added.arguments
-    first_words = {words.partition(" ")[0] for words in known if " " in words}
-    if taken := sorted(first_words & {*known}):
+        by_words[added.words] = added.arguments
+    first_words = {words.partition(" ")[0] for words in by_words if " " in words}
+    if clashes := sorted(first_words & {*by_words}):
         raise ConfigurationError(
-            f"expected {PROGRAM} {taken[0]} to be one subcommand or the first word of several, "
+            f"expected {PROGRAM} {clashes[0]} to be one subcommand or the first word of several, "
             "got both: change or uninstall the package that adds it"
         )
-    return known
+    return by_words
 
 
 def commands_page(first: str = "") -> str:
@@ -142,15 +142,15 @@ def commands_page(first: str = "") -> str:
     Args:
         first: The first word of the listed commands; empty: all commands.
     """
-    known = subcommands()
+    by_words = subcommands()
     if first:
         rows = {
             words.partition(" ")[2]: _summary(arguments)
-            for words, arguments in known.items()
+            for words, arguments in by_words.items()
             if words.startswith(f"{first} ")
         }
         return _listing(f"{PROGRAM} {first}", _about_first().get(first, ""), {"": rows})
-    summaries = {words.partition(" ")[0]: _summary(kind) for words, kind in known.items()}
+    summaries = {words.partition(" ")[0]: _summary(kind) for words, kind in by_words.items()}
     summaries |= {word: text for word, text in _about_first().items() if word in summaries}
     summaries |= {word: command.summary for word, command in commands().items()}
     blocks = {
@@ -163,7 +163,11 @@ def commands_page(first: str = "") -> str:
 def _about_first() -> dict[str, str]:
     """Return what the first words of several commands stand for."""
     added = family_subcommands()
-    return {one.words.partition(" ")[0]: one.about for one in added if one.about} | {**ABOUT_FIRST}
+    return {
+        subcommand.words.partition(" ")[0]: subcommand.about
+        for subcommand in added
+        if subcommand.about
+    } | {**ABOUT_FIRST}
 
 
 def _summary(arguments: type) -> str:

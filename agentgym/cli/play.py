@@ -107,13 +107,13 @@ def tasks_and_view(env: TextEnv, suited: Mapping[str, Any]) -> str:
     spec = env.spec
     assert spec is not None  # it was made by a name
     usual = arguments(type(env))
-    shown = {name: value for name, value in suited.items() if spec.kwargs.get(name) == value}
-    kwargs = {name: value for name, value in spec.kwargs.items() if name not in shown}
+    view_options = {name: value for name, value in suited.items() if spec.kwargs.get(name) == value}
+    kwargs = {name: value for name, value in spec.kwargs.items() if name not in view_options}
     tasks = f"Tasks of {env_name(spec.id, kwargs)}"
-    if not shown:
+    if not view_options:
         return f"{tasks}."
-    told = " ".join(f"{name}={usual[name]}" for name in shown)
-    return f"{tasks}, in a view for people; --env-kwargs {told} shows what agents read."
+    flags = " ".join(f"{name}={usual[name]}" for name in view_options)
+    return f"{tasks}, in a view for people; --env-kwargs {flags} shows what agents read."
 
 
 def _hint(env: gymnasium.Env[str, str]) -> str:

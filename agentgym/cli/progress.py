@@ -23,7 +23,7 @@ class EpisodeProgress:
         console: Where the bar is drawn.
         total: Episodes to play.
         prices: Prices of tokens.
-        played: Episodes that were played before, and come at once.
+        completed: Episodes that were played before, and come at once.
         quiet: Whether no lines are written; a quiet console draws no bar by itself.
     """
 
@@ -33,7 +33,7 @@ class EpisodeProgress:
         total: int,
         prices: Prices | None,
         *,
-        played: int = 0,
+        completed: int = 0,
         quiet: bool = False,
     ) -> None:
         from agentgym.support.progress_bars import FittedProgress
@@ -47,9 +47,9 @@ class EpisodeProgress:
         silent = quiet or console.is_terminal
         self._lines = None if silent else ProgressLines(_print, SOONEST)
         if self._lines is not None:
-            self._lines.begin("episodes", total, played)
+            self._lines.begin("episodes", total, completed)
         self._lock = threading.Lock()
-        self._written, self._began = 0, time.monotonic()
+        self._tokens_written, self._began = 0, time.monotonic()
 
     def __enter__(self) -> EpisodeProgress:
         """Show the bar."""
@@ -65,7 +65,7 @@ class EpisodeProgress:
             self._lines.stop()
 
     @property
-    def told(self) -> bool:
+    def has_rows(self) -> bool:
         """Whether any episode was counted; episodes of a finished evaluation are not."""
         return bool(self._rows)
 
@@ -81,7 +81,7 @@ class EpisodeProgress:
     def count(self, output: ModelOutput) -> None:
         """Count what a model wrote in a turn, from any thread."""
         with self._lock:
-            self._written += output.completion_tokens
+            self._tokens_written += output.completion_tokens
         if self._lines is not None:
             self._lines.count(output.completion_tokens)
         else:
@@ -92,13 +92,13 @@ class EpisodeProgress:
         from agentgym.evaluation.prices import dollars
 
         rows = [*self._rows]
-        valid = [each for each in rows if each.valid]
-        parts = [f"{sum(each.success for each in valid)} solved"]
+        valid = [row for row in rows if row.valid]
+        parts = [f"{sum(row.success for row in valid)} solved"]
         if len(valid) < len(rows):
             parts.append(f"{len(rows) - len(valid)} failed")
-        if self._written:
-            parts.append(f"tokens_s {self._written / (time.monotonic() - self._began):,.0f}")
-        tokens = sum(each.prompt_tokens + each.completion_tokens for each in rows)
+        if self._tokens_written:
+            parts.append(f"tokens_s {self._tokens_written / (time.monotonic() - self._began):,.0f}")
+        tokens = sum(row.prompt_tokens + row.completion_tokens for row in rows)
         if tokens:
             parts.append(f"{tokens:,} tokens")
         if self._prices is not None:

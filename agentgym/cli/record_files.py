@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress(
-    path: Path, console: Console, what: str, *, silent: bool, max_episodes: int | None = None
+    path: Path, console: Console, action: str, *, silent: bool, max_episodes: int | None = None
 ) -> Iterator[Callable[[], None]]:
     """Show a bar over the episodes of a file, which is read once to count them.
 
     Args:
         path: The file; if it cannot be read, there is no bar, and the reader reports the error.
         console: Where to show the bar.
-        what: Description of the work.
+        action: Description of the work.
         silent: Show nothing.
         max_episodes: Maximum number of episodes.
 
@@ -36,9 +36,9 @@ def progress(
     # Do not read a large file twice for a bar that nobody sees.
     count = None if silent else _lines(path)
     total = count if max_episodes is None or count is None else min(max_episodes, count)
-    with FittedProgress(console, transient=True, hidden=silent) as shown:
-        bar = shown.begin(what, total)
-        yield lambda: shown.advance(bar)
+    with FittedProgress(console, transient=True, hidden=silent) as display:
+        bar = display.begin(action, total)
+        yield lambda: display.advance(bar)
 
 
 def _lines(path: Path) -> int | None:
@@ -60,13 +60,13 @@ def episodes_file(path: Path) -> Path:
 
     if not path.is_dir():
         return path
-    found = [source.path for source in find_run(path).sources]
-    if len(found) > 1:
+    files = [source.path for source in find_run(path).sources]
+    if len(files) > 1:
         raise ConfigurationError(
             f"expected one file of episodes, got the folder {path}, which holds several: name one "
-            f"of {', '.join(map(str, found))}"
+            f"of {', '.join(map(str, files))}"
         )
-    return found[0]
+    return files[0]
 
 
 def torn_note(torn: Sequence[int]) -> str:
@@ -80,5 +80,5 @@ def torn_note(torn: Sequence[int]) -> str:
 
 def say(console: Console, text: str) -> None:
     """Print text unchanged, in one line."""
-    told = printable(" ".join(text.split()))
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    line = printable(" ".join(text.split()))
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -26,43 +26,43 @@ def replay(command: Replay, console: Console) -> int:
 
     if command.env is not None:
         resolve(command.env)  # said before the file is looked at
-    given = {
+    flags = {
         "--reward-hooks": command.reward_hooks,
         "--env-kwargs": command.env_kwargs,
         "--out": command.out,
     }
-    unused = [flag for flag, value in given.items() if value]
+    unused = [flag for flag, value in flags.items() if value]
     if unused and not command.rescore:
         raise ConfigurationError(
             f"expected --rescore with {', '.join(unused)}, got a replay, which computes no new "
             "rewards: add --rescore"
         )
-    found = _played(command, console)
+    result = _run_replay(command, console)
     if command.json:
-        sys.stdout.write(json.dumps(found.to_dict(), indent=2) + "\n")
-        return int(bool(found.changes))
+        sys.stdout.write(json.dumps(result.to_dict(), indent=2) + "\n")
+        return int(bool(result.changes))
     # Without a rescored episode there are no means to compare.
-    if isinstance(found, FileRescore) and found.equal:
-        console.print(_table(found.before, found.after))
-    for change in found.changes:
+    if isinstance(result, FileRescore) and result.equal:
+        console.print(_table(result.before, result.after))
+    for change in result.changes:
         say(console, f"episode {change.episode} ({change.task_id}): {change.difference}")
-    say(console, f"{found}{torn_note(found.torn)}")
-    return int(bool(found.changes))
+    say(console, f"{result}{torn_note(result.torn)}")
+    return int(bool(result.changes))
 
 
-def _played(command: Replay, console: Console) -> FileReplay:
+def _run_replay(command: Replay, console: Console) -> FileReplay:
     """Play or rescore the episodes, under a progress bar."""
     from agentgym.episodes import replay_file, rescore_file
     from agentgym.rewards import parse_hooks
 
     file = episodes_file(command.file)
-    what = "rescoring" if command.rescore else "playing again"
+    action = "rescoring" if command.rescore else "playing again"
     hooks, settings = (
         parse_hooks(command.reward_hooks),
         parse_pairs(command.env_kwargs, "--env-kwargs"),
     )
     with progress(
-        file, console, what, silent=command.json, max_episodes=command.max_episodes
+        file, console, action, silent=command.json, max_episodes=command.max_episodes
     ) as advance:
         how: dict[str, Any] = {
             "env": command.env,

@@ -23,15 +23,15 @@ def serve(command: ServeSandbox, console: Console) -> int:
     from agentgym.sandbox.remote.server import serve
     from agentgym.support.http_server import warning_of
 
-    given = os.environ.get(TOKEN, "")
+    env_token = os.environ.get(TOKEN, "")
     if warning := warning_of(command.host, "run commands in sandboxes here"):
         say(console, warning)
 
     def started(url: str, token: str) -> None:
-        shown = f"the one in {TOKEN}" if given else token
+        token_text = f"the one in {TOKEN}" if env_token else token
         say(
             console,
-            f"sandboxes are at {url}; token: {shown}\n"
+            f"sandboxes are at {url}; token: {token_text}\n"
             f"set {URL} and {TOKEN} where the environments run; press Ctrl-C to stop",
         )
 
@@ -39,7 +39,7 @@ def serve(command: ServeSandbox, console: Console) -> int:
         sandbox=command.sandbox,
         host=command.host,
         port=command.port,
-        token=given,
+        token=env_token,
         max_sandboxes=command.max_sandboxes,
         idle_timeout=command.idle_timeout,
         visible=command.visible,

@@ -57,10 +57,10 @@ def result(info: Mapping[str, Any], total: float, ending: str) -> str:
 
 def actor(info: Mapping[str, Any]) -> str:
     """Return a comma and the acting agent, with a worker's task; empty without workers."""
-    who = info.get("agent", "")
-    if who in ("", PLANNER):
-        return who and f", {who}"
-    return f", {who}: {printable(info['agent_task'], TASK)}"
+    agent = info.get("agent", "")
+    if agent in ("", PLANNER):
+        return agent and f", {agent}"
+    return f", {agent}: {printable(info['agent_task'], TASK)}"
 
 
 class PlainScreen:
@@ -87,10 +87,10 @@ class PlainScreen:
         del total
         actions = (action.replace("\n", "\n     ") for action in info["admissible_actions"])
         menu = [f"  {i}. {action}" for i, action in enumerate(actions, 1)]
-        told = [] if hint is None else [f"hint: {hint}"]
+        hints = [] if hint is None else [f"hint: {hint}"]
         turn = f"turn {info['turn'] + 1} of {info['horizon']}{actor(info)}"
         # The observation comes last: a long menu would push it off the screen.
-        self._say("\n".join([*menu, "", observation, turn, *told]))
+        self._say("\n".join([*menu, "", observation, turn, *hints]))
 
     def refused(self, why: str) -> None:
         """Print a line in parentheses."""
@@ -121,8 +121,8 @@ class FramedScreen:
         from rich.panel import Panel
         from rich.text import Text
 
-        shown, head = Text(printable(text.rstrip(), None)), Text(printable(title))
-        self._console.print(Panel(shown, title=head, title_align="left", border_style=style))
+        body, head = Text(printable(text.rstrip(), None)), Text(printable(title))
+        self._console.print(Panel(body, title=head, title_align="left", border_style=style))
 
     def task(self, info: Mapping[str, Any]) -> None:
         """Frame the goal under the task's id."""
@@ -141,8 +141,8 @@ class FramedScreen:
             self._line(f"hint: {hint}", "yellow")
 
     def _line(self, text: str, style: str) -> None:
-        shown = printable(text, None)
-        self._console.print(shown, style=style, markup=False, highlight=False)
+        line = printable(text, None)
+        self._console.print(line, style=style, markup=False, highlight=False)
 
     def _menu(self, actions: Sequence[str]) -> None:
         from rich.columns import Columns

@@ -61,18 +61,20 @@ def _options(command: ServeEnv, kind: str, console: Console) -> ServerOptions:
     from agentgym.support.http_server import warning_of
 
     variable = TOKEN.format(kind)
-    given = os.environ.get(variable, "")
+    env_token = os.environ.get(variable, "")
     if warning := warning_of(command.host, "play here"):
         say(console, warning)
 
     def started(url: str, token: str) -> None:
-        shown = f"token: {f'the one in {variable}' if given else token}" if token else "no token"
-        say(console, f"{command.env} is at {url}; {shown}\npress Ctrl-C to stop")
+        token_text = (
+            f"token: {f'the one in {variable}' if env_token else token}" if token else "no token"
+        )
+        say(console, f"{command.env} is at {url}; {token_text}\npress Ctrl-C to stop")
 
     return ServerOptions(
         host=command.host,
         port=command.port,
-        token=given,
+        token=env_token,
         open_to_all=not command.token,
         max_envs=command.max_envs,
         idle_timeout=command.idle_timeout,

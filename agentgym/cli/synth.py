@@ -32,18 +32,25 @@ def check(command: Synth, console: Console) -> int:
     env = make(command.spec, generator_seed=integer(command.generator_seed, "--generator-seed", 0))
     tasks = env.synth_tasks
     with FittedProgress(console, transient=True) as bar:
-        shown = bar.begin("tasks", len(tasks.splits) * min(n, tasks.len("test")))
+        bar_task = bar.begin("tasks", len(tasks.splits) * min(n, tasks.len("test")))
         for split in tasks.splits:
-            turns, seen, most = Counter[int](), set[str](), 0
+            turns, contents, most = Counter[int](), set[str](), 0
             for index in range(min(n, tasks.len(split))):
                 task = tasks.task(split, index)
                 problem = tasks.problem(task)
                 turns[tasks.oracle_turns(task) or 0] += 1
-                seen.add(str(problem.content))
+                contents.add(str(problem.content))
                 most = max(most, problem.solution.states)
-                bar.advance(shown)
+                bar.advance(bar_task)
             lengths = ", ".join(f"{length}: {count}" for length, count in sorted(turns.items()))
-            row = (split, f"{tasks.len(split):,}", turns.total(), len(seen), lengths, f"{most:,}")
+            row = (
+                split,
+                f"{tasks.len(split):,}",
+                turns.total(),
+                len(contents),
+                lengths,
+                f"{most:,}",
+            )
             table.add_row(*map(cell, map(str, row)))
     env.close()
     chance = "with chance" if spec.chancy else "without chance"

@@ -32,8 +32,8 @@ def validate(command: Validate, console: Console) -> int:
     env = make_named(command.env, arguments, "--env-kwargs")
     try:
         with FittedProgress(console, transient=True) as bar:
-            shown = bar.begin("episodes", None)
-            found = validate(
+            bar_task = bar.begin("episodes", None)
+            validation = validate(
                 env,
                 command.split,
                 command.num_tasks,
@@ -41,24 +41,24 @@ def validate(command: Validate, console: Console) -> int:
                 blind_tasks=command.blind_tasks,
                 blind_limit=command.blind_limit,
                 concurrency=command.concurrency,
-                on_episode=lambda row: bar.advance(shown),
-                on_plan=lambda episodes: bar.update(shown, total=episodes),
+                on_episode=lambda row: bar.advance(bar_task),
+                on_plan=lambda episodes: bar.update(bar_task, total=episodes),
             )
     finally:
         env.close()
-    console.print(found.table())
-    _tell(found.failing[:SHOWN], console)
-    if len(found.failing) > SHOWN:
-        console.print(f"... and {len(found.failing) - SHOWN:,} more")
-    _write(command.failing, found.failing)
-    _tell(found.unsound, console)
-    console.print(str(found))
-    return int(not found.passed)
+    console.print(validation.table())
+    _tell(validation.failing[:SHOWN], console)
+    if len(validation.failing) > SHOWN:
+        console.print(f"... and {len(validation.failing) - SHOWN:,} more")
+    _write(command.failing, validation.failing)
+    _tell(validation.unsound, console)
+    console.print(str(validation))
+    return int(not validation.passed)
 
 
 def _tell(findings: Sequence[Finding], console: Console) -> None:
-    for each in findings:
-        console.print(in_flags(printable(str(each))), markup=False, soft_wrap=True)
+    for finding in findings:
+        console.print(in_flags(printable(str(finding))), markup=False, soft_wrap=True)
 
 
 def _write(file: Path | None, failing: Sequence[Finding]) -> None:
@@ -66,7 +66,7 @@ def _write(file: Path | None, failing: Sequence[Finding]) -> None:
     if file is None:
         return
     try:
-        file.write_text("".join(f"{each.subject}\n" for each in failing), "utf-8")
+        file.write_text("".join(f"{finding.subject}\n" for finding in failing), "utf-8")
     except OSError as error:
         raise ConfigurationError(
             f"expected a file that can be written, got {file}: {error.strerror}"

@@ -88,9 +88,9 @@ def _output(command: View, runs: Sequence[Run]) -> Path:
 
 def _place(paths: Sequence[Path]) -> Path:
     """Return where a page is looked for: in the folder that is shown, or beside the file."""
-    first, *others = paths
+    first, *rest = paths
     folder, name = (first, PAGE) if first.is_dir() else (first.parent, first.stem)
-    names = [other.resolve().name if other.is_dir() else other.stem for other in others]
+    names = [other.resolve().name if other.is_dir() else other.stem for other in rest]
     return folder / ("-vs-".join([name, *names]) + ".html")
 
 
@@ -101,8 +101,8 @@ def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
         episodes = sum(source.episodes for source in run.sources)
         files = f" of {len(run.sources)} files" if len(run.sources) > 1 else ""
         broken = sum(source.broken for source in run.sources)
-        told = f", {broken:,} broken" if broken else ""
-        lines.append(f"{run.name}: {episodes:,} episode{'s' * (episodes != 1)}{files}{told}")
+        broken_note = f", {broken:,} broken" if broken else ""
+        lines.append(f"{run.name}: {episodes:,} episode{'s' * (episodes != 1)}{files}{broken_note}")
         for source in run.sources:
             if source.skipped:
                 lines.append(

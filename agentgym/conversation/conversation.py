@@ -32,7 +32,7 @@ class Conversation:
         self.prompt = prompt
         self._task = task
         self._turns: list[Past] = []
-        self._said: list[_Exchange] = []
+        self._exchanges: list[_Exchange] = []
         self._now: tuple[SeenTurn, str] | None = None
 
     def __len__(self) -> int:
@@ -42,52 +42,52 @@ class Conversation:
     def forked(self) -> Conversation:
         """Return an independent copy that continues from here."""
         twin = copy.copy(self)
-        twin._turns, twin._said = list(self._turns), list(self._said)
+        twin._turns, twin._exchanges = list(self._turns), list(self._exchanges)
         return twin
 
-    def text(self, seen: SeenTurn) -> str:
+    def text(self, turn: SeenTurn) -> str:
         """Return the next user message: the content of the last message."""
         # Laid out once: it is asked for before the answer, and again when the turn is added.
-        if self._now is None or self._now[0] is not seen:
-            self._now = seen, self.prompt.text(self._task, self._turns, seen)
+        if self._now is None or self._now[0] is not turn:
+            self._now = turn, self.prompt.text(self._task, self._turns, turn)
         return self._now[1]
 
-    def messages(self, seen: SeenTurn) -> list[dict[str, Any]]:
+    def messages(self, turn: SeenTurn) -> list[dict[str, Any]]:
         """Return all messages of the next request.
 
         Args:
-            seen: What the policy sees now.
+            turn: What the policy sees now.
         """
-        opening, now = self.prompt.opening(self._task), self.text(seen)
-        if self.prompt.layout.kind == "step" or not self._said:
+        opening, now = self.prompt.opening(self._task), self.text(turn)
+        if self.prompt.layout.kind == "step" or not self._exchanges:
             return [*opening, {"role": "user", "content": now}]
-        messages = [*opening, {"role": "user", "content": self._said[0].text}]
-        recent = self.prompt.recent(self._said)
+        messages = [*opening, {"role": "user", "content": self._exchanges[0].text}]
+        recent = self.prompt.recent(self._exchanges)
         after = [exchange.text for exchange in recent[1:]]
         # Behind each answer stands what it led to: the next exchange's text, or what is said now.
-        for exchange, heard in zip(recent, [*after, now], strict=False):
-            messages += [dict(exchange.answer), *_heard(heard, exchange.results)]
+        for exchange, reply in zip(recent, [*after, now], strict=False):
+            messages += [dict(exchange.answer), *_write_replies(reply, exchange.results)]
         return messages
 
     def add(
         self,
-        seen: SeenTurn,
-        said: str,
+        turn: SeenTurn,
+        text: str,
         answer: Mapping[str, Any] | None = None,
         results: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Append a turn.
 
         Args:
-            seen: What the policy saw.
-            said: The complete response, as passed to the environment.
+            turn: What the policy saw.
+            text: The complete response, as passed to the environment.
             answer: The message of the assistant, if it holds more than this text.
             results: For a response with tool calls, the fields of the tool-result messages besides
                 their content; the first of these messages carries the environment's answer.
         """
-        message = {"role": "assistant", "content": said} if answer is None else answer
-        self._said.append(_Exchange(self.text(seen), message, results))
-        self._turns.append(Past(seen, said))
+        message = {"role": "assistant", "content": text} if answer is None else answer
+        self._exchanges.append(_Exchange(self.text(turn), message, results))
+        self._turns.append(Past(turn, text))
         self._now = None  # the same may be seen again, in another turn
 
 
@@ -95,12 +95,12 @@ NOT_CARRIED_OUT = "Not carried out: only the first call of an answer is."
 """Result sent to the model for every further call of a response."""
 
 
-def _heard(text: str, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _write_replies(text: str, results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return what the user says, as the results of the calls before it if there were any."""
     if not results:
         return [{"role": "user", "content": text}]
-    said = [text, *[NOT_CARRIED_OUT] * (len(results) - 1)]
+    contents = [text, *[NOT_CARRIED_OUT] * (len(results) - 1)]
     return [
         {"role": "tool", **result, "content": content}
-        for result, content in zip(results, said, strict=True)
+        for result, content in zip(results, contents, strict=True)
     ]

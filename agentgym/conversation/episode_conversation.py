@@ -31,33 +31,33 @@ class EpisodeConversation:
         """Return the number of turns that were played, by all agents."""
         return self._count
 
-    def text(self, seen: SeenTurn) -> str:
+    def text(self, turn: SeenTurn) -> str:
         """Return the next user message: the content of the last message."""
-        return self._of(seen).text(seen)
+        return self._of(turn).text(turn)
 
-    def messages(self, seen: SeenTurn) -> list[dict[str, Any]]:
+    def messages(self, turn: SeenTurn) -> list[dict[str, Any]]:
         """Return all messages for the acting agent.
 
         Args:
-            seen: The turn that this agent sees.
+            turn: The turn that this agent sees.
         """
-        return self._of(seen).messages(seen)
+        return self._of(turn).messages(turn)
 
     def add(
         self,
-        seen: SeenTurn,
-        said: str,
+        turn: SeenTurn,
+        text: str,
         answer: Mapping[str, Any] | None = None,
         results: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Append a turn; see `Conversation.add`."""
-        self._of(seen).add(seen, said, answer, results)
+        self._of(turn).add(turn, text, answer, results)
         self._count += 1
 
-    def _of(self, seen: SeenTurn) -> Conversation:
+    def _of(self, turn: SeenTurn) -> Conversation:
         """Return the conversation of the agent that sees this."""
-        if seen.agent in ("", PLANNER):
+        if turn.agent in ("", PLANNER):
             return self._planner
-        if seen.agent != self._worker[0]:
-            self._worker = seen.agent, Conversation(self.prompt, seen.agent_task)
+        if turn.agent != self._worker[0]:
+            self._worker = turn.agent, Conversation(self.prompt, turn.agent_task)
         return self._worker[1]

@@ -38,7 +38,7 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
         values: One value for each field.
     """
     # Not str.format: a template may hold other braces, and a field must reach no attribute.
-    return _FIELD.sub(lambda found: str(values[found[1]]), template)
+    return _FIELD.sub(lambda match: str(values[match[1]]), template)
 
 
 @cache
@@ -96,12 +96,14 @@ class AdmissibleStyle:
 
     def write(self, actions: Sequence[str]) -> str:
         """Write a list of native actions; entries with equal text are shown once."""
-        shown = dict.fromkeys(self._shown(each) for each in actions if each not in self.exclude)
-        return self.separator.join(fill(self.item, {"action": action}) for action in shown)
+        texts = dict.fromkeys(
+            self._rename_action(action) for action in actions if action not in self.exclude
+        )
+        return self.separator.join(fill(self.item, {"action": action}) for action in texts)
 
-    def _shown(self, action: str) -> str:
-        found = (text for head, text in self.rename.items() if action.startswith(head))
-        return next(found, action)
+    def _rename_action(self, action: str) -> str:
+        texts = (text for head, text in self.rename.items() if action.startswith(head))
+        return next(texts, action)
 
 
 @dataclass(frozen=True)
@@ -182,15 +184,15 @@ class Layout:
             ("history", self.history, HISTORY_FIELDS),
             ("admissible.item", self.admissible.item, ("action",)),
             ("observation.part", self.observation.part, ("part",)),
-            *(("opening", each.content, OPENING_FIELDS) for each in self.opening),
+            *(("opening", message.content, OPENING_FIELDS) for message in self.opening),
         ]
-        for name, template, known in templates:
-            check_template(name, template, known)
-        for each in self.opening:
-            if each.role not in ROLES:
+        for name, template, field_names in templates:
+            check_template(name, template, field_names)
+        for opening in self.opening:
+            if opening.role not in ROLES:
                 raise ConfigurationError(
                     f"expected the role of an opening message to be one of {', '.join(ROLES)}; "
-                    f"got {each.role!r:.80}"
+                    f"got {opening.role!r:.80}"
                 )
         # With turns, the answer before the last observation is what that one is a reply to.
         for name, low in (("window", int(self.kind == "turns")), ("longest", 1)):
@@ -252,7 +254,7 @@ class Layout:
         return read_json(cls, data, "layout")
 
 
-def check_template(name: str, template: object, known: Collection[str]) -> None:
+def check_template(name: str, template: object, field_names: Collection[str]) -> None:
     """Check that a template is not too long and has only known fields.
 
     Raises:
@@ -263,9 +265,9 @@ def check_template(name: str, template: object, known: Collection[str]) -> None:
             f"expected the template {name} to be a text of at most {LONGEST_TEMPLATE:,} "
             f"characters, got {template!r:.80}"
         )
-    unknown = [found for found in fields_of(template) if found not in known]
+    unknown = [part for part in fields_of(template) if part not in field_names]
     if unknown:
-        fields = ", ".join(f"{{{each}}}" for each in known)
+        fields = ", ".join(f"{{{part}}}" for part in field_names)
         raise ConfigurationError(
             f"expected fields of the template {name} among {fields}; got {{{unknown[0]}}}"
         )

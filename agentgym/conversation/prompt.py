@@ -63,9 +63,9 @@ class SeenTurn(NamedTuple):
 class Past(NamedTuple):
     """A completed turn."""
 
-    seen: SeenTurn
+    turn: SeenTurn
     """What the policy saw before it acted."""
-    said: str
+    answer: str
     """Its whole answer."""
 
 
@@ -141,9 +141,9 @@ class Prompt:
                 f"expected actions as text in the prompt {self.name}, got tool calls; choose "
                 "another grammar than tool_call, or leave the prompt out"
             )
-        said = "\n\n".join(filter(None, (self.instructions, tool_instructions(horizon))))
+        instructions = "\n\n".join(filter(None, (self.instructions, tool_instructions(horizon))))
         layout = replace(self.layout, opening=())
-        return replace(self, layout=layout, instructions=said, calls_tools=True)
+        return replace(self, layout=layout, instructions=instructions, calls_tools=True)
 
     def opening(self, task: str) -> list[dict[str, Any]]:
         """Return the messages before the first observation, worked examples included.
@@ -166,15 +166,15 @@ class Prompt:
     def _shot(self, shot: Shot) -> Iterator[dict[str, Any]]:
         """Yield a worked example as the model would have read and written it."""
         turns: list[Past] = []
-        for each in shot.turns:
-            seen = SeenTurn(each.observation, each.admissible)
-            yield {"role": "user", "content": self.text(shot.task, turns, seen)}
-            yield {"role": "assistant", "content": each.action}
-            turns.append(Past(seen, each.action))
+        for example in shot.turns:
+            turn = SeenTurn(example.observation, example.admissible)
+            yield {"role": "user", "content": self.text(shot.task, turns, turn)}
+            yield {"role": "assistant", "content": example.action}
+            turns.append(Past(turn, example.action))
 
     def _tool_shot(self, shot: Shot, number: int) -> Iterator[dict[str, Any]]:
         """Yield a worked example as tool calls and their results; ``number`` keeps ids apart."""
-        later = [each.observation for each in shot.turns[1:]]
+        later = [turn.observation for turn in shot.turns[1:]]
         yield {"role": "user", "content": shot.turns[0].observation}
         for index, (turn, result) in enumerate(zip(shot.turns, [*later, shot.result], strict=True)):
             call_id = f"example_{number}_{index}"
@@ -186,8 +186,8 @@ class Prompt:
         """Return the messages of the layout before worked examples."""
         values = {"task": task, "actions": self.actions}
         messages: list[dict[str, Any]] = [
-            {"role": each.role, "content": fill(each.content, values)}
-            for each in self.layout.opening
+            {"role": message.role, "content": fill(message.content, values)}
+            for message in self.layout.opening
         ]
         if not self.instructions:
             return messages
@@ -196,21 +196,21 @@ class Prompt:
             return [{"role": "system", "content": f"{self.instructions}\n\n{head}"}, *messages]
         return [{"role": "system", "content": self.instructions}, *messages]
 
-    def text(self, task: str, turns: Sequence[Past], seen: SeenTurn) -> str:
+    def text(self, task: str, turns: Sequence[Past], turn: SeenTurn) -> str:
         """Return the user message of a turn.
 
         Args:
             task: The task in words.
             turns: Earlier turns.
-            seen: What the policy sees in this turn.
+            turn: What the policy sees in this turn.
         """
         layout = self.layout
         template = layout.later if turns else layout.first
         if layout.kind == "turns":
-            return self._filled(template, task, len(turns), seen, ())
-        text = self._filled(template, task, len(turns), seen, self.recent(turns))
+            return self._filled(template, task, len(turns), turn, ())
+        text = self._filled(template, task, len(turns), turn, self.recent(turns))
         if layout.longest is not None and turns and len(text) > layout.longest:
-            return self._filled(layout.first, task, len(turns), seen, ())
+            return self._filled(layout.first, task, len(turns), turn, ())
         return text
 
     def recent(self, turns: Sequence[Any]) -> Sequence[Any]:
@@ -219,44 +219,44 @@ class Prompt:
         return turns if window is None else turns[max(0, len(turns) - window) :]
 
     def _filled(
-        self, template: str, task: str, taken: int, seen: SeenTurn, recent: Sequence[Past]
+        self, template: str, task: str, count: int, turn: SeenTurn, recent: Sequence[Past]
     ) -> str:
         """Put a turn into a template; what is not in it is not computed."""
         layout = self.layout
-        observation = layout.observation.write(self._observation(seen), task)
+        observation = layout.observation.write(self._observation(turn), task)
         if template == BARE.later:  # so in most turns of training, whose time counts
             return observation
-        wanted = fields_of(template)
+        field_names = fields_of(template)
         values = {
             "task": task,
-            "step": taken + 1,
-            "taken": taken,
+            "step": count + 1,
+            "taken": count,
             "shown": len(recent),
             "observation": observation,
             "actions": self.actions,
         }
-        if "history" in wanted:
-            values["history"] = self._history(task, taken, recent)
-        if "admissible" in wanted:
+        if "history" in field_names:
+            values["history"] = self._history(task, count, recent)
+        if "admissible" in field_names:
             # Papers list native actions, without the notation that a grammar puts around them.
-            native = [self.read(action) or action for action in map(str, seen.admissible)]
+            native = [self.read(action) or action for action in map(str, turn.admissible)]
             values["admissible"] = layout.admissible.write(native)
         return fill(template, values)
 
-    def _history(self, task: str, taken: int, recent: Sequence[Past]) -> str:
+    def _history(self, task: str, count: int, recent: Sequence[Past]) -> str:
         layout = self.layout
         parts = [
             {
                 "number": number,
-                "observation": layout.observation.write(self._observation(past.seen), task),
-                "action": self.read(past.said),
+                "observation": layout.observation.write(self._observation(past.turn), task),
+                "action": self.read(past.answer),
             }
-            for number, past in enumerate(recent, taken - len(recent) + 1)
+            for number, past in enumerate(recent, count - len(recent) + 1)
         ]
         return layout.history_separator.join(fill(layout.history, part) for part in parts)
 
-    def _observation(self, seen: SeenTurn) -> str:
-        return seen.explained if self.layout.reasons else seen.observation
+    def _observation(self, turn: SeenTurn) -> str:
+        return turn.explained if self.layout.reasons else turn.observation
 
 
 def _called(action: str) -> dict[str, str]:

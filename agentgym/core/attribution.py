@@ -104,7 +104,7 @@ def end_after_failure(
     """
 
     def trials() -> Trials:
-        return Trials([partial(step, each) for each in restart()], known_good=True)
+        return Trials([partial(step, candidate) for candidate in restart()], known_good=True)
 
     def repeat() -> None:
         restart()
@@ -149,6 +149,6 @@ def _env_failure(failure: BaseException) -> EnvFailure:
     if isinstance(failure, EnvFailure):
         return failure
     logger.warning("an environment failed; its episode is broken", exc_info=failure)
-    found = EnvFailure(words(failure))
-    found.__cause__ = failure
-    return found
+    env_failure = EnvFailure(words(failure))
+    env_failure.__cause__ = failure
+    return env_failure

@@ -89,7 +89,7 @@ class Delegation(Extension):
         """Entries of the info dict: the acting ``agent``, and its ``agent_task`` as text."""
         return {"agent": self.agent, "agent_task": self._task if self.works else self._goal}
 
-    def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
+    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return the state key and plan length for info and hooks.
 
         The state of a worker differs from that of the planner and of workers with other tasks.
@@ -109,8 +109,8 @@ class Delegation(Extension):
         if self.works:
             self._left -= 1
             if not self.works and not (outcome.terminated or outcome.truncated):
-                said = f"worker {self._workers} ended without a report"
-                outcome = replace(outcome, observation=said)
+                report = f"worker {self._workers} ended without a report"
+                outcome = replace(outcome, observation=report)
         return outcome
 
     def _obey(self, order: Order) -> tuple[str, bool]:
@@ -127,9 +127,9 @@ class Delegation(Extension):
         if not order.text:
             return f"invalid: write words behind {order.name}", False
         if self.works:
-            said = f"{self.agent} reports: {order.text}"
+            report = f"{self.agent} reports: {order.text}"
             self._left = 0
-            return said, True
+            return report, True
         self._workers, self._task, self._left = self._workers + 1, order.text, self.worker_turns
         return f"you are {self.agent} . your task: {order.text}\n\n{self._scene}", True
 

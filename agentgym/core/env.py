@@ -111,7 +111,10 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         """
         super().__init_subclass__(**kwargs)
         # The whole MRO: a mixin before TextEnv overrides its methods as the class itself does.
-        for name in (*(each for each in vars(TextEnv) if _is_private(each)), "_running"):
+        for name in (
+            *(attribute for attribute in vars(TextEnv) if _is_private(attribute)),
+            "_running",
+        ):
             owner = next((base for base in cls.__mro__ if name in vars(base)), TextEnv)
             if name not in OVERRIDABLE and not issubclass(TextEnv, owner):
                 raise ConfigurationError(
@@ -192,11 +195,11 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             TaskNotFound: The named task does not exist.
         """
         self._running = False
-        chosen = check_reset(options, self.reset_options)
+        settings = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
         # Before the engine starts: both draw from np_random, and episodes rest on this order.
-        task = self.tasks.choose(chosen, self.np_random, self.split)
-        self.horizon = chosen.get("horizon", self.default_horizon)
+        task = self.tasks.choose(settings, self.np_random, self.split)
+        self.horizon = settings.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None
         self._begin(task)
         if self.__extended:
@@ -206,10 +209,10 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         if self.__extended:
             self.__observation = self.extensions.open(self.__observation)
         self._running = True
-        self.__hooked = bool(self.hooks) and chosen.get("reward_hooks", True)
+        self.__hooked = bool(self.hooks) and settings.get("reward_hooks", True)
         if self.__hooked:
-            step, goal = chosen.get("training_step", 0), well_formed(task.goal)
-            self.hooks.reset(self._turn_state(), step, goal, chosen.get("prices"))
+            step, goal = settings.get("training_step", 0), well_formed(task.goal)
+            self.hooks.reset(self._turn_state(), step, goal, settings.get("prices"))
         info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, "", FIRST_LATER)
         info["goal"] = well_formed(task.goal)
         return self.__observation, info
@@ -238,14 +241,18 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             answer = (
                 partial(self._misread, action, problem) if problem else partial(self._acted, text)
             )
-            outcome = self.extensions.play(text, Turn(answer, self._idle, self._again))
+            outcome = self.extensions.play(text, Turn(answer, self._idle, self._begin_anew))
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
         # Without a call that a sound turn could do without: every step comes here.
         try:
-            score, seen = outcome.score, outcome.observation
-            plain = type(seen) is str and len(seen) <= OBSERVATION_LENGTH and seen.isascii()
-            self.__observation = seen if plain else self._text(seen)
+            score, observation = outcome.score, outcome.observation
+            plain = (
+                type(observation) is str
+                and len(observation) <= OBSERVATION_LENGTH
+                and observation.isascii()
+            )
+            self.__observation = observation if plain else self._text(observation)
             reward = 0.0 + outcome.reward  # A float, and never -0.0.
             sound = not reward or -inf < reward < inf
             sound = sound and (score is None or 0.0 <= score <= 1.0)
@@ -451,7 +458,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             return None
         return self.spoken.write(self.extensions.expert(checked_text(self, method, action)))
 
-    def _again(self) -> str:
+    def _begin_anew(self) -> str:
         """Begin the task anew as the episode began, by the same random numbers."""
         self.np_random.bit_generator.state = copy.deepcopy(self.__dice)
         return self._opening(self.task)
@@ -482,9 +489,13 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 "one of another class or other arguments: make both with the same arguments, "
                 f"reward hooks included (of all, only {', '.join(sorted(VIEWS))} may differ)"
             )
-        known = self.__task
-        task = known if known and known.id == state.task_id else self.tasks.find(state.task_id)
-        digest = self.__digest if task is known and self.__digest else task.digest()
+        current_task = self.__task
+        task = (
+            current_task
+            if current_task and current_task.id == state.task_id
+            else self.tasks.find(state.task_id)
+        )
+        digest = self.__digest if task is current_task and self.__digest else task.digest()
         if digest != state.task_digest:
             raise ConfigurationError(
                 f"expected a snapshot of task {task.id} as it is in this environment, got one of a "
@@ -529,7 +540,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         """Describe the present state to the reward hooks."""
         phi, state, left = self.potential(), self._state(), self._oracle_turns()
         if self.__extended:
-            state, left = self.extensions.told(state, left)
+            state, left = self.extensions.extend_state(state, left)
         return TurnState(self.__observation, self.turn, self.__score, phi, hashed(state), left)
 
     def _info(
@@ -545,7 +556,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         assert task is not None
         state, left = self._state(), self._oracle_turns()
         if self.__extended:
-            state, left = self.extensions.told(state, left)
+            state, left = self.extensions.extend_state(state, left)
         info = {
             "task_id": task.id,
             "split": task.split,

@@ -99,7 +99,7 @@ class Extension:
         """Handle a turn that an earlier extension answered; return the changed answer."""
         return outcome
 
-    def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
+    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return the state key and plan length for info and hooks."""
         return state, self.turns(plan)
 

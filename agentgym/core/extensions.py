@@ -71,8 +71,8 @@ class Extensions(Extension):
 
         later = self.parts[place + 1 :]
 
-        def idle(said: str, valid: bool) -> Outcome:
-            outcome = turn.idle(said, valid)
+        def idle(observation: str, valid: bool) -> Outcome:
+            outcome = turn.idle(observation, valid)
             for part in later:
                 outcome = part.idled(outcome)
             return outcome
@@ -86,10 +86,10 @@ class Extensions(Extension):
         behind = Turn(lambda: self._play(place + 1, native, turn), idle, restart)
         return self.parts[place].play(native, behind)
 
-    def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
+    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return the state key and plan length with all extensions."""
         for part in reversed(self.parts):
-            state, plan = part.told(state, plan)
+            state, plan = part.extend_state(state, plan)
         return state, plan
 
     def turns(self, plan: int | None) -> int | None:
@@ -138,9 +138,9 @@ class ExtendedLanguage(Language):
     """
 
     def __init__(self, inner: Language, extensions: Extensions) -> None:
-        own = {spec.name.lower() for spec in inner.specs}
+        inner_names = {spec.name.lower() for spec in inner.specs}
         for part in extensions.parts:
-            if clash := sorted(own & {spec.name for spec in part.specs}):
+            if clash := sorted(inner_names & {spec.name for spec in part.specs}):
                 raise ConfigurationError(
                     f"expected {part.argument} with an environment without its own action "
                     f"named {' or '.join(clash)}; play it without"
@@ -152,13 +152,13 @@ class ExtendedLanguage(Language):
 
     def understand(self, action: str) -> Reading:
         """Parse model text; text without an order is parsed by the family's language."""
-        found = self._order(well_formed(action)) if isinstance(action, str) else None
-        if found is not None:
-            return found
+        order = self._order(well_formed(action)) if isinstance(action, str) else None
+        if order is not None:
+            return order
         reading = self._inner.read(action)
         # The family's reason knows of no orders.
-        whole = Reading(*super().understand(action)) if reading.problem else reading
-        return whole if whole.problem else reading
+        full_reading = Reading(*super().understand(action)) if reading.problem else reading
+        return full_reading if full_reading.problem else reading
 
     def write(self, native: str) -> str:
         """Write a native action in the grammar."""
@@ -179,7 +179,7 @@ class ExtendedLanguage(Language):
             text, trailing = strip_think(action, self.specs), ""
         else:
             # Among the family's actions: the first one counts, and an order inside of it is text.
-            found = parse(action, self.specs, self.grammar)
-            text, trailing = found.native, found.trailing
+            parsed = parse(action, self.specs, self.grammar)
+            text, trailing = parsed.native, parsed.trailing
         order = read_order(text, self._names)
         return None if order is None else Reading(f"{order.name} {order.text}".strip(), trailing)

@@ -69,12 +69,12 @@ class FamilyContract(ABC):
         """
         return Outcome(problem, valid=False)
 
-    def _idle(self, said: str, valid: bool) -> Outcome:
+    def _idle(self, observation: str, valid: bool) -> Outcome:
         """Report a turn in which the engine does nothing: agents told one another what was said.
 
         A family overrides it that reports details at every step.
         """
-        return Outcome(said, valid=valid)
+        return Outcome(observation, valid=valid)
 
     def _admissible(self) -> Sequence[str]:
         """Return the actions, in the native grammar, that do something in this state.

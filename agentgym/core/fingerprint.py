@@ -38,9 +38,9 @@ def fingerprint(cls: type, args: Sequence[Any], kwargs: Mapping[str, Any]) -> st
     for other objects (a shop of a million products) only the class counts, and a snapshot also
     compares its task.
     """
-    known = arguments(cls)
-    given = {**known, **dict(zip(known, args, strict=False)), **kwargs}
-    parts = {name: describe(value) for name, value in given.items() if name not in VIEWS}
+    defaults = arguments(cls)
+    values = {**defaults, **dict(zip(defaults, args, strict=False)), **kwargs}
+    parts = {name: describe(value) for name, value in values.items() if name not in VIEWS}
     text = json.dumps([_name(cls), sorted(parts.items())])
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
@@ -105,11 +105,11 @@ def _function(
 def _contents(value: object) -> dict[str, Any]:
     """Return the attributes of an object, those in slots included."""
     slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
-    held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    return {**held, **getattr(value, "__dict__", {})}
+    attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return {**attributes, **getattr(value, "__dict__", {})}
 
 
 def _slots(cls: type) -> list[str]:
-    found = vars(cls).get("__slots__", ())
-    names = [found] if isinstance(found, str) else list(found)
+    slot_names = vars(cls).get("__slots__", ())
+    names = [slot_names] if isinstance(slot_names, str) else list(slot_names)
     return [name for name in names if not name.startswith("__")]

@@ -214,10 +214,10 @@ class GuardedEnv(gymnasium.Wrapper[str, str, str, str]):
 @contextmanager
 def as_env_failure(passing: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Convert exceptions to `EnvFailure`, except those that may pass."""
-    meant: tuple[type[Exception], ...] = (EnvFailure, *passing)
+    expected: tuple[type[Exception], ...] = (EnvFailure, *passing)
     try:
         yield
-    except meant:
+    except expected:
         raise
     except BaseException as error:
         raise_if_meant_for_us(error)

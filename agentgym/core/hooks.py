@@ -209,7 +209,7 @@ class HookRunner:
                 )
         self._keep([copy.deepcopy(hook) for hook in hooks])
         self._before: TurnState | None = None
-        self._seen: Counter[tuple[str, str]] = Counter()
+        self._visits: Counter[tuple[str, str]] = Counter()
         self._training_step = 0
         self._goal = ""
         self._prices: Mapping[str, float] = {}
@@ -282,7 +282,7 @@ class HookRunner:
                 as hooks of a wrapper, are ignored.
         """
         self._before, self._goal, self._prices = state, goal, dict(prices or {})
-        self._seen.clear()
+        self._visits.clear()
         self._training_step = training_step
         for hook in self._hooks:
             hook.reset()
@@ -311,7 +311,7 @@ class HookRunner:
         result = dict(terms)
         for hook in self._hooks:
             context = TurnContext(
-                before, action, after, result, valid, done, success, self._seen[key],
+                before, action, after, result, valid, done, success, self._visits[key],
                 self._training_step, details or {}, self._goal,
             )  # fmt: skip
             value = self._value(hook, context)
@@ -323,7 +323,7 @@ class HookRunner:
                 )
             # Make a new dict: the context of the hook before holds the old one.
             result = {**result, hook.name: hook.weight * float(value)}
-        self._seen[key] += 1
+        self._visits[key] += 1
         self._before = after
         return result
 
@@ -340,8 +340,8 @@ class HookRunner:
     def snapshot(self) -> HookState:
         """Return a picklable copy of the state."""
         hooks = copy.deepcopy(self._hooks) if self._hooks else []
-        seen, step = self._seen.copy(), self._training_step
-        return hooks, self._before, seen, step, self._goal, self._prices
+        visits, step = self._visits.copy(), self._training_step
+        return hooks, self._before, visits, step, self._goal, self._prices
 
     def restore(self, state: HookState) -> None:
         """Return to a state taken by :meth:`snapshot` of a runner with equal hooks.
@@ -351,13 +351,14 @@ class HookRunner:
         Raises:
             ConfigurationError: The state belongs to other hooks.
         """
-        hooks, before, seen, training_step, goal, prices = state
-        ours = [(type(hook), hook.name, hook.weight) for hook in self._hooks]
-        theirs = [(type(hook), hook.name, hook.weight) for hook in hooks]
-        if ours != theirs:
+        hooks, before, visits, training_step, goal, prices = state
+        own_hooks = [(type(hook), hook.name, hook.weight) for hook in self._hooks]
+        state_hooks = [(type(hook), hook.name, hook.weight) for hook in hooks]
+        if own_hooks != state_hooks:
             raise ConfigurationError(
-                f"expected the state of the reward hooks {ours}, got the state of {theirs}"
+                f"expected the state of the reward hooks {own_hooks}, got the state of "
+                f"{state_hooks}"
             )
         self._keep(copy.deepcopy(hooks))
-        self._before, self._seen, self._training_step = before, seen.copy(), training_step
+        self._before, self._visits, self._training_step = before, visits.copy(), training_step
         self._goal, self._prices = goal, prices

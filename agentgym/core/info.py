@@ -36,17 +36,17 @@ class Info(dict[str, Any]):
 
     @staticmethod
     def of(
-        known: Mapping[str, Any], later: Mapping[str, Callable[[Any], Any]], source: Any
+        values: Mapping[str, Any], later: Mapping[str, Callable[[Any], Any]], source: Any
     ) -> Info:
         """Return the info of a turn, without an initialiser: every turn makes one.
 
         Args:
-            known: Values that are already computed.
+            values: Values that are already computed.
             later: For each further key, the function that computes its value from ``source``.
             source: Argument of these functions; must not change, so that values do not depend on
                 when they are computed.
         """
-        info = Info(known)
+        info = Info(values)
         info._later, info._source = later, source
         return info
 
@@ -76,8 +76,8 @@ class Info(dict[str, Any]):
         later, self._later = self._later, {}
         for key, compute in later.items():
             # Not by `pop` of this class, which calls this method.
-            known = dict.__contains__(self, key)
-            self[key] = dict.pop(self, key) if known else compute(self._source)
+            present = dict.__contains__(self, key)
+            self[key] = dict.pop(self, key) if present else compute(self._source)
 
 
 def _settled(name: str) -> Callable[..., Any]:
@@ -86,9 +86,9 @@ def _settled(name: str) -> Callable[..., Any]:
 
     @wraps(method)
     def of_all(self: Info, *args: Any, **kwargs: Any) -> Any:
-        for each in (self, *args):  # what it is compared with may lack values, too
-            if isinstance(each, Info) and each._later:
-                each.settle()
+        for argument in (self, *args):  # what it is compared with may lack values, too
+            if isinstance(argument, Info) and argument._later:
+                argument.settle()
         return method(self, *args, **kwargs)
 
     return of_all

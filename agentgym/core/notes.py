@@ -71,7 +71,7 @@ class Notes(Extension):
             self._notes = self._notes[1:]
         return turn.idle(f"noted: {order.text}", True)
 
-    def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
+    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return the state key, extended by the notes."""
         return (f"{state}\n{self._listed()}" if self._notes else state), plan
 

@@ -100,9 +100,9 @@ def text(value: object, name: str) -> str:
 
 def look_here() -> None:
     """Add the working directory to the module search path."""
-    here = os.getcwd()
-    if here not in sys.path:  # behind the rest: nothing that is installed is hidden
-        sys.path.append(here)
+    folder = os.getcwd()
+    if folder not in sys.path:  # behind the rest: nothing that is installed is hidden
+        sys.path.append(folder)
 
 
 def import_named(module: str, form: str) -> ModuleType:
@@ -144,34 +144,34 @@ def find_own(name: str, form: str) -> tuple[ModuleType, Any]:
     place, colon, attribute = name.partition(":")
     if not (place and colon and attribute):
         raise ConfigurationError(f"expected {form}, got {name!r:.80}")
-    found: Any = (module := import_named(place, form))
+    target: Any = (module := import_named(place, form))
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            names = [each for each in vars(module) if not each.startswith("_")]
+        if not hasattr(target, part):
+            names = [member for member in vars(module) if not member.startswith("_")]
             raise ConfigurationError(
                 f"expected {form}, but {place} has no {with_guesses([attribute], names)}"
             )
-        found = getattr(found, part)
-    return module, found
+        target = getattr(target, part)
+    return module, target
 
 
-def own(name: str, form: str, wanted: str, fits: Callable[[object], bool]) -> Any:
+def import_own(name: str, form: str, kind: str, fits: Callable[[object], bool]) -> Any:
     """Import a user's object by ``MODULE:NAME`` and check its kind.
 
     Args:
         name: The user's text.
         form: Expected format, such as ``--preset MODULE:NAME``, for the message.
-        wanted: Description of the expected object.
+        kind: Description of the expected object.
         fits: Returns whether an object is of this kind.
 
     Raises:
         ConfigurationError: The module cannot be imported, lacks the name, or holds another kind of
             object.
     """
-    found = find_own(name, form)[1]
-    if not fits(found):
-        raise ConfigurationError(f"expected {form} with {wanted}, got {name!r}: {found!r:.120}")
-    return found
+    target = find_own(name, form)[1]
+    if not fits(target):
+        raise ConfigurationError(f"expected {form} with {kind}, got {name!r}: {target!r:.120}")
+    return target
 
 
 def prices(value: Any, name: str) -> dict[str, float]:
@@ -220,15 +220,15 @@ def check_reset(
         return {}
     if not isinstance(options, Mapping):
         raise ConfigurationError(f"expected reset options as a dict, got {options!r:.80}")
-    known = {**RESET_OPTIONS, **further} if further else RESET_OPTIONS
-    unknown = [name for name in options if name not in known]
+    allowed = {**RESET_OPTIONS, **further} if further else RESET_OPTIONS
+    unknown = [name for name in options if name not in allowed]
     if unknown:
         raise ConfigurationError(
-            f"expected reset options among {', '.join(known)}; "
-            f"got {with_guesses(unknown, list(known))}"
+            f"expected reset options among {', '.join(allowed)}; "
+            f"got {with_guesses(unknown, list(allowed))}"
         )
     return {
-        name: known[name](value, f"the reset option {name!r}")
+        name: allowed[name](value, f"the reset option {name!r}")
         for name, value in options.items()
         if value is not None
     }
@@ -273,11 +273,11 @@ def check_arguments(cls: type, unknown: Mapping[str, Any]) -> None:
         ConfigurationError: There are unknown arguments; the message lists valid and similar names.
     """
     if unknown:
-        known = sorted(arguments(cls))
+        names = sorted(arguments(cls))
         turns = [name for name in unknown if name in TURN_BUDGETS]
         raise ConfigurationError(
-            f"expected arguments of {cls.__name__} among {', '.join(known)}; "
-            f"got {with_guesses(unknown, known)}"
+            f"expected arguments of {cls.__name__} among {', '.join(names)}; "
+            f"got {with_guesses(unknown, names)}"
             + (f"; the turn budget is 'horizon' here, not {turns[0]!r}" if turns else "")
         )
 
@@ -288,14 +288,14 @@ def arguments(cls: type) -> Mapping[str, Any]:
 
     Each name maps to its default, or to ``inspect.Parameter.empty`` if there is none.
     """
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for parameters in _constructors(cls):
         for parameter in parameters:
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-                found.setdefault(parameter.name, parameter.default)
+                defaults.setdefault(parameter.name, parameter.default)
         if all(parameter.kind is not parameter.VAR_KEYWORD for parameter in parameters):
             break  # What stands behind gets nothing from the caller.
-    return found
+    return defaults
 
 
 def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
@@ -314,19 +314,21 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
         ]
 
 
-def with_guesses(unknown: Iterable[object], known: Sequence[str]) -> str:
+def with_guesses(unknown: Iterable[object], names: Sequence[str]) -> str:
     """List unknown names, each with a suggestion from the known names.
 
     Args:
         unknown: Unknown names.
-        known: Known names.
+        names: Known names.
     """
-    found = []
+    parts = []
     for name in unknown:
         # Guess a plural, a shortened name, and one with the same last word.
         begun, last = str(name).rstrip("s"), str(name).rpartition("_")[2]
-        longer = [each for each in known if len(begun) > 2 and each.startswith(begun)]
-        kindred = [each for each in known if last and each.endswith(f"_{last}")]
-        near = difflib.get_close_matches(str(name), known, 1) or longer or kindred
-        found.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
-    return ", ".join(found)
+        longer = [
+            candidate for candidate in names if len(begun) > 2 and candidate.startswith(begun)
+        ]
+        kindred = [candidate for candidate in names if last and candidate.endswith(f"_{last}")]
+        near = difflib.get_close_matches(str(name), names, 1) or longer or kindred
+        parts.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+    return ", ".join(parts)

@@ -17,13 +17,13 @@ class OraclePolicy:
         env: The text environment to play, wrapped or not.
     """
 
-    _asked = "oracle_action"
+    _action_method = "oracle_action"
     """Method of the environment that names the next action."""
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         self._family = type(env.unwrapped).__name__
         # The outermost layer that has it: a guard is not passed by.
-        self._next_action = env.get_wrapper_attr(self._asked)
+        self._next_action = env.get_wrapper_attr(self._action_method)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the expert's next action in the environment's grammar.
@@ -47,4 +47,4 @@ class OraclePolicy:
 class DemonstratorPolicy(OraclePolicy):
     """Play the actions of the demonstrator, chosen by ``expert=``, which may make mistakes."""
 
-    _asked = "demonstrator_action"
+    _action_method = "demonstrator_action"

@@ -175,9 +175,9 @@ def named_reason(reason: object) -> StopReason:
     try:
         return StopReason(reason)
     except ValueError:
-        known = ", ".join(each.name for each in StopReason if each is not StopReason.NONE)
+        reasons = ", ".join(member.name for member in StopReason if member is not StopReason.NONE)
         raise EnvFailure(
-            f"expected stop_reason of an Outcome to be a StopReason ({known}), got {reason!r:.80}"
+            f"expected stop_reason of an Outcome to be a StopReason ({reasons}), got {reason!r:.80}"
         ) from None
 
 

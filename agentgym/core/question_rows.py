@@ -72,21 +72,21 @@ def read_options(row: Mapping[str, Any]) -> tuple[str, ...]:
     name = next((name for name in OPTIONS if row.get(name)), None)
     if name is None:
         return ()
-    held = row[name]
-    if isinstance(held, Mapping):
-        held = {str(key).lower(): value for key, value in held.items()}
-        texts = held.get("text")
-        held = texts if isinstance(texts, list) else [held[key] for key in sorted(held)]
-    elif isinstance(held, str):
-        held = _split(held)
-    plain = isinstance(held, list | tuple) and all(
-        isinstance(each, str | int | float) and not isinstance(each, bool) for each in held
+    options = row[name]
+    if isinstance(options, Mapping):
+        options = {str(key).lower(): value for key, value in options.items()}
+        texts = options.get("text")
+        options = texts if isinstance(texts, list) else [options[key] for key in sorted(options)]
+    elif isinstance(options, str):
+        options = _split(options)
+    plain = isinstance(options, list | tuple) and all(
+        isinstance(option, str | int | float) and not isinstance(option, bool) for option in options
     )
-    if not plain or not 2 <= len(held) <= len(LETTERS):
+    if not plain or not 2 <= len(options) <= len(LETTERS):
         raise ValueError(
             f"expected {name} to be a list of 2 to {len(LETTERS)} texts, got {row[name]!r:.80}"
         )
-    return tuple(_unmarked(str(each), place) for place, each in enumerate(held))
+    return tuple(_unmarked(str(option), place) for place, option in enumerate(options))
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
@@ -125,8 +125,8 @@ def right_option(answer: object, options: Sequence[str]) -> int:
 def _unmarked(option: str, place: int) -> str:
     """Return an option without its own letter."""
     mark = _BEGIN.match(option)
-    own = mark is not None and (mark[1] or mark[2]) == LETTERS[place]
-    return option[mark.end() :].strip() if mark is not None and own else option.strip()
+    matches = mark is not None and (mark[1] or mark[2]) == LETTERS[place]
+    return option[mark.end() :].strip() if mark is not None and matches else option.strip()
 
 
 def _split(text: str) -> list[str]:

@@ -98,18 +98,18 @@ def checked_details(owner: object, details: Any) -> dict[str, Any]:
     raise _wrong(owner, "details", "a mapping of names to JSON-safe values", details)
 
 
-def _wrong(owner: object, name: str, wanted: str, value: object) -> EnvFailure:
+def _wrong(owner: object, name: str, expected: str, value: object) -> EnvFailure:
     return EnvFailure(
-        f"expected {name} of the Outcome that {type(owner).__name__}._act returns to be {wanted}, "
-        f"got {_shown(value)}"
+        f"expected {name} of the Outcome that {type(owner).__name__}._act returns to be "
+        f"{expected}, got {_describe_value(value)}"
     )
 
 
-def _sentence(owner: object, method: str, wanted: str, value: object) -> str:
-    return f"expected {type(owner).__name__}.{method} to {wanted}, got {_shown(value)}"
+def _sentence(owner: object, method: str, expected: str, value: object) -> str:
+    return f"expected {type(owner).__name__}.{method} to {expected}, got {_describe_value(value)}"
 
 
-def _shown(value: object) -> str:
+def _describe_value(value: object) -> str:
     """Describe a value: numbers and None by themselves, others by their types."""
     if value is None or isinstance(value, _NUMBERS):
         return repr(value)

@@ -252,7 +252,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
     Args:
         name: Name of the set, which begins every id.
         plan_length: Returns the length of the expert's plan for a problem; None if unknown.
-        kept: Maximum number of problems in memory.
+        cache_size: Maximum number of problems in memory.
     """
 
     remedy: str = "make the environment with the settings that the id names"
@@ -263,11 +263,11 @@ class NumberedTasks(TaskSet, Generic[Problem]):
         name: str,
         *,
         plan_length: Callable[[Problem], int | None] | None = None,
-        kept: int = 256,
+        cache_size: int = 256,
     ) -> None:
         self.name = name
         self.plan_length = plan_length
-        self._problems: BoundedCache[str, Problem] = BoundedCache(kept)
+        self._problems: BoundedCache[str, Problem] = BoundedCache(cache_size)
         self._tasks: BoundedCache[tuple[str, int], Task] = BoundedCache(KEPT_TASKS)
         self._turns: BoundedCache[str, int | None] = BoundedCache(KEPT_TASKS)
         self._orders: BoundedCache[str, tuple[Sequence[int], dict[int, int]]] = BoundedCache(64)
@@ -305,13 +305,15 @@ class NumberedTasks(TaskSet, Generic[Problem]):
             order = self._ordered(place[0])
             number = place[1] if order is None else order[0][place[1]]
             task_id = self._id(place[0], number)
-            goal, content = self._describe(place[0], number, self._kept(task_id, place[0], number))
+            goal, content = self._describe(
+                place[0], number, self._fetch_problem(task_id, place[0], number)
+            )
             task = self._tasks.put(place, Task(task_id, *place, goal, content))
         return task
 
     def find(self, task_id: str) -> Task:
         """Return the task with this id."""
-        split, number = self._known(task_id)
+        split, number = self._locate(task_id)
         order = self._ordered(split)
         return self.task(split, number if order is None else order[1][number])
 
@@ -321,8 +323,8 @@ class NumberedTasks(TaskSet, Generic[Problem]):
         Raises:
             TaskNotFound: The task belongs to another set.
         """
-        kept = self._problems.refresh(task.id)
-        return self._kept(task.id, *self._known(task.id)) if kept is None else kept
+        problem = self._problems.refresh(task.id)
+        return self._fetch_problem(task.id, *self._locate(task.id)) if problem is None else problem
 
     def oracle_turns(self, task: Task) -> int | None:
         """Return the length of the expert's plan from the start; cached."""
@@ -334,7 +336,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
             turns = self._turns.put(task.id, self.plan_length(self.problem(task)))
         return turns
 
-    def _known(self, task_id: str) -> tuple[str, int]:
+    def _locate(self, task_id: str) -> tuple[str, int]:
         place = self._place(str(task_id))
         if place is None:
             example = self._id(self.splits[0], 0)
@@ -344,7 +346,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
             )
         return place
 
-    def _kept(self, task_id: str, split: str, number: int) -> Problem:
+    def _fetch_problem(self, task_id: str, split: str, number: int) -> Problem:
         problem = self._problems.refresh(task_id)
         if problem is None:
             problem = self._problems.put(task_id, self._problem(split, number))
@@ -352,20 +354,20 @@ class NumberedTasks(TaskSet, Generic[Problem]):
 
     def _ordered(self, split: str) -> tuple[Sequence[int], dict[int, int]] | None:
         """Return the numbers by index and the indices by number, or None where they are equal."""
-        known = self._orders.get(split)
-        if known is None:
+        order = self._orders.get(split)
+        if order is None:
             numbers = self._order(split)
             if numbers is None:
                 return None
             indices = {number: index for index, number in enumerate(numbers)}
-            known = self._orders.put(split, (numbers, indices))
-        return known
+            order = self._orders.put(split, (numbers, indices))
+        return order
 
 
 def whole_number(text: str) -> int | None:
     """Read a number in the canonical form of ids; ``"007"`` and ``"+7"`` give None."""
-    written = text.isascii() and text.isdecimal() and len(text) <= 18
-    return int(text) if written and (text == "0" or text[0] != "0") else None
+    is_decimal = text.isascii() and text.isdecimal() and len(text) <= 18
+    return int(text) if is_decimal and (text == "0" or text[0] != "0") else None
 
 
 class TaskList(TaskSet):

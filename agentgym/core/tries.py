@@ -84,11 +84,16 @@ class Tries(Extension):
         )
         # Whoever begins anew has to read the whole beginning.
         room = max(SHORTEST, OBSERVATION_LENGTH - len(anew))
-        said = bounded(outcome.observation, room) + anew
+        observation = bounded(outcome.observation, room) + anew
         return replace(
-            outcome, observation=said, terms=terms, terminated=False, truncated=False, score=0.0
+            outcome,
+            observation=observation,
+            terms=terms,
+            terminated=False,
+            truncated=False,
+            score=0.0,
         )
 
-    def told(self, state: str, plan: int | None) -> tuple[str, int | None]:
+    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
         """Return the state key, extended by the number of the try."""
         return f"{state}\ntry {self._now}", plan

@@ -49,7 +49,7 @@ class ChatCompletion:
         return tokens(self.usage.get("completion_tokens"))
 
 
-def whole(body: bytes) -> ChatCompletion | EndpointFault:
+def read_complete(body: bytes) -> ChatCompletion | EndpointFault:
     """Parse a complete response."""
     try:
         parsed = parse_json(body)
@@ -66,8 +66,8 @@ def whole(body: bytes) -> ChatCompletion | EndpointFault:
         return status_fault(None, error, {}, str(error))
     choice = as_mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if not isinstance(choice.get("message"), Mapping):
-        said = f"no chat completion with choices: {body.decode('utf-8', 'replace')}"
-        return EndpointFault(Cause.BROKEN, said, status=200)
+        problem = f"no chat completion with choices: {body.decode('utf-8', 'replace')}"
+        return EndpointFault(Cause.BROKEN, problem, status=200)
     usage = as_mapping(answer.get("usage"))
     return _answered(ChatCompletion(choice["message"], _finish_reason(choice), usage))
 
@@ -84,11 +84,13 @@ def streamed(chunks: Iterable[Any]) -> ChatCompletion | EndpointFault:
             return chunk
         gathered.add(as_mapping(chunk))
         if gathered.size > LARGEST:
-            said = f"more than {LARGEST:,} characters of one streamed answer: {gathered.beginning}"
-            return EndpointFault(Cause.UNREADABLE, said, status=200)
+            problem = (
+                f"more than {LARGEST:,} characters of one streamed answer: {gathered.beginning}"
+            )
+            return EndpointFault(Cause.UNREADABLE, problem, status=200)
     if not gathered.finish_reason:
-        said = f"a stream that broke off after {gathered.size} characters: {gathered.beginning}"
-        return EndpointFault(Cause.CONNECTION, said)
+        problem = f"a stream that broke off after {gathered.size} characters: {gathered.beginning}"
+        return EndpointFault(Cause.CONNECTION, problem)
     return _answered(gathered.completion())
 
 
@@ -181,21 +183,21 @@ def _finish_reason(choice: Mapping[str, Any]) -> str:
 def _answered(completion: ChatCompletion) -> ChatCompletion | EndpointFault:
     """Return a completion in which the model says anything at all, thinking included."""
     message, reason = completion.message, completion.finish_reason
-    said = content_text(message.get("content"))
+    text = content_text(message.get("content"))
     if reason == "content_filter":
         return EndpointFault(
-            Cause.FILTERED, f"finish_reason content_filter after {said!r}", status=200
+            Cause.FILTERED, f"finish_reason content_filter after {text!r}", status=200
         )
-    others = (content_text(message.get(name)) for name in ("refusal", *REASONING_FIELDS))
+    other_texts = (content_text(message.get(name)) for name in ("refusal", *REASONING_FIELDS))
     if (
-        said
-        or any(others)
+        text
+        or any(other_texts)
         or thinking_text(message.get("content"))
         or as_mappings(message.get("tool_calls"))
     ):
         return completion
-    told = f"a completion without text and without a call, finish_reason {reason or 'unknown'}"
-    return EndpointFault(Cause.UNREADABLE, told)
+    problem = f"a completion without text and without a call, finish_reason {reason or 'unknown'}"
+    return EndpointFault(Cause.UNREADABLE, problem)
 
 
 def content_text(content: object) -> str:

@@ -92,11 +92,11 @@ class EndpointConfig:
 
 
 def _check_extra(extra: Mapping[str, Any]) -> None:
-    taken = sorted(set(extra) & set(OWN_FIELDS))
-    if taken:
+    clashes = sorted(set(extra) & set(OWN_FIELDS))
+    if clashes:
         raise ConfigurationError(
-            f"expected fields in extra that have no setting of their own, got {', '.join(taken)}: "
-            "these are set by fields of their own, such as max_tokens and max_tokens_parameter"
+            f"expected fields in extra that have no setting of their own, got {', '.join(clashes)}"
+            ": these are set by fields of their own, such as max_tokens and max_tokens_parameter"
         )
     try:
         json.dumps(dict(extra), allow_nan=False)

@@ -12,8 +12,8 @@ from agentgym.endpoints.completions import (
     LARGEST,
     REASONING_FIELDS,
     ChatCompletion,
+    read_complete,
     streamed,
-    whole,
 )
 from agentgym.endpoints.config import EndpointConfig
 from agentgym.endpoints.extra_fields import MESSAGE_FIELDS
@@ -105,63 +105,63 @@ class Endpoint:
         """
         retries = 0
         while True:
-            sent = self._adapted(request)
+            adapted = self._adapted(request)
             self._limiter.wait(waits.sleep)
-            answer = waits.run(partial(self._ask, sent))
+            answer = waits.run(partial(self._ask, adapted))
             if isinstance(answer, ChatCompletion):
                 return answer
             # No retry is counted: the endpoint answered, and says what it does not take.
-            if self._learn(sent, answer):
+            if self._learn(adapted, answer):
                 continue
             if not answer.passing or retries == self._config.retries:
-                raise self._failure(sent, answer, retries)
+                raise self._failure(adapted, answer, retries)
             waits.sleep(_back_off(answer, retries, jitter))
             retries += 1
 
     def _adapted(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the request without what the endpoint is known to refuse."""
-        sent = {**request, "extra_body": dict(request.get("extra_body") or {})}
+        adapted = {**request, "extra_body": dict(request.get("extra_body") or {})}
         if self._refuses_max_tokens:
             # In the body, because old clients have no argument of the name.
-            sent["extra_body"]["max_completion_tokens"] = sent.pop("max_tokens")
+            adapted["extra_body"]["max_completion_tokens"] = adapted.pop("max_tokens")
         if self._refuses_stream_options:
-            sent.pop("stream_options", None)
+            adapted.pop("stream_options", None)
         if self._refused_fields:
-            sent["messages"] = [
+            adapted["messages"] = [
                 {name: value for name, value in message.items() if name not in self._refused_fields}
-                for message in sent["messages"]
+                for message in adapted["messages"]
             ]
-        return sent
+        return adapted
 
-    def _learn(self, sent: Mapping[str, Any], fault: EndpointFault) -> bool:
+    def _learn(self, request: Mapping[str, Any], fault: EndpointFault) -> bool:
         """Return whether the request can be sent in another way, and remember it."""
         # The longer name first: the message on max_tokens names what to send in its place.
-        if "stream_options" in sent and fault.names("stream_options"):
+        if "stream_options" in request and fault.names("stream_options"):
             self._refuses_stream_options = True
             return True
         automatic = self._config.max_tokens_parameter == "auto"
-        if automatic and "max_tokens" in sent and fault.disowns("max_tokens"):
+        if automatic and "max_tokens" in request and fault.disowns("max_tokens"):
             self._refuses_max_tokens = True
             return True
         # Some endpoints do not take back what they add to their own answers.
-        added = {name for message in sent["messages"] for name in message} - ESSENTIAL_FIELDS
+        added = {name for message in request["messages"] for name in message} - ESSENTIAL_FIELDS
         refused = {name for name in added if fault.disowns(name)}
         self._refused_fields |= refused
         return bool(refused)
 
-    def _ask(self, sent: Mapping[str, Any]) -> ChatCompletion | EndpointFault:
+    def _ask(self, request: Mapping[str, Any]) -> ChatCompletion | EndpointFault:
         """Send one request and read its answer."""
         try:
-            raw = self._client.chat.completions.with_raw_response.create(**sent)
+            raw = self._client.chat.completions.with_raw_response.create(**request)
             kind = raw.http_response.headers.get("content-type", "")
-            if sent.get("stream") and "json" not in kind and "html" not in kind:
+            if request.get("stream") and "json" not in kind and "html" not in kind:
                 events = raw.parse()
             else:
                 events, body = None, raw.http_response.read()
         except Exception as error:  # also of httpx and json, which the client lets through
             return self._fault(error)
         if events is None:
-            return whole(body)
+            return read_complete(body)
         with events:
             return streamed(self._pieces(events))
 
@@ -180,27 +180,27 @@ class Endpoint:
             return EndpointFault(
                 Cause.TIMEOUT, f"no answer within {self._config.timeout:g} seconds"
             )
-        said = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         if isinstance(error, self._openai.APIConnectionError):
             reason = f" ({error.__cause__})" if error.__cause__ else ""
-            return EndpointFault(Cause.CONNECTION, said + reason)
+            return EndpointFault(Cause.CONNECTION, message + reason)
         if isinstance(error, self._openai.APIError):
             headers = error.response.headers if hasattr(error, "response") else {}
-            return status_fault(getattr(error, "status_code", None), error.body, headers, said)
-        return EndpointFault(Cause.BROKEN, said)
+            return status_fault(getattr(error, "status_code", None), error.body, headers, message)
+        return EndpointFault(Cause.BROKEN, message)
 
     def _failure(
-        self, sent: Mapping[str, Any], fault: EndpointFault, retries: int
+        self, request: Mapping[str, Any], fault: EndpointFault, retries: int
     ) -> PolicyFailure:
         status = f"HTTP {fault.status}: " if fault.cause is Cause.STATUS and fault.status else ""
         model = self.redactor.excerpt(self._config.model)
-        tried = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
-        said = (
-            f"expected an answer of the model {model!r} at {self.url}, got{tried} "
-            f"{status}{self.redactor.excerpt(fault.text)}; {remedy(fault, sent, self._config)}"
+        attempts = f" after {retries} {'retry' if retries == 1 else 'retries'}" if retries else ""
+        message = (
+            f"expected an answer of the model {model!r} at {self.url}, got{attempts} "
+            f"{status}{self.redactor.excerpt(fault.text)}; {remedy(fault, request, self._config)}"
         )
         reason = fault.stop_reason.value
-        return PolicyStopped(reason, said) if reason else PolicyFailure(said)
+        return PolicyStopped(reason, message) if reason else PolicyFailure(message)
 
 
 def _bound(config: EndpointConfig, response: Any) -> None:

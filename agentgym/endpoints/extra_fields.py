@@ -27,12 +27,12 @@ _MARKS = frozenset({"index", "type", "id", "format", "role", "name"})
 logger = logging.getLogger(__name__)
 
 
-def extra_fields(values: Mapping[str, Any], known: frozenset[str]) -> dict[str, Any]:
+def extra_fields(values: Mapping[str, Any], standard: frozenset[str]) -> dict[str, Any]:
     """Return the fields that an endpoint adds, but those that are null or nested too deeply."""
     return {
         name: value
         for name, value in values.items()
-        if name not in known and value is not None and _is_shallow(value, DEEPEST)
+        if name not in standard and value is not None and _is_shallow(value, DEEPEST)
     }
 
 
@@ -49,7 +49,7 @@ def bounded_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     return returned
 
 
-def merge(whole: dict[str, Any], piece: Mapping[str, Any]) -> int:
+def merge(fields: dict[str, Any], piece: Mapping[str, Any]) -> int:
     """Add the next piece of streamed fields to what came before.
 
     Texts continue, entries of lists that have an ``index`` are merged by it, and all else is
@@ -61,19 +61,19 @@ def merge(whole: dict[str, Any], piece: Mapping[str, Any]) -> int:
     size = 0
     for name, value in piece.items():
         size += len(name) + 1
-        before = whole.get(name)
+        before = fields.get(name)
         if isinstance(value, Mapping):
-            whole[name] = before if isinstance(before, dict) else {}
-            size += merge(whole[name], value)
+            fields[name] = before if isinstance(before, dict) else {}
+            size += merge(fields[name], value)
         elif isinstance(value, list):
-            whole[name] = before if isinstance(before, list) else []
-            size += _merge_entries(whole[name], value)
+            fields[name] = before if isinstance(before, list) else []
+            size += _merge_entries(fields[name], value)
         elif isinstance(value, str) and isinstance(before, str) and name not in _MARKS:
             # A signature comes as a whole, and some endpoints repeat it.
-            whole[name] = value if "signature" in name else before + value
+            fields[name] = value if "signature" in name else before + value
             size += len(value)
         else:
-            whole[name] = value
+            fields[name] = value
             size += len(value) if isinstance(value, str) else 1
     return size
 

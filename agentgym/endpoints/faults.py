@@ -106,23 +106,23 @@ class EndpointFault:
     @property
     def filtered(self) -> bool:
         """Whether a content filter refused the conversation or its answer."""
-        said = f"{self.code} {self.text}"
+        text = f"{self.code} {self.text}"
         return self.cause is Cause.FILTERED or (
             (self.status or 0) < 500  # a filter that fails is the endpoint's failure
             and self._is_about_content({*OF_THE_CALLER} - {403})
-            and bool(_FILTERED.search(said))
+            and bool(_FILTERED.search(text))
         )
 
     @property
     def unreadable(self) -> bool:
         """Whether the model responded, but its response cannot be parsed."""
-        said = f"{self.code} {self.text}"
+        text = f"{self.code} {self.text}"
         return self.cause is Cause.UNREADABLE or (
-            self._is_about_content(OF_THE_CALLER) and bool(_UNREADABLE.search(said))
+            self._is_about_content(OF_THE_CALLER) and bool(_UNREADABLE.search(text))
         )
 
-    def _is_about_content(self, others: Collection[int]) -> bool:
-        return self.cause is Cause.STATUS and self.status not in others
+    def _is_about_content(self, statuses: Collection[int]) -> bool:
+        return self.cause is Cause.STATUS and self.status not in statuses
 
     @property
     def stop_reason(self) -> StopReason:
@@ -172,12 +172,12 @@ class EndpointFault:
 
     def disowns(self, field: str) -> bool:
         """Return whether the endpoint does not know a field, whatever its value."""
-        said = f"{self.code} {self.text}"
-        return self.names(field) and bool(_UNKNOWN.search(said))
+        text = f"{self.code} {self.text}"
+        return self.names(field) and bool(_UNKNOWN.search(text))
 
 
 def status_fault(
-    status: int | None, body: object, headers: Mapping[str, str], said: str
+    status: int | None, body: object, headers: Mapping[str, str], text: str
 ) -> EndpointFault:
     """Read the body of an error.
 
@@ -185,7 +185,7 @@ def status_fault(
         status: Status of HTTP; None if the error came in the body of an answer.
         body: The error as parsed JSON, or as text.
         headers: Headers of the answer.
-        said: What to show if the body says nothing.
+        text: What to show if the body says nothing.
     """
     error = _error_of(body)
     message = error.get("message")
@@ -193,17 +193,17 @@ def status_fault(
         raw = error.get("metadata")
         raw = raw.get("raw") if isinstance(raw, Mapping) else None
         # A router's own words say little; those of the endpoint behind it stand there.
-        said = f"{message}: {raw}" if isinstance(raw, str) and raw else message
+        text = f"{message}: {raw}" if isinstance(raw, str) and raw else message
     elif error:
-        said = json.dumps(error, default=str)
+        text = json.dumps(error, default=str)
     elif isinstance(body, str) and body:
-        said = body
+        text = body
     code = error.get("code")
     # Some endpoints answer 200 and name the status in the body.
     named = int(str(code)) if re.fullmatch(r"[45]\d\d", str(code)) else None
     return EndpointFault(
         Cause.STATUS,
-        said,
+        text,
         status or named,
         "" if code is None else str(code),
         str(error.get("param") or ""),
@@ -235,12 +235,12 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: EndpointConfig) -> str:
+def remedy(fault: EndpointFault, request: Mapping[str, Any], config: EndpointConfig) -> str:
     """Return the remedy for a fault.
 
     Args:
         fault: The fault.
-        sent: The request.
+        request: The request.
         config: The settings that it was made from.
     """
     if fault.overflow:
@@ -260,7 +260,7 @@ def remedy(fault: EndpointFault, sent: Mapping[str, Any], config: EndpointConfig
     if fault.wants_reasoning and not getattr(config, "send_reasoning", True):
         return "the endpoint wants the thinking of earlier answers back: set `send_reasoning=True`"
     # Streaming last: the word stands in messages about other fields, too.
-    names = {*sent, *sent["extra_body"]} - _NEEDED
+    names = {*request, *request["extra_body"]} - _NEEDED
     fields = sorted(names, key=lambda name: ("stream" in name, name))
     refused = next((name for name in fields if fault.refuses(name)), None)
     return _by_status(fault, config) if refused is None else _without(refused, config)

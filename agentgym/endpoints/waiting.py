@@ -27,7 +27,7 @@ class Waits:
         """
         results: list[Result] = []
         errors: list[BaseException] = []
-        news = self._begin()
+        mailbox = self._begin()
 
         def call() -> None:
             try:
@@ -35,15 +35,15 @@ class Waits:
             except BaseException as error:  # is raised where the result was to be used
                 errors.append(error)
             # Who waits calls what arrives in the queue: this goes on, `_raise` ends the wait.
-            news.put(lambda: None)
+            mailbox.put(lambda: None)
 
         # Nothing can end a request that waits in the operating system, so that a process that is
         # to end must not wait for the thread.
         threading.Thread(target=call, name="agentgym-request", daemon=True).start()
         try:
-            news.get()()
+            mailbox.get()()
         finally:
-            self._end(news)
+            self._end(mailbox)
         if errors:
             raise errors[0]
         return results[0]
@@ -54,29 +54,29 @@ class Waits:
         Raises:
             PolicyFailure: The wait was ended.
         """
-        news = self._begin()
+        mailbox = self._begin()
         try:
-            news.get(timeout=max(seconds, 0.0))()
+            mailbox.get(timeout=max(seconds, 0.0))()
         except Empty:
             return
         finally:
-            self._end(news)
+            self._end(mailbox)
 
     def interrupt(self) -> None:
         """Interrupt all current waits; later ones are not affected."""
         with self._lock:
-            for news in self._waiting:
-                news.put(_raise)
+            for mailbox in self._waiting:
+                mailbox.put(_raise)
 
     def _begin(self) -> SimpleQueue[Callable[[], object]]:
-        news: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        mailbox: SimpleQueue[Callable[[], object]] = SimpleQueue()
         with self._lock:
-            self._waiting.add(news)
-        return news
+            self._waiting.add(mailbox)
+        return mailbox
 
-    def _end(self, news: SimpleQueue[Callable[[], object]]) -> None:
+    def _end(self, mailbox: SimpleQueue[Callable[[], object]]) -> None:
         with self._lock:
-            self._waiting.discard(news)
+            self._waiting.discard(mailbox)
 
 
 def _raise() -> None:

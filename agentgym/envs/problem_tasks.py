@@ -33,7 +33,7 @@ class _ProblemTasks(NumberedTasks[Problem], Generic[Problem]):
         plan_length: PlanLength[Problem],
         cache_size: int,
     ) -> None:
-        super().__init__(name, plan_length=plan_length, kept=cache_size)
+        super().__init__(name, plan_length=plan_length, cache_size=cache_size)
         self._describe_problem = describe
 
     def _describe(self, split: str, number: int, problem: Problem) -> tuple[str, Mapping[str, Any]]:

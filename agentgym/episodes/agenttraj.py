@@ -70,10 +70,14 @@ def to_item(episode: Episode, speech: Speech) -> dict[str, Any]:
         )
     record = {"format": FORMAT, **asdict(episode)}
     turns = record["turns"]
-    said = speech.prompt.opening(episode.goal)
-    told = "\n\n".join(each["content"] for each in said if each["role"] != "assistant")
-    agreed = "\n\n".join(each["content"] for each in said if each["role"] == "assistant")
-    messages = [_human(told), _gpt(agreed or AGREED, False)]
+    opening = speech.prompt.opening(episode.goal)
+    instructions = "\n\n".join(
+        message["content"] for message in opening if message["role"] != "assistant"
+    )
+    agreed = "\n\n".join(
+        message["content"] for message in opening if message["role"] == "assistant"
+    )
+    messages = [_human(instructions), _gpt(agreed or AGREED, False)]
     messages.append(_human(record["start"].pop("observation")))
     for number, turn in enumerate(turns, 1):
         text = turn.pop("raw_text")
@@ -81,7 +85,7 @@ def to_item(episode: Episode, speech: Speech) -> dict[str, Any]:
         messages.append(_gpt(turn.pop("action") if text is None else text, True))
         if number < len(turns):
             messages.append(_human(turn["after"].pop("observation")))
-    name = next((each.name for each in FAMILIES if each.id == episode.env_id), episode.env_id)
+    name = next((family.name for family in FAMILIES if family.id == episode.env_id), episode.env_id)
     item_id = f"{name}_{speech.tasks.find(episode.task_id).index}"
     return portable({"item_id": item_id, "conversations": messages, OURS: record})
 
@@ -117,26 +121,26 @@ def from_item(item: Any) -> Episode:
         DataError: The item is not an episode.
     """
     read = read_json(Item, item)
-    speakers = [each["from"] for each in read["conversations"]]
+    speakers = [message["from"] for message in read["conversations"]]
     if len(speakers) < 3 or speakers != (["human", "gpt"] * len(speakers))[: len(speakers)]:
         raise DataError(
             "expected a conversation in which human and gpt take turns, with instructions before "
             f"the first observation, got {len(speakers)} messages of {' '.join(speakers[:8])}"
         )
-    return _whole(read, item[OURS]) if OURS in item else _texts_alone(read)
+    return _restore_episode(read, item[OURS]) if OURS in item else _texts_alone(read)
 
 
-def _whole(item: Item, kept: Any) -> Episode:
+def _restore_episode(item: Item, stored: Any) -> Episode:
     """Return the episode that `to_item` wrote."""
-    texts = [each["value"] for each in item["conversations"][2:]]
+    texts = [message["value"] for message in item["conversations"][2:]]
     try:
-        record = {**kept, "turns": [dict(turn) for turn in kept["turns"]]}
-        record["start"] = {"observation": texts[0], **kept["start"]}
-        for turn, said in zip(record["turns"], texts[1::2], strict=True):
+        record = {**stored, "turns": [dict(turn) for turn in stored["turns"]]}
+        record["start"] = {"observation": texts[0], **stored["start"]}
+        for turn, text in zip(record["turns"], texts[1::2], strict=True):
             raw = turn.pop("value_is_raw_text")
-            turn |= {"raw_text": said} if raw else {"raw_text": None, "action": said}
-        for turn, heard in zip(record["turns"], texts[2::2], strict=False):
-            turn["after"] = {"observation": heard, **turn["after"]}
+            turn |= {"raw_text": text} if raw else {"raw_text": None, "action": text}
+        for turn, observation in zip(record["turns"], texts[2::2], strict=False):
+            turn["after"] = {"observation": observation, **turn["after"]}
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"expected what `agentgym export --to agenttraj` keeps in the field {OURS}, but: "
@@ -149,13 +153,15 @@ def _texts_alone(item: Item) -> Episode:
     """Return the episode of an item of another writer."""
     messages = item["conversations"]
     # Instructions and what the model answers to them are not learnt.
-    learnt = (n for n, each in enumerate(messages) if each["from"] == "gpt" and each.get("loss"))
+    learnt = (
+        n for n, message in enumerate(messages) if message["from"] == "gpt" and message.get("loss")
+    )
     first = next(learnt, 3) - 1
-    texts = [each["value"] for each in messages[first:]]
-    heard = [*texts[2::2], ""]
+    texts = [message["value"] for message in messages[first:]]
+    observations = [*texts[2::2], ""]
     name = item["item_id"].rpartition("_")[0]
     return Episode(
-        env_id=next((each.id for each in FAMILIES if each.name == name), name),
+        env_id=next((family.id for family in FAMILIES if family.name == name), name),
         env_kwargs={"grammar": "react"},
         task_id=item["item_id"],
         split=SPLIT,
@@ -164,18 +170,18 @@ def _texts_alone(item: Item) -> Episode:
         rng=None,
         options={},
         start=_state(texts[0]),
-        turns=tuple(map(_turn, texts[1::2], heard)),
+        turns=tuple(map(_turn, texts[1::2], observations)),
         stop_reason="",
         policy="AgentTraj",
     )
 
 
-def _turn(said: str, heard: str) -> Turn:
-    action = said.rpartition(ACTION)[2].strip()
+def _turn(text: str, observation: str) -> Turn:
+    action = text.rpartition(ACTION)[2].strip()
     return Turn(
-        action=said,
+        action=text,
         executed=action,
-        after=_state(heard),
+        after=_state(observation),
         reward=0.0,
         reward_terms={},
         action_valid=True,

@@ -128,14 +128,14 @@ def from_atif(trajectory: Mapping[str, Any]) -> Episode:
 def _turn(step: Mapping[str, Any]) -> dict[str, Any]:
     """Return a step as the turn of a record."""
     turn = dict(step["extra"][OURS])
-    whole = turn.pop("message_is_raw_text")
+    is_raw = turn.pop("message_is_raw_text")
     (result,) = step["observation"]["results"]
     (call,) = step["tool_calls"]
     return {
         **turn,
         "executed": call["arguments"]["action"],
         "after": {"observation": result["content"], **turn["after"]},
-        "raw_text": step["message"] if whole else None,
+        "raw_text": step["message"] if is_raw else None,
         "reasoning": step.get("reasoning_content"),
         **{name: step.get("metrics", {}).get(name) for name in COUNTS},
     }

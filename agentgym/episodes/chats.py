@@ -66,10 +66,10 @@ class ChatOptions:
         Raises:
             ConfigurationError: A field is out of its domain.
         """
-        for name, known in (("text", get_args(Text)), ("shape", get_args(Shape))):
-            if (value := getattr(self, name)) not in known:
+        for name, choices in (("text", get_args(Text)), ("shape", get_args(Shape))):
+            if (value := getattr(self, name)) not in choices:
                 raise ConfigurationError(
-                    f"expected {name} to be one of {', '.join(known)}; got {value!r:.80}"
+                    f"expected {name} to be one of {', '.join(choices)}; got {value!r:.80}"
                 )
 
 
@@ -129,8 +129,8 @@ class ChatWriter:
         tools = {"tools": language.tools()} if language.grammar == "tool_call" else {}
         if tools:
             prompt = prompt.for_tools(episode.options.get("horizon") or turns)
-        whole = self.options.shape == "episode"
-        if whole and not prompt.layout.grows:
+        by_episode = self.options.shape == "episode"
+        if by_episode and not prompt.layout.grows:
             raise ConfigurationError(
                 f"expected rows of turns (--rows turn) with the prompt {prompt.name}, which sends "
                 "one new message in each turn, got rows of episodes"
@@ -138,21 +138,23 @@ class ChatWriter:
         conversation = EpisodeConversation(prompt, well_formed(episode.goal))
         rows: list[dict[str, Any]] = []
         of_agents: dict[str, dict[str, Any]] = {}
-        states = [*self._seen(episode, prompt)]
-        seen = states[0]
+        states = [*self._read_states(episode, prompt)]
+        state = states[0]
         for number, turn in enumerate(episode.turns, 1):
             learnt = self._learnt(turn)
-            if whole and not learnt:
+            if by_episode and not learnt:
                 continue  # with what it led to: the model acts again on what it had seen
-            said = _assistant(turn, number, language, self.options.text)
+            message = _assistant(turn, number, language, self.options.text)
             if learnt:
-                row = {"prompt": conversation.messages(seen), "completion": [said], **tools}
+                row = {"prompt": conversation.messages(state), "completion": [message], **tools}
                 # Of an agent's whole part only the last row counts: its prompt holds all before.
-                of_agents[seen.agent] = row
+                of_agents[state.agent] = row
                 rows.append(row)
-            conversation.add(seen, _text(turn, language, self.options.text), said, _results(said))
-            seen = states[number]
-        if not whole:
+            conversation.add(
+                state, _text(turn, language, self.options.text), message, _results(message)
+            )
+            state = states[number]
+        if not by_episode:
             return rows
         return [
             {"messages": [*row["prompt"], *row["completion"]], **tools}
@@ -190,7 +192,7 @@ class ChatWriter:
             env.close()
         return self._speech[key]
 
-    def _seen(self, episode: Episode, prompt: Prompt) -> Iterator[SeenTurn]:
+    def _read_states(self, episode: Episode, prompt: Prompt) -> Iterator[SeenTurn]:
         """Yield what the policy saw, turn by turn."""
         states = [episode.start, *(turn.after for turn in episode.turns)]
         reasons = ["", *("" if turn.action_valid else turn.reason or "" for turn in episode.turns)]
@@ -214,7 +216,7 @@ class ChatWriter:
             observation, *_, info = env.step(turn.action)
             listed.append(info["admissible_actions"])
             observed.append(observation)
-        recorded = [episode.start.observation, *(each.after.observation for each in episode.turns)]
+        recorded = [episode.start.observation, *(turn.after.observation for turn in episode.turns)]
         if [clean(text) for text in observed] != recorded:
             raise DataError(
                 f"expected {episode.task_id} to play as it was recorded, because the prompt lists "
@@ -232,11 +234,11 @@ def _text(turn: Turn, language: Language, text: Text) -> str:
 
 def _assistant(turn: Turn, number: int, language: Language, text: Text) -> Message:
     """Return the message of an assistant in a turn."""
-    said = _text(turn, language, text)
-    message: Message = {"role": "assistant", "content": said}
+    content = _text(turn, language, text)
+    message: Message = {"role": "assistant", "content": content}
     call = _call(turn, language) if language.grammar == "tool_call" else None
     if call is not None:
-        message["content"] = _before_call(said, turn.action) if text == "raw" else ""
+        message["content"] = _before_call(content, turn.action) if text == "raw" else ""
         function = {"id": f"call_{number}", "type": "function", "function": call}
         message["tool_calls"] = [function]
     if text == "raw" and turn.reasoning:
@@ -244,24 +246,24 @@ def _assistant(turn: Turn, number: int, language: Language, text: Text) -> Messa
     return message
 
 
-def _results(said: Message) -> list[dict[str, Any]]:
+def _results(message: Message) -> list[dict[str, Any]]:
     """Return what the environment's answer holds besides its text, as the result of a call."""
     return [
         {"tool_call_id": call["id"], "name": call["function"]["name"]}
-        for call in said.get("tool_calls", ())
+        for call in message.get("tool_calls", ())
     ]
 
 
 def _call(turn: Turn, language: Language) -> dict[str, Any] | None:
     """Return the call of a turn, with arguments of the declared types; None if there is none."""
-    found = parse(well_formed(turn.action), language.specs, language.grammar).call
-    if found is None:
+    parsed_call = parse(well_formed(turn.action), language.specs, language.grammar).call
+    if parsed_call is None:
         return None
     try:
-        written = render(found, language.specs, language.grammar)
+        text = render(parsed_call, language.specs, language.grammar)
     except ConfigurationError:
         return None
-    call: dict[str, Any] = json.loads(written.removeprefix(_OPEN).removesuffix(_CLOSE))
+    call: dict[str, Any] = json.loads(text.removeprefix(_OPEN).removesuffix(_CLOSE))
     return call
 
 
@@ -270,8 +272,8 @@ def _before_call(text: str, action: str) -> str:
     if len(action) < len(text) and text.endswith(action):
         return text.removesuffix(action).rstrip()  # the call came apart from the text
     tag = _TAG if _TAG.search(strip_think(text)) else _BRACE
-    for found in islice(tag.finditer(text), _PLACES):
-        at = found.start()
+    for match in islice(tag.finditer(text), _PLACES):
+        at = match.start()
         # Inside of thinking a call is none: with it the mark would go.
         if _MARK in strip_think(text[:at] + _MARK + text[at:]):
             return text[:at].rstrip()

@@ -162,11 +162,11 @@ def new_path(out: str | Path) -> Iterator[Path]:
     target = Path(out)
     scratch = target.with_name(f"{SCRATCH}{os.getpid()}-{target.name}")
     try:
-        taken = os.path.lexists(target)
+        exists = os.path.lexists(target)
         target.parent.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise _not_writable(out, error) from error
-    if taken:
+    if exists:
         raise ConfigurationError(
             f"expected an unused name, got {out}, which exists: choose another, or remove it"
         )

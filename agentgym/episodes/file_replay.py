@@ -92,7 +92,7 @@ class FileReplay:
     @property
     def not_played(self) -> int:
         """Number of episodes that cannot be replayed."""
-        return sum(each.episodes for each in self.unplayed)
+        return sum(group.episodes for group in self.unplayed)
 
     def __str__(self) -> str:
         """Return the counts, and why episodes were not played, in a sentence."""
@@ -104,17 +104,17 @@ class FileReplay:
             "equal": self.equal,
             "changed": len(self.changes),
             "not_played": self.not_played,
-            "changes": [asdict(each) for each in self.changes],
-            "reasons": [asdict(each) for each in self.unplayed],
+            "changes": [asdict(change) for change in self.changes],
+            "reasons": [asdict(group) for group in self.unplayed],
             "torn_lines": [*self.torn],
         }
 
     def _sentence(self, done: str) -> str:
-        told = f"{self.equal:,} {done}, {len(self.changes):,} changed"
+        sentence = f"{self.equal:,} {done}, {len(self.changes):,} changed"
         if self.unplayed:
             reasons = "; ".join(map(str, self.unplayed))
-            told += f", {self.not_played:,} cannot be played again ({reasons})"
-        return f"{told}."
+            sentence += f", {self.not_played:,} cannot be played again ({reasons})"
+        return f"{sentence}."
 
 
 @dataclass(frozen=True)
@@ -268,12 +268,14 @@ class _Tally:
         Raises:
             DataError: There was no episode, or none could be played.
         """
-        found = [Unplayed(kind, len(told), told[0]) for kind, told in self.failed.items()]
+        unplayed = [
+            Unplayed(kind, len(problems), problems[0]) for kind, problems in self.failed.items()
+        ]
         if not self.equal and not self.changes:
-            n, reasons = sum(each.episodes for each in found), "; ".join(map(str, found))
+            n, reasons = sum(group.episodes for group in unplayed), "; ".join(map(str, unplayed))
             why = f"none of {n} can be played again ({reasons})" if n else "there are none"
             raise DataError(f"expected episodes, but {why}")
-        return self.equal, tuple(self.changes), tuple(found), tuple(self.torn)
+        return self.equal, tuple(self.changes), tuple(unplayed), tuple(self.torn)
 
 
 _Make = Callable[[], AbstractContextManager[Callable[[Episode], _Outcome]]]
@@ -291,8 +293,8 @@ def _worked(
     if max_episodes is not None:
         integer(max_episodes, "`max_episodes`", 1, None)
     integer(workers, "`workers`", 1, None)
-    found = islice(read_episodes(path, on_torn=tally.torn.append), max_episodes)
-    for number, (episode, outcome) in enumerate(in_order(make, found, workers), 1):
+    episodes = islice(read_episodes(path, on_torn=tally.torn.append), max_episodes)
+    for number, (episode, outcome) in enumerate(in_order(make, episodes, workers), 1):
         tally.add(number, episode, outcome)
         yield episode, outcome
         on_episode()

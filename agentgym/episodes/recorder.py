@@ -150,16 +150,16 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         """
         # Before the reset, which draws from it.
         rng = None if seed is not None else generator_state(self.env)
-        asked = {key: plain(value) for key, value in (options or {}).items()}
+        reset_options = {key: plain(value) for key, value in (options or {}).items()}
         self._open, self._turns, self._note = None, [], {}
         self._unused, self._models, self._calls = [], {}, []
         unbegun = Episode(
-            task_id=str(asked.get("task_id", "")),
-            split=str(asked.get("split", "")),
+            task_id=str(reset_options.get("task_id", "")),
+            split=str(reset_options.get("split", "")),
             goal="",
             seed=None if seed is None else int(seed),
             rng=None if rng is None else plain(rng),
-            options=asked,
+            options=reset_options,
             start=RecordedState("", 0.0, 0.0, ""),
             turns=(),
             stop_reason="",
@@ -218,9 +218,9 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
 
     def _drop_note(self) -> None:
         """Count what the model produced without keeping it, because no turn came of it."""
-        told = {name: self._note.get(name) for name in COUNTED}
-        if known := {name: value for name, value in told.items() if value}:
-            self._unused.append(known)
+        note = {name: self._note.get(name) for name in COUNTED}
+        if counts := {name: value for name, value in note.items() if value}:
+            self._unused.append(counts)
         self._note = {}
 
     def _finish(self, stop_reason: str, details: Mapping[str, Any]) -> None:
@@ -232,7 +232,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
                 turns=tuple(self._turns),
                 stop_reason=stop_reason,
                 details=dict(details),
-                extra={name: told for name, told in extra.items() if told},
+                extra={name: value for name, value in extra.items() if value},
             )
             self._open = None
             if self.path is not None:
@@ -313,13 +313,13 @@ def invalid_reason(env: gymnasium.Env[str, str], action: str, info: Mapping[str,
     if info["action_valid"]:
         return ""
     language = getattr(env.unwrapped, "spoken", None)
-    told = info["details"].get("reason") or (language.read(action).problem if language else "")
-    return clean(str(told))
+    reason = info["details"].get("reason") or (language.read(action).problem if language else "")
+    return clean(str(reason))
 
 
 def verdicts_of(info: Mapping[str, Any]) -> dict[str, Verdict]:
     """Return the verdicts of judges on a turn, by hook name."""
-    return {name: Verdict(**said) for name, said in info.get("verdicts", {}).items()}
+    return {name: Verdict(**verdict) for name, verdict in info.get("verdicts", {}).items()}
 
 
 def costs_of(info: Mapping[str, Any]) -> dict[str, Cost]:
@@ -372,18 +372,18 @@ def origin(
     """
     kwargs = {**env.spec.kwargs, **step_limit(env.spec)} if env.spec else {}
     plainly = {key: plain(value) for key, value in kwargs.items() if _is_json(value)}
-    whole = without_users(plainly)
-    stored = hide_secrets(whole)
+    anonymous = without_users(plainly)
+    stored = hide_secrets(anonymous)
     described = None if "reward_hooks" in stored else hooks_to_json(kwargs.get("reward_hooks"))
     # What hiding changed is not held: nobody can make the environment from it.
-    held = {key for key in stored if stored[key] == whole[key]}
-    held |= {"reward_hooks"} if described is not None else set()
+    unchanged = {key for key in stored if stored[key] == anonymous[key]}
+    unchanged |= {"reward_hooks"} if described is not None else set()
     wrappers = [wrapper.name for wrapper in env.spec.additional_wrappers] if env.spec else []
     return {
         "env_id": env.spec.id if env.spec else type(env.unwrapped).__name__,
         "env_kwargs": stored,
         "hooks": hook_names(env),
-        "not_stored": tuple([key for key in kwargs if key not in held] + wrappers),
+        "not_stored": tuple([key for key in kwargs if key not in unchanged] + wrappers),
         "reward_hooks": described or (),
         "panel_sha256": panel_sha256,
         "policy": policy,

@@ -155,8 +155,8 @@ class Episode:
     @property
     def unjudged(self) -> int:
         """Number of missing verdicts, which the rewards lack."""
-        said = (verdict for turn in self.turns for verdict in turn.verdicts.values())
-        return sum(verdict.score is None for verdict in said)
+        verdicts = (verdict for turn in self.turns for verdict in turn.verdicts.values())
+        return sum(verdict.score is None for verdict in verdicts)
 
     @property
     def success(self) -> bool:
@@ -193,8 +193,10 @@ class Episode:
         except (ValueError, RecursionError) as error:
             raise DataError(f"expected one JSON object per line, but: {error}") from error
         if not isinstance(record, dict) or record.get("format") != FORMAT:
-            found = record.get("format") if isinstance(record, dict) else type(record).__name__
-            raise DataError(f'expected "format": "{FORMAT}", got {found!r}')
+            file_format = (
+                record.get("format") if isinstance(record, dict) else type(record).__name__
+            )
+            raise DataError(f'expected "format": "{FORMAT}", got {file_format!r}')
         episode = read_json(cls, record, may_lack=_LATER, finite=False)
         for name, kind in _INSIDE.items():
             read_json(kind, record[name], name)
@@ -236,7 +238,7 @@ def _by_name(value: Any) -> dict[str, Any]:
     """Return the fields of a record as they are: ``asdict`` would copy all that is in them."""
     if not is_dataclass(value):
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
-    return {each.name: getattr(value, each.name) for each in fields(value)}
+    return {entry.name: getattr(value, entry.name) for entry in fields(value)}
 
 
 def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
@@ -247,11 +249,11 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
     """
     for name in ("score", "success", "reward"):
         try:
-            found = getattr(episode, name)
-            stored = record.get(name, found)
+            actual = getattr(episode, name)
+            stored = record.get(name, actual)
             # To isclose true is 1.0.
-            same = isinstance(stored, bool) == isinstance(found, bool)
-            same = same and math.isclose(stored, found, rel_tol=1e-9, abs_tol=1e-9)
+            same = isinstance(stored, bool) == isinstance(actual, bool)
+            same = same and math.isclose(stored, actual, rel_tol=1e-9, abs_tol=1e-9)
         except (OverflowError, TypeError, ValueError):  # fsum refuses inf - inf
             same = False
         if not same:

@@ -117,17 +117,17 @@ def make_env(
         kwargs["reward_hooks"] = hooks_from_json(episode.reward_hooks)
     if "reward_hooks" in changes and not changes["reward_hooks"]:
         del kwargs["reward_hooks"]
-    return _made(imported[1] if imported else episode.env_id, kwargs)
+    return _make_registered(imported[1] if imported else episode.env_id, kwargs)
 
 
-def _made(env_id: str, kwargs: Mapping[str, Any]) -> gymnasium.Env[str, str]:
+def _make_registered(env_id: str, kwargs: Mapping[str, Any]) -> gymnasium.Env[str, str]:
     """Make a registered environment of tasks in text.
 
     Raises:
         ConfigurationError: None can be made with these arguments.
     """
     try:
-        made = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
+        env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     except AgentGymError:
         raise
     except Exception as error:  # What Gymnasium says to arguments that somebody edited.
@@ -135,19 +135,19 @@ def _made(env_id: str, kwargs: Mapping[str, Any]) -> gymnasium.Env[str, str]:
             f"expected arguments with which {env_id} can be made, got {kwargs!r:.200} from "
             f"the record: {error}"
         ) from error
-    if not hasattr(made.unwrapped, "tasks"):  # Gymnasium's own, in a record that somebody edited
-        made.close()
+    if not hasattr(env.unwrapped, "tasks"):  # Gymnasium's own, in a record that somebody edited
+        env.close()
         raise ConfigurationError(
             f"expected the id of an environment of tasks in text, got {env_id!r:.80} from "
             "the record"
         )
-    return made
+    return env
 
 
 def not_stored(episode: Episode, changes: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the arguments and wrappers that neither the record nor ``changes`` contain."""
-    given = {*changes, *((ShapedReward.__name__,) if "reward_hooks" in changes else ())}
-    return tuple(name for name in episode.not_stored if name not in given)
+    supplied = {*changes, *((ShapedReward.__name__,) if "reward_hooks" in changes else ())}
+    return tuple(name for name in episode.not_stored if name not in supplied)
 
 
 def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> ReplayReport:
@@ -170,7 +170,7 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
     """
     used = GuardedEnv(env if env is not None else make_env(episode))
     try:
-        played, difference = _compare(episode, used)
+        turns, difference = _compare(episode, used)
     finally:
         if env is None:
             used.close()
@@ -182,7 +182,7 @@ def replay(episode: Episode, env: gymnasium.Env[str, str] | None = None) -> Repl
             if now.get(name) != version
         ]
         difference += f" ({'; '.join(changed)})" if changed else ""
-    return ReplayReport(not difference, played, difference)
+    return ReplayReport(not difference, turns, difference)
 
 
 def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
@@ -209,13 +209,13 @@ def recall(episode: Episode, env: gymnasium.Env[str, str], ask: bool = False) ->
         ask: Whether judges may send questions without a recorded verdict. The caller decides this,
             because a record from another source names a server.
     """
-    said = [turn.verdicts for turn in episode.turns]
+    verdicts = [turn.verdicts for turn in episode.turns]
     if isinstance(hooks := getattr(env.unwrapped, "hooks", None), HookRunner):
-        hooks.recall(said, ask)
+        hooks.recall(verdicts, ask)
     layer: gymnasium.Env[str, str] = env
     while isinstance(layer, gymnasium.Wrapper):
         if isinstance(layer, ShapedReward):
-            layer.recall(said, ask)
+            layer.recall(verdicts, ask)
         layer = layer.env
 
 
@@ -253,19 +253,19 @@ def _answered(moment: Moment) -> Moment:
     return moment
 
 
-def _differs(name: str, expected: object, got: object) -> str:
-    if isinstance(expected, str) and isinstance(got, str) and expected != got:
+def _differs(name: str, expected: object, actual: object) -> str:
+    if isinstance(expected, str) and isinstance(actual, str) and expected != actual:
         same = next(
-            (i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b),
-            min(len(expected), len(got)),
+            (i for i, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
+            min(len(expected), len(actual)),
         )
         start = max(0, same - 20)
-        shown = expected[start : same + 40], got[start : same + 40]
-        return f"{name} differs at character {same}: expected {shown[0]!r}, got {shown[1]!r}"
+        excerpts = expected[start : same + 40], actual[start : same + 40]
+        return f"{name} differs at character {same}: expected {excerpts[0]!r}, got {excerpts[1]!r}"
     # As JSON, in which 1, 1.0 and true are three values.
-    if canonical_json(expected) == canonical_json(got):
+    if canonical_json(expected) == canonical_json(actual):
         return ""
-    return f"{name} differs: expected {expected!r}, got {got!r}"
+    return f"{name} differs: expected {expected!r}, got {actual!r}"
 
 
 def _start_differs(
@@ -285,8 +285,8 @@ def _rng_differs(episode: Episode, env: gymnasium.Env[str, str]) -> str:
     """Compare the generators: a seed may be wrong though nothing that was drawn shows."""
     if episode.rng_key is None or episode.rng_key == (now := rng_key(env)):
         return ""
-    held = f"seed {episode.seed}" if episode.rng is None else "rng"
-    return f"{held} leads to another rng_key: expected {episode.rng_key!r}, got {now!r}"
+    source = f"seed {episode.seed}" if episode.rng is None else "rng"
+    return f"{source} leads to another rng_key: expected {episode.rng_key!r}, got {now!r}"
 
 
 def _state_differs(
@@ -328,13 +328,16 @@ def _reason_differs(turn: Turn, env: gymnasium.Env[str, str], info: Mapping[str,
 def _end_differs(episode: Episode, info: Mapping[str, Any]) -> str:
     """Compare the end; ``info`` is that of the last turn."""
     inside = episode.stop_reason in _ENDS
-    expected, got = episode.stop_reason if inside else "", info["stop_reason"]
-    if expected != got:
-        return f"stop_reason differs: expected {_told(expected)}, got {_told(got)}"
+    expected, actual = episode.stop_reason if inside else "", info["stop_reason"]
+    if expected != actual:
+        return (
+            f"stop_reason differs: expected {_describe_reason(expected)}, "
+            f"got {_describe_reason(actual)}"
+        )
     return _differs("details", episode.details, plain(info["details"])) if inside else ""
 
 
-def _told(reason: str) -> str:
+def _describe_reason(reason: str) -> str:
     """Write a stop reason as it is and in words."""
     return f"{reason!r} ({reason_words(reason) or 'still running'})"
 
@@ -405,15 +408,17 @@ def rescored(
     runner.reset(_turn_state(episode.start, 0), step, episode.goal, prices)
     result: list[Paid] = []
     for number, turn in enumerate(episode.turns, 1):
-        own = {key: part for key, part in turn.reward_terms.items() if key not in episode.hooks}
-        if clash := names & set(own):
+        env_terms = {
+            key: part for key, part in turn.reward_terms.items() if key not in episode.hooks
+        }
+        if clash := names & set(env_terms):
             raise ConfigurationError(
                 f"expected hook names that the environment does not use, got {sorted(clash)}"
             )
         terms = runner.terms(
             turn.executed,
             _turn_state(turn.after, number),
-            own,
+            env_terms,
             valid=turn.action_valid,
             done=turn.terminated or turn.truncated,
             success=turn.success,

@@ -83,7 +83,7 @@ class Rescorer:
         if not self._play or not episode.began:
             return self._computed(episode)
         try:
-            return self._played(episode)
+            return self._replay(episode)
         except BaseException:
             self._envs.discard(episode)
             raise
@@ -113,7 +113,7 @@ class Rescorer:
             turns=turns,
         )
 
-    def _played(self, episode: Episode) -> Episode:
+    def _replay(self, episode: Episode) -> Episode:
         """Rescore by playing the recorded actions."""
         env = self._envs.get(episode)
         if self._recorder is None or self._recorder.env is not env:
@@ -194,13 +194,13 @@ def _play_again(episode: Episode, recorder: Recorder) -> Episode:
 
 def _course_differs(old: Episode, new: Episode) -> str:
     """Say where what happens, rewards aside, is first another than recorded."""
-    if _seen(old.start) != _seen(new.start):
+    if _read_state(old.start) != _read_state(new.start):
         return "it begins differently"
     for number, (was, now) in enumerate(zip(old.turns, new.turns, strict=False), 1):
         for name in ("executed", "action_valid", "terminated", "truncated"):
             if (before := getattr(was, name)) != (after := getattr(now, name)):
                 return f"in turn {number} {name} is {after!r:.80} instead of {before!r:.80}"
-        if _seen(was.after) != _seen(now.after):
+        if _read_state(was.after) != _read_state(now.after):
             return f"turn {number} is answered differently"
     if len(old.turns) != len(new.turns):
         return f"it ends after turn {len(new.turns)} of {len(old.turns)}"
@@ -210,7 +210,7 @@ def _course_differs(old: Episode, new: Episode) -> str:
     return ""
 
 
-def _seen(state: RecordedState) -> tuple[str, str]:
+def _read_state(state: RecordedState) -> tuple[str, str]:
     return state.observation, state.state_key
 
 
@@ -265,12 +265,12 @@ class RewardMeans:
         """
         if not self.n:
             return {"n": 0, "return": None, "score": None, "success": None, "terms": {}}
-        whole = self.n - self.unjudged
+        judged = self.n - self.unjudged
         return {
             "n": self.n,
-            "return": self.returned / whole if whole else None,
+            "return": self.returned / judged if judged else None,
             "score": self.score / self.n,
             "success": self.solved / self.n,
-            "terms": {name: value / whole for name, value in self.terms.items()},
+            "terms": {name: value / judged for name, value in self.terms.items()},
             **({"unjudged": self.unjudged} if self.unjudged else {}),
         }

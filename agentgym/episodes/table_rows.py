@@ -158,11 +158,11 @@ def _state(state: RecordedState) -> dict[str, Any]:
     return {name: _plain(state, name) for name in STATE}
 
 
-def _named(found: Mapping[str, Any], parts: Iterable[str]) -> list[dict[str, Any]]:
+def _named(entries: Mapping[str, Any], parts: Iterable[str]) -> list[dict[str, Any]]:
     """Write what stands under names as a list of rows."""
     return [
         {"name": well_formed(name), **{part: _plain(value, part) for part in parts}}
-        for name, value in found.items()
+        for name, value in entries.items()
     ]
 
 
@@ -181,5 +181,5 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "costs": _named(turn.costs, COST),
     }
     plain = (name for name in TURN if name not in lists)
-    told = {name: _plain(turn.after if name in STATE else turn, name) for name in plain}
-    return {name: {**told, **lists}[name] for name in TURN}
+    cells = {name: _plain(turn.after if name in STATE else turn, name) for name in plain}
+    return {name: {**cells, **lists}[name] for name in TURN}

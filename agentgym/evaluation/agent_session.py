@@ -221,7 +221,7 @@ class Session:
                 self.end(reason)
             return f"{observation}\n\n{self._ended()}" if self.over else observation
 
-    def annotate(self, output: object = None, /, **known: Any) -> None:
+    def annotate(self, output: object = None, /, **fields: Any) -> None:
         """Report a response of the agent's model, before the resulting call.
 
         Records, reports and limits on tokens and cost count it. Responses after the end of the
@@ -231,7 +231,7 @@ class Session:
             output: The usage of the response, as an object or mapping with ``prompt_tokens`` and
                 ``completion_tokens`` (or ``input_tokens`` and ``output_tokens``), or a response
                 with one under ``usage``; or an `agentgym.policies.ModelOutput`.
-            **known: Fields of ``ModelOutput``: ``model``, ``prompt_tokens``,
+            **fields: Fields of ``ModelOutput``: ``model``, ``prompt_tokens``,
                 ``completion_tokens``, ``cached_tokens``, ``reasoning_tokens``, ``text``,
                 ``reasoning``, ``finish_reason``. They override those of ``output``.
 
@@ -239,7 +239,7 @@ class Session:
             ConfigurationError: ``output`` has none of these formats, or a field has an unknown name
                 or a wrong type.
         """
-        output = read_output(output, **known)
+        output = read_output(output, **fields)
         with self._lock:
             if self.over:
                 return
@@ -442,8 +442,8 @@ def call_text(name: str, arguments: Mapping[str, Any] | str | None) -> str:
     """
     if not isinstance(arguments, str):
         # Frameworks fill in None for what the model left out.
-        given = {key: value for key, value in (arguments or {}).items() if value is not None}
-        arguments = json.dumps(given, default=str)
+        present = {key: value for key, value in (arguments or {}).items() if value is not None}
+        arguments = json.dumps(present, default=str)
     payload = f'{{"name": {json.dumps(str(name))}, "arguments": {arguments or "{}"}}}'
     # Neither thinking nor the end of the call may be found inside of it.
     return f"<tool_call>{payload.replace('<', chr(92) + 'u003c')}</tool_call>"
@@ -460,8 +460,8 @@ def written_call(name: str, arguments: Mapping[str, Any] | str | None, language:
     text = call_text(name, arguments)
     if language.grammar == GRAMMAR:
         return text
-    found = parse(text, language.specs, GRAMMAR)
-    return language.write(found.native) if found.call else text
+    parsed = parse(text, language.specs, GRAMMAR)
+    return language.write(parsed.native) if parsed.call else text
 
 
 # -- tools as functions ----------------------------------------------------------------------------
@@ -483,8 +483,8 @@ def tool_function(
             raise TypeError(
                 f"{tool.__name__}() takes {len(names)} arguments, but {len(args)} were given"
             )
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        return call(spec.name, {names.get(key, key): given[key] for key in given})
+        values = {**dict(zip(names, args, strict=False)), **kwargs}
+        return call(spec.name, {names.get(key, key): values[key] for key in values})
 
     hints = {_python_name(param.name): _hint(param) for param in spec.params}
     parameters = [

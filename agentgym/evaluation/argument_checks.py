@@ -39,5 +39,5 @@ def check_kinds(**arguments: Any) -> None:
     for name, value in arguments.items():
         kinds = KINDS[name]
         if value is not None and not isinstance(value, kinds):
-            wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise ConfigurationError(f"expected {name} to be a {wanted}, got {value!r:.80}")
+            kind_names = " or ".join(kind.__name__ for kind in kinds)
+            raise ConfigurationError(f"expected {name} to be a {kind_names}, got {value!r:.80}")

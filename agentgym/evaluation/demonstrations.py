@@ -106,7 +106,7 @@ def demonstrate(
     split = "train" if "train" in tasks.splits else next(iter(tasks.splits))
     # Tasks of their own, or else the one task of a small panel would be fitted and then played.
     panel = tasks.panel(split, min(n, tasks.len(split)), derive_seed(seed, n))
-    guarded, found = GuardedEnv(env), []
+    guarded, episodes = GuardedEnv(env), []
     for index, task_id in enumerate(panel.ids):
         options = {"task_id": task_id}
         own_seed = derive_seed(seed, index)
@@ -114,5 +114,5 @@ def demonstrate(
         if moments[-1].failure is None:
             # Pair each action with the list it was chosen from, which is that of the moment before.
             turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
-            found.append([(actions, str(action)) for actions, action in turns])
-    return found
+            episodes.append([(actions, str(action)) for actions, action in turns])
+    return episodes

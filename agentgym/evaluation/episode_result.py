@@ -60,8 +60,8 @@ class JudgeCount:
     @property
     def mean(self) -> float | None:
         """Mean of the verdicts that were given; None without one."""
-        given = self.asked - self.missing
-        return self.score / given if given else None
+        verdicts = self.asked - self.missing
+        return self.score / verdicts if verdicts else None
 
     @classmethod
     def of(cls, verdict: Verdict) -> JudgeCount:
@@ -72,11 +72,11 @@ class JudgeCount:
 
 def judge_counts(turns: Iterable[Mapping[str, Verdict]]) -> dict[str, JudgeCount]:
     """Summarize the verdicts of judges on turns, by hook name."""
-    found: dict[str, JudgeCount] = {}
+    counts: dict[str, JudgeCount] = {}
     for verdicts in turns:
         for name, verdict in verdicts.items():
-            found[name] = found.get(name, JudgeCount()) + JudgeCount.of(verdict)
-    return found
+            counts[name] = counts.get(name, JudgeCount()) + JudgeCount.of(verdict)
+    return counts
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,10 @@ class EpisodeResult:
         turns = episode.turns
         invalid = [turn.action for turn in turns if not turn.action_valid]
         outputs: list[Mapping[str, Any]] = [*map(vars, turns), *episode.extra.get(UNUSED, ())]
-        finished = Counter[str](filter(None, (each.get("finish_reason") for each in outputs)))
+        finished = Counter[str](filter(None, (output.get("finish_reason") for output in outputs)))
 
         def tokens(kind: str) -> int:
-            return sum(each.get(f"{kind}_tokens") or 0 for each in outputs)
+            return sum(output.get(f"{kind}_tokens") or 0 for output in outputs)
 
         return cls(
             episode.task_id,
@@ -207,13 +207,13 @@ class Tally:
         self._rewards: list[float] = []
         self._invalid: list[str] = []
         self._invalid_answer = ""
-        self._asked: list[ModelOutput] = []
+        self._outputs: list[ModelOutput] = []
         self._verdicts: list[dict[str, Verdict]] = []
         self._costs: list[dict[str, Cost]] = []
 
     def ask(self, output: ModelOutput) -> None:
         """Take what a model produced, before its action is carried out."""
-        self._asked.append(output)
+        self._outputs.append(output)
 
     def add(self, moment: Moment) -> None:
         """Take the reset or a turn."""
@@ -229,13 +229,13 @@ class Tally:
     @property
     def tokens(self) -> ModelOutput:
         """Tokens of all that the model produced in the episode; the texts are left out."""
-        return summed(self._asked)
+        return summed(self._outputs)
 
     def result(self, last: Moment) -> EpisodeResult:
         """Return the result."""
         info, failure = last.info, last.failure
         used = self.tokens
-        finished = Counter(each.finish_reason for each in self._asked if each.finish_reason)
+        finished = Counter(output.finish_reason for output in self._outputs if output.finish_reason)
         return EpisodeResult(
             self._task_id,
             float(info.get("score", 0.0)),
@@ -254,7 +254,7 @@ class Tally:
             cached_tokens=used.cached_tokens,
             reasoning_tokens=used.reasoning_tokens,
             finish_reasons=dict(sorted(finished.items())),
-            models=tuple(dict.fromkeys(each.model for each in self._asked if each.model)),
+            models=tuple(dict.fromkeys(output.model for output in self._outputs if output.model)),
             invalid_answer=self._invalid_answer,
             judges=judge_counts(self._verdicts),
             costs=summed_costs(self._costs),
@@ -274,20 +274,20 @@ def _begun(action: str) -> str:
 
 def summed_costs(turns: Iterable[Mapping[str, Cost]]) -> dict[str, Cost]:
     """Add up what turns used, by the names of the hooks that count it."""
-    found: dict[str, Cost] = {}
+    totals: dict[str, Cost] = {}
     for costs in turns:
         for name, cost in costs.items():
-            before = found[name].amount if name in found else 0.0
-            found[name] = replace(cost, amount=before + cost.amount)
-    return found
+            before = totals[name].amount if name in totals else 0.0
+            totals[name] = replace(cost, amount=before + cost.amount)
+    return totals
 
 
 def summed(outputs: Sequence[ModelOutput | EpisodeResult]) -> ModelOutput:
     """Add up tokens; texts are left out."""
     return ModelOutput(
         "",
-        sum(each.prompt_tokens for each in outputs),
-        sum(each.completion_tokens for each in outputs),
-        sum(each.cached_tokens for each in outputs),
-        sum(each.reasoning_tokens for each in outputs),
+        sum(output.prompt_tokens for output in outputs),
+        sum(output.completion_tokens for output in outputs),
+        sum(output.cached_tokens for output in outputs),
+        sum(output.reasoning_tokens for output in outputs),
     )

@@ -108,7 +108,7 @@ class EvaluationFolder:
             )
         check_no_link_leads_out(self.path)
         if head is not None and head["settings"] != self.settings:
-            if any(EpisodeResult.of(each).valid for each in self.episodes().values()):
+            if any(EpisodeResult.of(episode).valid for episode in self.episodes().values()):
                 self._check(head["settings"])
             else:  # all failed, as with a wrong setting: nothing is lost, and none could be mixed
                 head = None
@@ -121,7 +121,7 @@ class EvaluationFolder:
 
     @classmethod
     @contextmanager
-    def held(
+    def open_locked(
         cls, path: str | Path, settings: Mapping[str, Any]
     ) -> Generator[EvaluationFolder, None, None]:
         """Open a folder, in which no other process may work meanwhile.
@@ -153,8 +153,8 @@ class EvaluationFolder:
         Records of an interrupted retry that the report lacks are included.
         """
         report = read_report(self.path)
-        played = {key: EpisodeResult.of(each) for key, each in self.episodes().items()}
-        rows = tuple(played.get((row.task_id, row.sample), row) for row in report.rows)
+        results = {key: EpisodeResult.of(episode) for key, episode in self.episodes().items()}
+        rows = tuple(results.get((row.task_id, row.sample), row) for row in report.rows)
         return report if rows == report.rows else replace(report, rows=rows, seconds=self.before)
 
     def begin(self, started: str) -> None:
@@ -176,13 +176,13 @@ class EvaluationFolder:
         file = self._file("episodes.jsonl")
         if not file.exists():
             return {}
-        found: dict[Key, Episode] = {}
-        for each in read_episodes(file, strict=False):  # a killed process leaves a torn line
+        episodes: dict[Key, Episode] = {}
+        for episode in read_episodes(file, strict=False):  # a killed process leaves a torn line
             try:
-                found[each.task_id, place_of(each).get("sample", 0)] = each
+                episodes[episode.task_id, place_of(episode).get("sample", 0)] = episode
             except DataError as error:
-                _log.warning("skipping the record of %s in %s: %s", each.task_id, file, error)
-        return found
+                _log.warning("skipping the record of %s in %s: %s", episode.task_id, file, error)
+        return episodes
 
     def append(self, episode: Episode) -> None:
         """Write an episode that has ended."""
@@ -195,8 +195,8 @@ class EvaluationFolder:
     def finish(self, report: Report, order: Iterable[Key]) -> None:
         """Put the records in order, and write the report."""
         # Write report.json last: it says that the evaluation is finished.
-        played = self.episodes()
-        lines = "".join(played[key].to_line() for key in order if key in played)
+        episodes = self.episodes()
+        lines = "".join(episodes[key].to_line() for key in order if key in episodes)
         self._write("episodes.jsonl", lines)
         self._write("report.md", report.markdown())
         self._write("report.json", json.dumps(report.to_dict(), indent=2) + "\n")
@@ -233,13 +233,13 @@ class EvaluationFolder:
             differing.append("tasks")
         differing += [name for name in ("n", "samples") if _more(before.get(name), now.get(name))]
         if differing:
-            told = "; ".join(
+            changes = "; ".join(
                 f"{name} was {old!r:.200} and is {new!r:.200}"
-                for each in differing
-                for name, old, new in _changes(each, before.get(each), now.get(each))
+                for setting in differing
+                for name, old, new in _changes(setting, before.get(setting), now.get(setting))
             )
             raise ConfigurationError(
-                f"expected the evaluation that was begun in {self.path}, but {told}; choose "
+                f"expected the evaluation that was begun in {self.path}, but {changes}; choose "
                 "another --out (out=), or give the same settings to resume"
             )
 
@@ -253,7 +253,7 @@ def read_report(path: str | Path) -> Report:
     path = Path(path)
     file = path / "report.json" if path.is_dir() else path
     if file.is_file():  # a device would never end
-        return _whole(file)
+        return _read_report_file(file)
     head = path / "evaluation.json"
     if not head.is_file():
         raise DataError(
@@ -263,7 +263,7 @@ def read_report(path: str | Path) -> Report:
     return _unfinished(EvaluationFolder(path, _head(head)["settings"]))
 
 
-def _whole(file: Path) -> Report:
+def _read_report_file(file: Path) -> Report:
     """Read the report of a file; if that is damaged, say what makes it again.
 
     Raises:
@@ -301,13 +301,13 @@ def _unfinished(folder: EvaluationFolder) -> Report:
     """Return what has been played so far."""
     settings = folder.settings
     episodes = folder.episodes().values()
-    rows = tuple(EpisodeResult.of(each) for each in episodes)
+    rows = tuple(EpisodeResult.of(episode) for episode in episodes)
     # Settings hold these as plain data, reports as objects.
     read_apart = {"protocol", "limits", "prices"}
-    taken = ({entry.name for entry in fields(Report)} & set(settings)) - read_apart
+    names = ({entry.name for entry in fields(Report)} & set(settings)) - read_apart
     return replace(
         Report(settings["env_id"], settings["policy"], settings["split"], settings["seed"], "", ()),
-        **{name: settings[name] for name in taken},
+        **{name: settings[name] for name in names},
         rows=rows,
         protocol=_protocol(settings.get(DETAILS)),
         limits=_limits(settings.get("limits")),
@@ -346,8 +346,8 @@ def _one_begins_the_other(before: object, now: object) -> bool:
     """Return whether two choices of tasks are the same, but that one may be longer."""
     if not isinstance(before, list) or not isinstance(now, list):
         return bool(before == now)
-    both = min(len(before), len(now))
-    return before[:both] == now[:both]
+    length = min(len(before), len(now))
+    return before[:length] == now[:length]
 
 
 def _json(file: Path) -> Any:

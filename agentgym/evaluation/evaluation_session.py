@@ -55,9 +55,9 @@ class EvaluationSession:
         if folder is not None:
             folder.begin(self.started)
             self.started = folder.started
-            before = {key: EpisodeResult.of(each) for key, each in folder.episodes().items()}
-            wanted = {job.key for job in planned.jobs}
-            self.results = {k: each for k, each in before.items() if each.valid and k in wanted}
+            before = {key: EpisodeResult.of(episode) for key, episode in folder.episodes().items()}
+            keys = {job.key for job in planned.jobs}
+            self.results = {k: result for k, result in before.items() if result.valid and k in keys}
         self.limits = limits or Limits()
         # Broken episodes are played again, but what they took was paid.
         self._spending = Spending(self.limits, prices, [*before.values()])
@@ -106,12 +106,14 @@ class EvaluationSession:
                 self._on_episode(result)
         try:
             # Close it on every way out: that is what ends the other episodes and their threads.
-            with closing(play_all(players, todo, self._spending)) as played:
-                for each in played:
-                    self._keep(each)
-                    failed = failed + 1 if each.result.fruitless else 0
+            with closing(play_all(players, todo, self._spending)) as outcomes:
+                for outcome in outcomes:
+                    self._keep(outcome)
+                    failed = failed + 1 if outcome.result.fruitless else 0
                     if failed >= patience:
-                        raise self._failure(f"the last {failed} episodes all failed", each.result)
+                        raise self._failure(
+                            f"the last {failed} episodes all failed", outcome.result
+                        )
         finally:
             if self._folder is not None:
                 self._folder.pause(self.seconds_in_all)
@@ -130,22 +132,22 @@ class EvaluationSession:
             return ""
         return f"the limit on all episodes together, {self.limits}, is reached: {RAISE}"
 
-    def _keep(self, played: Played) -> None:
-        self.results[played.job.key] = played.result
-        if played.episode is not None and self._folder is not None:
-            self._folder.append(played.episode)
-        if played.episode is not None and self._record is not None:
-            append_episode(self._record, played.episode)
+    def _keep(self, outcome: Played) -> None:
+        self.results[outcome.job.key] = outcome.result
+        if outcome.episode is not None and self._folder is not None:
+            self._folder.append(outcome.episode)
+        if outcome.episode is not None and self._record is not None:
+            append_episode(self._record, outcome.episode)
         if self._on_episode:
-            self._on_episode(played.result)
+            self._on_episode(outcome.result)
 
-    def _failure(self, what: str, example: EpisodeResult) -> EvaluationFailed:
-        kept = ""
+    def _failure(self, problem: str, example: EpisodeResult) -> EvaluationFailed:
+        remark = ""
         if self._folder is not None:
-            again = any(not result.valid for result in self.results.values())
-            kept = (
+            broken = any(not result.valid for result in self.results.values())
+            remark = (
                 f"; {len(self.results)} of {len(self._planned.jobs)} episodes are saved in "
                 f"{self._folder.path}"
-                f"{', and the same call plays the broken ones again' if again else ''}"
+                f"{', and the same call plays the broken ones again' if broken else ''}"
             )
-        return EvaluationFailed(f"expected episodes, but {what}: {example.error}{kept}")
+        return EvaluationFailed(f"expected episodes, but {problem}: {example.error}{remark}")

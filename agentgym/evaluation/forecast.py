@@ -54,25 +54,25 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
     episodes = [_expert(env, job, horizon) for job in planned.jobs[:MEASURED]]
     tools = env.spoken.tools() if env.spoken.grammar == "tool_call" else []
     opening = (prompt.for_tools(horizon) if tools else prompt).opening("")
-    told = [len(message["content"]) for message in opening]
-    head = sum(told) + len(json.dumps(tools)) + _mean([len(e[0].observation) for e in episodes])
-    later = _mean([len(one.observation) for each in episodes for one in each[1:]])
-    turns = [len(each) - 1 for each in episodes]
+    lengths = [len(message["content"]) for message in opening]
+    head = sum(lengths) + len(json.dumps(tools)) + _mean([len(e[0].observation) for e in episodes])
+    later = _mean([len(turn.observation) for episode in episodes for turn in episode[1:]])
+    turns = [len(episode) - 1 for episode in episodes]
     most = int(episodes[0][0].info["horizon"])
 
-    def tokens(taken: int) -> tuple[float, float]:
+    def tokens(count: int) -> tuple[float, float]:
         """Return what an episode of some turns reads and writes."""
         # Every request sends the history of its window again, so the turns shown add up.
-        shown = sum(len(prompt.recent(range(turn))) for turn in range(taken))
-        read = taken * head / CHARACTERS + shown * (later / CHARACTERS + ANSWER)
-        return read, taken * ANSWER
+        shown_turns = sum(len(prompt.recent(range(turn))) for turn in range(count))
+        read = count * head / CHARACTERS + shown_turns * (later / CHARACTERS + ANSWER)
+        return read, count * ANSWER
 
     n = len(planned.jobs)
-    read, written = zip(*map(tokens, turns), strict=True)
+    read, completion = zip(*map(tokens, turns), strict=True)
     return Forecast(
         (_mean(turns), most),
-        _output(n * _mean(read), n * _mean(written)),
-        _output(*(n * each for each in tokens(most))),
+        _output(n * _mean(read), n * _mean(completion)),
+        _output(*(n * number for number in tokens(most))),
     )
 
 
@@ -92,5 +92,5 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _output(read: float, written: float) -> ModelOutput:
-    return ModelOutput("", round(read), round(written))
+def _output(read: float, completion: float) -> ModelOutput:
+    return ModelOutput("", round(read), round(completion))

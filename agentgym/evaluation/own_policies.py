@@ -15,7 +15,7 @@ from agentgym.evaluation.policy_maker import Agent, PolicyMaker, check_options
 from agentgym.policies.asynchronous import AsyncFunction
 from agentgym.policies.base import Policy, PolicyWithFacts
 from agentgym.policies.basic import CallablePolicy
-from agentgym.policies.factory import answers_later, makes_more, played, waits
+from agentgym.policies.factory import answers_later, make_synchronous, makes_more, waits
 from agentgym.policies.identity import source_sha256
 from agentgym.support.redaction import hide_secrets
 
@@ -37,45 +37,45 @@ def load_own(
     name: str, env: gymnasium.Env[str, str], seed: int, options: Mapping[str, Any]
 ) -> PolicyMaker:
     """Load a policy, a policy factory, a policy function or an agent of a module."""
-    module, found = find_own(name, OWN)
+    module, target = find_own(name, OWN)
     facts = {
         "kind": OWN,
         "policy": name,
         "seed": seed,
         "options": hide_secrets(options),
-        "source_sha256": source_sha256(module, found),
+        "source_sha256": source_sha256(module, target),
     }
-    if isinstance(found, Policy) and not isinstance(found, type):
+    if isinstance(target, Policy) and not isinstance(target, type):
         check_options(name, options, ())
-        copied = getattr(found, "copy", None)
-        make, release = played(lambda env: copied() if copied else found)
+        copied = getattr(target, "copy", None)
+        make, release = make_synchronous(lambda env: copied() if copied else target)
         return PolicyMaker(name, make, env, facts, copied is not None, release=release)
-    needed, supplied = parameters_of(name, found, seed, options)
-    if isinstance(found, type) or not needed:
-        make, release = played(_constructor(found, supplied, options))
+    needed, supplied = parameters_of(name, target, seed, options)
+    if isinstance(target, type) or not needed:
+        make, release = make_synchronous(_constructor(target, supplied, options))
         # Make one at once: a constructor that fails shall do so before anything is played.
         first = make(env)
         make = makes_more(first, make, env if "env" in supplied else None)
         return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)
-    facts = {**_said(found), **facts}
+    facts = {**_read_facts(target), **facts}
     if len(needed) == 1:
-        agent: Agent = partial(found, **options) if options else found
+        agent: Agent = partial(target, **options) if options else target
         return PolicyMaker(name, None, env, facts, agent=agent)
-    function = partial(found, **options) if options else found
-    if answers_later(found):
-        make, release = played(lambda env: AsyncFunction(function))
+    function = partial(target, **options) if options else target
+    if answers_later(target):
+        make, release = make_synchronous(lambda env: AsyncFunction(function))
         return PolicyMaker(name, make, env, facts, release=release)
     return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
 
 
-def _said(function: object) -> dict[str, Any]:
+def _read_facts(function: object) -> dict[str, Any]:
     """Return what a function says of itself, in an attribute ``facts`` that is called."""
-    told = function.facts() if isinstance(function, PolicyWithFacts) else {}
-    return {fact: hide_secrets(value, fact) for fact, value in told.items()}
+    facts = function.facts() if isinstance(function, PolicyWithFacts) else {}
+    return {fact: hide_secrets(value, fact) for fact, value in facts.items()}
 
 
 def parameters_of(
-    name: str, found: Callable[..., Any], seed: int, options: Mapping[str, Any]
+    name: str, target: Callable[..., Any], seed: int, options: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, Any]]:
     """Return the arguments that are left to the caller, and those that are filled in.
 
@@ -87,9 +87,9 @@ def parameters_of(
         "one, a function of (observation, info), or an agent, a function of one session"
     )
     try:
-        parameters = inspect.signature(found).parameters.values()
+        parameters = inspect.signature(target).parameters.values()
     except (TypeError, ValueError):
-        raise ConfigurationError(f"expected {name} to be {forms}; got {found!r:.80}") from None
+        raise ConfigurationError(f"expected {name} to be {forms}; got {target!r:.80}") from None
     names = [p.name for p in parameters]
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
         check_options(name, options, [p for p in names if p not in SUPPLIED])
@@ -101,29 +101,29 @@ def parameters_of(
         and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
         and p.name not in (*supplied, *options)
     ]
-    most = 0 if isinstance(found, type) else 2
+    most = 0 if isinstance(target, type) else 2
     if len(needed) > most or (supplied and needed) or needed == ["observation"]:
         raise ConfigurationError(
-            f"expected {name} to be {forms}; got {found!r:.80} with the parameters "
+            f"expected {name} to be {forms}; got {target!r:.80} with the parameters "
             f"{', '.join(needed)}, which may be given as options"
         )
     return needed, {p: seed if p == "seed" else None for p in supplied}
 
 
 def _constructor(
-    found: Callable[..., Any], supplied: Mapping[str, Any], options: Mapping[str, Any]
+    target: Callable[..., Any], supplied: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Callable[[gymnasium.Env[str, str]], Any]:
     """Return what calls a class or a maker with what it takes."""
 
     def make(env: gymnasium.Env[str, str]) -> Any:
-        return found(**{**supplied, **{p: env for p in supplied if p == "env"}, **options})
+        return target(**{**supplied, **{p: env for p in supplied if p == "env"}, **options})
 
     return make
 
 
 def names_own_agent(name: str, options: Mapping[str, Any]) -> bool:
     """Return whether a user's object is an agent, which plays with tool calls."""
-    found = find_own(name, OWN)[1]
-    if isinstance(found, Policy | type):
+    target = find_own(name, OWN)[1]
+    if isinstance(target, Policy | type):
         return False
-    return len(parameters_of(name, found, 0, options)[0]) == 1
+    return len(parameters_of(name, target, 0, options)[0]) == 1

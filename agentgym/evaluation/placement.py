@@ -82,8 +82,8 @@ class Where:
         """Return the environments of so many players; ``first`` is one of them if it is free."""
         spec = first.spec or first.unwrapped.spec
         # In other back ends the first only describes the tasks: no time limit holds it here.
-        found: list[Env] = [first] if self.backend == "sync" else []
-        while len(found) < number:
+        envs: list[Env] = [first] if self.backend == "sync" else []
+        while len(envs) < number:
             if self.backend != "sync":
                 env: Env = IsolatedEnv(spec, self.backend, self.step_timeout)
             elif spec is None:
@@ -94,5 +94,5 @@ class Where:
             else:
                 env = GuardedEnv(gymnasium.make(spec, disable_env_checker=True))
             stack.callback(env.close)
-            found.append(env)
-        return found
+            envs.append(env)
+        return envs

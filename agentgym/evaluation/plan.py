@@ -44,7 +44,12 @@ class Plan:
 
 
 def plan(
-    tasks: TaskSet, split: str, n: int | None, seed: int, chosen: Sequence[str] | None, samples: int
+    tasks: TaskSet,
+    split: str,
+    n: int | None,
+    seed: int,
+    task_ids: Sequence[str] | None,
+    samples: int,
 ) -> Plan:
     """Choose the tasks and the seeds of their episodes.
 
@@ -56,7 +61,7 @@ def plan(
         split: Split of the panel.
         n: Tasks of the panel, cut to the size of the split; None is all of it.
         seed: Seed of the panel and of the episodes.
-        chosen: Ids of tasks to play instead of a panel, in this order.
+        task_ids: Ids of tasks to play instead of a panel, in this order.
         samples: Episodes of each task.
 
     Raises:
@@ -65,8 +70,8 @@ def plan(
     """
     if integer(samples, "the number of samples") < 1:
         raise ConfigurationError(f"expected at least 1 sample of each task, got {samples}")
-    if chosen is not None:
-        split, ids, digest = _listed(tasks, chosen)
+    if task_ids is not None:
+        split, ids, digest = _listed(tasks, task_ids)
     else:
         size = tasks.size(split)
         panel = tasks.panel(split, size if n is None else min(n, size), seed)
@@ -79,13 +84,13 @@ def plan(
     return Plan(split, digest, len(ids), tuple(jobs))
 
 
-def _listed(tasks: TaskSet, chosen: Sequence[str]) -> tuple[str, tuple[str, ...], str]:
+def _listed(tasks: TaskSet, task_ids: Sequence[str]) -> tuple[str, tuple[str, ...], str]:
     """Return the split, the ids and the hash of tasks that were named."""
-    if isinstance(chosen, str) or not chosen or len({*chosen}) < len(chosen):
+    if isinstance(task_ids, str) or not task_ids or len({*task_ids}) < len(task_ids):
         raise ConfigurationError(
-            f"expected a list of different ids of tasks, at least one, got {chosen!r:.200}"
+            f"expected a list of different ids of tasks, at least one, got {task_ids!r:.200}"
         )
-    found = [tasks.find(task_id) for task_id in chosen]
-    splits = sorted({task.split for task in found})
-    digest = hashlib.sha256("".join(task.digest() for task in found).encode()).hexdigest()
-    return ",".join(splits), tuple(task.id for task in found), digest
+    chosen_tasks = [tasks.find(task_id) for task_id in task_ids]
+    splits = sorted({task.split for task in chosen_tasks})
+    digest = hashlib.sha256("".join(task.digest() for task in chosen_tasks).encode()).hexdigest()
+    return ",".join(splits), tuple(task.id for task in chosen_tasks), digest

@@ -167,10 +167,10 @@ def play_all(
         for job in jobs:
             if spending.reached:
                 return
-            played = players[0].play(job, stop)
-            assert played is not None  # nobody else could have stopped it
-            spending.add(played.result)
-            yield played
+            outcome = players[0].play(job, stop)
+            assert outcome is not None  # nobody else could have stopped it
+            spending.add(outcome.result)
+            yield outcome
         return
     free: SimpleQueue[Player] = SimpleQueue()
     for player in players:
@@ -180,10 +180,10 @@ def play_all(
         player = free.get()
         try:
             # Asked here, where it begins: all jobs wait in the pool from the start.
-            played = None if spending.reached else player.play(job, stop)
-            if played is not None:
-                spending.add(played.result)
-            return played
+            outcome = None if spending.reached else player.play(job, stop)
+            if outcome is not None:
+                spending.add(outcome.result)
+            return outcome
         finally:
             free.put(player)
 
@@ -192,13 +192,13 @@ def play_all(
     try:
         futures += [pool.submit(episode, job) for job in jobs]
         for future in as_completed(futures):
-            played = future.result()
-            if played is not None:
-                yield played
+            outcome = future.result()
+            if outcome is not None:
+                yield outcome
     finally:
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        while not all(each.done() for each in futures):  # one may just have begun to wait
+        while not all(future.done() for future in futures):  # one may just have begun to wait
             for player in players:
                 player.interrupt()
             time.sleep(POLL)

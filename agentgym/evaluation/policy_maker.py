@@ -62,13 +62,13 @@ class PolicyMaker:
                 f"expected a policy that is called in every turn, got the agent {self.name!r}, "
                 "which runs its own loop: pass it to agentgym.play_agent"
             )
-        made = self.make(self.env if env is None else env)
-        if not isinstance(made, Policy) or isinstance(made, type):
+        policy = self.make(self.env if env is None else env)
+        if not isinstance(policy, Policy) or isinstance(policy, type):
             raise ConfigurationError(
                 f"expected {self.name} to make a policy with act(observation, info), got "
-                f"{made!r:.80}"
+                f"{policy!r:.80}"
             )
-        return made
+        return policy
 
     def close(self) -> None:
         """Free what its policies share, such as a model; they cannot play any more."""
@@ -132,11 +132,11 @@ class PolicyKind(Protocol):
         ...
 
 
-def check_options(name: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_options(name: str, options: Mapping[str, Any], names: Sequence[str]) -> None:
     """Refuse options that a policy does not take."""
-    unknown = [option for option in options if option not in known]
+    unknown = [option for option in options if option not in names]
     if unknown:
         raise ConfigurationError(
-            f"expected options of the policy {name!r} among {', '.join(known) or 'none'}; got "
+            f"expected options of the policy {name!r} among {', '.join(names) or 'none'}; got "
             f"{', '.join(unknown)}"
         )

@@ -124,11 +124,11 @@ def policy_content(name: str, **options: Any) -> str:
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
     """
-    path, found = _kind_of(name)
-    if found is None and is_own(name):
+    path, kind = _kind_of(name)
+    if kind is None and is_own(name):
         return source_sha256(*find_own(name, OWN))
-    if isinstance(found, PolicyKindWithContent) and not found.problem(path):
-        return found.content(path, **options)
+    if isinstance(kind, PolicyKindWithContent) and not kind.problem(path):
+        return kind.content(path, **options)
     return ""
 
 
@@ -176,10 +176,10 @@ def policy_env_kwargs(name: str, env: NamedEnv, typed: Collection[str] = ()) -> 
     """
     if name == "demonstrator" and env.demonstrator:
         return {} if "expert" in typed else {"expert": env.demonstrator}
-    path, found = _kind_of(name)
-    if isinstance(found, PolicyKindWithEnv) and not found.problem(path):
-        known = found.env_kwargs(path, env.id)
-        used = {k: v for k, v in known.items() if not env.task_set or k in HOW_PLAYED}
+    path, kind = _kind_of(name)
+    if isinstance(kind, PolicyKindWithEnv) and not kind.problem(path):
+        kwargs = kind.env_kwargs(path, env.id)
+        used = {k: v for k, v in kwargs.items() if not env.task_set or k in HOW_PLAYED}
         used = {k: v for k, v in used.items() if k not in typed}
         check_trusted(argument_claims(env.id, used), f"the folder {path}", TypedHere(Path(path)))
         return used
@@ -219,8 +219,8 @@ def policy_kinds() -> dict[str, metadata.EntryPoint]:
 
 def _of_family(env: gymnasium.Env[str, str]) -> Mapping[str, Callable[[Any], Any]]:
     """Return the baselines that an environment brings: blind ones, and those that read."""
-    made = env.unwrapped
-    return {**getattr(made, "blind_policies", {}), **getattr(made, "reading_policies", {})}
+    text_env = env.unwrapped
+    return {**getattr(text_env, "blind_policies", {}), **getattr(text_env, "reading_policies", {})}
 
 
 def _builtin(
@@ -233,9 +233,9 @@ def _builtin(
         return lambda env: blind_policy(name, seed)
     if name in TRANSCRIBERS:
         return lambda env: Transcriber(name, env.unwrapped)  # type: ignore[arg-type]  # of text
-    own = _of_family(env)
-    if name in own:
-        return lambda env: own[name](env.unwrapped)
+    baselines = _of_family(env)
+    if name in baselines:
+        return lambda env: baselines[name](env.unwrapped)
     if name in FITTED:
         episodes = demonstrate(env, seed=seed)
         return lambda env: fit_blind(name, episodes)
@@ -270,9 +270,9 @@ def _kind_loader(
 ) -> Callable[[int], PolicyMaker]:
     """Return what loads a path with a seed, by a kind that understands it."""
     parameters = inspect.signature(kind.load).parameters.values()
-    known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
+    option_names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        check_options(f"{prefix}:{path}", options, known)
+        check_options(f"{prefix}:{path}", options, option_names)
     return lambda seed: kind.load(path, env, seed=seed, **options)
 
 
@@ -295,9 +295,9 @@ def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str
         else:
             able.append((kind.rank, prefix, kind))
     if able:
-        return max(able, key=lambda found: found[0])[1:]
-    found = "; ".join(problems) or f"no package adds kinds of policies ({GROUP})"
-    raise ConfigurationError(f"expected the path of a policy, got {path!r}, which is {found}")
+        return max(able, key=lambda candidate: candidate[0])[1:]
+    reason = "; ".join(problems) or f"no package adds kinds of policies ({GROUP})"
+    raise ConfigurationError(f"expected the path of a policy, got {path!r}, which is {reason}")
 
 
 def _choices(kinds: Mapping[str, metadata.EntryPoint], env: gymnasium.Env[str, str]) -> str:

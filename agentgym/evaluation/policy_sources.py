@@ -81,7 +81,7 @@ def policy_source(
     if isinstance(policy, PolicyMaker):
         return _of_maker(policy, env, dressed)
     if isinstance(policy, Policy) and not isinstance(policy, type):
-        return _made(dressed(policy))
+        return _make_source(dressed(policy))
     if not callable(policy):
         raise _no_policy(policy)
     if _takes(policy, 0):
@@ -135,7 +135,7 @@ def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy])
     return PolicySource(make, maker.name, maker.several, maker.waits and maker.several, facts)
 
 
-def _made(policy: Policy) -> PolicySource:
+def _make_source(policy: Policy) -> PolicySource:
     """Return the source of a policy: itself for the first environment, then its copies."""
     copies = isinstance(policy, PolicyWithCopies)
     waiting = [policy]
@@ -150,16 +150,16 @@ def _made(policy: Policy) -> PolicySource:
 
 def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> Policy:
     """Return what a maker makes, if it is a policy."""
-    made = make()
-    if not isinstance(made, Policy):
-        raise _no_policy(made)
-    return dressed(made)
+    policy = make()
+    if not isinstance(policy, Policy):
+        raise _no_policy(policy)
+    return dressed(policy)
 
 
-def _maker(given: object, make: Callable[[], Policy]) -> PolicySource:
+def _maker(maker: object, make: Callable[[], Policy]) -> PolicySource:
     """Return the source of a function or class that makes policies; it is tried once."""
     first = make()
-    facts = _facts(first, _made_of(first, given))
+    facts = _facts(first, _made_of(first, maker))
     more = makes_more(first, lambda env: make())
     return PolicySource(more, _name(first), True, waits(first), facts)
 
@@ -171,16 +171,16 @@ def _name(policy: Policy) -> str:
 
 def _facts(policy: object, source: str = "") -> dict[str, Any]:
     """Return what a policy says of itself, and the hash of its source if it has one."""
-    said = policy.facts() if isinstance(policy, PolicyWithFacts) else {}
-    said = {name: hide_secrets(value, name) for name, value in said.items()}
-    return {**said, "source_sha256": source} if source else said
+    facts = policy.facts() if isinstance(policy, PolicyWithFacts) else {}
+    facts = {name: hide_secrets(value, name) for name, value in facts.items()}
+    return {**facts, "source_sha256": source} if source else facts
 
 
 def _made_of(policy: Policy, *makers: object) -> str:
     """Return the hash of the source of a policy and of what made it."""
     if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # such as a chat policy: that is it
         return ""
-    return source_sha256(policy, *(each for each in makers if each is not type(policy)))
+    return source_sha256(policy, *(maker for maker in makers if maker is not type(policy)))
 
 
 def _takes(function: Callable[..., Any], n: int) -> bool:
@@ -192,11 +192,11 @@ def _takes(function: Callable[..., Any], n: int) -> bool:
     return True
 
 
-def _no_policy(given: object) -> ConfigurationError:
+def _no_policy(candidate: object) -> ConfigurationError:
     return ConfigurationError(
         "expected a policy with act(observation, info), a factory of policies, a function of "
         "(observation, info) that returns an action, an agent (a function of a session), or the "
-        f"name of a policy, got {given!r:.80}"
+        f"name of a policy, got {candidate!r:.80}"
     )
 
 

@@ -78,9 +78,9 @@ class Limits:
 
     def __str__(self) -> str:
         """Return them in words."""
-        told = [f"{self.tokens:,} tokens"] if self.tokens is not None else []
-        told += [f"{self.cost:g} US dollars"] if self.cost is not None else []
-        return " and ".join(told) or "none"
+        parts = [f"{self.tokens:,} tokens"] if self.tokens is not None else []
+        parts += [f"{self.cost:g} US dollars"] if self.cost is not None else []
+        return " and ".join(parts) or "none"
 
     def reached(self, used: ModelOutput, prices: Prices | None) -> StopReason:
         """Return the limit that is reached with these tokens, or ``NONE``."""

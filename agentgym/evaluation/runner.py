@@ -174,37 +174,39 @@ def evaluate(
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
         if isinstance(env, str) and isinstance(policy, str) and protocol is None:
-            given = env_kwargs or {}
-            env_kwargs = {**policy_env_kwargs(policy, resolve(env), [*given]), **given}
+            kwargs = env_kwargs or {}
+            env_kwargs = {**policy_env_kwargs(policy, resolve(env), [*kwargs]), **kwargs}
         name = env if isinstance(env, str) else _env_name(env)
         setup = find_setup(protocol, name)
         laid_out = chosen_prompt(prompt, name, setup)
-        made = _open(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
-        terms = settle(setup, made.unwrapped, split, num_tasks, tasks, horizon, laid_out)
+        guarded_env = _open(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
+        terms = settle(setup, guarded_env.unwrapped, split, num_tasks, tasks, horizon, laid_out)
         tasks, horizon = terms.tasks, terms.horizon
-        planned = plan(made.unwrapped.tasks, terms.split, terms.num_tasks, seed, tasks, samples)
+        planned = plan(
+            guarded_env.unwrapped.tasks, terms.split, terms.num_tasks, seed, tasks, samples
+        )
         if shots is not None:
-            terms = _with_shots(terms, shots, made, seed, is_agent(policy))
-        source = policy_source(policy, made, seed, terms.dressed)
-        about = _about(made, source, planned, seed, horizon, samples)
+            terms = _with_shots(terms, shots, guarded_env, seed, is_agent(policy))
+        source = policy_source(policy, guarded_env, seed, terms.dressed)
+        about = _about(guarded_env, source, planned, seed, horizon, samples)
         used = terms.used(source.facts)
         settings = _settings(about, tasks, limits, prices, used)
         if end_after_invalid:
             settings["end_after_invalid"] = end_after_invalid
-        folder = _folder(out, settings, made.unwrapped.tasks, stack)
+        folder = _folder(out, settings, guarded_env.unwrapped.tasks, stack)
         done = folder.report() if folder and folder.finished else None
         report = done
         if report is None or (retry_failed and report.errors):
             session = EvaluationSession(planned, folder, record, on_episode, total_limits, prices)
-            labels = partial(_labels, made.unwrapped.tasks)
+            labels = partial(_labels, guarded_env.unwrapped.tasks)
             rules = EpisodeRules(
                 horizon, limits or Limits(), prices, end_after_invalid, labels, on_output
             )
-            _play(session, source, made, where, rules, stack)
+            _play(session, source, guarded_env, where, rules, stack)
             report = _report({**about, "limits": limits, "protocol": used}, session)
         report = replace(
             report,
-            left_out_rows=made.unwrapped.tasks.left_out,
+            left_out_rows=guarded_env.unwrapped.tasks.left_out,
             prices=prices or (done.prices if done else None),
             scale=done.scale if done else None,
             failed=failed,
@@ -219,7 +221,7 @@ def evaluate(
             # The report is written already: two more evaluations follow, which may be cut off.
             same = {"tasks": tasks, "horizon": horizon, "backend": backend}
             panel = (terms.split, terms.num_tasks, seed)
-            plain = _without_judges(made, stack)
+            plain = _without_judges(guarded_env, stack)
             ends = _scale(scale, plain, panel, {**same, "step_timeout": step_timeout})
             report = replace(report, scale=ends)
             if folder is not None:
@@ -259,9 +261,9 @@ def _open(
     suited = {"grammar": grammar} if grammar else {}
     kwargs = env_arguments(setup, {**suited, **(env_kwargs or {})})
     # Gymnasium's checker would fail in every episode after a first reset that raised.
-    made = GuardedEnv(make(env, **{"disable_env_checker": True, **kwargs}))
-    stack.callback(made.close)
-    return made
+    guarded_env = GuardedEnv(make(env, **{"disable_env_checker": True, **kwargs}))
+    stack.callback(guarded_env.close)
+    return guarded_env
 
 
 def _env_name(env: Env) -> str:
@@ -283,7 +285,7 @@ def _play(
     loop = stack.enter_context(closing(EventLoop()))
     envs = where.envs(env, where.players(source, len(todo), _judged(env)), stack)
     panel = session.panel_sha256 if session.records else None
-    session.play([_player(source, each, loop, rules, panel) for each in envs], todo)
+    session.play([_player(source, player_env, loop, rules, panel) for player_env in envs], todo)
 
 
 def _judged(env: Env) -> bool:
@@ -324,11 +326,11 @@ def _settings(
     used: ProtocolUse | None,
 ) -> dict[str, Any]:
     """Return what has to be the same for an evaluation to go on."""
-    chosen = None if tasks is None else list(tasks)
-    found = {**about, "tasks": chosen, "limits": asdict(limits) if limits else None}
+    task_ids = None if tasks is None else list(tasks)
+    values = {**about, "tasks": task_ids, "limits": asdict(limits) if limits else None}
     if limits and limits.cost is not None and prices:
-        found["prices"] = asdict(prices)  # they decide when an episode ends
-    return found if used is None else {**found, "protocol": used.identity, DETAILS: asdict(used)}
+        values["prices"] = asdict(prices)  # they decide when an episode ends
+    return values if used is None else {**values, "protocol": used.identity, DETAILS: asdict(used)}
 
 
 def _folder(
@@ -342,7 +344,7 @@ def _folder(
     """
     if out is None:
         return None
-    folder = stack.enter_context(EvaluationFolder.held(out, settings))
+    folder = stack.enter_context(EvaluationFolder.open_locked(out, settings))
     before = folder.previous
     if not before or before["panel_sha256"] == folder.settings["panel_sha256"]:
         return folder
@@ -359,12 +361,12 @@ def _about(
     env: Env, source: PolicySource, planned: Plan, seed: int, horizon: int | None, samples: int
 ) -> dict[str, Any]:
     """Describe what is evaluated, by the names of the fields of a report."""
-    made = origin(env)
-    kwargs = dict(made["env_kwargs"])
-    if made["reward_hooks"]:
-        kwargs["reward_hooks"] = [dict(hook) for hook in made["reward_hooks"]]
+    facts = origin(env)
+    kwargs = dict(facts["env_kwargs"])
+    if facts["reward_hooks"]:
+        kwargs["reward_hooks"] = [dict(hook) for hook in facts["reward_hooks"]]
     return {
-        "env_id": made["env_id"],
+        "env_id": facts["env_id"],
         "env_kwargs": kwargs,
         "policy": source.name,
         "policy_facts": plain(dict(source.facts)),
@@ -397,17 +399,17 @@ def _without_judges(env: Env, stack: ExitStack) -> Env:
     if env.spec is None or not _judged(env):
         return env
     kwargs = {name: value for name, value in env.spec.kwargs.items() if name != "reward_hooks"}
-    made = gymnasium.make(env.spec.id, disable_env_checker=True, **kwargs)
-    stack.callback(made.close)
-    return GuardedEnv(made)
+    plain_env = gymnasium.make(env.spec.id, disable_env_checker=True, **kwargs)
+    stack.callback(plain_env.close)
+    return GuardedEnv(plain_env)
 
 
 def _scale(
-    given: Scale | bool, env: Env, panel: tuple[str, int | None, int], same: Mapping[str, Any]
+    scale: Scale | bool, env: Env, panel: tuple[str, int | None, int], same: Mapping[str, Any]
 ) -> Scale:
     """Return the scale that is given, or play its two ends on the tasks of the report."""
-    if isinstance(given, Scale):
-        return given
+    if isinstance(scale, Scale):
+        return scale
     try:
         floor = evaluate("random", env, *panel, **same)
     except EvaluationFailed as error:

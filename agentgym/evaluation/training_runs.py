@@ -207,8 +207,10 @@ def read_run(path: Path) -> TrainingRun:
     seed = settings.get(SEED)
     if not isinstance(seed, int):
         raise DataError(f"expected {path / CONFIG_FILE} to name the seed, got {seed!r:.60}")
-    kept = {name: value for name, value in settings.items() if name.split(".")[0] not in BESIDE}
-    return TrainingRun(path, seed, kept, {name: held for name, held in policies.items() if held})
+    relevant = {name: value for name, value in settings.items() if name.split(".")[0] not in BESIDE}
+    return TrainingRun(
+        path, seed, relevant, {name: held_out for name, held_out in policies.items() if held_out}
+    )
 
 
 def _runs_of(path: Path) -> list[Path]:

@@ -113,17 +113,17 @@ class Validation:
     @property
     def n(self) -> int:
         """Tasks that were checked."""
-        return sum(each.n for each in self.splits)
+        return sum(split.n for split in self.splits)
 
     @property
     def failing(self) -> tuple[Finding, ...]:
         """The tasks that fail, by their ids."""
-        return tuple(finding for each in self.splits for finding in each.failing)
+        return tuple(finding for split in self.splits for finding in split.failing)
 
     @property
     def unsound(self) -> tuple[Finding, ...]:
         """The splits that a blind policy solves, or whose solvability is unverified."""
-        return tuple(finding for each in self.splits for finding in self._of_split(each))
+        return tuple(finding for split in self.splits for finding in self._of_split(split))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -154,37 +154,37 @@ class Validation:
 
     def _repr_html_(self) -> str:
         rows = [
-            "<tr>" + "".join(f"<{tag}>{html(told)}</{tag}>" for told in line) + "</tr>"
+            "<tr>" + "".join(f"<{tag}>{html(text)}</{tag}>" for text in line) + "</tr>"
             for tag, line in (("th", HEADER), *(("td", line) for line in self._lines()))
         ]
-        found = "".join(f"<li>{html(str(finding))}</li>" for finding in self.findings)
-        return f"<table>{''.join(rows)}</table><p>{self}</p><ul>{found}</ul>"
+        findings = "".join(f"<li>{html(str(finding))}</li>" for finding in self.findings)
+        return f"<table>{''.join(rows)}</table><p>{self}</p><ul>{findings}</ul>"
 
     def _lines(self) -> Iterator[tuple[str, ...]]:
-        for each in self.splits:
+        for split in self.splits:
             expert, turns = "no expert", ""
-            if each.solved is not None:
-                expert, turns = f"{each.solved:,}", "{} to {}".format(*each.turns)
-            floors = (str(each.blind or "not played"), str(each.transcriber or "not played"))
-            yield each.split, f"{each.n:,}", expert, f"{each.idle:,}", *floors, turns
+            if split.solved is not None:
+                expert, turns = f"{split.solved:,}", "{} to {}".format(*split.turns)
+            floors = (str(split.blind or "not played"), str(split.transcriber or "not played"))
+            yield split.split, f"{split.n:,}", expert, f"{split.idle:,}", *floors, turns
 
-    def _of_split(self, each: SplitValidation) -> Iterator[Finding]:
+    def _of_split(self, split: SplitValidation) -> Iterator[Finding]:
         """Yield what is wrong with a split as a whole."""
         for floor, how, why in (
-            (each.blind, "reads no word", "the list of admissible actions gives these tasks away"),
-            (each.transcriber, "only copies words of the task", "copying them is paid"),
+            (split.blind, "reads no word", "the list of admissible actions gives these tasks away"),
+            (split.transcriber, "only copies words of the task", "copying them is paid"),
         ):
             if floor is not None and floor.share.low > self.blind_limit:  # and not by chance
                 yield Finding(
-                    f"split {each.split}",
+                    f"split {split.split}",
                     f"{floor.policy}, which {how}, solves {floor.share.value:.3f} of {floor.n} "
                     f"tasks, more than `blind_limit` {self.blind_limit:g}; {why}",
                 )
-        if each.solved is None:
+        if split.solved is None:
             yield Finding(
-                f"split {each.split}",
-                f"{self.family} has no expert: nothing shows that the tasks of {each.split} can be "
-                "solved",
+                f"split {split.split}",
+                f"{self.family} has no expert: nothing shows that the tasks of {split.split} can "
+                "be solved",
             )
 
 
@@ -232,14 +232,14 @@ def validate(
             env = make_named(env, env_kwargs or {}, "env_kwargs")
             stack.callback(env.close)
         stack.enter_context(tracebacks_once(guard.logger))
-        made: Any = env.unwrapped
+        text_env: Any = env.unwrapped
         named = [split] if isinstance(split, str) else split
-        splits = [made.tasks.check(each) for each in named] or [*made.tasks.splits]
+        splits = [text_env.tasks.check(name) for name in named] or [*text_env.tasks.splits]
         panels = _Panels(env, num_tasks, seed, blind_tasks, concurrency, on_episode)
         players = panels.blind_players()
-        on_plan(sum(panels.episodes(each, len(players)) for each in splits))
-        found = tuple(_validated(panels, each, players) for each in splits)
-    return Validation(type(made).__name__, blind_limit, found)
+        on_plan(sum(panels.episodes(name, len(players)) for name in splits))
+        validations = tuple(_validated(panels, name, players) for name in splits)
+    return Validation(type(text_env).__name__, blind_limit, validations)
 
 
 def _check(num_tasks: int | None, concurrency: int, blind_tasks: int, blind_limit: float) -> None:
@@ -326,12 +326,12 @@ class _Panels:
         players: dict[str, Callable[[], Policy]] = {
             name: partial(blind_policy, name, self.seed) for name in UNFITTED
         }
-        made: Any = self.env.unwrapped
-        players |= {name: partial(Transcriber, name, made) for name in TRANSCRIBERS}
-        players |= {name: partial(make, made) for name, make in made.blind_policies.items()}
+        text_env: Any = self.env.unwrapped
+        players |= {name: partial(Transcriber, name, text_env) for name in TRANSCRIBERS}
+        players |= {name: partial(make, text_env) for name, make in text_env.blind_policies.items()}
         with suppress(NotSupported):
-            shown = demonstrate(self.env, self._most_blind, self.seed)
-            players |= {name: partial(fit_blind, name, shown) for name in FITTED}
+            demonstrations = demonstrate(self.env, self._most_blind, self.seed)
+            players |= {name: partial(fit_blind, name, demonstrations) for name in FITTED}
         return players
 
     def best_blind(
@@ -380,22 +380,22 @@ def idle_action(env: TextEnv) -> str:
     return ""
 
 
-def _no_expert(played: Rows) -> bool:
+def _no_expert(rows: Rows) -> bool:
     """Return whether the expert knew no action in any task."""
-    return all(row.stop_reason == StopReason.STOPPED and row.turns == 0 for row in played)
+    return all(row.stop_reason == StopReason.STOPPED and row.turns == 0 for row in rows)
 
 
 def _failures(expert: Rows, nothing: Rows) -> Iterator[Finding]:
     """Yield the tasks that the expert, if there is one, does not solve, or that nobody has to."""
     no_expert = _no_expert(expert)
-    for played, idle in zip(expert, nothing, strict=True):
+    for row, idle in zip(expert, nothing, strict=True):
         problems = []
-        if not played.success and not no_expert:
-            end = f"the expert's episode ended ({ending_words(played.stop_reason, played.success)})"
-            problems.append(f"{end}: {played.error}" if played.error else end)
+        if not row.success and not no_expert:
+            end = f"the expert's episode ended ({ending_words(row.stop_reason, row.success)})"
+            problems.append(f"{end}: {row.error}" if row.error else end)
         if idle.success:
             problems.append("doing nothing solves it")
         if idle.error:
             problems.append(f"doing nothing fails: {idle.error}")
         if problems:
-            yield Finding(played.task_id, "; ".join(problems))
+            yield Finding(row.task_id, "; ".join(problems))

@@ -7,9 +7,9 @@ from typing import Any
 
 from agentgym.core.tasks import Task
 from agentgym.errors import require
-from agentgym.imports.asked import Asked
 from agentgym.imports.global_randomness import GlobalRandomness
 from agentgym.imports.imported_env import ImportedEnv, share
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
 from agentgym.imports.world import Turn, World
 
@@ -31,15 +31,15 @@ def make(reference: str, *, sizes: Mapping[str, int] | None = None, **options: A
         ConfigurationError: There is no such id, or it cannot be made here, such as one whose data
             has to be fetched.
     """
-    ours, theirs = share(options)
-    asked = Asked("gem", reference, theirs)
-    asked.check(names())
+    env_options, peer_options = share(options)
+    request = ImportRequest("gem", reference, peer_options)
+    request.check(names())
     randomness = GlobalRandomness()
-    with asked.opening(), randomness.in_place():
-        env = require("gem", "gem").make(reference, **theirs)
+    with request.opening(), randomness.in_place():
+        env = require("gem", "gem").make(reference, **peer_options)
     goal = f"Play {reference.rpartition(':')[2]}."
-    tasks = SeededTasks(asked.name, goal, asked.facts("gem-llm"), sizes)
-    return ImportedEnv(GemWorld(env, randomness), tasks, **{"horizon": HORIZON, **ours})
+    tasks = SeededTasks(request.name, goal, request.facts("gem-llm"), sizes)
+    return ImportedEnv(GemWorld(env, randomness), tasks, **{"horizon": HORIZON, **env_options})
 
 
 def names() -> list[str]:

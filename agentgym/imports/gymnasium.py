@@ -21,8 +21,8 @@ from agentgym.actions import ActionSpec, Param
 from agentgym.core.env import TextEnv
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError
-from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
 from agentgym.imports.world import Turn, World
 
@@ -73,10 +73,10 @@ def make(
         ConfigurationError: There is no such id, an argument is wrong, or the environment cannot be
             played in text.
     """
-    ours, theirs = share(options)
-    asked = Asked("gymnasium", reference, theirs)
-    with asked.opening():
-        spec, env = _open(reference, theirs)
+    env_options, peer_options = share(options)
+    request = ImportRequest("gymnasium", reference, peer_options)
+    with request.opening():
+        spec, env = _open(reference, peer_options)
     try:
         actions = _Actions(env, reference, action_names)
         world = GymnasiumWorld(env, actions, _reader(env, reference))
@@ -86,17 +86,17 @@ def make(
         limits = [] if seeded else [UNSEEDED]
         if threshold is not None:
             defaults["solved_at"] = threshold
-            if "solved_at" not in ours:
+            if "solved_at" not in env_options:
                 limits.append(THRESHOLD.format(threshold))
-        facts = asked.facts("gymnasium")
-        tasks = SeededTasks(asked.name, f"Play {spec.name}.", facts, sizes, seeded=seeded)
+        facts = request.facts("gymnasium")
+        tasks = SeededTasks(request.name, f"Play {spec.name}.", facts, sizes, seeded=seeded)
         return ImportedEnv(
             world,
             tasks,
             specs=actions.specs,
             states_success=False,
             limits=limits,
-            **{**defaults, **ours},
+            **{**defaults, **env_options},
         )
     except BaseException:
         env.close()
@@ -184,10 +184,10 @@ class _Actions:
 def _known_names(env: gymnasium.Env[Any, Any], size: int, first: int) -> tuple[str, ...]:
     """Return the names that the environment gives its actions, else their numbers."""
     meanings = getattr(env.unwrapped, "get_action_meanings", None)
-    found = tuple(map(str, meanings())) if callable(meanings) else ()
-    if not found and env.spec is not None:
-        found = DIRECTIONS.get(env.spec.name or "", ())
-    return found if len(found) == size else tuple(str(first + i) for i in range(size))
+    action_names = tuple(map(str, meanings())) if callable(meanings) else ()
+    if not action_names and env.spec is not None:
+        action_names = DIRECTIONS.get(env.spec.name or "", ())
+    return action_names if len(action_names) == size else tuple(str(first + i) for i in range(size))
 
 
 def _reader(env: gymnasium.Env[Any, Any], reference: str) -> Callable[[Any], str]:
@@ -202,7 +202,7 @@ def _reader(env: gymnasium.Env[Any, Any], reference: str) -> Callable[[Any], str
             f"expected observations in text (a Text space, a rendering in mode ansi, or at most "
             f"{MOST_NUMBERS} numbers), got {space} in {reference}: wrap the environment"
         )
-    return lambda observation: json.dumps(_written(observation))
+    return lambda observation: json.dumps(_to_json(observation))
 
 
 def _rendered(env: gymnasium.Env[Any, Any]) -> str:
@@ -210,9 +210,9 @@ def _rendered(env: gymnasium.Env[Any, Any]) -> str:
     return _COLOURED.sub(_in_words, str(env.render())).strip("\n")
 
 
-def _in_words(found: re.Match[str]) -> str:
+def _in_words(match: re.Match[str]) -> str:
     """Write a coloured text as ``(blue R)``: the colour says what stands there."""
-    return f"({_COLOURS[int(found['colour'])]} {found['text']})"
+    return f"({_COLOURS[int(match['colour'])]} {match['text']})"
 
 
 def _count(space: spaces.Space[Any]) -> int | None:
@@ -228,14 +228,14 @@ def _count(space: spaces.Space[Any]) -> int | None:
     return None
 
 
-def _written(observation: Any) -> Any:
+def _to_json(observation: Any) -> Any:
     """Return an observation as JSON can hold it, numbers with six digits."""
     if isinstance(observation, Mapping):
-        return {str(key): _written(value) for key, value in observation.items()}
+        return {str(key): _to_json(value) for key, value in observation.items()}
     if isinstance(observation, tuple | list):
-        return [_written(value) for value in observation]
+        return [_to_json(value) for value in observation]
     if isinstance(observation, np.ndarray | np.generic):
-        return _written(observation.tolist())
+        return _to_json(observation.tolist())
     return float(f"{observation:.6g}") if isinstance(observation, float) else observation
 
 
@@ -253,25 +253,25 @@ class GymnasiumWorld(World):
     ) -> None:
         self._env, self._actions, self._read = env, actions, read
         self._info: Mapping[str, Any] = {}
-        self._shown = ""
+        self._observation = ""
 
     def reset(self, task: Task, seed: int) -> str:
         """Begin the task of its seed."""
         observation, self._info = self._env.reset(seed=int(task.content["seed"]))
-        self._shown = self._read(observation)
-        return self._shown
+        self._observation = self._read(observation)
+        return self._observation
 
     def step(self, text: str) -> Turn:
         """Take an action by its name."""
         action = self._actions.read(text)
         if action is None:
             reason = f"expected one of {', '.join(self.admissible())}; got {text!r:.80}"
-            return Turn(f"{self._shown}\n\ninvalid: {reason}", reason=reason, valid=False)
+            return Turn(f"{self._observation}\n\ninvalid: {reason}", reason=reason, valid=False)
         observation, reward, done, truncated, self._info = self._env.step(action)
-        self._shown = self._read(observation)
+        self._observation = self._read(observation)
         value: Any = reward  # checked where it is counted
         return Turn(
-            self._shown, value, bool(done), bool(truncated), success=_told_success(self._info)
+            self._observation, value, bool(done), bool(truncated), success=_read_success(self._info)
         )
 
     def admissible(self) -> Sequence[str]:
@@ -291,9 +291,9 @@ class GymnasiumWorld(World):
         self._env.close()
 
 
-def _told_success(info: Mapping[str, Any]) -> bool | None:
+def _read_success(info: Mapping[str, Any]) -> bool | None:
     """Return what the environment says of success; None if it says nothing."""
-    told = next((info[key] for key in ("success", "is_success") if key in info), None)
-    values = np.asarray(told).reshape(-1)
-    known = len(values) == 1 and values.dtype.kind in "biuf" and values[0] in (0, 1)
-    return bool(values[0]) if known else None
+    success = next((info[key] for key in ("success", "is_success") if key in info), None)
+    values = np.asarray(success).reshape(-1)
+    is_boolean = len(values) == 1 and values.dtype.kind in "biuf" and values[0] in (0, 1)
+    return bool(values[0]) if is_boolean else None

@@ -172,8 +172,8 @@ class ImportedEnv(TextEnv[World]):
     def _misread(self, action: str, problem: str) -> Outcome:
         return self._idle(problem, False)
 
-    def _idle(self, said: str, valid: bool) -> Outcome:
-        return Outcome(said, valid=valid, details={"reason": "" if valid else said})
+    def _idle(self, observation: str, valid: bool) -> Outcome:
+        return Outcome(observation, valid=valid, details={"reason": "" if valid else observation})
 
     def _admissible(self) -> Sequence[str]:
         with as_env_failure():
@@ -181,8 +181,8 @@ class ImportedEnv(TextEnv[World]):
 
     def _state(self) -> str:
         with as_env_failure():
-            known = self.world.state()
-        return f"{self.task.id}\n{super()._state() if known is None else known}"
+            state = self.world.state()
+        return f"{self.task.id}\n{super()._state() if state is None else state}"
 
     def _oracle_action(self) -> str | None:
         with as_env_failure():
@@ -231,11 +231,11 @@ class ImportedEnv(TextEnv[World]):
         guesses = [*self.world.neutral()]
         if self.action_specs in (FREE_TEXT, SINGLE_ANSWER):
             guesses += NEUTRAL_TEXTS
-        known = [*([] if expert is None else [expert]), *admissible]
+        good_actions = [*([] if expert is None else [expert]), *admissible]
         earlier = [*reversed(self._valid_actions)][:FEWEST_TRIALS]
         most = min(MOST_TRIALS, max(FEWEST_TRIALS, MOST_REPLAYED // (len(self._actions) + 1)))
-        actions = [*dict.fromkeys([*known[:1], *earlier, *known, *guesses])][:most]
-        return Trials([partial(self._step, action) for action in actions], bool(known))
+        actions = [*dict.fromkeys([*good_actions[:1], *earlier, *good_actions, *guesses])][:most]
+        return Trials([partial(self._step, action) for action in actions], bool(good_actions))
 
     def _return_to_state(self) -> None:
         """Begin the task again, and repeat the actions that worked."""
@@ -269,6 +269,6 @@ GIVEN = ("world", "tasks", "specs", "limits", "has_expert", "states_success")
 
 def share(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Tell the options of `ImportedEnv` from those that are the peer's."""
-    known = [name for name in arguments(ImportedEnv) if name not in GIVEN]
-    ours = {name: value for name, value in options.items() if name in known}
-    return ours, {name: value for name, value in options.items() if name not in known}
+    names = [name for name in arguments(ImportedEnv) if name not in GIVEN]
+    env_options = {name: value for name, value in options.items() if name in names}
+    return env_options, {name: value for name, value in options.items() if name not in names}

@@ -19,8 +19,8 @@ from typing import Any
 from agentgym.core.options import flag, integer, look_here
 from agentgym.core.tasks import SPLITS, Task, TaskList
 from agentgym.errors import ConfigurationError, NotSupported, require
-from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.world import Turn, World
 
 HORIZON = 10
@@ -51,80 +51,82 @@ def make(
         DependencyNotInstalled: Inspect is missing.
         ConfigurationError: There is no such task, an argument is wrong, or it needs more than text.
     """
-    ours, theirs = share(options)
+    env_options, peer_options = share(options)
     limit, deal = integer(limit, "limit", 1), flag(deal, "deal")
-    asked = Asked("inspect", reference, theirs)
+    request = ImportRequest("inspect", reference, peer_options)
     require("inspect_ai", "inspect")
     look_here()
-    with asked.opening():
-        found = require("inspect_ai._eval.loader", "inspect").load_tasks([reference], dict(theirs))
-    if len(found) != 1:
+    with request.opening():
+        inspect_tasks = require("inspect_ai._eval.loader", "inspect").load_tasks(
+            [reference], dict(peer_options)
+        )
+    if len(inspect_tasks) != 1:
         raise ConfigurationError(
             f"expected inspect:TASK with one task, such as my_tasks.py@addition, got {reference!r}"
-            f", which has {len(found)}"
+            f", which has {len(inspect_tasks)}"
         )
-    task = found[0]
-    samples = _samples(asked, task, limit)
+    task = inspect_tasks[0]
+    samples = _samples(request, task, limit)
     world = InspectWorld(task, samples)
-    tasks = _dealt(asked, samples, deal)
+    tasks = _dealt(request, samples, deal)
     return ImportedEnv(
-        world, tasks, specs=FREE_TEXT, has_expert=True, **{"horizon": HORIZON, **ours}
+        world, tasks, specs=FREE_TEXT, has_expert=True, **{"horizon": HORIZON, **env_options}
     )
 
 
-def _samples(asked: Asked, task: Any, limit: int) -> dict[str, Any]:
+def _samples(request: ImportRequest, task: Any, limit: int) -> dict[str, Any]:
     """Return the samples of a task by the ids of our tasks.
 
     Raises:
         ConfigurationError: It has none, or asks for more than text, or nothing scores it.
     """
     if task.scorer is None:
-        raise _refusal(asked, "has no scorer")
+        raise _refusal(request, "has no scorer")
     if task.sandbox is not None:
-        raise _refusal(asked, "needs a sandbox")
+        raise _refusal(request, "needs a sandbox")
     try:
-        found = list(islice(iter(task.dataset), limit))
+        dataset = list(islice(iter(task.dataset), limit))
     except TypeError as error:
-        raise _refusal(asked, "makes its samples while it runs") from error
+        raise _refusal(request, "makes its samples while it runs") from error
     samples = {}
-    for number, sample in enumerate(found):
+    for number, sample in enumerate(dataset):
         if sample.sandbox or sample.files or sample.setup:
-            raise _refusal(asked, "needs a sandbox")
+            raise _refusal(request, "needs a sandbox")
         messages = [] if isinstance(sample.input, str) else sample.input
         if any(not isinstance(message.content, str) for message in messages):
-            raise _refusal(asked, "shows more than text")
+            raise _refusal(request, "shows more than text")
         name = number if sample.id is None else sample.id
-        samples[f"{asked.name}/{name}"] = sample
+        samples[f"{request.name}/{name}"] = sample
     if not samples:
-        raise _refusal(asked, "has no samples")
+        raise _refusal(request, "has no samples")
     return samples
 
 
-def _refusal(asked: Asked, reason: str) -> ConfigurationError:
+def _refusal(request: ImportRequest, reason: str) -> ConfigurationError:
     return ConfigurationError(
-        f"expected a task of Inspect that talks in text and scores it, got {asked.reference!r}, "
+        f"expected a task of Inspect that talks in text and scores it, got {request.reference!r}, "
         f"which {reason}: evaluate it with inspect eval"
     )
 
 
-def _dealt(asked: Asked, samples: Mapping[str, Any], deal: bool) -> TaskList:
+def _dealt(request: ImportRequest, samples: Mapping[str, Any], deal: bool) -> TaskList:
     """Return the samples as tasks."""
-    facts = asked.facts("inspect-ai")
+    facts = request.facts("inspect-ai")
     splits: dict[str, list[Task]] = {split: [] for split in SPLITS}
     for number, (name, sample) in enumerate(samples.items()):
         split = DEAL[number % len(DEAL)] if deal else "test"
-        known = sample.model_dump(mode="json", include={"input", "target", "choices"})
-        content = {**facts, "sample": json.loads(json.dumps(known, default=repr))}
+        sample_fields = sample.model_dump(mode="json", include={"input", "target", "choices"})
+        content = {**facts, "sample": json.loads(json.dumps(sample_fields, default=repr))}
         text = _words(sample.input)
         splits[split].append(Task(name, split, len(splits[split]), text, content))
-    return TaskList(asked.name, {name: tasks for name, tasks in splits.items() if tasks})
+    return TaskList(request.name, {name: tasks for name, tasks in splits.items() if tasks})
 
 
-def _words(said: Any) -> str:
+def _words(prompt: Any) -> str:
     """Return messages as text."""
-    if isinstance(said, str):
-        return said
-    return "\n\n".join(message.text for message in said)
+    if isinstance(prompt, str):
+        return prompt
+    return "\n\n".join(message.text for message in prompt)
 
 
 class InspectWorld(World):
@@ -145,23 +147,23 @@ class InspectWorld(World):
         self.close()
         self._sample = self._samples[task.id]
         self._dialogue = Dialogue(self._task, self._sample)
-        said = self._dialogue.listen()
-        if not isinstance(said, str):
+        prompt = self._dialogue.listen()
+        if not isinstance(prompt, str):
             raise NotSupported("expected a solver that asks its model, got one that never does")
-        return said
+        return prompt
 
     def step(self, text: str) -> Turn:
         """Reply; return what the solver asks next, or what the scorers pay."""
         assert self._dialogue is not None
         self._dialogue.reply(text)
-        said = self._dialogue.listen()
-        if isinstance(said, str):
-            return Turn(said)
-        scores: Mapping[str, float] = said
+        output = self._dialogue.listen()
+        if isinstance(output, str):
+            return Turn(output)
+        scores: Mapping[str, float] = output
         value = sum(scores.values()) / len(scores)
-        told = ", ".join(f"{name} {score:g}" for name, score in scores.items())
+        summary = ", ".join(f"{name} {score:g}" for name, score in scores.items())
         return Turn(
-            f"scored {told}",
+            f"scored {summary}",
             value,
             done=True,
             success=value >= 1,
@@ -200,9 +202,9 @@ class Dialogue:
 
     def __init__(self, task: Any, sample: Any) -> None:
         self._task, self._sample = task, sample
-        self._said: queue.Queue[Any] = queue.Queue()
+        self._outputs: queue.Queue[Any] = queue.Queue()
         self._replies: queue.Queue[Any] = queue.Queue()
-        self._heard = 0
+        self._message_count = 0
         self._scoring = False
         self._thread = threading.Thread(target=self._run, name="a solver of Inspect", daemon=True)
         self._thread.start()
@@ -215,15 +217,15 @@ class Dialogue:
             Exception: What the solver or a scorer raised.
         """
         try:
-            said = self._said.get(timeout=PATIENCE)
+            output = self._outputs.get(timeout=PATIENCE)
         except queue.Empty:
             raise TimeoutError(
                 f"expected the solver or scorer within {PATIENCE:g} s, got nothing"
             ) from None
-        if isinstance(said, BaseException):
-            raise said
-        found: str | Mapping[str, float] = said
-        return found
+        if isinstance(output, BaseException):
+            raise output
+        prompt_or_scores: str | Mapping[str, float] = output
+        return prompt_or_scores
 
     def reply(self, text: str) -> None:
         """Answer what was asked."""
@@ -237,13 +239,13 @@ class Dialogue:
 
     def _run(self) -> None:
         try:
-            self._said.put(asyncio.run(self._played()))
+            self._outputs.put(asyncio.run(self._play()))
         except _Ended:
             pass
         except BaseException as error:
-            self._said.put(error)
+            self._outputs.put(error)
 
-    async def _played(self) -> dict[str, float]:
+    async def _play(self) -> dict[str, float]:
         """Run solver and scorers; return their scores by name."""
         model_type = require("inspect_ai.model", "inspect")
         solvers = require("inspect_ai.solver", "inspect")
@@ -252,24 +254,26 @@ class Dialogue:
         task, sample = self._task, self._sample
         model = model_type.get_model("mockllm/model", memoize=False, custom_outputs=self._answer)
         active.init_active_model(model, model_type.GenerateConfig())
-        given = sample.input
+        prompt = sample.input
         messages = (
-            [model_type.ChatMessageUser(content=given)] if isinstance(given, str) else list(given)
+            [model_type.ChatMessageUser(content=prompt)]
+            if isinstance(prompt, str)
+            else list(prompt)
         )
         state = solvers.TaskState(
             model=model_type.ModelName(model),
             sample_id=sample.id or 0,
             epoch=0,
-            input=given,
+            input=prompt,
             messages=messages,
             target=scorers.Target(sample.target),
             choices=sample.choices,
             metadata=dict(sample.metadata or {}),
         )
         solver = task.solver
-        for one in [*_listed(task.setup), *_listed(solver)]:
+        for step in [*_listed(task.setup), *_listed(solver)]:
             if not state.completed:
-                state = await one(state, self._generate)
+                state = await step(state, self._generate)
         self._scoring = True
         scores = {}
         for number, scorer in enumerate(_listed(task.scorer)):
@@ -295,9 +299,11 @@ class Dialogue:
             )
         if tools:
             raise NotSupported("expected a solver that asks for text, got one that gives tools")
-        new = messages[self._heard :] if len(messages) > self._heard else messages
-        self._heard = len(messages) + 1  # the reply comes behind them
-        self._said.put(_words([one for one in new if one.role != "assistant"] or new))
+        new = messages[self._message_count :] if len(messages) > self._message_count else messages
+        self._message_count = len(messages) + 1  # the reply comes behind them
+        self._outputs.put(
+            _words([message for message in new if message.role != "assistant"] or new)
+        )
         reply = self._replies.get()
         if reply is _END:
             raise _Ended

@@ -105,16 +105,16 @@ class _Reader:
         self._left -= 1
         if not isinstance(schema, Mapping) or depth > DEPTH or self._left < 0:
             return {}
-        plain = _own(schema)
+        plain = _read_keywords(schema)
         parts = [self._referred(schema.get("$ref"), depth, above)]
         parts += [self.read(part, depth + 1, above) for part in _listed(schema, "allOf")]
         for key in ("anyOf", "oneOf"):
-            options = [self.read(each, depth + 1, above) for each in _listed(schema, key)]
+            options = [self.read(option, depth + 1, above) for option in _listed(schema, key)]
             parts.append(_joined(options))
         properties = schema.get("properties")
         if isinstance(properties, Mapping):
             plain["properties"] = {
-                str(name): self.read(each, depth + 1, above) for name, each in properties.items()
+                str(name): self.read(field, depth + 1, above) for name, field in properties.items()
             }
         for key in ("items", "additionalProperties"):
             if isinstance(schema.get(key), Mapping):
@@ -151,7 +151,7 @@ class _Reader:
         return place
 
 
-def _own(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _read_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a schema says itself: type, values, required fields and constraints."""
     plain: dict[str, Any] = {
         key: schema[key]
@@ -160,20 +160,20 @@ def _own(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
     kinds = schema.get("type")
     names = kinds if isinstance(kinds, list) else [kinds]
-    known = [name for name in names if isinstance(name, str) and name in TYPES]
+    json_types = [name for name in names if isinstance(name, str) and name in TYPES]
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list) and values:
         plain["enum"] = [value for value in values if value is not None]
         kinds_of_values = {json_type(value) for value in plain["enum"]}
-        known = known or sorted(kinds_of_values)
+        json_types = json_types or sorted(kinds_of_values)
     if (
         "null" in names
         or schema.get(NULLABLE) is True
         or (isinstance(values, list) and None in values)
     ):
         plain[NULLABLE] = True
-    if len(known) == 1 or "enum" not in plain:
-        plain |= _joined([{"type": name} for name in known])
+    if len(json_types) == 1 or "enum" not in plain:
+        plain |= _joined([{"type": name} for name in json_types])
     if not plain.get("enum", True):
         del plain["enum"]  # null alone
     required = schema.get("required")
@@ -215,8 +215,8 @@ def _merged(part: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _listed(schema: Mapping[str, Any], key: str) -> Sequence[object]:
-    found = schema.get(key)
-    return found if isinstance(found, list) else ()
+    parts = schema.get(key)
+    return parts if isinstance(parts, list) else ()
 
 
 def _shape(schema: Mapping[str, Any]) -> str:

@@ -19,9 +19,9 @@ from agentgym.core.hooks import finite
 from agentgym.core.options import import_named
 from agentgym.core.tasks import Task
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.mcp_client import BadRequest, McpServer
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
 from agentgym.imports.tool_actions import BadArgument, Called, Tool, make_tool, neutral_call
 from agentgym.imports.world import Turn, World, stated_turn
@@ -68,34 +68,36 @@ def make(
         ConfigurationError: The command cannot be started, or an argument is wrong.
         EnvFailure: The server does not say what tools it has.
     """
-    ours, theirs = share(options)
+    env_options, peer_options = share(options)
     command = _command(reference)
-    if theirs:
-        raise ConfigurationError(f"expected no arguments of the server, got {sorted(theirs)}")
+    if peer_options:
+        raise ConfigurationError(f"expected no arguments of the server, got {sorted(peer_options)}")
     if not (finite(timeout) and timeout > 0):
         raise ConfigurationError(f"expected timeout to be seconds above 0, got {timeout!r}")
     server = McpServer(command, timeout)
     try:
         listed = server.tools()
-        start = next((each for each in listed if each["name"] == START), None)
-        tools, limits = _usable([each for each in listed if each["name"] != START], reference)
+        start = next((tool for tool in listed if tool["name"] == START), None)
+        tools, limits = _usable([tool for tool in listed if tool["name"] != START], reference)
         goal = goal or server.instructions or f"Use the tools of {reference}."
     finally:
         server.close()
     seeded = "seed" in _properties(start)
-    asked = Asked("mcp", reference, {})
-    facts = {**asked.facts(), "goal": goal, "tools": _digest(listed)}
-    tasks = SeededTasks(asked.name, goal, facts, sizes, seeded=seeded)
+    request = ImportRequest("mcp", reference, {})
+    facts = {**request.facts(), "goal": goal, "tools": _digest(listed)}
+    tasks = SeededTasks(request.name, goal, facts, sizes, seeded=seeded)
     if not seeded:
         limits.append(NO_SEED)
     pays = start is not None and any(
-        "reward" in _properties(each, "outputSchema") for each in listed
+        "reward" in _properties(tool, "outputSchema") for tool in listed
     )
     if reward is None and not pays:
         limits.append(NO_REWARD)
     world = McpWorld(command, timeout, tools, start, _reward(reward))
     specs = [tool.spec for tool in tools]
-    return ImportedEnv(world, tasks, specs=specs, limits=limits, **{"horizon": HORIZON, **ours})
+    return ImportedEnv(
+        world, tasks, specs=specs, limits=limits, **{"horizon": HORIZON, **env_options}
+    )
 
 
 class McpWorld(World):
@@ -138,12 +140,12 @@ class McpWorld(World):
             self._server = McpServer(self._command, self._timeout)
         if self._start is None:
             return task.goal
-        known = _properties(self._start)
-        given: dict[str, Any] = {"seed": task.content["seed"]} if "seed" in known else {}
-        if task.split in (known.get("split", {}).get("enum") or ()):
-            given["split"] = task.split
-        answer = self._ask(START, given)
-        text = _text(answer, ours=True)
+        properties = _properties(self._start)
+        arguments: dict[str, Any] = {"seed": task.content["seed"]} if "seed" in properties else {}
+        if task.split in (properties.get("split", {}).get("enum") or ()):
+            arguments["split"] = task.split
+        answer = self._ask(START, arguments)
+        text = _text(answer, serves_episodes=True)
         if answer.get(FAILED):
             raise EnvFailure(f"the server did not begin an episode: {text:.500}")
         return text
@@ -159,8 +161,8 @@ class McpWorld(World):
         except BadArgument as problem:
             return _invalid(str(problem))
         answer = self._ask(tool.name, arguments)
-        ours, failed = self._start is not None, bool(answer.get(FAILED))
-        observation = _text(answer, ours) or (NO_WORDS if failed else "")
+        serves_episodes, failed = self._start is not None, bool(answer.get(FAILED))
+        observation = _text(answer, serves_episodes) or (NO_WORDS if failed else "")
         self._calls.append(Called(tool.name, arguments, observation, failed))
         if self._reward is not None:
             worth = self._reward(self._goal, tuple(self._calls))
@@ -171,7 +173,7 @@ class McpWorld(World):
                 valid=not failed,
                 reason=observation if failed else "",
             )
-        if ours:
+        if serves_episodes:
             return _paid(answer, observation, failed)
         return Turn(observation, valid=not failed, reason=observation if failed else "")
 
@@ -204,33 +206,40 @@ class McpWorld(World):
 
 def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> Turn:
     """Read what the server says of a turn besides its text."""
-    told = answer.get("structuredContent")
-    if not isinstance(told, Mapping) or not {"reward", "done", "failure"} & set(told):
+    structured = answer.get("structuredContent")
+    if not isinstance(structured, Mapping) or not {"reward", "done", "failure"} & set(structured):
         return Turn(observation, valid=not failed, reason=observation if failed else "")
-    if "failure" in told:
-        raise EnvFailure(f"the server's environment failed: {told['failure']!s:.500}")
-    done, info = told.get("done"), told.get("info")
-    if not isinstance(done, bool) or "reward" not in told:
-        raise EnvFailure(f"expected a reward, and done true or false, got {dict(told)!r:.200}")
+    if "failure" in structured:
+        raise EnvFailure(f"the server's environment failed: {structured['failure']!s:.500}")
+    done, info = structured.get("done"), structured.get("info")
+    if not isinstance(done, bool) or "reward" not in structured:
+        raise EnvFailure(
+            f"expected a reward, and done true or false, got {dict(structured)!r:.200}"
+        )
     stated = info if isinstance(info, Mapping) else {}
-    return stated_turn(observation, told["reward"], done, stated, valid=not failed)
+    return stated_turn(observation, structured["reward"], done, stated, valid=not failed)
 
 
-def _text(answer: Mapping[str, Any], ours: bool) -> str:
+def _text(answer: Mapping[str, Any], serves_episodes: bool) -> str:
     """Return the text of an answer.
 
     Args:
         answer: The answer.
-        ours: Whether the server has episodes, so that ``observation`` is what an agent sees.
+        serves_episodes: Whether the server has episodes, so that ``observation`` is what an agent
+            sees.
     """
-    told, content = answer.get("structuredContent"), answer.get("content")
-    if ours and isinstance(told, Mapping) and isinstance(told.get("observation"), str):
-        return str(told["observation"])
+    structured, content = answer.get("structuredContent"), answer.get("content")
+    if (
+        serves_episodes
+        and isinstance(structured, Mapping)
+        and isinstance(structured.get("observation"), str)
+    ):
+        return str(structured["observation"])
     if isinstance(content, list) and content:
         return "\n".join(map(_block, content))
     rest = {key: value for key, value in answer.items() if key not in ("_meta", FAILED, "content")}
-    shown = told if told is not None else content or rest
-    return shown if isinstance(shown, str) else _json(shown) if shown else ""
+    payload = structured if structured is not None else content or rest
+    return payload if isinstance(payload, str) else _json(payload) if payload else ""
 
 
 def _block(block: object) -> str:
@@ -264,16 +273,16 @@ def _usable(listed: Sequence[Message], reference: str) -> tuple[list[Tool], list
     """
     tools: list[Tool] = []
     limits: list[str] = []
-    for each in listed:
-        taken = [tool.spec.name.lower() for tool in tools]
-        about = str(each.get("description") or "")
+    for entry in listed:
+        names = [tool.spec.name.lower() for tool in tools]
+        about = str(entry.get("description") or "")
         try:
-            tools.append(make_tool(each["name"], about, each.get("inputSchema"), taken))
+            tools.append(make_tool(entry["name"], about, entry.get("inputSchema"), names))
         except ConfigurationError as problem:
             limits.append(f"a tool is left out: {problem}")
     if not tools:
-        found = "; ".join(limits) or "it has none"
-        raise ConfigurationError(f"expected a tool of {reference} that can be called: {found}")
+        reason = "; ".join(limits) or "it has none"
+        raise ConfigurationError(f"expected a tool of {reference} that can be called: {reason}")
     return tools, limits
 
 
@@ -303,8 +312,8 @@ def _command(reference: str) -> list[str]:
 
 def _properties(tool: Message | None, schema: str = "inputSchema") -> Mapping[str, Any]:
     """Return the arguments of a tool, or what it answers, by their names."""
-    found = (tool or {}).get(schema)
-    properties = found.get("properties") if isinstance(found, Mapping) else None
+    json_schema = (tool or {}).get(schema)
+    properties = json_schema.get("properties") if isinstance(json_schema, Mapping) else None
     return properties if isinstance(properties, Mapping) else {}
 
 
@@ -313,13 +322,13 @@ def _digest(listed: Sequence[Message]) -> str:
     return hashlib.sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
 
 
-def _reward(given: str | Reward | None) -> Reward | None:
+def _reward(reward: str | Reward | None) -> Reward | None:
     """Return the function that a person named."""
-    if given is None or callable(given):
-        return given
-    module, _, name = str(given).partition(":")
-    found = getattr(import_named(module, "reward=MODULE:NAME"), name, None)
-    if not callable(found):
-        raise ConfigurationError(f"expected reward=MODULE:NAME of a function, got {given!r}")
-    function: Reward = found
+    if reward is None or callable(reward):
+        return reward
+    module, _, name = str(reward).partition(":")
+    attribute = getattr(import_named(module, "reward=MODULE:NAME"), name, None)
+    if not callable(attribute):
+        raise ConfigurationError(f"expected reward=MODULE:NAME of a function, got {reward!r}")
+    function: Reward = attribute
     return function

@@ -54,7 +54,7 @@ class McpServer:
     """
 
     def __init__(self, command: Sequence[str], timeout: float) -> None:
-        self._timeout, self._asked = timeout, 0
+        self._timeout, self._last_id = timeout, 0
         # The server has them, and may say them.
         self._redactor = Redactor(*(os.environ[name] for name in os.environ if is_secret(name)))
         self._late = threading.Event()
@@ -98,19 +98,19 @@ class McpServer:
         Raises:
             EnvFailure: The server fails, or lists something else.
         """
-        found: list[dict[str, Any]] = []
-        given: dict[str, Any] = {}
+        all_tools: list[dict[str, Any]] = []
+        params: dict[str, Any] = {}
         for _ in range(MOST_PAGES):
-            page = self.ask("tools/list", **given)
+            page = self.ask("tools/list", **params)
             tools = page.get("tools")
             if not isinstance(tools, list) or not all(
-                isinstance(each, dict) and isinstance(each.get("name"), str) for each in tools
+                isinstance(tool, dict) and isinstance(tool.get("name"), str) for tool in tools
             ):
                 raise EnvFailure(f"expected the server to list tools, got {page!r:.200}")
-            found += tools
+            all_tools += tools
             if not page.get("nextCursor"):
-                return found
-            given = {"cursor": page["nextCursor"]}
+                return all_tools
+            params = {"cursor": page["nextCursor"]}
         raise EnvFailure(f"expected at most {MOST_PAGES} pages of tools, got more")
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,8 +130,8 @@ class McpServer:
             EnvFailure: It dies, takes too long, or answers nothing that can be read. It is ended
                 then: what it would say later answers nothing.
         """
-        self._asked += 1
-        number = self._asked
+        self._last_id += 1
+        number = self._last_id
         self._send(json_rpc.request(number, method, params))
         with self._bounded():
             while True:
@@ -141,8 +141,8 @@ class McpServer:
                 elif message.get("id") == number and {"result", "error"} & set(message):
                     break
         if isinstance(message.get("result"), dict):
-            found: dict[str, Any] = message["result"]
-            return found
+            result: dict[str, Any] = message["result"]
+            return result
         problem = message.get("error")
         code = problem.get("code") if isinstance(problem, Mapping) else None
         kind = BadRequest if code in REFUSED else ActionFailed
@@ -193,8 +193,8 @@ class McpServer:
                 message = None
                 if b'"jsonrpc"' in line:  # meant as an answer, for which nobody should wait
                     self._kill()
-                    shown = self._redactor.excerpt(line[:KEPT].decode("utf-8", "replace"))
-                    raise EnvFailure(f"expected JSON, got {shown!r} ({error})") from None
+                    excerpt = self._redactor.excerpt(line[:KEPT].decode("utf-8", "replace"))
+                    raise EnvFailure(f"expected JSON, got {excerpt!r} ({error})") from None
             if isinstance(message, dict):
                 return message
             if not self._stray:
@@ -227,7 +227,7 @@ class McpServer:
         self._threads[1].join(LAST_WAIT)  # has read its last words then
         slow = self._late.is_set()
         reason = f"took more than {self._timeout:g} seconds" if slow else "ended"
-        return EnvFailure(f"the server {reason}{self._said()}")
+        return EnvFailure(f"the server {reason}{self._describe_output()}")
 
     def _read(self, stream: IO[bytes]) -> None:
         """Pass on the lines that the server writes, in a thread."""
@@ -244,7 +244,7 @@ class McpServer:
             while block := stream.read1(KEPT):  # type: ignore[attr-defined]  # of buffered streams
                 self._errors = (self._errors + block)[-KEPT:]
 
-    def _said(self) -> str:
+    def _describe_output(self) -> str:
         """Return the last line of its standard error, and its first stray line, for a message."""
         line = last_line(self._errors.decode("utf-8", "replace"))
         last = f": {self._redactor.excerpt(line)}" if line else ""

@@ -16,10 +16,10 @@ from agentgym.actions import ActionSpec, parse
 from agentgym.core.attribution import ActionFailed
 from agentgym.core.tasks import NumberedTasks, Task, TaskSet
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
 from agentgym.imports.json_schemas import fields_of, plain_schema
 from agentgym.imports.openenv_client import OpenEnvServer, check_timeout
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
 from agentgym.imports.tool_actions import BadArgument, Tool, make_tool, neutral_call
 from agentgym.imports.world import Turn, World, stated_turn
@@ -88,25 +88,25 @@ def make(
         EnvFailure: The server cannot be reached, or is none of OpenEnv.
     """
     check_timeout(timeout)
-    ours, theirs = share(options)
+    env_options, peer_options = share(options)
     server = OpenEnvServer(reference, timeout)
     try:
-        facts = _facts(reference, timeout, json.dumps(theirs, sort_keys=True, default=repr))
-        tasks = _tasks(Asked("openenv", reference, theirs), server, facts, sizes)
+        facts = _facts(reference, timeout, json.dumps(peer_options, sort_keys=True, default=repr))
+        tasks = _tasks(ImportRequest("openenv", reference, peer_options), server, facts, sizes)
         reader = _Reader(facts.observation, observation_field)
         tool, field = _action(facts.action, action_field)
     except BaseException:
         server.close()
         raise
     specs = FREE_TEXT if tool is None else (tool.spec,)
-    world = OpenEnvWorld(server, theirs, reader, tool, field, listed=bool(facts.sizes))
+    world = OpenEnvWorld(server, peer_options, reader, tool, field, listed=bool(facts.sizes))
     return ImportedEnv(
         world,
         tasks,
         specs=specs,
         states_success=False,
         limits=facts.limits,
-        **{"horizon": HORIZON, **ours},
+        **{"horizon": HORIZON, **env_options},
     )
 
 
@@ -140,11 +140,11 @@ class OpenEnvWorld(World):
 
     def reset(self, task: Task, seed: int) -> str:
         """Begin a task."""
-        given = {"seed": task.content.get("seed", seed), **self._options}
+        request = {"seed": task.content.get("seed", seed), **self._options}
         if self._listed:
-            given |= {"split": task.split, "index": task.index}
+            request |= {"split": task.split, "index": task.index}
         self._paid = False
-        answer = self._server.ask("reset", given)
+        answer = self._server.ask("reset", request)
         return self._observe(answer)
 
     def step(self, text: str) -> Turn:
@@ -211,13 +211,13 @@ class _Reader:
     """
 
     def __init__(self, schema: Mapping[str, Any], field: str) -> None:
-        known = _properties(schema)
-        if field and known and field not in known:
+        properties = _properties(schema)
+        if field and properties and field not in properties:
             raise ConfigurationError(
-                f"expected observation_field to be one of {', '.join(known)}, got {field!r}"
+                f"expected observation_field to be one of {', '.join(properties)}, got {field!r}"
             )
-        texts = [name for name, each in known.items() if each.get("type") == "string"]
-        self._field = field or (texts[0] if len(texts) == 1 and len(known) == 1 else "")
+        texts = [name for name, spec in properties.items() if spec.get("type") == "string"]
+        self._field = field or (texts[0] if len(texts) == 1 and len(properties) == 1 else "")
 
     def text(self, answer: Mapping[str, Any]) -> str:
         """Return the text of an observation.
@@ -225,28 +225,30 @@ class _Reader:
         Raises:
             ActionFailed: It has none.
         """
-        found = answer.get("observation")
-        if not isinstance(found, Mapping) or self._field not in ("", *found):
+        observation = answer.get("observation")
+        if not isinstance(observation, Mapping) or self._field not in ("", *observation):
             raise ActionFailed(
-                f"expected an observation with {self._field or 'fields'}, got {found!r:.200}"
+                f"expected an observation with {self._field or 'fields'}, got {observation!r:.200}"
             )
-        if self._field and isinstance(found[self._field], str):
-            return str(found[self._field])
-        shown = {key: value for key, value in found.items() if key not in NOT_SHOWN}
-        return json.dumps(found[self._field] if self._field else shown, ensure_ascii=False)
+        if self._field and isinstance(observation[self._field], str):
+            return str(observation[self._field])
+        visible_fields = {key: value for key, value in observation.items() if key not in NOT_SHOWN}
+        return json.dumps(
+            observation[self._field] if self._field else visible_fields, ensure_ascii=False
+        )
 
     def metadata(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what the server says besides."""
-        found = answer.get("metadata")
-        return found if isinstance(found, Mapping) else {}
+        metadata = answer.get("metadata")
+        return metadata if isinstance(metadata, Mapping) else {}
 
     def offered(self, answer: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the actions that it lists."""
         for place in (self.metadata(answer), answer.get("observation") or {}):
             for key in OFFERED:
-                found = place.get(key)
-                if isinstance(found, list) and all(isinstance(each, str) for each in found):
-                    return tuple(found)
+                actions = place.get(key)
+                if isinstance(actions, list) and all(isinstance(action, str) for action in actions):
+                    return tuple(actions)
         return ()
 
 
@@ -285,14 +287,14 @@ class OpenEnvTasks(NumberedTasks[Mapping[str, Any]]):
 
 
 def _tasks(
-    asked: Asked, server: OpenEnvServer, facts: Facts, sizes: Mapping[str, int] | None
+    request: ImportRequest, server: OpenEnvServer, facts: Facts, sizes: Mapping[str, int] | None
 ) -> TaskSet:
     """Return the tasks of the server, else seeds."""
-    content = asked.facts()
+    content = request.facts()
     if facts.sizes:
-        return OpenEnvTasks(asked.name, server, facts, content)
+        return OpenEnvTasks(request.name, server, facts, content)
     seeded = UNSEEDED not in facts.limits
-    return SeededTasks(asked.name, f"Play {facts.name}.", content, sizes, seeded=seeded)
+    return SeededTasks(request.name, f"Play {facts.name}.", content, sizes, seeded=seeded)
 
 
 @lru_cache(maxsize=64)
@@ -310,10 +312,10 @@ def _facts(url: str, timeout: float, options: str) -> Facts:
         names = server.fact("/list_environments")
         name = names[0] if isinstance(names, list) and names else "environment"
         sizes, kinds = _splits(server, str(name))
-        given: dict[str, Any] = json.loads(options)
+        request: dict[str, Any] = json.loads(options)
         if sizes:
-            given |= {"split": next(iter(sizes)), "index": 0}
-        limits = _seed_limits(server, given, listed=bool(sizes))
+            request |= {"split": next(iter(sizes)), "index": 0}
+        limits = _seed_limits(server, request, listed=bool(sizes))
         return Facts(str(name), sizes, kinds, action, observation, limits)
     finally:
         server.close()
@@ -324,23 +326,27 @@ def _splits(server: OpenEnvServer, name: str) -> tuple[dict[str, int], dict[str,
     splits = server.fact(f"/{name}/splits")
     sizes: dict[str, int] = {}
     kinds: dict[str, str] = {}
-    for each in splits if isinstance(splits, list) else ():
-        split = each.get("name") if isinstance(each, Mapping) else each
+    for entry in splits if isinstance(splits, list) else ():
+        split = entry.get("name") if isinstance(entry, Mapping) else entry
         answer = server.fact(f"/{name}/num_tasks", split=split)
         size = answer.get("num_tasks") if isinstance(answer, Mapping) else None
         if not isinstance(split, str) or not isinstance(size, int) or size < 0:
             raise EnvFailure(f"expected a number of tasks of split {split!r}, got {answer!r:.200}")
         if size:
             sizes[split] = size
-            kind = KINDS.get(str(each.get("type"))) if isinstance(each, Mapping) else None
+            kind = KINDS.get(str(entry.get("type"))) if isinstance(entry, Mapping) else None
             kinds.setdefault(kind or split, split)
     return sizes, {kind: split for kind, split in kinds.items() if kind not in sizes}
 
 
-def _seed_limits(server: OpenEnvServer, given: Mapping[str, Any], listed: bool) -> tuple[str, ...]:
+def _seed_limits(
+    server: OpenEnvServer, request: Mapping[str, Any], listed: bool
+) -> tuple[str, ...]:
     """Begin episodes of some seeds, and say what the seed does not do."""
     begun = [
-        json.dumps(server.ask("reset", {**given, "seed": seed}).get("observation"), sort_keys=True)
+        json.dumps(
+            server.ask("reset", {**request, "seed": seed}).get("observation"), sort_keys=True
+        )
         for seed in TRIED
     ]
     if begun[0] != begun[TRIED.index(0, 1)]:
@@ -354,20 +360,24 @@ def _action(schema: Mapping[str, Any], field: str) -> tuple[Tool | None, str]:
     Raises:
         ConfigurationError: The schema has no such field.
     """
-    known = _properties(schema)
+    properties = _properties(schema)
     if field:
-        if field not in known:
+        if field not in properties:
             raise ConfigurationError(
-                f"expected action_field to be one of {', '.join(known)}, got {field!r}"
+                f"expected action_field to be one of {', '.join(properties)}, got {field!r}"
             )
         return None, field
-    only = next(iter(known), "")
-    if len(known) == 1 and known[only].get("type") == "string" and not known[only].get("enum"):
+    only = next(iter(properties), "")
+    if (
+        len(properties) == 1
+        and properties[only].get("type") == "string"
+        and not properties[only].get("enum")
+    ):
         return None, only
     _, needed = fields_of(plain_schema(schema))
-    required = [name for name in needed if name in known]
+    required = [name for name in needed if name in properties]
     about = str(schema.get("description") or "Act.")
-    return make_tool("act", about, {"properties": known, "required": required}), ""
+    return make_tool("act", about, {"properties": properties, "required": required}), ""
 
 
 def _properties(schema: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -98,12 +98,12 @@ class OpenEnvServer:
         except Exception as error:  # of sockets, of the protocol, of time
             self.end()
             raise EnvFailure(f"the server at {self._url} failed: {self._words(error)}") from error
-        told = answer.get("data") if isinstance(answer, dict) else None
-        if not isinstance(told, dict) or answer.get("type") not in ("observation", "state"):
+        content = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(content, dict) or answer.get("type") not in ("observation", "state"):
             self.end()
-            words = told.get("message") if isinstance(told, dict) else answer
+            words = content.get("message") if isinstance(content, dict) else answer
             raise ActionFailed(f"the server refused {kind}: {self._redactor.excerpt(str(words))}")
-        return told
+        return content
 
     def end(self) -> None:
         """End the session; the next message begins another."""
@@ -124,16 +124,16 @@ class OpenEnvServer:
         if len(body) > LARGEST:
             raise EnvFailure(f"expected an answer of at most {LARGEST:,} bytes, got more")
         try:
-            found, problem = parse_json(body), ""
+            answer, problem = parse_json(body), ""
         except ValueError as error:
-            found, problem = None, f" ({error})"
-        if found is None or status >= 300:
+            answer, problem = None, f" ({error})"
+        if answer is None or status >= 300:
             text = body if isinstance(body, str) else body.decode("utf-8", "replace")
             raise EnvFailure(
                 f"expected JSON of OpenEnv's server at {self._url}, got status {status} and "
                 f"{self._redactor.excerpt(text)!r}{problem}"
             )
-        return found
+        return answer
 
     def _words(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):

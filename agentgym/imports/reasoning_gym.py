@@ -11,9 +11,9 @@ from typing import Any
 
 from agentgym.core.tasks import SPLITS, Task, canonical_json
 from agentgym.errors import DataError, require
-from agentgym.imports.asked import Asked
 from agentgym.imports.global_randomness import GlobalRandomness
 from agentgym.imports.imported_env import SINGLE_ANSWER, ImportedEnv, share
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SIZES, SeededTasks
 from agentgym.imports.world import Turn, World
 
@@ -51,14 +51,14 @@ def make(reference: str, *, sizes: Mapping[str, int] | None = None, **options: A
         DependencyNotInstalled: reasoning-gym is missing.
         ConfigurationError: There is no such data set, or an argument is wrong.
     """
-    ours, theirs = share(options)
-    asked = Asked("reasoning-gym", reference, theirs)
-    asked.check(names())
+    env_options, peer_options = share(options)
+    request = ImportRequest("reasoning-gym", reference, peer_options)
+    request.check(names())
     sizes = {**(FEW if reference in MADE_AT_ONCE else SIZES), **(sizes or {})}
-    config = {"seed": 0, "size": len(SPLITS) * max(sizes.values()), **theirs}
-    with asked.opening(), GlobalRandomness().in_place():
+    config = {"seed": 0, "size": len(SPLITS) * max(sizes.values()), **peer_options}
+    with request.opening(), GlobalRandomness().in_place():
         data = require("reasoning_gym", "reasoning-gym").create_dataset(reference, **config)
-    tasks = QuestionTasks(asked, data, sizes)
+    tasks = QuestionTasks(request, data, sizes)
     limits = (HASHED,) if reference in BY_HASH_SEED else ()
     answered = tasks.entry(tasks.task("test", 0)).get("answer") is not None
     return ImportedEnv(
@@ -67,7 +67,7 @@ def make(reference: str, *, sizes: Mapping[str, int] | None = None, **options: A
         specs=SINGLE_ANSWER,
         limits=limits,
         has_expert=answered,
-        **{"horizon": 1, **ours},
+        **{"horizon": 1, **env_options},
     )
 
 
@@ -85,13 +85,13 @@ class QuestionTasks(SeededTasks):
     """Questions of a data set, each made from its own seed.
 
     Args:
-        asked: The data set's name, and what was asked of its configuration.
+        request: The data set's name, and what was asked of its configuration.
         data: The data set.
         sizes: Questions of each split.
     """
 
-    def __init__(self, asked: Asked, data: Any, sizes: Mapping[str, int]) -> None:
-        super().__init__(asked.name, "", asked.facts("reasoning_gym"), sizes)
+    def __init__(self, request: ImportRequest, data: Any, sizes: Mapping[str, int]) -> None:
+        super().__init__(request.name, "", request.facts("reasoning_gym"), sizes)
         self._data = data
 
     def entry(self, task: Task) -> Mapping[str, Any]:

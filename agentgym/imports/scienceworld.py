@@ -14,8 +14,8 @@ from typing import Any
 from agentgym.core.options import flag
 from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
-from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import ImportedEnv, share
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.world import Turn, World
 
 HORIZON = 100
@@ -44,20 +44,20 @@ def make(
         DependencyNotInstalled: ScienceWorld or Java is missing.
         ConfigurationError: There is no such task or simplification, or an unknown argument.
     """
-    ours, theirs = share(options)
-    if theirs:
+    env_options, peer_options = share(options)
+    if peer_options:
         raise ConfigurationError(
             f"expected arguments of scienceworld: among simplifications, list_actions and those "
-            f"of every imported environment, got {', '.join(sorted(theirs))[:80]}"
+            f"of every imported environment, got {', '.join(sorted(peer_options))[:80]}"
         )
     arguments = {"simplifications": simplifications} if simplifications else {}
-    asked = Asked("scienceworld", reference, arguments)
-    asked.check(names())
+    request = ImportRequest("scienceworld", reference, arguments)
+    request.check(names())
     world = ScienceWorld(reference, simplifications, flag(list_actions, "list_actions"))
     try:
-        with asked.opening():
-            tasks = world.tasks(asked)
-        return ImportedEnv(world, tasks, has_expert=True, **{"horizon": HORIZON, **ours})
+        with request.opening():
+            tasks = world.tasks(request)
+        return ImportedEnv(world, tasks, has_expert=True, **{"horizon": HORIZON, **env_options})
     except BaseException:
         world.close()
         raise
@@ -95,18 +95,18 @@ class ScienceWorld(World):
         self._list_actions = list_actions
         self._peer: Any = None
         self._variation = 0
-        self._taken: list[str] = []
+        self._actions: list[str] = []
         self._gold: list[str] | None = None
         self._score = 0
 
-    def tasks(self, asked: Asked) -> TaskList:
+    def tasks(self, request: ImportRequest) -> TaskList:
         """Return the variations in the peer's splits.
 
         Args:
-            asked: What was asked for, which is part of the tasks' hash.
+            request: What was asked for, which is part of the tasks' hash.
         """
         self._load(0)
-        facts = asked.facts("scienceworld")
+        facts = request.facts("scienceworld")
         variations = {
             "train": self._peer.get_variations_train(),
             "valid": self._peer.get_variations_dev(),
@@ -115,17 +115,17 @@ class ScienceWorld(World):
         goal = f"Do the task of ScienceWorld: {self._name}."
         splits = {
             split: [
-                Task(f"{asked.name}/{split}/{index}", split, index, goal,
+                Task(f"{request.name}/{split}/{index}", split, index, goal,
                      {**facts, "task_type": self._name, "variation": int(variation)})
-                for index, variation in enumerate(found)
+                for index, variation in enumerate(numbers)
             ]
-            for split, found in variations.items()
+            for split, numbers in variations.items()
         }  # fmt: skip
-        return TaskList(asked.name, {split: found for split, found in splits.items() if found})
+        return TaskList(request.name, {split: tasks for split, tasks in splits.items() if tasks})
 
     def reset(self, task: Task, seed: int) -> str:
         """Begin a variation; its description comes first."""
-        self._taken, self._gold = [], None
+        self._actions, self._gold = [], None
         self._load(int(task.content["variation"]))
         described = str(self._peer.taskdescription()).removeprefix("Task Description:\n").strip()
         return f"{described}\n\n{self._begin()}"
@@ -134,7 +134,7 @@ class ScienceWorld(World):
         """Pass the text on."""
         # The peer's own step also looks around and lists all actions, which takes far longer.
         observation = str(self._peer.server.step(text))
-        self._taken.append(text)
+        self._actions.append(text)
         before, self._score = self._score, self._scored()
         failed = self._score < 0
         done = failed or bool(self._peer.server.getCompleted())
@@ -151,8 +151,8 @@ class ScienceWorld(World):
         """Return the next action of the gold path; None after a deviation."""
         if self._gold is None:
             self._plan()
-        gold, done = self._gold or [], len(self._taken)
-        return gold[done] if gold[:done] == self._taken and done < len(gold) else None
+        gold, done = self._gold or [], len(self._actions)
+        return gold[done] if gold[:done] == self._actions and done < len(gold) else None
 
     def admissible(self) -> Sequence[str]:
         """Return what the peer lists."""
@@ -190,6 +190,6 @@ class ScienceWorld(World):
         self._load(self._variation, gold=True)
         self._gold = [str(action) for action in self._peer.get_gold_action_sequence()]
         self._begin()
-        for action in self._taken:
+        for action in self._actions:
             self._peer.server.step(action)
         self._score = self._scored()

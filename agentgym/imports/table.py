@@ -183,10 +183,10 @@ def split(name: str) -> tuple[str, str] | None:
     prefix, colon, reference = name.partition(":")
     if colon and prefix in IMPORTS:
         return prefix, reference
-    found = _ID.fullmatch(name)
-    if found is None or found["prefix"] not in IMPORTS:
+    match = _ID.fullmatch(name)
+    if match is None or match["prefix"] not in IMPORTS:
         return None
-    return found["prefix"], unquote(found["name"].replace("_", "%"))
+    return match["prefix"], unquote(match["name"].replace("_", "%"))
 
 
 def short_name(prefix: str, reference: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 from agentgym.core.hooks import finite
 from agentgym.core.tasks import Task
 from agentgym.errors import require
-from agentgym.imports.asked import Asked
 from agentgym.imports.global_randomness import GlobalRandomness
 from agentgym.imports.imported_env import ImportedEnv, share
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
 from agentgym.imports.world import Turn, World
 
@@ -36,14 +36,14 @@ def make(reference: str, *, sizes: Mapping[str, int] | None = None, **options: A
         ConfigurationError: There is no such id, or it is no game for one player, or cannot be
             played here.
     """
-    ours, theirs = share(options)
-    asked = Asked("textarena", reference, theirs)
-    asked.check(names())
-    tasks = SeededTasks(asked.name, f"Play {reference}.", asked.facts("textarena"), sizes)
-    world = TextArenaWorld(reference, theirs)
-    with asked.opening():
+    env_options, peer_options = share(options)
+    request = ImportRequest("textarena", reference, peer_options)
+    request.check(names())
+    tasks = SeededTasks(request.name, f"Play {reference}.", request.facts("textarena"), sizes)
+    world = TextArenaWorld(reference, peer_options)
+    with request.opening():
         world.reset(tasks.task("test", 0), 0)  # for how many players it is no list says
-    return ImportedEnv(world, tasks, **{"horizon": HORIZON, **ours})
+    return ImportedEnv(world, tasks, **{"horizon": HORIZON, **env_options})
 
 
 def names() -> list[str]:
@@ -84,13 +84,13 @@ class TextArenaWorld(World):
             self._game.reset(num_players=1, seed=number)
             self._limited = False
             self._watch_limit(self._game.state)
-            return self._news()
+            return self._read_news()
 
     def step(self, text: str) -> Turn:
         """Pass the text on."""
         with self._randomness.in_place():
             done = self._game.step(action=text)[0]
-            observation = self._news()
+            observation = self._read_news()
             if not done:
                 return Turn(observation)
             rewards, info = self._game.close()
@@ -114,10 +114,10 @@ class TextArenaWorld(World):
 
         state.check_turn_limit = noted
 
-    def _news(self) -> str:
+    def _read_news(self) -> str:
         """Return what the game has said since it was last asked."""
         messages: Iterable[Any] = self._game.get_observation()[1]
-        return "\n".join(str(said[1]) for said in messages if said[0] != PLAYER)
+        return "\n".join(str(message[1]) for message in messages if message[0] != PLAYER)
 
 
 def _without_histories(game: Any, arena: Any) -> Any:

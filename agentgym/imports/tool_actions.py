@@ -72,10 +72,10 @@ class Tool:
         Raises:
             BadArgument: One is no JSON where it has to be.
         """
-        given = {
+        arguments = {
             self.fields[name]: self._value(name, text) for name, text in call.arguments.items()
         }
-        return {**dict.fromkeys(self.null), **given}
+        return {**dict.fromkeys(self.null), **arguments}
 
     def _value(self, name: str, text: str) -> Any:
         param = self.spec.param(name)
@@ -96,37 +96,39 @@ class Tool:
                 return []
             if param.required:
                 choices.append([(param.name, value) for value in values])
-        return [dict(each) for each in itertools.islice(itertools.product(*choices), MOST_OFFERED)]
+        return [
+            dict(choice) for choice in itertools.islice(itertools.product(*choices), MOST_OFFERED)
+        ]
 
 
-def make_tool(name: str, description: str, schema: object, taken: Iterable[str] = ()) -> Tool:
+def make_tool(name: str, description: str, schema: object, used_names: Iterable[str] = ()) -> Tool:
     """Make the action of a tool.
 
     Args:
         name: Its name.
         description: What it does.
         schema: JSON schema of its arguments, an object.
-        taken: Names, in lower case, that other actions have.
+        used_names: Names, in lower case, that other actions have.
 
     Raises:
         ConfigurationError: The schema is none of an object with named arguments.
     """
-    known = _arguments(schema)
-    if known is None:
+    arguments = _arguments(schema)
+    if arguments is None:
         raise ConfigurationError(
             f"expected the tool {name!r:.80} to have a JSON schema of an object, got "
             f"{schema!r:.200}"
         )
-    properties, required = known
+    properties, required = arguments
     fields: dict[str, str] = {}
     params: list[Param] = []
-    null = tuple(each for each in required if _may_be_left_out(properties[each]))
-    needed = [each for each in required if each not in null]
-    for field in sorted(properties, key=lambda each: each not in needed):
-        word = identifier(field, [each.lower() for each in fields])
+    null = tuple(field for field in required if _may_be_left_out(properties[field]))
+    needed = [field for field in required if field not in null]
+    for field in sorted(properties, key=lambda field: field not in needed):
+        word = identifier(field, [word.lower() for word in fields])
         fields[word] = field
         params.append(_param(word, properties[field], field in needed))
-    word = identifier(name, taken)
+    word = identifier(name, used_names)
     spec = ActionSpec(word, _line(description) or name, tuple(params), native=_native(word, params))
     kinds = {
         param.name: types_of(properties[fields[param.name]])
@@ -139,17 +141,17 @@ def make_tool(name: str, description: str, schema: object, taken: Iterable[str] 
 def _arguments(schema: object) -> tuple[dict[str, Any], list[str]] | None:
     """Return the plain schemas of a tool's arguments, and which it needs; None: it names none."""
     plain = plain_schema(schema)
-    told = schema.get("properties", {}) if isinstance(schema, Mapping) else None
+    schema_properties = schema.get("properties", {}) if isinstance(schema, Mapping) else None
     required = schema.get("required", []) if isinstance(schema, Mapping) else None
     if (
-        not isinstance(told, Mapping)
-        or not all(isinstance(each, Mapping | bool) for each in told.values())
+        not isinstance(schema_properties, Mapping)
+        or not all(isinstance(part, Mapping | bool) for part in schema_properties.values())
         or not isinstance(required, list | tuple)
         or plain.get("type", "object") != "object"
     ):
         return None
     properties, needed = fields_of(plain)
-    if not all(each in properties for each in (*needed, *required)):
+    if not all(name in properties for name in (*needed, *required)):
         return None
     return properties, needed
 
@@ -190,12 +192,12 @@ def neutral_call(tool: Tool) -> str:
     return render(ActionCall(tool.spec.name, arguments), (tool.spec,), "native")
 
 
-def identifier(name: str, taken: Iterable[str]) -> str:
-    """Write a name as that of an action or a parameter; ``taken`` are in lower case."""
+def identifier(name: str, used_names: Iterable[str]) -> str:
+    """Write a name as that of an action or a parameter; ``used_names`` are in lower case."""
     word = re.sub(r"[^A-Za-z0-9_]+", "_", name)[:LONGEST]
     if not re.match(r"[A-Za-z]", word) or word.lower() in RESERVED:
         word = f"x_{word}"[:LONGEST]
-    if word.lower() not in set(taken):
+    if word.lower() not in set(used_names):
         return word
     return (
         f"{word[: LONGEST - 9]}_{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
@@ -233,9 +235,9 @@ def _enum(values: object, kind: str) -> tuple[str, ...]:
     """Return the only values of an argument, where they can be written on a line."""
     if not isinstance(values, list) or kind == "boolean":
         return ()
-    texts = [each if isinstance(each, str) else json.dumps(each) for each in values]
-    written = all(text and text == " ".join(text.split()) for text in texts)
-    return tuple(texts) if written and len({text.lower() for text in texts}) == len(texts) else ()
+    texts = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    writable = all(text and text == " ".join(text.split()) for text in texts)
+    return tuple(texts) if writable and len({text.lower() for text in texts}) == len(texts) else ()
 
 
 def _native(word: str, params: Sequence[Param]) -> str | tuple[str, ...]:

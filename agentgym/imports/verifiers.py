@@ -16,8 +16,8 @@ from typing import Any
 from agentgym.core.options import integer, look_here
 from agentgym.core.tasks import SPLITS, Task, TaskList
 from agentgym.errors import ConfigurationError, require
-from agentgym.imports.asked import Asked
 from agentgym.imports.imported_env import SINGLE_ANSWER, ImportedEnv, share
+from agentgym.imports.request import ImportRequest
 from agentgym.imports.world import Turn, World
 
 MOST_TASKS = 1_000
@@ -44,29 +44,29 @@ def make(
         ConfigurationError: There is no such taskset, an argument is wrong, or its tasks ask for
             more than a reply.
     """
-    ours, theirs = share(options)
+    env_options, peer_options = share(options)
     limit = integer(limit, "limit", 1)
-    asked = Asked("verifiers", reference, theirs)
+    request = ImportRequest("verifiers", reference, peer_options)
     require("verifiers.v1", "verifiers")
     look_here()
-    with asked.opening():
-        rows = _rows(reference, asked, limit)
-    known = set(dir(rows[0].data))
-    if answer_field and answer_field not in known:
+    with request.opening():
+        rows = _rows(reference, request, limit)
+    field_names = set(dir(rows[0].data))
+    if answer_field and answer_field not in field_names:
         raise ConfigurationError(
             f"expected answer_field to be a field of the data of {reference}, got {answer_field!r}"
         )
-    tasks, by_id = _deal(asked, rows)
+    tasks, by_id = _deal(request, rows)
     return ImportedEnv(
         VerifiersWorld(by_id, answer_field),
         tasks,
         specs=SINGLE_ANSWER,
         has_expert=bool(answer_field),
-        **{"horizon": 1, **ours},
+        **{"horizon": 1, **env_options},
     )
 
 
-def _rows(reference: str, asked: Asked, limit: int) -> list[Any]:
+def _rows(reference: str, request: ImportRequest, limit: int) -> list[Any]:
     """Read the tasks of a taskset.
 
     Raises:
@@ -77,7 +77,7 @@ def _rows(reference: str, asked: Asked, limit: int) -> list[Any]:
     config_type = require("verifiers.v1.configs.taskset", "verifiers").TasksetConfig
     generic = require("verifiers.v1.utils.generic", "verifiers")
     config = (generic.concrete_type(taskset_type, config_type) or config_type)(
-        id=reference, **asked.arguments
+        id=reference, **request.arguments
     )
     single = require("verifiers.v1.envs.single_agent", "verifiers").SingleAgentEnv
     if loaders.environment_class(reference) is not single:
@@ -120,19 +120,19 @@ def _refusal(reference: str, reason: str) -> ConfigurationError:
     )
 
 
-def _deal(asked: Asked, rows: Sequence[Any]) -> tuple[TaskList, dict[str, Any]]:
+def _deal(request: ImportRequest, rows: Sequence[Any]) -> tuple[TaskList, dict[str, Any]]:
     """Deal the tasks to splits; return them, and each row by the id of its task."""
-    facts = asked.facts("verifiers")
+    facts = request.facts("verifiers")
     splits: dict[str, list[Task]] = {split: [] for split in SPLITS}
     by_id: dict[str, Any] = {}
     for number, row in enumerate(rows):
         split = DEAL[number % len(DEAL)]
-        name = f"{asked.name}/{row.key[:16]}"
+        name = f"{request.name}/{row.key[:16]}"
         content = {**facts, "hash": row.hash}
         splits[split].append(Task(name, split, len(splits[split]), row.data.prompt_text, content))
         by_id[name] = row
     # A few tasks may not reach every split.
-    return TaskList(asked.name, {name: tasks for name, tasks in splits.items() if tasks}), by_id
+    return TaskList(request.name, {name: tasks for name, tasks in splits.items() if tasks}), by_id
 
 
 class VerifiersWorld(World):
@@ -190,13 +190,15 @@ def _trace(row: Any, reply: str) -> Any:
     graph = require("verifiers.v1.graph", "verifiers")
     types = require("verifiers.v1.types", "verifiers")
     prompt = row.data.prompt
-    given = [types.UserMessage(content=prompt)] if isinstance(prompt, str) else list(prompt or ())
-    messages = [*given, types.AssistantMessage(content=reply)]
+    prompt_messages = (
+        [types.UserMessage(content=prompt)] if isinstance(prompt, str) else list(prompt or ())
+    )
+    messages = [*prompt_messages, types.AssistantMessage(content=reply)]
     nodes = [
         graph.MessageNode(
             parent=number - 1 if number else None,
             message=message,
-            sampled=number == len(given),
+            sampled=number == len(prompt_messages),
         )
         for number, message in enumerate(messages)
     ]

@@ -66,7 +66,7 @@ def stated_turn(
         valid=action_valid if isinstance(action_valid, bool) else valid,
         success=success if isinstance(success, bool) else None,
         score=score if finite(score) else None,
-        stop_reason=next((known for known in STATED if known.value == reason), StopReason.NONE),
+        stop_reason=next((member for member in STATED if member.value == reason), StopReason.NONE),
     )
 
 

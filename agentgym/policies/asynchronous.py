@@ -64,14 +64,14 @@ class AsyncPlayer:
         # Python 3.12 on nothing that `__getattr__` returns counts for a protocol.
         for name in ("copy", "with_prompt"):
             if hasattr(policy, name):
-                setattr(self, name, partial(self._another, name))
+                setattr(self, name, partial(self._wrap_returned, name))
 
     @property
     def prompt(self) -> Prompt | None:
         """Prompt of the policy's model, if the policy says it."""
         return getattr(self._policy, "prompt", None)
 
-    def _another(self, name: str, *arguments: Any) -> AsyncPlayer:
+    def _wrap_returned(self, name: str, *arguments: Any) -> AsyncPlayer:
         """Return a player of the policy that a method of this one's returns."""
         return AsyncPlayer(getattr(self._policy, name)(*arguments), self._loop)
 

@@ -69,7 +69,7 @@ class BlindPolicy:
 
     def __init__(self, choose: Choose, *, again: bool = True, seed: int = 0) -> None:
         self._choose = choose
-        self._again = again
+        self._repeat = again
         self._seed = seed
         self._seeds = [seed]
         self._typed: set[str] = set()
@@ -88,7 +88,7 @@ class BlindPolicy:
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Choose an action; empty if none is admissible."""
         offered = list(info["admissible_actions"])
-        if not self._again:
+        if not self._repeat:
             offered = [action for action in offered if action not in self._typed] or offered
         action = str(self._choose(offered, self._rng)) if offered else ""
         self._typed.add(action)
@@ -160,14 +160,14 @@ def rank_verbs(episodes: Iterable[Sequence[Turn]]) -> list[str]:
 
     Ties are in alphabetical order.
     """
-    offered, chosen = Counter[str](), Counter[str]()
+    offered, uses = Counter[str](), Counter[str]()
     for episode in episodes:
         typed = set[str]()
         for actions, action in episode:
             offered.update({verb(entry) for entry in actions if entry not in typed})
-            chosen[verb(action)] += 1
+            uses[verb(action)] += 1
             typed.add(action)
-    return sorted(offered, key=lambda word: (-chosen[word] / offered[word], word))
+    return sorted(offered, key=lambda word: (-uses[word] / offered[word], word))
 
 
 def verb(action: str) -> str:
@@ -176,8 +176,8 @@ def verb(action: str) -> str:
     Grammars other than the native one begin all actions with the same words, so their actions share
     one verb.
     """
-    found = _VERB.search(action)
-    return found[0].lower() if found else ""
+    match = _VERB.search(action)
+    return match[0].lower() if match else ""
 
 
 def _commonest_end(episodes: Iterable[Sequence[Turn]]) -> str:

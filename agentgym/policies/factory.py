@@ -12,7 +12,7 @@ from agentgym.policies.asynchronous import AsyncPlayer
 from agentgym.policies.base import Policy, PolicyWithCopies
 from agentgym.support.event_loop import EventLoop
 
-__all__ = ["answers_later", "makes_more", "played", "waits"]
+__all__ = ["answers_later", "make_synchronous", "makes_more", "waits"]
 
 
 def makes_more(
@@ -32,12 +32,16 @@ def makes_more(
     """
     waiting = [first]
 
-    def made(played: gymnasium.Env[str, str]) -> Policy:
-        if waiting and (env is None or env is played):
+    def make_policy(player_env: gymnasium.Env[str, str]) -> Policy:
+        if waiting and (env is None or env is player_env):
             return waiting.pop()
-        return first.copy() if env is None and isinstance(first, PolicyWithCopies) else make(played)
+        return (
+            first.copy()
+            if env is None and isinstance(first, PolicyWithCopies)
+            else make(player_env)
+        )
 
-    return made
+    return make_policy
 
 
 def answers_later(policy: object) -> bool:
@@ -52,17 +56,17 @@ def waits(policy: Policy) -> bool:
     return acts or isinstance(policy, PolicyWithCopies | AsyncPlayer)
 
 
-def played(
+def make_synchronous(
     make: Callable[[gymnasium.Env[str, str]], Any],
 ) -> tuple[Callable[[gymnasium.Env[str, str]], Policy], Callable[[], None]]:
     """Return a factory of synchronous policies, and a function that frees what they share."""
     loop = EventLoop()
 
-    def made(env: gymnasium.Env[str, str]) -> Policy:
+    def make_policy(env: gymnasium.Env[str, str]) -> Policy:
         policy = make(env)
         if inspect.iscoroutinefunction(getattr(policy, "act", None)):
             return AsyncPlayer(policy, loop)
         checked: Policy = policy
         return checked
 
-    return made, loop.close
+    return make_policy, loop.close

@@ -52,20 +52,20 @@ def policy_end(error: Exception, actor: str = "the policy") -> PolicyFailure:
     Returns:
         `PolicyStopped` with the reason, for an episode that counts; else `PolicyFailure`.
     """
-    said = f"{actor} raised {type(error).__name__}: {str(error)[:SHOWN]}"
+    message = f"{actor} raised {type(error).__name__}: {str(error)[:SHOWN]}"
     failed = False
-    for each in _chain(error):
-        if isinstance(each, PolicyFailure):
-            return each
-        fault = _fault(each)
+    for cause in _chain(error):
+        if isinstance(cause, PolicyFailure):
+            return cause
+        fault = _fault(cause)
         if fault is not None and fault.stop_reason is not StopReason.NONE:
-            return _caused(PolicyStopped(fault.stop_reason.value, said), error)
-        names = {kind.__name__ for kind in type(each).__mro__}
+            return _caused(PolicyStopped(fault.stop_reason.value, message), error)
+        names = {kind.__name__ for kind in type(cause).__mro__}
         failed = failed or fault is not None or bool(names & CONNECTIONS)
-        failed = failed or isinstance(each, EnvFailure)
+        failed = failed or isinstance(cause, EnvFailure)
     if failed:
-        return _caused(PolicyFailure(said), error)
-    return _caused(PolicyStopped(StopReason.STOPPED.value, said), error)
+        return _caused(PolicyFailure(message), error)
+    return _caused(PolicyStopped(StopReason.STOPPED.value, message), error)
 
 
 def _caused(end: PolicyFailure, error: Exception) -> PolicyFailure:
@@ -75,9 +75,9 @@ def _caused(end: PolicyFailure, error: Exception) -> PolicyFailure:
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an exception and what led to it, each once."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    ids: set[int] = set()
+    while error is not None and id(error) not in ids:
+        ids.add(id(error))
         yield error
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
@@ -85,9 +85,11 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def _fault(error: BaseException) -> EndpointFault | None:
     """Read the answer of an endpoint off an exception of any client; None if it holds none."""
     response = getattr(error, "response", None)
-    told = (getattr(error, "status_code", 0), getattr(response, "status_code", 0))
+    codes = (getattr(error, "status_code", 0), getattr(response, "status_code", 0))
     code, body = getattr(error, "code", None), _body(error, response)
-    statuses = (each for each in (*told, code) if isinstance(each, int) and 400 <= each <= 599)
+    statuses = (
+        number for number in (*codes, code) if isinstance(number, int) and 400 <= number <= 599
+    )
     status = next(statuses, None)
     if status is None and not body:
         return None

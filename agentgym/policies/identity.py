@@ -26,7 +26,7 @@ DIGITS = 16
 """Hexadecimal digits of a hash that are kept."""
 _HOUSE = __name__.partition(".")[0]
 _INSTALLED = ("site-packages", "dist-packages")
-_seen: dict[str, tuple[object, str]] = {}
+_digests: dict[str, tuple[object, str]] = {}
 """Module name -> the spec by which it was loaded, and its hash."""
 
 
@@ -44,9 +44,9 @@ def source_sha256(*parts: object) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:DIGITS] if texts else ""
 
 
-def is_ours(thing: object) -> bool:
+def is_ours(part: object) -> bool:
     """Return whether a class, a function or the class of an object belongs to this package."""
-    return _module_name(_definition(thing)).partition(".")[0] == _HOUSE
+    return _module_name(_definition(part)).partition(".")[0] == _HOUSE
 
 
 def _text(part: Any) -> str:
@@ -54,37 +54,39 @@ def _text(part: Any) -> str:
     if isinstance(part, ModuleType):
         return _module(part)
     if isinstance(part, partial):
-        given = json.dumps([part.args, part.keywords], default=lambda value: type(value).__name__)
-        return f"{_text(part.func)} {given}"
-    found = _definition(part)
-    if is_ours(found):
+        arguments = json.dumps(
+            [part.args, part.keywords], default=lambda value: type(value).__name__
+        )
+        return f"{_text(part.func)} {arguments}"
+    definition = _definition(part)
+    if is_ours(definition):
         return ""
-    module = sys.modules.get(_module_name(found))
-    named = getattr(found, "__name__", "") != "<lambda>"
+    module = sys.modules.get(_module_name(definition))
+    named = getattr(definition, "__name__", "") != "<lambda>"
     if module is not None and module.__name__ != "__main__" and (text := _module(module)):
-        return " ".join([text, *_bound(found), *(() if named else _codes(found))])
+        return " ".join([text, *_bound(definition), *(() if named else _codes(definition))])
     # A script or notebook also holds what calls the evaluation, and may change with its settings.
     if named:  # the source of a lambda is the line that it stands in
         try:
-            return " ".join([inspect.getsource(found), *_bound(found)])
+            return " ".join([inspect.getsource(definition), *_bound(definition)])
         except (OSError, TypeError):
             pass
-    return " ".join([*_codes(found), *_bound(found)])
+    return " ".join([*_codes(definition), *_bound(definition)])
 
 
-def _bound(found: Any) -> Iterator[str]:
+def _bound(function: Any) -> Iterator[str]:
     """Yield the constants that a function holds besides its source: of its closure, and defaults.
 
     What it binds anew itself, such as a counter, is no constant.
     """
-    if not inspect.isfunction(found):
+    if not inspect.isfunction(function):
         return
-    code = found.__code__
-    rebound = {each.argval for each in dis.get_instructions(code)
-               if each.opname in ("STORE_DEREF", "DELETE_DEREF")}  # fmt: skip
-    values = {**(found.__kwdefaults__ or {})}
-    values |= {f"default {place}": value for place, value in enumerate(found.__defaults__ or ())}
-    for name, cell in zip(code.co_freevars, found.__closure__ or (), strict=True):
+    code = function.__code__
+    rebound = {instruction.argval for instruction in dis.get_instructions(code)
+               if instruction.opname in ("STORE_DEREF", "DELETE_DEREF")}  # fmt: skip
+    values = {**(function.__kwdefaults__ or {})}
+    values |= {f"default {place}": value for place, value in enumerate(function.__defaults__ or ())}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         if name not in rebound:
             with suppress(ValueError):  # it is empty as yet
                 values[name] = cell.cell_contents
@@ -93,20 +95,26 @@ def _bound(found: Any) -> Iterator[str]:
             yield f"{name}={value!r}"
 
 
-def _definition(thing: Any) -> Any:
+def _definition(part: Any) -> Any:
     """Return the function or class in which an object's behaviour is written."""
-    found = inspect.unwrap(thing)
-    found = getattr(found, "__func__", found)
-    return found if inspect.isfunction(found) or isinstance(found, type) else type(found)
+    definition = inspect.unwrap(part)
+    definition = getattr(definition, "__func__", definition)
+    return (
+        definition
+        if inspect.isfunction(definition) or isinstance(definition, type)
+        else type(definition)
+    )
 
 
-def _module_name(found: object) -> str:
-    return str(getattr(found, "__module__", None) or "")
+def _module_name(definition: object) -> str:
+    return str(getattr(definition, "__module__", None) or "")
 
 
-def _codes(found: Any) -> Iterator[str]:
+def _codes(definition: Any) -> Iterator[str]:
     """Yield the bytecode of a function, or of the methods of a class."""
-    members = sorted(vars(found).items()) if isinstance(found, type) else [("", found)]
+    members = (
+        sorted(vars(definition).items()) if isinstance(definition, type) else [("", definition)]
+    )
     for name, member in members:
         code = getattr(inspect.unwrap(member), "__code__", None)
         if isinstance(code, CodeType):
@@ -114,8 +122,8 @@ def _codes(found: Any) -> Iterator[str]:
 
 
 def _code(code: CodeType) -> str:
-    constants = [_code(each) if isinstance(each, CodeType) else _plain(each)
-                 for each in code.co_consts]  # fmt: skip
+    constants = [_code(constant) if isinstance(constant, CodeType) else _plain(constant)
+                 for constant in code.co_consts]  # fmt: skip
     return f"{code.co_code.hex()} {constants} {code.co_names}"
 
 
@@ -131,10 +139,10 @@ def _plain(constant: object) -> str:
 def _module(module: ModuleType) -> str:
     """Return the hash of a module and of its neighbours that it imports; empty without a file."""
     name, spec = module.__name__, module.__spec__
-    known = _seen.get(name)
+    entry = _digests.get(name)
     # A module that was loaded anew has a new spec, and may have another source.
-    if known is not None and known[0] is spec and spec is not None:
-        return known[1]
+    if entry is not None and entry[0] is spec and spec is not None:
+        return entry[1]
     file = getattr(module, "__file__", None)
     digest = ""
     if file and file.endswith(".py") and Path(file).is_file():
@@ -144,7 +152,7 @@ def _module(module: ModuleType) -> str:
         if depth < len(place.parents):
             texts += map(" ".join, sorted(_neighbours(place.parents[depth], name).items()))
         digest = _hashed("\n".join(texts).encode())
-    _seen[name] = spec, digest
+    _digests[name] = spec, digest
     return digest
 
 
@@ -154,21 +162,21 @@ def _neighbours(root: Path, first: str) -> dict[str, str]:
     Of what is installed only the package of the first counts.
     """
     top, installed = first.partition(".")[0], any(part in _INSTALLED for part in root.parts)
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     waiting = [first]
     while waiting:
         name = waiting.pop()
-        own = name.partition(".")[0]
-        if name in found or (own != top and (installed or own == _HOUSE)):
+        first_package = name.partition(".")[0]
+        if name in hashes or (first_package != top and (installed or first_package == _HOUSE)):
             continue
         place = root.joinpath(*name.split("."))
         package = (place / "__init__.py").is_file()
         file = place / "__init__.py" if package else place.with_name(f"{place.name}.py")
         if file.is_file():
             source = _source(file)
-            found[name] = _hashed(source)
+            hashes[name] = _hashed(source)
             waiting += _imports(source, name if package else name.rpartition(".")[0])
-    return found
+    return hashes
 
 
 def _source(file: Path) -> bytes:

@@ -31,29 +31,29 @@ HOLDERS = ("usage", "usage_metadata", "token_usage")
 """Attributes of a response that may hold its usage."""
 
 
-def read_output(told: object = None, **known: Any) -> ModelOutput:
+def read_output(report: object = None, **details: Any) -> ModelOutput:
     """Convert an agent's report on a model response to a `ModelOutput`.
 
     Args:
-        told: A `ModelOutput`; or a usage: an object or mapping with ``prompt_tokens`` and
+        report: A `ModelOutput`; or a usage: an object or mapping with ``prompt_tokens`` and
             ``completion_tokens``, or ``input_tokens`` and ``output_tokens``; or a response with a
             usage under ``usage``, ``usage_metadata`` or ``token_usage``; or None.
-        **known: Fields of `ModelOutput`, which override those of ``told``; None is ignored.
+        **details: Fields of `ModelOutput`, which override those of ``report``; None is ignored.
 
     Raises:
-        ConfigurationError: ``told`` has none of these formats, or a field has an unknown name or a
-            wrong type.
+        ConfigurationError: ``report`` has none of these formats, or a field has an unknown name or
+            a wrong type.
     """
-    given = {name: value for name, value in known.items() if value is not None}
-    for name, value in given.items():
+    values = {name: value for name, value in details.items() if value is not None}
+    for name, value in values.items():
         _check(name, value)
-    if told is None:
-        found = ModelOutput("")
-    elif isinstance(told, ModelOutput):
-        found = told
+    if report is None:
+        output = ModelOutput("")
+    elif isinstance(report, ModelOutput):
+        output = report
     else:
-        found = _of_usage(told)
-    return replace(found, **given)
+        output = _of_usage(report)
+    return replace(output, **values)
 
 
 def _check(name: str, value: object) -> None:
@@ -70,27 +70,27 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _of_usage(told: object) -> ModelOutput:
+def _of_usage(report: object) -> ModelOutput:
     """Read token counts, and the model's name if an answer says it."""
-    holders = (_at(told, name) for name in HOLDERS)
-    usage = next((each for each in holders if each is not None), told)
+    holders = (_at(report, name) for name in HOLDERS)
+    usage = next((holder for holder in holders if holder is not None), report)
     counts: dict[str, Any] = {}
     for name, places in PLACES.items():
         numbers = (_at(usage, place) for place in places)
-        counts[name] = next((each for each in numbers if _is_count(each)), None)
+        counts[name] = next((number for number in numbers if _is_count(number)), None)
     if counts["prompt_tokens"] is None and counts["completion_tokens"] is None:
         raise ConfigurationError(
             "expected a ModelOutput, or token counts of a model's answer as prompt_tokens and "
             "completion_tokens (input_tokens and output_tokens), in an object, a mapping or as "
-            f"keyword arguments; got {told!r:.80}"
+            f"keyword arguments; got {report!r:.80}"
         )
-    model = _at(told, "model") or _at(told, "model_name")
+    model = _at(report, "model") or _at(report, "model_name")
     counts = {name: count or 0 for name, count in counts.items()}
     return ModelOutput("", model=model if isinstance(model, str) else "", **counts)
 
 
-def _at(thing: Any, place: str) -> Any:
+def _at(holder: Any, place: str) -> Any:
     """Return what stands at a place in an object or mapping; None if there is nothing."""
     for name in place.split("."):
-        thing = thing.get(name) if isinstance(thing, Mapping) else getattr(thing, name, None)
-    return thing
+        holder = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
+    return holder

@@ -112,13 +112,13 @@ class Transcriber:
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
         """Plan the episode by its task and first observation."""
         goal = str(info.get("goal", ""))[:LONGEST]
-        shown = observation[:LONGEST]
+        text = observation[:LONGEST]
         if self._text is None:
-            task = shown if goal in shown else f"{goal}\n{shown}"
+            task = text if goal in text else f"{goal}\n{text}"
             actions = [*_clauses(task), *self._filled(_words(goal).split())]
         else:
-            actions = self._with_text(self._text(goal or shown))
-        self._final = next(self._ends(goal or shown), "")
+            actions = self._with_text(self._text(goal or text))
+        self._final = next(self._ends(goal or text), "")
         self._plan = list(dict.fromkeys(actions))[:MOST_ACTIONS]
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -129,8 +129,8 @@ class Transcriber:
         turns_left = int(info["horizon"]) - int(info["turn"])
         if self._plan and (turns_left > 1 or not self._final):
             verbs = {_verb(action) for action in info.get("admissible_actions") or ()}
-            known = (action for action in self._plan if _verb(action) in verbs)
-            action = next(known, self._plan[0])
+            possible = (action for action in self._plan if _verb(action) in verbs)
+            action = next(possible, self._plan[0])
             self._plan.remove(action)
             return self._write(action)
         return self._write(self._final) if self._final else ""

@@ -130,18 +130,18 @@ def _write_array(
     """Write the vectors of all passages; return their dimensions and the length of the longest."""
     dimensions, longest = 0, 0.0
     with path.open("wb") as file:
-        for rows, found in _encoded_passages(store, encoder):
+        for rows, vectors in _encoded_passages(store, encoder):
             if not dimensions:
-                dimensions = found.shape[1]
+                dimensions = vectors.shape[1]
                 head = {"descr": "<f4", "fortran_order": False, "shape": (len(store), dimensions)}
                 np.lib.format.write_array_header_1_0(file, head)
-            if found.shape[1] != dimensions:
+            if vectors.shape[1] != dimensions:
                 raise EnvFailure(
-                    f"expected vectors of {dimensions} dimensions, got {found.shape[1]} for "
+                    f"expected vectors of {dimensions} dimensions, got {vectors.shape[1]} for "
                     f"passages {rows[0]} to {rows[-1]}; correct the encoder"
                 )
-            longest = max(longest, float(np.linalg.norm(found, axis=1).max()))
-            file.write(found.astype("<f4").tobytes())
+            longest = max(longest, float(np.linalg.norm(vectors, axis=1).max()))
+            file.write(vectors.astype("<f4").tobytes())
             progress(rows[-1] + 1)
     return dimensions, longest
 
@@ -161,19 +161,19 @@ def _encoded_passages(
 def _encoded(encode: Encode, texts: list[str]) -> Vectors:
     """Encode n texts as vectors [n, dimensions], and check what comes back."""
     try:
-        found = np.asarray(encode(texts), np.float32)
+        vectors = np.asarray(encode(texts), np.float32)
     except Exception as error:
         raise EnvFailure(
             f"expected the encoder to encode {len(texts)} texts, but it failed with "
             f"{type(error).__name__}: {error}"
         ) from error
-    fits = found.ndim == 2 and len(found) == len(texts) and found.size > 0
-    if not fits or not np.isfinite(found).all():
+    fits = vectors.ndim == 2 and len(vectors) == len(texts) and vectors.size > 0
+    if not fits or not np.isfinite(vectors).all():
         raise EnvFailure(
             f"expected the encoder to return an array [{len(texts)}, dimensions] of finite "
-            f"numbers, got one of shape {found.shape}; correct the encoder"
+            f"numbers, got one of shape {vectors.shape}; correct the encoder"
         )
-    return found
+    return vectors
 
 
 def _write_graph(vectors: Vectors, path: Path) -> None:
@@ -232,10 +232,10 @@ class DenseRetriever:
         options.integer(k, "k", 1)
         if not self._vectors.size:
             raise EnvFailure(f"expected to search the index in {self.folder}, but it is closed")
-        found: list[list[Hit]] = [[] for _ in queries]
+        hits: list[list[Hit]] = [[] for _ in queries]
         places = [place for place, query in enumerate(queries) if query.strip()]
         if not places:
-            return found
+            return hits
         texts = [self.query_prefix + queries[place][:LONGEST_QUERY] for place in places]
         vectors = np.concatenate([
             _encoded(self.encode, texts[first : first + self.batch])
@@ -249,8 +249,8 @@ class DenseRetriever:
         select = self._all if self._graph is None else self._proposed
         for place, vector in zip(places, vectors, strict=True):
             if vector.any():  # otherwise the encoder knows nothing of the query
-                found[place] = self._ranked(select(vector, k), vector, k)
-        return found
+                hits[place] = self._ranked(select(vector, k), vector, k)
+        return hits
 
     def close(self) -> None:
         """Release the files; nothing can be searched afterwards."""
@@ -279,8 +279,8 @@ class DenseRetriever:
     def _proposed(self, vector: Vectors, k: int) -> Rows:
         """Return the rows that usearch proposes."""
         with self._one_at_a_time:
-            found = self._graph.search(vector, min(max(CANDIDATES * k, FEWEST), len(self.store)))
-        return np.sort(found.keys.astype(np.int64))
+            matches = self._graph.search(vector, min(max(CANDIDATES * k, FEWEST), len(self.store)))
+        return np.sort(matches.keys.astype(np.int64))
 
     def _ranked(self, rows: Rows, vector: Vectors, k: int) -> list[Hit]:
         """Compare rows in 64 bits, each on its own, and return the best ``k``."""

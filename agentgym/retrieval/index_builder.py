@@ -303,8 +303,8 @@ def _facts(folder: Path) -> dict[str, Any]:
     """Read what an index folder says of itself."""
     path = folder / INDEX_FACTS
     if not path.is_file():
-        got = "a folder without index.json" if folder.is_dir() else "no such folder"
-        raise DataError(f"expected an index in {folder}, got {got}; {_remedy(folder)}")
+        actual = "a folder without index.json" if folder.is_dir() else "no such folder"
+        raise DataError(f"expected an index in {folder}, got {actual}; {_remedy(folder)}")
     try:
         facts = read_facts(path, FORMAT)
         if facts["engine"] not in (*INDEXES, "dense"):

@@ -21,13 +21,13 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def published(
-    folder: str | Path, known: Callable[[Path], bool], *, overwrite: bool = False
+    folder: str | Path, is_index: Callable[[Path], bool], *, overwrite: bool = False
 ) -> Iterator[Path]:
     """Yield a folder to fill, which gets its name when the block ends without an error.
 
     Args:
         folder: The name; it must be free, that of an empty folder, or of one to replace.
-        known: Says of a folder that is there whether it is one of those that may be replaced.
+        is_index: Says of a folder that is there whether it is one of those that may be replaced.
         overwrite: Whether to replace it.
 
     Raises:
@@ -35,11 +35,11 @@ def published(
             can be written there.
     """
     target = _target(folder)
-    _check_free(target, known, overwrite)
+    _check_free(target, is_index, overwrite)
     with _scratch(target) as scratch:
-        _check_free(target, known, overwrite)  # another process may have ended meanwhile
+        _check_free(target, is_index, overwrite)  # another process may have ended meanwhile
         yield scratch
-        _check_free(target, known, overwrite)  # a build may take hours
+        _check_free(target, is_index, overwrite)  # a build may take hours
         _publish(scratch, target)
 
 
@@ -51,15 +51,15 @@ def _target(folder: str | Path) -> Path:
     return target
 
 
-def _check_free(target: Path, known: Callable[[Path], bool], overwrite: bool) -> None:
+def _check_free(target: Path, is_index: Callable[[Path], bool], overwrite: bool) -> None:
     """Refuse to replace anything but an index, and an index unless that was asked for."""
     try:
-        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        occupied = target.exists() and not (target.is_dir() and not any(target.iterdir()))
     except OSError as error:
         raise _unusable(target, error) from error
-    if not taken:
+    if not occupied:
         return
-    if not known(target):
+    if not is_index(target):
         raise ConfigurationError(
             f"expected a free name for the index, got {target}, which holds other things than an "
             "index; name another folder, or move them"

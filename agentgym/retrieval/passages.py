@@ -270,8 +270,8 @@ class PassageStore:
         path = self.folder / name
         try:
             with path.open("rb") as file:
-                found = file.seek(0, os.SEEK_END)
-                if found == size:
+                actual_size = file.seek(0, os.SEEK_END)
+                if actual_size == size:
                     return opener(file)
         except (OSError, ValueError) as error:
             raise DataError(
@@ -279,8 +279,8 @@ class PassageStore:
                 f"({error}); remove the folder and build the index again"
             ) from error
         raise DataError(
-            f"expected {path} to hold {size} bytes of passages, got {found}; remove the folder "
-            "and build the index again"
+            f"expected {path} to hold {size} bytes of passages, got {actual_size}; remove the "
+            "folder and build the index again"
         )
 
 

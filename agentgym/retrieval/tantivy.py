@@ -152,8 +152,10 @@ class TantivyRetriever:
         if not terms or not len(self.store):
             return []
         make, should = self._tantivy.Query, self._tantivy.Occur.Should
-        wanted = make.boolean_query([(should, self._term(term, n)) for term, n in terms.items()])
-        return [Hit(self.store[row], score) for score, row in self._best(wanted, k)]
+        weighted_query = make.boolean_query(
+            [(should, self._term(term, n)) for term, n in terms.items()]
+        )
+        return [Hit(self.store[row], score) for score, row in self._best(weighted_query, k)]
 
     def _term(self, term: str, count: int) -> Any:
         """Ask for a term, as many times as the query holds it."""
@@ -161,7 +163,7 @@ class TantivyRetriever:
         once = make.term_query(self._schema, TEXT, term, "freq")
         return once if count == 1 else make.boost_query(once, float(count))
 
-    def _best(self, wanted: Any, k: int) -> list[tuple[float, int]]:
+    def _best(self, weighted_query: Any, k: int) -> list[tuple[float, int]]:
         """Return scores and rows of the best ``k``; equal scores in the order of the rows.
 
         tantivy orders equal scores by their place in its segments, so all that tie with the last
@@ -170,7 +172,7 @@ class TantivyRetriever:
         everything = len(self.store) + 1  # tantivy reserves memory for what it is asked for
         limit = min(k + 1, everything)
         while True:
-            hits = self._searcher.search(wanted, limit, count=False).hits
+            hits = self._searcher.search(weighted_query, limit, count=False).hits
             if len(hits) < limit or hits[k - 1][0] > hits[-1][0]:
                 break
             limit = min(4 * limit, everything)

@@ -98,16 +98,16 @@ class PackedTexts(Sequence[str]):
 
         UTF-8 sorts as code points do, so ``sorted`` gives the right order.
         """
-        wanted, data, starts = text.encode(*_ENCODING), self._bytes, self._starts
+        target, data, starts = text.encode(*_ENCODING), self._bytes, self._starts
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) >> 1
-            if bytes(data[starts[middle] : starts[middle + 1]]) < wanted:
+            if bytes(data[starts[middle] : starts[middle + 1]]) < target:
                 low = middle + 1
             else:
                 high = middle
-        found = low < len(self) and data[starts[low] : starts[low + 1]] == wanted
-        return low if found else -1
+        exists = low < len(self) and data[starts[low] : starts[low + 1]] == target
+        return low if exists else -1
 
     @property
     def nbytes(self) -> int:

@@ -48,13 +48,13 @@ FACTS: Mapping[str, tuple[type, Callable[[TurnContext, Any], bool]]] = MappingPr
     {
         "action": (str, lambda turn, pattern: fnmatchcase(turn.action, pattern)),
         "observation": (str, lambda turn, pattern: fnmatchcase(turn.after.observation, pattern)),
-        "valid": (bool, lambda turn, wanted: turn.valid is wanted),
-        "done": (bool, lambda turn, wanted: turn.done is wanted),
-        "success": (bool, lambda turn, wanted: turn.success is wanted),
+        "valid": (bool, lambda turn, expected: turn.valid is expected),
+        "done": (bool, lambda turn, expected: turn.done is expected),
+        "success": (bool, lambda turn, expected: turn.success is expected),
         "score": (float, lambda turn, least: turn.after.score >= least),
         "details": (
             dict,
-            lambda turn, wanted: all(turn.details.get(key) == wanted[key] for key in wanted),
+            lambda turn, expected: all(turn.details.get(key) == expected[key] for key in expected),
         ),
     }
 )
@@ -120,8 +120,8 @@ class RewardMachine(SuppliedHook):
     @property
     def needs(self) -> tuple[str, ...]:
         """Keys of ``info["details"]`` that facts use."""
-        asked = (fact.get("details", {}) for fact in self._facts.values())
-        return tuple(dict.fromkeys(key for details in asked for key in details))
+        requirements = (fact.get("details", {}) for fact in self._facts.values())
+        return tuple(dict.fromkeys(key for details in requirements for key in details))
 
     def __post_init__(self) -> None:
         """Read the rules."""
@@ -136,16 +136,17 @@ class RewardMachine(SuppliedHook):
             self.reset()
             return 0.0 - paid
         holds = {
-            name: all(FACTS[kind][1](context, wanted) for kind, wanted in fact.items())
+            name: all(FACTS[kind][1](context, expected) for kind, expected in fact.items())
             for name, fact in self._facts.items()
         }
-        for each in self._transitions:
-            if each.begin == self.state and all(
-                holds[name.removeprefix(NOT)] is not name.startswith(NOT) for name in each.when
+        for transition in self._transitions:
+            if transition.begin == self.state and all(
+                holds[name.removeprefix(NOT)] is not name.startswith(NOT)
+                for name in transition.when
             ):
-                self.state = each.end
-                self._paid += each.reward
-                return each.reward
+                self.state = transition.end
+                self._paid += transition.reward
+                return transition.reward
         return 0.0
 
     def reset(self) -> None:
@@ -173,25 +174,25 @@ def read_rules(text: str) -> tuple[str, dict[str, dict[str, Any]], tuple[Transit
         raise _refuse("a table of facts and a list of transitions", f"{facts!r:.80}")
     for name, fact in facts.items():
         _check_fact(name, fact)
-    found = tuple(_transition(each, facts) for each in transitions)
-    reached = {rules["start"], *(each.end for each in found)}
-    if lost := sorted({each.begin for each in found} - reached):
+    edges = tuple(_transition(entry, facts) for entry in transitions)
+    reached = {rules["start"], *(edge.end for edge in edges)}
+    if unreachable := sorted({edge.begin for edge in edges} - reached):
         raise _refuse(
             f"transitions from its start or from where others lead ({', '.join(sorted(reached))})",
-            f"some from {', '.join(lost)}",
+            f"some from {', '.join(unreachable)}",
         )
-    return rules["start"], facts, found
+    return rules["start"], facts, edges
 
 
 def _check_fact(name: str, fact: Any) -> None:
     """Refuse what is no fact."""
-    known = ", ".join(f"{kind} ({cls.__name__})" for kind, (cls, _) in FACTS.items())
+    kinds = ", ".join(f"{kind} ({cls.__name__})" for kind, (cls, _) in FACTS.items())
     fits = isinstance(fact, dict) and all(
-        kind in FACTS and isinstance(wanted, (int, float) if kind == "score" else FACTS[kind][0])
-        for kind, wanted in fact.items()
+        kind in FACTS and isinstance(expected, (int, float) if kind == "score" else FACTS[kind][0])
+        for kind, expected in fact.items()
     )
     if not fits or not fact or name.startswith(NOT):
-        raise _refuse(f"facts that say one or more of {known}", f"{name} = {fact!r:.80}")
+        raise _refuse(f"facts that say one or more of {kinds}", f"{name} = {fact!r:.80}")
 
 
 def _transition(entry: Any, facts: Mapping[str, Any]) -> Transition:
@@ -214,8 +215,8 @@ def _transition(entry: Any, facts: Mapping[str, Any]) -> Transition:
     return Transition(*ends, when, float(reward))
 
 
-def _refuse(wanted: str, got: str) -> ConfigurationError:
+def _refuse(expected: str, actual: str) -> ConfigurationError:
     return ConfigurationError(
-        f"expected the rules of a reward machine with {wanted}, got {got}; "
+        f"expected the rules of a reward machine with {expected}, got {actual}; "
         "agentgym.rewards.machine shows an example"
     )

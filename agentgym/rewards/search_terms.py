@@ -36,9 +36,9 @@ class Format(SuppliedHook):
     def value(self, context: TurnContext) -> float:
         """Return the bonus on the last turn of a well-formed episode, else 0."""
         self._broken = self._broken or not context.details["format_ok"]
-        whole = context.done and context.details["answered"] and not self._broken
+        earned = context.done and context.details["answered"] and not self._broken
         self._broken = self._broken and TAKEN_BACK not in context.terms
-        return self.bonus if whole else 0.0
+        return self.bonus if earned else 0.0
 
     def reset(self) -> None:
         """Clear the turns of the previous episode."""

@@ -118,7 +118,7 @@ def _parse(text: str) -> TurnReward:
         head, colon, tail = tail.partition(":")
         attribute, equals, size = head.partition("=")
         name = f"{name}:{attribute}"
-        cls = options.own(name, "the name of a reward hook or MODULE:CLASS", _OWN, _is_hook)
+        cls = options.import_own(name, "the name of a reward hook or MODULE:CLASS", _OWN, _is_hook)
     if cls is None:
         raise ConfigurationError(f"expected the name of a reward hook, got {text!r:.80}; {_HELP}")
     sized = getattr(cls, "size", "weight")  # of one's own it may be a field like others
@@ -126,41 +126,46 @@ def _parse(text: str) -> TurnReward:
     pairs += tail.split(",") if colon else []
     # A name on the command line is that of the hook; another one is for lists made in Python.
     texts: Mapping[str, Callable[[str], str]] = getattr(cls, "texts", {})
-    known = {e.name: e for e in _arguments(cls) if not _is_text(e) or e.name in texts}
-    schedules = [(name, each) for name in _SCHEDULES if name in known for each in _SCHEDULES[name]]
+    arguments = {e.name: e for e in _arguments(cls) if not _is_text(e) or e.name in texts}
+    schedules = [
+        (name, schedule)
+        for name in _SCHEDULES
+        if name in arguments
+        for schedule in _SCHEDULES[name]
+    ]
     for _, schedule in schedules:
-        known |= {entry.name: entry for entry in _arguments(schedule)}
+        arguments |= {entry.name: entry for entry in _arguments(schedule)}
     values: dict[str, Any] = {}
     for pair in pairs:
-        field_name, _, written = pair.partition("=")
-        entry = known.get(field_name)
+        field_name, _, literal = pair.partition("=")
+        entry = arguments.get(field_name)
         read = texts.get(field_name)
-        value = read(written) if read and written else _number(written, entry)
+        value = read(literal) if read and literal else _number(literal, entry)
         if entry is None or value is None or field_name in values:
             raise ConfigurationError(
-                f"expected the fields of {name} ({', '.join(known)}), each once and as "
+                f"expected the fields of {name} ({', '.join(arguments)}), each once and as "
                 f"name=value, got {pair!r:.80} in {text!r:.120}; {_HELP}"
             )
         values[field_name] = value
     for field_name, schedule in schedules:
-        own = [entry.name for entry in _arguments(schedule) if entry.name in values]
-        if own and field_name in values:
+        parts = [entry.name for entry in _arguments(schedule) if entry.name in values]
+        if parts and field_name in values:
             raise ConfigurationError(
-                f"expected {field_name} or one schedule of it ({', '.join(own)}), got both in "
+                f"expected {field_name} or one schedule of it ({', '.join(parts)}), got both in "
                 f"{text!r:.120}; leave one out"
             )
-        if own:
-            values[field_name] = schedule(**{part: values.pop(part) for part in own})
-    made: TurnReward = cls(**values)
-    return made
+        if parts:
+            values[field_name] = schedule(**{part: values.pop(part) for part in parts})
+    hook: TurnReward = cls(**values)
+    return hook
 
 
-def _is_hook(found: object) -> bool:
+def _is_hook(candidate: object) -> bool:
     """Return whether something is the class of a reward hook that a command line can write."""
-    if not (isinstance(found, type) and is_dataclass(found)):
+    if not (isinstance(candidate, type) and is_dataclass(candidate)):
         return False
-    has = {*dir(found), *(entry.name for entry in fields(found))}
-    defaults = [entry.default for entry in _arguments(found)]
+    has = {*dir(candidate), *(entry.name for entry in fields(candidate))}
+    defaults = [entry.default for entry in _arguments(candidate)]
     return {"name", "weight", "__call__", "reset"} <= has and MISSING not in defaults
 
 
@@ -186,8 +191,8 @@ def hooks_to_json(hooks: Any) -> tuple[dict[str, Any], ...] | None:
     """
     if isinstance(hooks, str) or not isinstance(hooks, Sequence):
         return None
-    found = [_describe(hook, _CLASSES | _own_class(type(hook)), _DEPTH) for hook in hooks]
-    return None if None in found else tuple(entry for entry in found if entry is not None)
+    entries = [_describe(hook, _CLASSES | _own_class(type(hook)), _DEPTH) for hook in hooks]
+    return None if None in entries else tuple(entry for entry in entries if entry is not None)
 
 
 def hooks_from_json(entries: Sequence[Any]) -> list[TurnReward]:
@@ -216,8 +221,8 @@ def hook_words(entry: Any) -> str:
     if not isinstance(stored, Mapping) or not isinstance(entry.get("class"), str):
         return str(entry)
     cls = _CLASSES.get(entry["class"])
-    name = next((name for name, known in HOOKS.items() if known is cls), entry["class"])
-    usual = {each.name: each.default for each in _arguments(cls)} if cls else {}
+    name = next((name for name, hook_class in HOOKS.items() if hook_class is cls), entry["class"])
+    usual = {argument.name: argument.default for argument in _arguments(cls)} if cls else {}
     pairs: list[str] = []
     for field_name, value in stored.items():
         schedule = value.get("fields") if isinstance(value, Mapping) else None
@@ -259,14 +264,14 @@ def _imported_class(entry: Any) -> dict[str, Any]:
             f"(agentgym replay --env {module}:ENV does), or make the environment and pass it as "
             "env="
         )
-    return {name: found} if _is_hook(found := _reached(name)) else {}
+    return {name: hook_class} if _is_hook(hook_class := _reached(name)) else {}
 
 
 def _reached(name: str) -> Any:
     """Return what ``MODULE:NAME`` stands for among modules that are imported; None if nothing."""
     module, _, attribute = name.partition(":")
     start = sys.modules.get(module)
-    return reduce(lambda found, part: getattr(found, part, None), attribute.split("."), start)
+    return reduce(lambda owner, part: getattr(owner, part, None), attribute.split("."), start)
 
 
 def _describe(value: Any, table: Mapping[str, Any], depth: int) -> dict[str, Any] | None:
@@ -304,16 +309,16 @@ def _build(entry: Any, table: Mapping[str, Any], where: str, depth: int) -> Any:
     if kind == "function":
         return supplied
     stored = entry.get("fields")
-    known = {argument.name: argument for argument in _arguments(supplied)}
-    if not isinstance(stored, Mapping) or not set(stored) <= set(known):
+    arguments = {argument.name: argument for argument in _arguments(supplied)}
+    if not isinstance(stored, Mapping) or not set(stored) <= set(arguments):
         raise DataError(
-            f"expected an object with fields of {', '.join(known)} at {where}.fields, "
+            f"expected an object with fields of {', '.join(arguments)} at {where}.fields, "
             f"got {stored!r:.80}: the record is damaged or of a later version; make the "
             "environment and pass it as env="
         )
     values = {}
     for key, value in stored.items():
-        if not _is_plain(value, known[key]):
+        if not _is_plain(value, arguments[key]):
             value = _build(value, _NESTED.get(key, {}), f"{where}.{key}", depth - 1)
         values[key] = value
     return supplied(**values)

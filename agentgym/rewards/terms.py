@@ -18,11 +18,11 @@ FROM_0 = (0.0, math.inf)
 _SHARE = (0.0, 1.0)
 
 
-def _check(value: float, what: str, limits: tuple[float, float]) -> None:
+def _check(value: float, name: str, limits: tuple[float, float]) -> None:
     low, high = limits
     if isinstance(value, bool) or not finite(value) or not low <= value <= high:
         raise ConfigurationError(
-            f"expected {what} to be a finite number in [{low}, {high}], got {value!r:.80}"
+            f"expected {name} to be a finite number in [{low}, {high}], got {value!r:.80}"
         )
 
 

@@ -47,11 +47,11 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         """Start an episode; the options ``training_step`` and ``reward_hooks`` apply here, too."""
         observation, info = self.env.reset(seed=seed, options=options)
         inner: Any = self.env.unwrapped
-        chosen = check_reset(options, inner.reset_options)
-        self._hooked = chosen.get("reward_hooks", True)
+        reset_options = check_reset(options, inner.reset_options)
+        self._hooked = reset_options.get("reward_hooks", True)
         if self._hooked:
             state = self._state(observation, info)
-            step, prices = chosen.get("training_step", 0), chosen.get("prices")
+            step, prices = reset_options.get("training_step", 0), reset_options.get("prices")
             self._runner.reset(state, step, info["goal"], prices)
         return observation, info
 
@@ -84,10 +84,10 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
             total += terms.get(name, 0.0)
         info = {**info, "reward_terms": terms}
         if self._runner.judged:
-            said = {name: asdict(each) for name, each in self._runner.verdicts.items()}
-            info["verdicts"] = {**info.get("verdicts", {}), **said}
+            verdicts = {name: asdict(verdict) for name, verdict in self._runner.verdicts.items()}
+            info["verdicts"] = {**info.get("verdicts", {}), **verdicts}
         if self._runner.costs:
-            used = {name: asdict(each) for name, each in self._runner.costs.items()}
+            used = {name: asdict(cost) for name, cost in self._runner.costs.items()}
             info["costs"] = {**info.get("costs", {}), **used}
         return observation, total, terminated, truncated, info
 

@@ -68,8 +68,8 @@ class SandboxLimits:
         Raises:
             ConfigurationError: A limit is no positive integer.
         """
-        for each in fields(self):
-            options.integer(getattr(self, each.name), each.name, 1, None)
+        for limit in fields(self):
+            options.integer(getattr(self, limit.name), limit.name, 1, None)
 
 
 @dataclass(frozen=True)
@@ -112,15 +112,17 @@ class SandboxConfig:
         Raises:
             ConfigurationError: A place inside is relative, or a path has parts such as ``..``.
         """
-        further = ((name, one) for name in ("mounts", "writable") for one in getattr(self, name))
+        further = (
+            (name, place) for name in ("mounts", "writable") for place in getattr(self, name)
+        )
         for name, place in (("workdir", self.workdir), *further):
             if not place.startswith("/") or posixpath.normpath(place) != place or "\0" in place:
                 raise ConfigurationError(
                     f"expected an absolute path without '..' as {name}, got {place!r:.120}"
                 )
         paths = {name: getattr(self, name) for name in ("visible", "hidden", "path")}
-        for name, found in {**paths, "mounts": self.mounts.values()}.items():
-            for path in map(str, found):
+        for name, group in {**paths, "mounts": self.mounts.values()}.items():
+            for path in map(str, group):
                 if ".." in path.split("/") or "\0" in path:
                     raise ConfigurationError(
                         f"expected paths without '..' in {name}, got {path!r:.120}; write the "

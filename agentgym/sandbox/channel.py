@@ -101,7 +101,7 @@ class Channel:
             self.close()
             raise SandboxDied(
                 f"expected an answer to {operation!r} within {seconds:.0f} seconds, got "
-                f"{_told(error)}; reset the sandbox"
+                f"{_describe_failure(error)}; reset the sandbox"
             ) from error
         if "error" in answer:
             raise OSError(answer.get("errno") or 0, answer["error"])
@@ -171,7 +171,7 @@ def _framed(message: dict[str, Any], body: bytes | None) -> Iterator[bytes]:
         yield struct.pack(">I", 0)
 
 
-def _told(error: Exception) -> str:
+def _describe_failure(error: Exception) -> str:
     """Say in words what went wrong with a stream."""
     if isinstance(error, EOFError | ConnectionError | BrokenPipeError):
         return "the end of the stream"

@@ -164,22 +164,24 @@ class _Reader:
         name, _, value = rest.partition(" ")
         pairs = _PAIR.findall(rest) if "=" in name else [(name, value)]
         try:
-            self.environment |= {key: " ".join(shlex.split(one)) for key, one in pairs}
+            self.environment |= {key: " ".join(shlex.split(text)) for key, text in pairs}
         except ValueError:  # a quotation that nobody closes
             self.obstacles.append(line)
 
     def _copy(self, line: str, rest: str) -> None:
         try:
-            found = parse_json(rest) if rest.startswith("[") else shlex.split(rest)
+            parts = parse_json(rest) if rest.startswith("[") else shlex.split(rest)
         except ValueError:
-            found = []
-        words = [word for word in found if isinstance(word, str)] if isinstance(found, list) else []
+            parts = []
+        words = [word for word in parts if isinstance(word, str)] if isinstance(parts, list) else []
         flags = [word for word in words if word.startswith("--")]
         *sources, target = [word for word in words if word not in flags] or [""]
-        known = all(flag.partition("=")[0] in ("--chown", "--chmod", "--link") for flag in flags)
+        supported = all(
+            flag.partition("=")[0] in ("--chown", "--chmod", "--link") for flag in flags
+        )
         plain = not any(set("$*?[<\0") & set(word) or "://" in word for word in (*sources, target))
         place = posixpath.normpath(posixpath.join("/", self.workdir, target))
-        if not (known and plain and sources) or place.split("/")[1] in _SYSTEM:
+        if not (supported and plain and sources) or place.split("/")[1] in _SYSTEM:
             self.obstacles.append(line)
             return
         for source in sources:
@@ -215,8 +217,8 @@ def _copied(folder: Path, source: str, place: str, target: str) -> Iterator[tupl
             if file.is_file() and not file.is_symlink() and _inside(file, folder):
                 yield posixpath.join(place, file.relative_to(path).as_posix()), file
         return
-    whole = target.endswith("/") or target in (".", "..")
-    yield (posixpath.join(place, path.name) if whole else place), path
+    into_folder = target.endswith("/") or target in (".", "..")
+    yield (posixpath.join(place, path.name) if into_folder else place), path
 
 
 def _inside(file: Path, folder: Path) -> bool:

@@ -34,15 +34,18 @@ def shown_folders(config: SandboxConfig) -> dict[Path, Path]:
         ConfigurationError: A path does not exist.
     """
     same = {path.absolute(): path for path in (*_prefix(), *config.visible)}
-    found = {}
-    for place, path in {**same, **{Path(one): path for one, path in config.mounts.items()}}.items():
+    folders = {}
+    for place, path in {
+        **same,
+        **{Path(target): path for target, path in config.mounts.items()},
+    }.items():
         try:
-            found[place] = path.resolve(strict=True)
+            folders[place] = path.resolve(strict=True)
         except (OSError, RuntimeError) as error:  # a loop of links is the latter until Python 3.13
             raise ConfigurationError(
                 f"expected visible paths to exist, got {path}: {error}"
             ) from error
-    return found
+    return folders
 
 
 def covered_places(config: SandboxConfig) -> list[Path]:
@@ -72,10 +75,10 @@ def _packages(config: SandboxConfig) -> list[Path]:
     scheme = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     paths = sysconfig.get_paths(vars=scheme)
     prefixes = {Path(sys.base_prefix), Path(sys.base_exec_prefix), *SYSTEM_PREFIXES}
-    found = {Path(paths["purelib"]), Path(paths["platlib"])}
+    folders = {Path(paths["purelib"]), Path(paths["platlib"])}
     for prefix in prefixes:
         for name in ("site-packages", "dist-packages"):
-            found.update(prefix.glob(f"lib*/python*/{name}"))
+            folders.update(prefix.glob(f"lib*/python*/{name}"))
         if prefix not in SYSTEM_PREFIXES:
-            found.update(prefix / name for name in ("envs", "pkgs"))
-    return sorted(path for path in found if path not in config.visible)
+            folders.update(prefix / name for name in ("envs", "pkgs"))
+    return sorted(path for path in folders if path not in config.visible)

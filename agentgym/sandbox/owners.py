@@ -18,7 +18,7 @@ _START = 19
 def this_process() -> str:
     """Return the owner that the running process is; another one after a fork."""
     pid = os.getpid()
-    return f"{_here()}/{pid}/{_started(pid)}"
+    return f"{_identify_namespace()}/{pid}/{_started(pid)}"
 
 
 def is_gone(owner: str) -> bool:
@@ -28,12 +28,12 @@ def is_gone(owner: str) -> bool:
     here, so they are not.
     """
     parts = owner.split("/")
-    if len(parts) != 4 or "/".join(parts[:2]) != _here() or not parts[2].isdigit():
+    if len(parts) != 4 or "/".join(parts[:2]) != _identify_namespace() or not parts[2].isdigit():
         return False
     return _started(int(parts[2])) != parts[3]
 
 
-def _here() -> str:
+def _identify_namespace() -> str:
     """Name the boot of this machine and the namespace in which ids are counted."""
     try:
         boot = _BOOT.read_text().strip()

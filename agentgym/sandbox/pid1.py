@@ -121,8 +121,8 @@ class Wire:
 class Output:
     """What a command prints: its two ends."""
 
-    def __init__(self, kept: int) -> None:
-        self._half = kept // 2
+    def __init__(self, bound: int) -> None:
+        self._half = bound // 2
         self._head = b""
         self._tail = b""
         self.total = 0
@@ -361,17 +361,17 @@ class Server:
     def _kill(self, status: "int | None" = None) -> "tuple[int, int]":
         """Kill and reap all that runs; return how many besides the command, and its status."""
         # Counted before: a shell that is being killed may still reap some of them itself.
-        others = _others() - {self._child}
+        processes = _list_processes() - {self._child}
         while True:
             if os.getpid() == 1:
                 _kill_all()
             else:
                 _kill_descendants(self._child)
             try:
-                found, state = os.waitpid(-1, 0)
+                pid, state = os.waitpid(-1, 0)
             except ChildProcessError:
-                return len(others), status or 0
-            if found == self._child:
+                return len(processes), status or 0
+            if pid == self._child:
                 status = state
 
     def _kill_since(self, before: "Running") -> "tuple[int, int]":
@@ -388,8 +388,8 @@ class Server:
             for pid, _start in fresh:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-            found = _reap(self._child)
-            status = status if found is None else found
+            child_status = _reap(self._child)
+            status = status if child_status is None else child_status
             if not fresh:
                 break
             time.sleep(0.005)
@@ -444,23 +444,23 @@ class Server:
         """
         workdir, room = self.config["places"][0], request["total_bytes"]
         now = dict(_marks(workdir))
-        chosen = []
+        paths = []
         for path in sorted(now):
             kind, size = now[path][0], now[path][1]
             if now[path] == self.pristine[0].get(path) or not stat.S_ISREG(kind):
                 continue
             if not _of_repository(path) and size <= min(room, request["file_bytes"]):
                 room -= size
-                chosen.append(path)
+                paths.append(path)
         deleted = [
             path
             for path, mark in sorted(self.pristine[0].items())
             if stat.S_ISREG(mark[0]) and not _of_repository(path)
             and not (path in now and stat.S_ISREG(now[path][0]))
         ]  # fmt: skip
-        if not chosen:
+        if not paths:
             return {"deleted": deleted}
-        self._send_archive({"deleted": deleted}, [(path, path) for path in chosen], workdir, b"")
+        self._send_archive({"deleted": deleted}, [(path, path) for path in paths], workdir, b"")
         return None
 
     def do_snapshot(self, request: "Message") -> None:
@@ -471,8 +471,8 @@ class Server:
             now, then = dict(_marks(place)), self.pristine[number]
             changed = (path for path in sorted(now) if now[path] != then.get(path))
             members += [(f"{number}/{path}", os.path.join(place, path)) for path in changed]
-            gone = (path for path in sorted(then) if path not in now)
-            deleted += [f"{number}/{path}" for path in gone]
+            missing = (path for path in sorted(then) if path not in now)
+            deleted += [f"{number}/{path}" for path in missing]
         self._send_archive({}, members, "/", json.dumps(deleted).encode("ascii"))
 
     def _send_archive(
@@ -543,18 +543,18 @@ def _marks(folder: str, prefix: str = "", depth: int = 0) -> "Iterator[tuple[str
     for name in names:
         path = os.path.join(folder, name)
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except OSError:
             continue
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             # What is mounted below is not written to.
-            if found.st_dev == device:
-                yield prefix + name, (found.st_mode, 0)
+            if status.st_dev == device:
+                yield prefix + name, (status.st_mode, 0)
                 if depth < DEPTH:
                     yield from _marks(path, prefix + name + "/", depth + 1)
         else:
-            times = (found.st_mtime_ns, found.st_ctime_ns)
-            yield prefix + name, (found.st_mode, found.st_size, *times)
+            times = (status.st_mtime_ns, status.st_ctime_ns)
+            yield prefix + name, (status.st_mode, status.st_size, *times)
 
 
 def _of_repository(path: str) -> bool:
@@ -566,12 +566,12 @@ def _open_regular(path: bytes, flags: int) -> int:
     """Open a file, unless it is special or tells about this very process."""
     # Without O_NONBLOCK, a named pipe would never open.
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o644)
-    found = os.fstat(descriptor)
+    status = os.fstat(descriptor)
     try:
-        own = os.stat("/proc").st_dev == found.st_dev != os.stat("/").st_dev
+        is_proc = os.stat("/proc").st_dev == status.st_dev != os.stat("/").st_dev
     except OSError:
-        own = False
-    if own or not stat.S_ISREG(found.st_mode):
+        is_proc = False
+    if is_proc or not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         raise FileNotFoundError(errno.ENOENT, "expected a regular file", os.fsdecode(path))
     return descriptor
@@ -660,7 +660,7 @@ def _memory(limit: int) -> int:
     more than the limit otherwise.
     """
     sizes = {}
-    for pid in _others():
+    for pid in _list_processes():
         with suppress(OSError):
             # Any thread tells, but the first may have ended.
             for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
@@ -691,12 +691,12 @@ def _reap(child: int) -> "int | None":
     status = None
     while True:
         try:
-            found, state = os.waitpid(-1, os.WNOHANG)
+            pid, state = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
             return status
-        if not found:
+        if not pid:
             return status
-        if found == child:
+        if pid == child:
             status = state
 
 
@@ -720,7 +720,7 @@ def _kill_descendants(child: int) -> None:
             os.killpg(child, signal.SIGKILL)
 
 
-def _others() -> "set[int]":
+def _list_processes() -> "set[int]":
     """Return the processes that this one answers for."""
     if os.getpid() != 1:
         return set(_descendants(os.getpid()))
@@ -732,13 +732,13 @@ def _running() -> "Running":
 
     A number alone may meanwhile be that of another process.
     """
-    found = set()
-    for pid in _others():
+    processes = set()
+    for pid in _list_processes():
         with suppress(OSError, ValueError, IndexError):
             state, _, start = _stat(pid)
             if state not in "ZX":
-                found.add((pid, start))
-    return found
+                processes.add((pid, start))
+    return processes
 
 
 def _started_since(before: "Running") -> "Running":
@@ -762,10 +762,10 @@ def _descendants(*pids: int) -> "list[int]":
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
         with suppress(OSError, ValueError, IndexError):
             children.setdefault(_stat(int(name))[1], []).append(int(name))
-    found = [*pids]
-    for parent in found:  # which grows meanwhile
-        found += [child for child in children.get(parent, []) if child not in found]
-    return found[len(pids) :]
+    processes = [*pids]
+    for parent in processes:  # which grows meanwhile
+        processes += [child for child in children.get(parent, []) if child not in processes]
+    return processes[len(pids) :]
 
 
 def _drain(reader: int, output: Output, limit: int) -> bool:
@@ -812,12 +812,12 @@ def _offered_to_oom_killer(score: "int | None") -> "Iterator[None]":
     if score is None:
         yield
         return
-    own = os.pread(score, 16, 0)
+    own_score = os.pread(score, 16, 0)
     os.write(score, b"1000")
     try:
         yield
     finally:
-        os.write(score, own)
+        os.write(score, own_score)
 
 
 def _spawn(
@@ -852,8 +852,8 @@ def _spawn(
 def _lower_priority(pid: int) -> None:
     """Let a process, and all that it will start, wait for this one."""
     with suppress(OSError):
-        own = os.getpriority(os.PRIO_PROCESS, 0)
-        os.setpriority(os.PRIO_PROCESS, pid, min(own + NICE, 19))
+        priority = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, pid, min(priority + NICE, 19))
 
 
 def _complaint(error: BaseException) -> bytes:
@@ -877,8 +877,8 @@ def _find_prctl() -> "Callable[..., int] | None":
     try:
         import ctypes
 
-        found: Callable[..., int] = ctypes.CDLL(None).prctl
-        return found
+        prctl: Callable[..., int] = ctypes.CDLL(None).prctl
+        return prctl
     except (ImportError, OSError, AttributeError):
         return None
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from agentgym.core.options import own
+from agentgym.core.options import import_own
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxUnavailable
 
@@ -77,14 +77,14 @@ def load_backend(name: str) -> type[Sandbox]:
     """
     if name in SANDBOXES:
         module, _, kind = SANDBOXES[name].partition(":")
-        found: type[Sandbox] = getattr(importlib.import_module(module), kind)
-        return found
+        backend: type[Sandbox] = getattr(importlib.import_module(module), kind)
+        return backend
     form = f"one of the back ends {', '.join(SANDBOXES)} or 'auto', or MODULE:CLASS"
-    return own(name, form, "a subclass of agentgym.sandbox.Sandbox", _is_backend)
+    return import_own(name, form, "a subclass of agentgym.sandbox.Sandbox", _is_backend)
 
 
-def _is_backend(found: object) -> bool:
-    return isinstance(found, type) and issubclass(found, Sandbox)
+def _is_backend(candidate: object) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, Sandbox)
 
 
 def check_name(name: str) -> str:
@@ -137,7 +137,7 @@ def choose_backend(config: SandboxConfig) -> str:
         return usable[-1]
     if config.trusted and not config.image:
         return "subprocess"
-    told = "\n".join(f"- {name}: {reason}" for name, reason in reasons.items())
+    problems = "\n".join(f"- {name}: {reason}" for name, reason in reasons.items())
     raise SandboxUnavailable(
-        f"expected a back end that keeps commands apart from this machine, got none:\n{told}"
+        f"expected a back end that keeps commands apart from this machine, got none:\n{problems}"
     )

@@ -174,10 +174,10 @@ class ServedSandbox(Sandbox):
 
     def changes(self) -> dict[str, bytes | None]:
         """Return what differs from ``tree``, files of more than 4 MiB left out."""
-        found = self._ask(
+        files = self._ask(
             "changes", _changed_files, file_bytes=CHANGED_FILE, total_bytes=CHANGED_TOTAL
         )
-        return {path: found[path] for path in sorted(found) if not self._same(path, found[path])}
+        return {path: files[path] for path in sorted(files) if not self._same(path, files[path])}
 
     def _same(self, path: str, content: bytes | None) -> bool:
         """Return whether a file was only touched: it is as in the tree."""
@@ -349,15 +349,15 @@ def _exec_result(answer: dict[str, Any]) -> ExecResult:
 
 def _changed_files(answer: dict[str, Any]) -> dict[str, bytes | None]:
     """Return the files of an answer to ``changes``, and None for those that are deleted."""
-    found: dict[str, bytes | None] = {str(path): None for path in answer["deleted"]}
+    files: dict[str, bytes | None] = {str(path): None for path in answer["deleted"]}
     if "body" not in answer:
-        return found
+        return files
     with tarfile.open(fileobj=io.BytesIO(answer["body"]), mode="r:") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is not None and not member.issparse():  # which may say it has any size
-                found[member.name] = content.read()
-    return found
+                files[member.name] = content.read()
+    return files
 
 
 @atexit.register

@@ -119,9 +119,9 @@ class UnisolatedSandbox(ServedSandbox):
     def _rlimits(self) -> dict[str, int]:
         """Bound every process; their number cannot be, since others of this user count too."""
         limits = self.config.limits
-        found = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
+        rlimits = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
         # On other systems it cannot be lowered below what the interpreter has mapped.
-        return {**found, "AS": limits.memory} if sys.platform.startswith("linux") else found
+        return {**rlimits, "AS": limits.memory} if sys.platform.startswith("linux") else rlimits
 
     def exec(
         self,

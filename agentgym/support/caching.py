@@ -47,9 +47,9 @@ def cache_folder() -> Path:
         without a home, as in many containers, gets a folder of their own under the system's
         folder for temporary files.
     """
-    own = os.environ.get("AGENTGYM_CACHE")
-    if own:
-        return _expanded(own)
+    folder = os.environ.get("AGENTGYM_CACHE")
+    if folder:
+        return _expanded(folder)
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return _expanded(base) / "agentgym"
 
@@ -212,7 +212,7 @@ def file_entry(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": _digest(path)}
 
 
-def checked_entries(found: Any) -> dict[str, dict[str, Any]]:
+def checked_entries(entries: Any) -> dict[str, dict[str, Any]]:
     """Return what :func:`file_entry` said of the files of a folder, read back from JSON.
 
     Raises:
@@ -222,7 +222,7 @@ def checked_entries(found: Any) -> dict[str, dict[str, Any]]:
     """
     return {
         str(name): {"size": int(entry["size"]), "sha256": str(entry["sha256"])}
-        for name, entry in dict(found).items()
+        for name, entry in dict(entries).items()
     }
 
 
@@ -235,8 +235,8 @@ def difference(path: Path, entry: Mapping[str, Any], *, content: bool = True) ->
         content: Whether to read it, or only to ask for its size.
     """
     try:
-        found = path.stat().st_size
-        sound = found == entry["size"] and (not content or _digest(path) == entry["sha256"])
+        size = path.stat().st_size
+        sound = size == entry["size"] and (not content or _digest(path) == entry["sha256"])
     except OSError as error:
         _raise_if_exhausted(error)
         return f"expected to read {path}, got {error}"
@@ -244,7 +244,7 @@ def difference(path: Path, entry: Mapping[str, Any], *, content: bool = True) ->
         return ""
     return (
         f"expected {path} to have {entry['size']} bytes with SHA-256 {entry['sha256']}, got "
-        f"{found} bytes or other content"
+        f"{size} bytes or other content"
     )
 
 
@@ -266,8 +266,8 @@ def sweep(folder: Path) -> None:
     # Age, not process ids: a cache may be shared by containers and machines.
     oldest = time.time() - ABANDONED
     with os.scandir(folder) as entries:
-        found = [entry.path for entry in entries if entry.name.startswith(SCRATCH)]
-    for path in found:
+        paths = [entry.path for entry in entries if entry.name.startswith(SCRATCH)]
+    for path in paths:
         with suppress(OSError):
             if os.lstat(path).st_mtime >= oldest:
                 continue
@@ -297,9 +297,9 @@ class BoundedCache(dict[Key, Value]):
             # Few at once, so that entries come and go evenly and the garbage collector has nothing
             # to count; but not one alone of many, as each search for the first entry of a dict
             # passes the places of those that were dropped before.
-            few = surplus + max(1, self.capacity // 128)
+            count = surplus + max(1, self.capacity // 128)
             try:
-                oldest = list(islice(self, few))
+                oldest = list(islice(self, count))
             except RuntimeError:  # Another thread changes it: the next entry drops more.
                 oldest = []
             for old in oldest:

@@ -30,7 +30,7 @@ class CommonFlags:
     """Show no progress: results, warnings and errors alone."""
     log_level: LogLevel | None = None
     """Also print what the packages log, from this level on, to standard error."""
-    others: tuple[str, ...] = field(default=(), repr=False)
+    remaining: tuple[str, ...] = field(default=(), repr=False)
     """What was typed besides."""
 
     @property
@@ -51,13 +51,13 @@ def take_common_flags(argv: Sequence[str]) -> CommonFlags:
     parser.add_argument("--version", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--log-level", "--log_level", nargs="?", const="")
-    flags, others = parser.parse_known_args(list(argv[:end]))
+    flags, remaining = parser.parse_known_args(list(argv[:end]))
     if flags.log_level is not None and flags.log_level not in LEVELS:
         raise ConfigurationError(
             f"expected --log-level to be {', '.join(LEVELS[:-1])} or {LEVELS[-1]}, got "
             f"{flags.log_level or 'none'}"
         )
-    return CommonFlags(flags.version, flags.quiet, flags.log_level, (*others, *argv[end:]))
+    return CommonFlags(flags.version, flags.quiet, flags.log_level, (*remaining, *argv[end:]))
 
 
 def version_line(program: str) -> str:
@@ -87,7 +87,9 @@ def log_to_terminal(level: LogLevel | None, packages: Sequence[str] = ("agentgym
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     for name in packages:
         logger = logging.getLogger(name)
-        for other in [each for each in logger.handlers if isinstance(each, _TerminalHandler)]:
+        for other in [
+            candidate for candidate in logger.handlers if isinstance(candidate, _TerminalHandler)
+        ]:
             logger.removeHandler(other)
         logger.addHandler(handler)
         logger.setLevel(level.upper())

@@ -53,7 +53,7 @@ def _json_file(file: Path) -> Iterator[tuple[str, Any]]:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"expected JSON in {file}, but it cannot be read ({error})") from error
     try:
-        held = _json(text, str(file))
+        content = _json(text, str(file))
     except DataError:
         if _is_object(next((line for line in text.split("\n") if line.strip()), "")):
             raise DataError(
@@ -61,13 +61,13 @@ def _json_file(file: Path) -> Iterator[tuple[str, Any]]:
                 f"{stem(file)}.jsonl"
             ) from None
         raise
-    records = held
-    if isinstance(held, dict):
-        records = next((held[name] for name in held if name.lower() == "data"), None)
+    records = content
+    if isinstance(content, dict):
+        records = next((content[name] for name in content if name.lower() == "data"), None)
     if not isinstance(records, list):
         raise DataError(
             f"expected a list of records in {file}, or an object with that list under data, got "
-            f"{type(held).__name__}; if it holds JSON lines, rename it to {stem(file)}.jsonl"
+            f"{type(content).__name__}; if it holds JSON lines, rename it to {stem(file)}.jsonl"
         )
     for number, record in enumerate(records):
         yield f"record {number}", record
@@ -117,9 +117,9 @@ def _parquet(file: Path, extra: str, columns: Collection[str] | None) -> Iterato
     try:
         source = parquet.ParquetFile(file)
         names = source.schema_arrow.names
-        chosen = names if columns is None else [name for name in names if name in columns]
+        selected = names if columns is None else [name for name in names if name in columns]
         number = 0
-        for batch in source.iter_batches(batch_size=BATCH, columns=chosen):
+        for batch in source.iter_batches(batch_size=BATCH, columns=selected):
             for record in batch.to_pylist():
                 yield f"record {number}", record
                 number += 1

@@ -77,8 +77,8 @@ class EventLoop:
     def interrupt(self, owner: object = None) -> None:
         """End all present waits for coroutines of an owner, from any thread; later ones go on."""
         with self._lock:
-            found = [future for future, its in self._running.items() if its is owner]
-        for future in found:  # outside of the lock, which whoever waits takes at the end
+            futures = [future for future, its in self._running.items() if its is owner]
+        for future in futures:  # outside of the lock, which whoever waits takes at the end
             future.cancel()
 
     def run_episode(

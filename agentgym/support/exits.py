@@ -73,9 +73,9 @@ def run_command(
 
 def _reason(error: Exception, explain: Explain) -> tuple[str, int]:
     """Put an error that is none of agentgym's into a sentence."""
-    known = explain(error)
-    if known is not None:
-        return known, BAD_INPUT
+    explanation = explain(error)
+    if explanation is not None:
+        return explanation, BAD_INPUT
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         problem = f"expected files and an output that can be used, but: {error.strerror}{where}"

@@ -96,12 +96,12 @@ _NAMED = 3
 """Most flags that a hint names."""
 
 
-def check_flags(argv: Sequence[str], known: Collection[str], program: str) -> None:
+def check_flags(argv: Sequence[str], flags: Collection[str], program: str) -> None:
     """Refuse the first argument that looks like a flag and is none.
 
     Args:
         argv: What was typed; of an argument after a lone ``--`` nothing is said.
-        known: All flags of the command, such as ``--rl.beta`` and ``--no-scale``.
+        flags: All flags of the command, such as ``--rl.beta`` and ``--no-scale``.
         program: What is typed for it, such as ``agentgym train``.
 
     Raises:
@@ -111,30 +111,30 @@ def check_flags(argv: Sequence[str], known: Collection[str], program: str) -> No
         if word == "--":
             return
         name = word.partition("=")[0].replace("_", "-")
-        if (name.startswith("--") or _LETTER.fullmatch(name)) and name not in known:
+        if (name.startswith("--") or _LETTER.fullmatch(name)) and name not in flags:
             raise ConfigurationError(
                 f"expected a flag of {program}, got {word.partition('=')[0]}"
-                f"{flag_hint(name, known) or f': see {program} --help-all'}"
+                f"{flag_hint(name, flags) or f': see {program} --help-all'}"
             )
 
 
-def flag_hint(name: str, known: Collection[str]) -> str:
+def flag_hint(name: str, flags: Collection[str]) -> str:
     """Return what to say of a flag that a command does not have, such as ``: here it is --out``.
 
     Args:
         name: What was typed, such as ``--output-dir``.
-        known: The flags of the command.
+        flags: The flags of the command.
 
     Returns:
         The end of a sentence; empty where nothing is like it.
     """
     word = name.lstrip("-").replace("_", "-")
     section, _, last = word.rpartition(".")
-    same = [f"--{each}" for each in _synonyms(word, section, last) if f"--{each}" in known]
+    same = [f"--{synonym}" for synonym in _synonyms(word, section, last) if f"--{synonym}" in flags]
     if same:
         return f": here it is {' or '.join(same[:_NAMED])}"
-    near = [each for each in known if each.rpartition(".")[2].removeprefix("--") == last]
-    near += difflib.get_close_matches(f"--{word}", sorted(known), _NAMED, 0.75)
+    near = [flag for flag in flags if flag.rpartition(".")[2].removeprefix("--") == last]
+    near += difflib.get_close_matches(f"--{word}", sorted(flags), _NAMED, 0.75)
     near = list(dict.fromkeys(near))[:_NAMED]
     return f": did you mean {' or '.join(near)}?" if near else ""
 

@@ -73,13 +73,13 @@ def parse_arguments(arguments: type[Arguments], argv: Sequence[str], program: st
 
 def known_flags(rows: Iterable[FlagHelp]) -> dict[str, FlagHelp | None]:
     """Return what may be typed, and the flag that it is of; None: of every command."""
-    known: dict[str, FlagHelp | None] = dict.fromkeys((*HELP, *COMMON))
+    flags: dict[str, FlagHelp | None] = dict.fromkeys((*HELP, *COMMON))
     for row in rows:
         if row.flag == ENV or not row.positional:
-            known["--env" if row.positional else row.flag] = row
+            flags["--env" if row.positional else row.flag] = row
         if row.switch:
-            known[re.sub(r"^--(.*\.)?", r"\g<0>no-", row.flag)] = row
-    return known
+            flags[re.sub(r"^--(.*\.)?", r"\g<0>no-", row.flag)] = row
+    return flags
 
 
 def split_words(
@@ -99,28 +99,28 @@ def split_words(
     Raises:
         ConfigurationError: A flag is none of the command's, or lacks its value.
     """
-    known = known_flags(rows)
-    check_flags(argv, known, program)
+    flags = known_flags(rows)
+    check_flags(argv, flags, program)
     parser = ArgumentParser(
         prefix_chars=DASH, argument_default=SUPPRESS, add_help=False, allow_abbrev=False
     )
-    for flag, row in known.items():
+    for flag, row in flags.items():
         if row is not None and flag in (row.flag, "--env"):
-            action = "extend" if row.nargs == "*" and row.many else "append"
+            action = "extend" if row.nargs == "*" and row.takes_list else "append"
             parser.add_argument(DASH + flag, dest=flag, nargs=row.nargs, action=action)
     end = argv.index("--") if "--" in argv else len(argv)
-    namespace, bare = parser.parse_known_args(_spell_flags(argv[:end], known))
+    namespace, bare = parser.parse_known_args(_spell_flags(argv[:end], flags))
     typed: dict[str, list[str]] = vars(namespace)
     for flag, words in typed.items():
-        if (row := known[flag]) and row.nargs == "*" and not row.many:
+        if (row := flags[flag]) and row.nargs == "*" and not row.takes_list:
             counts = [_own_words(row, values) for values in words]
             bare += [
                 word for values, count in zip(words, counts, strict=True) for word in values[count:]
             ]
             words = [*words[-1][: counts[-1]]]
-        if (row := known[flag]) and (None in words or not (words or row.many)):
+        if (row := flags[flag]) and (None in words or not (words or row.takes_list)):
             raise ConfigurationError(f"expected a value after {flag} ({row.value}), got none")
-        typed[flag] = words[-1:] if row and row.nargs == "?" and not row.many else words
+        typed[flag] = words[-1:] if row and row.nargs == "?" and not row.takes_list else words
     return [*bare, *argv[end + 1 :]], typed
 
 
@@ -134,13 +134,13 @@ def _own_words(row: FlagHelp, words: Sequence[str]) -> int:
     return len(words)
 
 
-def _spell_flags(argv: Iterable[str], known: Mapping[str, FlagHelp | None]) -> list[str]:
+def _spell_flags(argv: Iterable[str], flags: Mapping[str, FlagHelp | None]) -> list[str]:
     """Write flags as argparse reads them: with hyphens, and switches with ``=`` and a value."""
     spelled, words = [], [*argv]
     while words:
         name, equals, value = (word := words.pop(0)).partition("=")
         flag = name.replace("_", "-")
-        if row := known.get(flag):
+        if row := flags.get(flag):
             if row.switch:
                 values = ("True", "False", "None") if NoneType in row.kinds else ("True", "False")
                 if not equals:
@@ -164,14 +164,14 @@ def _place(
     words, positionals = [*bare], [row for row in rows if row.positional]
     for row in positionals:
         named = [*env] if row.flag == ENV else []
-        most = len(words) if row.many else max(1 - len(named), 0)
+        most = len(words) if row.takes_list else max(1 - len(named), 0)
         if named or words[:most]:
             placed[row.flag] = [*words[:most], *named]
         words = words[most:]
     if words:
-        taken = " ".join(row.name for row in positionals) or "flags alone"
+        names = " ".join(row.name for row in positionals) or "flags alone"
         raise ConfigurationError(
-            f"expected {program} with {taken}, got {' '.join(words)!r:.80} as well; "
+            f"expected {program} with {names}, got {' '.join(words)!r:.80} as well; "
             f"{program} --help explains its arguments"
         )
     return placed
@@ -188,8 +188,8 @@ def _value(row: FlagHelp, words: Sequence[str]) -> Any:
         except ValueError as error:
             problems.append(str(error))
     name, expected = "--env" if row.flag == ENV else row.flag, " or ".join(dict.fromkeys(problems))
-    got = " ".join(words) if words else "none"
-    raise ConfigurationError(f"expected {name} to be {expected}, got {got!r:.200}")
+    actual = " ".join(words) if words else "none"
+    raise ConfigurationError(f"expected {name} to be {expected}, got {actual!r:.200}")
 
 
 def _read(kind: Any, words: Sequence[str]) -> Any:

@@ -30,7 +30,7 @@ def drop_cut_line(file: Path) -> None:
     """
     if file.exists():
         content = file.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
+        complete = content[: content.rfind(b"\n") + 1]
+        if complete != content:
             with file.open("r+b") as opened:
-                opened.truncate(len(whole))
+                opened.truncate(len(complete))

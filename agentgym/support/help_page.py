@@ -68,7 +68,7 @@ class FlagHelp:
         return get_args(self.kind) if union else (self.kind,)
 
     @property
-    def many(self) -> bool:
+    def takes_list(self) -> bool:
         """Whether it takes a list."""
         return any(Ellipsis in get_args(kind) for kind in self.kinds)
 
@@ -107,9 +107,9 @@ def flag_rows(
         name = word.upper() if positional else f"--{prefix}{word}"
         text, left_out = _split_default(texts.get(field.name, ""), field)
         kind = hints[field.name]
-        switch, both = _is_switch(kind), _is_switch(kind) and field.default is not False
+        switch, negatable = _is_switch(kind), _is_switch(kind) and field.default is not False
         yield FlagHelp(
-            name=f"--{prefix}[no-]{word}" if both else name,
+            name=f"--{prefix}[no-]{word}" if negatable else name,
             kind=kind,
             value="" if switch else _value(marked[field.name], kind, name if positional else ""),
             text=text,
@@ -158,10 +158,10 @@ def help_page(
     blocks = {"": [row for row in positionals if not _in_groups(row, groups)]}
     for title, flags in groups.items():
         blocks[title] = [by_name[flag] for flag in flags]
-    shown = {row.name for block in blocks.values() for row in block}
+    placed = {row.name for block in blocks.values() for row in block}
     if everything or not groups:
         for row in rows:
-            if row.name not in shown:
+            if row.name not in placed:
                 title = row.section or (FURTHER if groups else "flags")
                 blocks.setdefault(title, []).append(row)
     for title, block in blocks.items():
@@ -207,10 +207,10 @@ def _in_groups(row: FlagHelp, groups: Mapping[str, Sequence[str]]) -> bool:
     return any(row.flag in flags for flags in groups.values())
 
 
-def _row(row: FlagHelp, whole: bool) -> list[str]:
+def _row(row: FlagHelp, full: bool) -> list[str]:
     """Return the lines of a flag: what is typed, and beside it what that does."""
     typed = f"  {row.name} {row.value}".rstrip() if not row.positional else f"  {row.value}"
-    text = row.text if whole else _SENTENCE_END.split(row.text, maxsplit=1)[0]
+    text = row.text if full else _SENTENCE_END.split(row.text, maxsplit=1)[0]
     if row.default:
         text = f"{text.rstrip('.')} (default: {row.default})"
     lines = _wrapped(text, " " * COLUMN)
@@ -240,9 +240,9 @@ def _plain(text: str) -> str:
 def _split_default(text: str, field: dataclasses.Field[Any]) -> tuple[str, str]:
     """Return the text of a flag, and its default as people write it."""
     text = _plain(text)
-    if field.default is None and (found := _LEFT_OUT.search(text)):
-        head, tail = text[: found.start()].rstrip(" ;"), text[found.end() :]
-        return f"{head}{'.' * (tail[:1] == ' ' and head[-1:] not in '.')}{tail}", found[1]
+    if field.default is None and (match := _LEFT_OUT.search(text)):
+        head, tail = text[: match.start()].rstrip(" ;"), text[match.end() :]
+        return f"{head}{'.' * (tail[:1] == ' ' and head[-1:] not in '.')}{tail}", match[1]
     value = field.default
     if value is dataclasses.MISSING or value is None or value is False or value in ("", ()):
         return text, ""

@@ -20,9 +20,9 @@ def field_texts(cls: type) -> dict[str, str]:
 
 def value_name(hint: Any, name: str = "") -> str:
     """Write a type as what is typed for it, or as ``name`` where there is one."""
-    choices = [each for each in get_args(hint) if each is not NoneType]
+    choices = [choice for choice in get_args(hint) if choice is not NoneType]
     if get_origin(hint) in (Union, UnionType):
-        forms = list(dict.fromkeys(value_name(each, name) for each in choices))
+        forms = list(dict.fromkeys(value_name(choice, name) for choice in choices))
         shortest, *longer = sorted(forms, key=len)
         if not all(form.startswith(f"{shortest} ") for form in longer):
             return "|".join(forms)
@@ -62,12 +62,12 @@ def _classes(source: str) -> Mapping[str, ast.ClassDef]:
 
     Python would find the source of each by a syntax tree of the whole module.
     """
-    found: dict[str, ast.ClassDef] = {}
+    classes: dict[str, ast.ClassDef] = {}
 
     def visit(node: ast.AST, above: str) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ClassDef):
-                found[above + child.name] = child
+                classes[above + child.name] = child
                 visit(child, f"{above}{child.name}.")
             elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
                 visit(child, f"{above}{child.name}.<locals>.")
@@ -75,4 +75,4 @@ def _classes(source: str) -> Mapping[str, ast.ClassDef]:
                 visit(child, above)
 
     visit(ast.parse(source), "")
-    return found
+    return classes

@@ -118,16 +118,16 @@ class Connections:
         deadline: float,
     ) -> Reply:
         """Send and receive; the connection is kept if it can be used again."""
-        kept = False
+        reusable = False
         try:
             method = "GET" if body is None else "POST"
             connection.request(method, path, body, dict(headers))
             response = connection.getresponse()
             data = _read(response, largest, deadline)
-            kept = not response.will_close and len(data) <= largest
+            reusable = not response.will_close and len(data) <= largest
             response.close()
         finally:
-            if kept and len(self._idle) < MOST_IDLE:
+            if reusable and len(self._idle) < MOST_IDLE:
                 self._idle.append(connection)
             else:
                 connection.close()
@@ -160,9 +160,9 @@ def server_address(url: str, server: str, path: str) -> str:
             f"expected the address of a {server} server such as http://127.0.0.1:8000, got "
             f"{f'{HIDDEN}@' if user else ''}{rest:.200}"
         )
-    found = parts.path if parts.path not in ("", "/") else path
+    location = parts.path if parts.path not in ("", "/") else path
     netloc = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, netloc, found, parts.query, ""))
+    return urlunsplit((parts.scheme, netloc, location, parts.query, ""))
 
 
 def _read(response: HTTPResponse, largest: int, deadline: float) -> bytes:

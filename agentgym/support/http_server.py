@@ -81,8 +81,8 @@ def serve_app(
             timeout_keep_alive=KEEP_ALIVE, timeout_graceful_shutdown=LAST_WAIT,
             **({"ws_max_size": largest} if largest else {"ws": "none", "lifespan": "off"}),
         )  # fmt: skip
-        address, found = listening.getsockname()[:2]
-        started(f"http://{f'[{address}]' if ':' in address else address}:{found}")
+        address, actual_port = listening.getsockname()[:2]
+        started(f"http://{f'[{address}]' if ':' in address else address}:{actual_port}")
         uvicorn.Server(config).run(sockets=[listening])
 
 
@@ -125,19 +125,19 @@ def choose_token(token: str, host: str, open_to_all: bool) -> str:
     return "" if open_to_all else token or secrets.token_urlsafe(24)
 
 
-def warning_of(host: str, others: str) -> str:
+def warning_of(host: str, abilities: str) -> str:
     """Return what a person is told who serves at an address; empty if only this machine reaches it.
 
     Args:
         host: The address.
-        others: What it lets other machines do.
+        abilities: What it lets other machines do.
     """
     if is_loopback(host):
         return ""
     return (
         f"warning: host {host} lets every machine that reaches this one and knows the token "
-        f"{others}; nothing that is sent is encrypted, not even the token: use a private network "
-        "or an SSH tunnel"
+        f"{abilities}; nothing that is sent is encrypted, not even the token: use a private "
+        "network or an SSH tunnel"
     )
 
 

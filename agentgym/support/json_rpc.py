@@ -82,9 +82,11 @@ def welcome(params: Mapping[str, Any], name: str, version: str, instructions: st
         version: Its version.
         instructions: What its client is to know of it.
     """
-    asked = str(params.get("protocolVersion"))
+    requested = str(params.get("protocolVersion"))
     return {
-        "protocolVersion": max((each for each in VERSIONS if each <= asked), default=VERSIONS[-1]),
+        "protocolVersion": max(
+            (candidate for candidate in VERSIONS if candidate <= requested), default=VERSIONS[-1]
+        ),
         "capabilities": {"tools": {}},
         "serverInfo": {"name": name, "version": version},
         "instructions": instructions,

@@ -33,9 +33,9 @@ def resident_bytes() -> int | None:
 
 def peak_bytes() -> int | None:
     """Return the most bytes that this process has held; None if unknown."""
-    held = _kibibytes(PROC / "self/status", "VmHWM")  # The other count survives exec on Linux.
-    if held is not None or sys.platform == "win32":
-        return held
+    peak = _kibibytes(PROC / "self/status", "VmHWM")  # The other count survives exec on Linux.
+    if peak is not None or sys.platform == "win32":
+        return peak
     import resource
 
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

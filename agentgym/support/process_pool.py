@@ -43,7 +43,7 @@ def in_order(
             for item in items:
                 yield item, work(item)
         return
-    others = {*multiprocessing.active_children()}
+    earlier = {*multiprocessing.active_children()}
     # Fresh processes: copies of this one could hold locks of threads that they do not have.
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(make,))
@@ -51,7 +51,7 @@ def in_order(
         yield from _ahead(pool, items, AHEAD * workers)
     except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in {*multiprocessing.active_children()} - others:
+        for child in {*multiprocessing.active_children()} - earlier:
             child.terminate()  # what it works on may take minutes
         if isinstance(error, BrokenProcessPool):
             raise EnvFailure(

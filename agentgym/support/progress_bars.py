@@ -74,21 +74,21 @@ class FittedProgress(Progress):
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
         """Return the rows as a table that fits the terminal."""
-        shown = [task for task in tasks if task.visible]
-        cells = [(task.description, _count(task), self._time(task)) for task in shown]
+        visible = [task for task in tasks if task.visible]
+        cells = [(task.description, _count(task), self._time(task)) for task in visible]
         widths = [max(map(cell_len, column), default=0) for column in zip(*cells, strict=True)]
         room = self._screen.width - sum(widths) - max(0, len(widths) - 1) - 1
-        values = [_fitting(str(task.fields.get("values", "")), room - 1) for task in shown]
+        values = [_fitting(str(task.fields.get("values", "")), room - 1) for task in visible]
         longest = max(map(cell_len, values), default=0)
         bar = min(LONGEST_BAR, room - 1 - (longest + 1 if longest else 0))
         table = Table.grid(padding=(0, 1, 0, 0))
         for _ in range(5 if bar >= SHORTEST_BAR else 4):
             table.add_column(no_wrap=True, overflow="crop")
-        for task, (description, count, time), measured in zip(shown, cells, values, strict=True):
+        for task, (description, count, time), measured in zip(visible, cells, values, strict=True):
             drawn = [_bar(task, bar)] if bar >= SHORTEST_BAR else []
             table.add_row(Text(description, "bold"), *drawn, count, time, measured)
         used = sum(widths) + len(widths) + (bar + 1 if bar >= SHORTEST_BAR else 0) + longest + 1
-        self._lengths = (min(used, self._screen.width),) * len(shown)
+        self._lengths = (min(used, self._screen.width),) * len(visible)
         return table
 
     def _time(self, task: Task) -> str:

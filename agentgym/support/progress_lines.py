@@ -51,20 +51,20 @@ class ProgressLines:
         with self._lock:
             self._description, self._total = description, total
             self._first = self._completed = completed
-            self._began = self._moved = self._written = time.monotonic()
+            self._began = self._moved = self._last_line = time.monotonic()
             self._values, self._tokens = "", 0
 
     @property
     def due(self) -> bool:
         """Whether an update now would be written."""
-        return time.monotonic() - self._written >= self._soonest
+        return time.monotonic() - self._last_line >= self._soonest
 
     def update(self, completed: int, values: str = "") -> None:
         """Take down how much is done, with measurements; write it if it is time, or the end."""
         with self._lock:
             now = time.monotonic()
             self._completed, self._values, self._moved = completed, values, now
-            if now - self._written >= self._soonest or completed >= self._total:
+            if now - self._last_line >= self._soonest or completed >= self._total:
                 self._say(now, values)
 
     def show(self, completed: int, values: str) -> None:
@@ -73,7 +73,7 @@ class ProgressLines:
             now = time.monotonic()
             if completed != self._completed:
                 self._completed, self._moved = completed, now
-            if now - self._written >= LATEST - POLL:
+            if now - self._last_line >= LATEST - POLL:
                 self._say(now, values, f"after {now - self._moved:.0f} s")
 
     def count(self, tokens: int) -> None:
@@ -85,7 +85,7 @@ class ProgressLines:
         """Write a line if there was none for nearly a minute."""
         with self._lock:
             now = time.monotonic()
-            silent = now - self._written
+            silent = now - self._last_line
             if silent >= LATEST - POLL:
                 speed = f"tokens_s {self._tokens / silent:,.0f}" if self._tokens else self._values
                 self._say(now, speed, f"after {now - self._moved:.0f} s")
@@ -97,7 +97,7 @@ class ProgressLines:
 
     def _say(self, now: float, *values: str) -> None:
         """Write a line with the time left, where it is known."""
-        self._written, self._tokens = now, 0
+        self._last_line, self._tokens = now, 0
         place = f"{self._completed}/{self._total}"
         if self._total == 1:
             place = "done" if self._completed else ""

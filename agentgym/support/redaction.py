@@ -54,10 +54,10 @@ class Redactor:
 
     def excerpt(self, text: str) -> str:
         """Return the beginning of a foreign text on one line, without secrets and control codes."""
-        shown = self.hide(text)[: 100 * EXCERPT]  # hidden first: no part of a secret is left
-        shown = "".join(char if char.isprintable() else " " for char in shown)
-        shown = " ".join(shown.split())
-        return shown if len(shown) <= EXCERPT else f"{shown[:EXCERPT]} [...]"
+        excerpt = self.hide(text)[: 100 * EXCERPT]  # hidden first: no part of a secret is left
+        excerpt = "".join(char if char.isprintable() else " " for char in excerpt)
+        excerpt = " ".join(excerpt.split())
+        return excerpt if len(excerpt) <= EXCERPT else f"{excerpt[:EXCERPT]} [...]"
 
     def clean(self, value: Any) -> Any:
         """Return JSON-safe data without the secrets in any of its texts."""
@@ -148,17 +148,17 @@ def _entry(value: Any) -> Any:
         return f"{pair[0]}{HIDDEN}"
     text = value[pair.end() :]
     with suppress(ValueError, RecursionError):
-        found = json.loads(text)
-        if isinstance(found, dict | list) and (shown := for_others(found)) != found:
-            text = json.dumps(shown)
+        document = json.loads(text)
+        if isinstance(document, dict | list) and (public := for_others(document)) != document:
+            text = json.dumps(public)
     return f"{pair[0]}{hide_secrets(text)}"
 
 
-def _parameter(found: re.Match[str]) -> str:
+def _parameter(match: re.Match[str]) -> str:
     """Return a parameter of an address as it is shown."""
-    return f"{found[1]}{HIDDEN}" if is_secret(found[2]) else found[0]
+    return f"{match[1]}{HIDDEN}" if is_secret(match[2]) else match[0]
 
 
 def _pattern(secret: str) -> str:
-    found = re.escape(secret)
-    return found if len(secret) >= SHORT else rf"(?<!\w){found}(?!\w)"
+    pattern = re.escape(secret)
+    return pattern if len(secret) >= SHORT else rf"(?<!\w){pattern}(?!\w)"

@@ -14,7 +14,7 @@ class _Once(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a record is shown."""
@@ -24,8 +24,8 @@ class _Once(logging.Filter):
         error = record.exc_info[1]
         where = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
         text = f"{type(error).__name__} {where}"
-        self.seen[text] += 1
-        if self.seen[text] == 1:
+        self.counts[text] += 1
+        if self.counts[text] == 1:
             return True
         record.exc_info = record.exc_text = None
         return False
@@ -44,7 +44,7 @@ def tracebacks_once(logger: logging.Logger) -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(once)
-        for text, count in once.seen.items():
+        for text, count in once.counts.items():
             if count > 1:
                 kind = text.partition(" ")[0]
                 logger.warning("the %s above was raised %d times in all", kind, count)

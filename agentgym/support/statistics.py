@@ -180,9 +180,9 @@ def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
     if not estimates:
         raise ConfigurationError("expected at least one estimate, got none")
     k = len(estimates)
-    mean = sum(each.value for each in estimates) / k
-    below = math.hypot(*(each.value - each.low for each in estimates)) / k
-    above = math.hypot(*(each.high - each.value for each in estimates)) / k
+    mean = sum(estimate.value for estimate in estimates) / k
+    below = math.hypot(*(estimate.value - estimate.low for estimate in estimates)) / k
+    above = math.hypot(*(estimate.high - estimate.value for estimate in estimates)) / k
     return Estimate(mean, mean - below, mean + above)
 
 

@@ -31,28 +31,28 @@ MOST_NODES = 100_000
 """Most values of a YAML file, each counted as often as it is referred to."""
 
 
-def read_structured(file: Path, what: str, *, largest: int = LARGEST) -> Any:
+def read_structured(file: Path, subject: str, *, largest: int = LARGEST) -> Any:
     """Read a file by its ending: ``.toml``, ``.json``, or else YAML.
 
     Args:
         file: The file.
-        what: What it holds, for the message: ``a suite``.
+        subject: What it holds, for the message: ``a suite``.
         largest: Most bytes.
 
     Raises:
         DataError: It cannot be read, is too large or too deeply nested, or names a key twice.
     """
     parse, kind = _PARSERS.get(file.suffix, (parse_yaml, "YAML"))
-    text = read_text(file, f"{what} in {kind}", largest)
-    return parse_structured(text, f"{what} in {kind} at {file}", parse)
+    text = read_text(file, f"{subject} in {kind}", largest)
+    return parse_structured(text, f"{subject} in {kind} at {file}", parse)
 
 
-def parse_structured(text: str, what: str, parse: Callable[[str], Any]) -> Any:
+def parse_structured(text: str, subject: str, parse: Callable[[str], Any]) -> Any:
     """Read a text of one of the formats.
 
     Args:
         text: The text.
-        what: What it holds and where it stands, for the message.
+        subject: What it holds and where it stands, for the message.
         parse: One of `parse_yaml`, `parse_toml` and `~agentgym.support.strict_json.parse_json`.
 
     Raises:
@@ -61,10 +61,10 @@ def parse_structured(text: str, what: str, parse: Callable[[str], Any]) -> Any:
     try:
         return parse(text)
     except ValueError as error:
-        raise DataError(f"expected {what}, but: {' '.join(str(error).split()):.500}") from error
+        raise DataError(f"expected {subject}, but: {' '.join(str(error).split()):.500}") from error
 
 
-def read_text(file: Path, what: str, largest: int = LARGEST) -> str:
+def read_text(file: Path, subject: str, largest: int = LARGEST) -> str:
     """Read a text file of bounded size.
 
     Raises:
@@ -78,9 +78,9 @@ def read_text(file: Path, what: str, largest: int = LARGEST) -> str:
         return data.decode("utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise DataError(f"expected {what} at {file}, which cannot be read: {reason}") from error
+        raise DataError(f"expected {subject} at {file}, which cannot be read: {reason}") from error
     except ValueError as error:
-        raise DataError(f"expected {what} at {file}, but: {error}") from error
+        raise DataError(f"expected {subject} at {file}, but: {error}") from error
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _unique_loader(base: type[yaml.SafeLoader]) -> type[yaml.SafeLoader]:
 
     class UniqueLoader(base):  # type: ignore[valid-type, misc]
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen: set[Any] = set()
+            keys: set[Any] = set()
             for key_node, _ in node.value if node not in self._merged else ():
                 if key_node.tag == "tag:yaml.org,2002:merge":
                     self._merged.add(node)
@@ -150,11 +150,11 @@ def _unique_loader(base: type[yaml.SafeLoader]) -> type[yaml.SafeLoader]:
                 key = self.construct_object(key_node, deep=True)
                 if not isinstance(key, Hashable):
                     continue  # which the constructor itself refuses
-                if key in seen:
+                if key in keys:
                     raise ConstructorError(
                         None, None, f"the key {key!r:.80} comes twice", key_node.start_mark
                     )
-                seen.add(key)
+                keys.add(key)
             return super().construct_mapping(node, deep)
 
         @functools.cached_property

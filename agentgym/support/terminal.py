@@ -54,8 +54,8 @@ def say(console: Console, text: str) -> None:
     so that they can be copied, no line is broken.
     """
     for line in text.split("\n"):
-        whole = not console.is_terminal or line.startswith("  ")
-        console.print(line, markup=False, highlight=False, soft_wrap=whole)
+        soft_wrap = not console.is_terminal or line.startswith("  ")
+        console.print(line, markup=False, highlight=False, soft_wrap=soft_wrap)
 
 
 def table_text(table: Table, width: int = 80) -> str:

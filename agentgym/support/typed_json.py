@@ -33,23 +33,23 @@ class _Mismatch(Exception):
     """A value is not what its place asks for.
 
     Args:
-        wanted: What was expected.
+        expected: What was expected.
         value: What came.
     """
 
-    def __init__(self, wanted: str, value: object) -> None:
-        super().__init__(wanted)
-        self.wanted, self.value = wanted, value
+    def __init__(self, expected: str, value: object) -> None:
+        super().__init__(expected)
+        self.expected, self.value = expected, value
         self.path: list[str] = []
 
-    def told(self, where: str) -> str:
+    def describe(self, where: str) -> str:
         """Say it, with the place of the value."""
         place = (where + "".join(reversed(self.path))).removeprefix(".")
-        if self.wanted == _ABSENT:
+        if self.expected == _ABSENT:
             return f"expected the field {place!r}, but it is missing"
-        if self.wanted == _OBJECT:
+        if self.expected == _OBJECT:
             return f"expected an object at {place or 'the top'}, got {self.value!r:.80}"
-        return f"expected {place!r} to be {self.wanted}, got {self.value!r:.80}"
+        return f"expected {place!r} to be {self.expected}, got {self.value!r:.80}"
 
 
 def read_json(
@@ -79,13 +79,13 @@ def read_json(
     Raises:
         DataError: It is not what the class says; names the place.
     """
-    made: Any = kind
+    hint: Any = kind
     lacking = None if may_lack is None else frozenset(may_lack)
     try:
-        found: Kind = _reader(made, lacking, finite)(value)
+        instance: Kind = _reader(hint, lacking, finite)(value)
     except _Mismatch as mismatch:
-        raise DataError(mismatch.told(where)) from None
-    return found
+        raise DataError(mismatch.describe(where)) from None
+    return instance
 
 
 @cache
@@ -98,7 +98,7 @@ def _reader(kind: Any, may_lack: frozenset[str] | None, finite: bool) -> _Reader
     if origin is Literal:
         return _choice(arguments)
     if origin in (Union, types.UnionType):
-        return _either(kind, [of(each) for each in arguments])
+        return _either(kind, [of(part) for part in arguments])
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         return _object(
@@ -107,7 +107,7 @@ def _reader(kind: Any, may_lack: frozenset[str] | None, finite: bool) -> _Reader
     if is_typeddict(kind):
         return _table(kind, {name: of(hint) for name, hint in get_type_hints(kind).items()})
     if origin is tuple and arguments[-1] is not ...:
-        return _pair(kind, [of(each) for each in arguments])
+        return _pair(kind, [of(part) for part in arguments])
     if origin in (tuple, list):
         return _list(kind, origin, of(arguments[0]))
     if origin is not None and issubclass(origin, Mapping):
@@ -146,9 +146,9 @@ def _either(kind: Any, readers: list[_Reader]) -> _Reader:
 
     def read(value: Any) -> Any:
         mismatch = _Mismatch(name, value)
-        for each in readers:
+        for reader in readers:
             try:
-                return each(value)
+                return reader(value)
             except _Mismatch as error:
                 if error.path:  # it is one of these, and something in it is wrong
                     mismatch = error
@@ -157,13 +157,13 @@ def _either(kind: Any, readers: list[_Reader]) -> _Reader:
     return read
 
 
-def _list(kind: Any, made: Callable[[Any], Any], element: _Reader) -> _Reader:
+def _list(kind: Any, container: Callable[[Any], Any], element: _Reader) -> _Reader:
     name = _name(kind)
 
     def read(value: Any) -> Any:
         if not isinstance(value, list | tuple):
             raise _Mismatch(name, value)
-        return made([_inside(element, each, f"[{at}]") for at, each in enumerate(value)])
+        return container([_inside(element, part, f"[{at}]") for at, part in enumerate(value)])
 
     return read
 
@@ -174,7 +174,7 @@ def _pair(kind: Any, elements: list[_Reader]) -> _Reader:
     def read(value: Any) -> Any:
         if not isinstance(value, list | tuple) or len(value) != len(elements):
             raise _Mismatch(name, value)
-        return tuple(each(part) for each, part in zip(elements, value, strict=True))
+        return tuple(reader(part) for reader, part in zip(elements, value, strict=True))
 
     return read
 
@@ -185,53 +185,53 @@ def _mapping(kind: Any, element: _Reader) -> _Reader:
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise _Mismatch(name, value)
-        return {key: _inside(element, each, f".{key:.80}") for key, each in value.items()}
+        return {key: _inside(element, part, f".{key:.80}") for key, part in value.items()}
 
     return read
 
 
-def _table(kind: Any, known: Mapping[str, _Reader]) -> _Reader:
+def _table(kind: Any, readers: Mapping[str, _Reader]) -> _Reader:
     required = kind.__required_keys__
 
     def read(value: Any) -> Any:
         if not isinstance(value, dict):
             raise _Mismatch(_OBJECT, value)
-        _by_name(known, value, required)
+        _by_name(readers, value, required)
         return value
 
     return read
 
 
-def _object(kind: Any, known: Mapping[str, _Reader], may_lack: frozenset[str] | None) -> _Reader:
+def _object(kind: Any, readers: Mapping[str, _Reader], may_lack: frozenset[str] | None) -> _Reader:
     if may_lack is None:
         may_lack = frozenset(
             entry.name
             for entry in fields(kind)
             if entry.default is not MISSING or entry.default_factory is not MISSING
         )
-    required = known.keys() - may_lack
+    required = readers.keys() - may_lack
 
     def read(value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise _Mismatch(_OBJECT, value)
-        return kind(**_by_name(known, value, required))
+        return kind(**_by_name(readers, value, required))
 
     return read
 
 
 def _by_name(
-    known: Mapping[str, _Reader], value: Mapping[str, Any], required: Collection[str]
+    readers: Mapping[str, _Reader], value: Mapping[str, Any], required: Collection[str]
 ) -> dict[str, Any]:
     """Read what an object holds of the names that are known."""
-    found = {}
-    for name, read in known.items():
+    values = {}
+    for name, read in readers.items():
         if name in value:
-            found[name] = _inside(read, value[name], f".{name}")
+            values[name] = _inside(read, value[name], f".{name}")
         elif name in required:
             mismatch = _Mismatch(_ABSENT, None)
             mismatch.path.append(f".{name}")
             raise mismatch
-    return found
+    return values
 
 
 def _inside(read: _Reader, value: Any, step: str) -> Any:
@@ -251,6 +251,6 @@ def _name(kind: Any) -> str:
         return " | ".join(map(_name, get_args(kind)))
     if get_origin(kind) is Literal:
         return " | ".join(map(repr, get_args(kind)))
-    parts = ("..." if each is ... else _name(each) for each in get_args(kind))
+    parts = ("..." if part is ... else _name(part) for part in get_args(kind))
     origin = get_origin(kind)
     return "Any" if origin is None else f"{origin.__name__}[{', '.join(parts)}]"

@@ -49,8 +49,13 @@ class SynthSession:
     def opening(self) -> str:
         """Return the first observation."""
         world = self.problem.world
-        seen = world.told(world.spec.start, self.state)
-        lines = [world.spec.opening, *seen, *self._seen(), f"Goal: {self.problem.words}"]
+        sentences = world.describe(world.spec.start, self.state)
+        lines = [
+            world.spec.opening,
+            *sentences,
+            *self._describe_turn(),
+            f"Goal: {self.problem.words}",
+        ]
         return "\n".join(lines)
 
     def step(self, text: str, rng: np.random.Generator) -> Answer:
@@ -63,21 +68,21 @@ class SynthSession:
         for needs, valid in ((action.needs, False), (action.hidden, True)):
             for test, otherwise in needs:
                 if not test(self.state):
-                    return Answer("\n".join([otherwise, *self._seen()]), valid)
+                    return Answer("\n".join([otherwise, *self._describe_turn()]), valid)
         drawn = int(rng.integers(100)) if len(action.results) > 1 else 0
         passed = itertools.accumulate(percent for percent, _, _ in action.results)
         number = next(n for n, share in enumerate(passed) if drawn < share)
         _, change, says = action.results[number]
         self.state = change(self.state)
-        return Answer("\n".join([says(self.state), *self._seen()]), True)
+        return Answer("\n".join([says(self.state), *self._describe_turn()]), True)
 
     def offered(self) -> list[str]:
         """Return the actions that can be tried, judging by visible facts."""
-        return [one.text for one in self.problem.world.actions if one.offered(self.state)]
+        return [action.text for action in self.problem.world.actions if action.offered(self.state)]
 
-    def _seen(self) -> list[str]:
+    def _describe_turn(self) -> list[str]:
         world = self.problem.world
-        return world.told(world.spec.turn, self.state)
+        return world.describe(world.spec.turn, self.state)
 
 
 class SynthEnv(TextEnv[SynthSession]):
@@ -185,13 +190,13 @@ class SynthEnv(TextEnv[SynthSession]):
         return self.session.problem.solution.turns.get(self.session.state)
 
 
-def _sizes(asked: Any) -> tuple[tuple[str, int], ...]:
+def _sizes(overrides: Any) -> tuple[tuple[str, int], ...]:
     """Return the number of tasks of each split."""
-    if not isinstance(asked or {}, Mapping) or not set(asked or {}) <= set(SIZES):
+    if not isinstance(overrides or {}, Mapping) or not set(overrides or {}) <= set(SIZES):
         raise ConfigurationError(
-            f"expected sizes as numbers of tasks by {', '.join(SIZES)}, got {asked!r:.80}"
+            f"expected sizes as numbers of tasks by {', '.join(SIZES)}, got {overrides!r:.80}"
         )
-    sizes = {**SIZES, **(asked or {})}
+    sizes = {**SIZES, **(overrides or {})}
     return tuple((split, integer(sizes[split], f"sizes of {split}", 1, 10**6)) for split in SIZES)
 
 

@@ -115,10 +115,10 @@ class Vocabulary(NamedTuple):
             raise Misread("an effect says what a fact becomes: write = in place of !=")
         right = reader.term()
         reader.end()
-        found = self.kinds(right, variables)
-        fits = set(found) <= set(kinds) if effect else not set(found).isdisjoint(kinds)
+        right_kinds = self.kinds(right, variables)
+        fits = set(right_kinds) <= set(kinds) if effect else not set(right_kinds).isdisjoint(kinds)
         if not fits:
-            raise Misread(f"{left.fact} is one of {_list(kinds)}, never {_list(found)}")
+            raise Misread(f"{left.fact} is one of {_list(kinds)}, never {_list(right_kinds)}")
         return Equation(left, right, sign == "=")
 
     def term(self, text: str, variables: Mapping[str, str]) -> Term:
@@ -128,9 +128,9 @@ class Vocabulary(NamedTuple):
             Misread: It is none.
         """
         reader = _Reader(self, text, variables)
-        found = reader.term()
+        term = reader.term()
         reader.end()
-        return found
+        return term
 
     def kinds(self, term: Term, variables: Mapping[str, str]) -> tuple[str, ...]:
         """Return the kinds of values that a term may have."""
@@ -147,16 +147,16 @@ _TOKEN = re.compile(r"\s*(?:(?P<quoted>'[^']*')|(?P<sign>!=|[=(),])|(?P<name>[A-
 class _Reader:
     """Read one text from left to right."""
 
-    def __init__(self, known: Vocabulary, text: str, variables: Mapping[str, str]) -> None:
-        self._known, self._variables = known, variables
+    def __init__(self, vocabulary: Vocabulary, text: str, variables: Mapping[str, str]) -> None:
+        self._vocabulary, self._variables = vocabulary, variables
         self._tokens: list[str] = []
         place = 0
         while text[place:].strip():
-            found = _TOKEN.match(text, place)
-            if found is None:
+            match = _TOKEN.match(text, place)
+            if match is None:
                 raise Misread(f"{text[place:].strip()[:20]!r} means nothing here")
-            self._tokens.append(found[0].strip())
-            place = found.end()
+            self._tokens.append(match[0].strip())
+            place = match.end()
 
     def took(self, token: str) -> str:
         """Take a token if it is the next one."""
@@ -171,14 +171,14 @@ class _Reader:
             raise Misread("a name is missing" if depth <= DEEPEST else "it is nested too deeply")
         token = self._tokens.pop(0)
         name = token.strip("'")
-        if name in self._known.facts and token == name:
-            return self._application(self._known.facts[name], depth)
+        if name in self._vocabulary.facts and token == name:
+            return self._application(self._vocabulary.facts[name], depth)
         if token == name and name in self._variables:
             return Variable(name)
-        if name in self._known.names or name in (YES, NO):
+        if name in self._vocabulary.names or name in (YES, NO):
             return Name(name)
-        known = [*self._variables, *self._known.facts, *self._known.names]
-        raise Misread(f"{token[:40]!r} is none of {_list(known[:40])}")
+        names = [*self._variables, *self._vocabulary.facts, *self._vocabulary.names]
+        raise Misread(f"{token[:40]!r} is none of {_list(names[:40])}")
 
     def _application(self, fact: Fact, depth: int) -> Application:
         terms: list[Term] = []
@@ -188,11 +188,11 @@ class _Reader:
                 terms.append(self.term(depth + 1))
             if not self.took(")"):
                 raise Misread(f"a ) is missing after {fact.name}(")
-        kinds = [self._known.kinds(term, self._variables) for term in terms]
-        if kinds != [(each,) for each in fact.of]:
-            wanted = f"({', '.join(fact.of)})" if fact.of else "nothing"
-            got = ", ".join("|".join(each) for each in kinds)
-            raise Misread(f"{fact.name} is about {wanted}, not ({got})")
+        kinds = [self._vocabulary.kinds(term, self._variables) for term in terms]
+        if kinds != [(kind,) for kind in fact.of]:
+            expected = f"({', '.join(fact.of)})" if fact.of else "nothing"
+            actual = ", ".join("|".join(kind) for kind in kinds)
+            raise Misread(f"{fact.name} is about {expected}, not ({actual})")
         return Application(fact.name, tuple(terms))
 
 

@@ -24,9 +24,9 @@ def load(file: Path) -> Section:
     Raises:
         DataError: It is missing, too long or no such YAML.
     """
-    what = "a specification in YAML"
+    subject = "a specification in YAML"
     parse = partial(parse_yaml, references=False)
-    data = parse_structured(read_text(file, what), f"{what} at {file}", parse)
+    data = parse_structured(read_text(file, subject), f"{subject} at {file}", parse)
     return Section(data, str(file), "")
 
 
@@ -48,7 +48,7 @@ class Section:
             self._data: Mapping[str, Any] = {}
             raise self.wrong("", "a mapping of names", data)
         self._data = data
-        self._taken: set[str] = set()
+        self._used_keys: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
         """Whether there is an entry."""
@@ -58,21 +58,21 @@ class Section:
         """Return the names of all entries."""
         return tuple(self._data)
 
-    def wrong(self, key: str, expected: str, got: Any) -> DataError:
+    def wrong(self, key: str, expected: str, actual: Any) -> DataError:
         """Return the error of an entry."""
         place = ".".join(filter(None, (self.place, key))) or "the top"
         hint = ""
-        if isinstance(got, bool):
+        if isinstance(actual, bool):
             hint = (
                 "; YAML reads yes, no, on and off as truth values: quote them where words are meant"
             )
         return DataError(
-            f"expected {place} of {self.file} to be {expected}, got {got!r:.120}{hint}"
+            f"expected {place} of {self.file} to be {expected}, got {actual!r:.120}{hint}"
         )
 
     def raw(self, key: str, default: Any = None) -> Any:
         """Take an entry as it is."""
-        self._taken.add(key)
+        self._used_keys.add(key)
         return self._data.get(key, default)
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -81,34 +81,34 @@ class Section:
 
     def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
         """Take a list of texts, or one text."""
-        found = self.raw(key, default)
-        if isinstance(found, str):
-            found = [found]
-        if not isinstance(found, list | tuple):
-            raise self.wrong(key, "a text or a list of texts", found)
-        return tuple(self._text(f"{key}[{n}]", each) for n, each in enumerate(found))
+        texts = self.raw(key, default)
+        if isinstance(texts, str):
+            texts = [texts]
+        if not isinstance(texts, list | tuple):
+            raise self.wrong(key, "a text or a list of texts", texts)
+        return tuple(self._text(f"{key}[{n}]", text) for n, text in enumerate(texts))
 
     def flag(self, key: str) -> bool:
         """Take a truth value, False where it is left out."""
-        found = self.raw(key, False)
-        if not isinstance(found, bool):
-            raise self.wrong(key, "true or false", found)
-        return found
+        flag = self.raw(key, False)
+        if not isinstance(flag, bool):
+            raise self.wrong(key, "true or false", flag)
+        return flag
 
     def number(self, key: str, low: int, high: int, default: int | None = None) -> int:
         """Take a whole number within bounds."""
-        found = self.raw(key, default)
-        if type(found) is not int or not low <= found <= high:
-            raise self.wrong(key, f"a whole number from {low} to {high}", found)
-        return found
+        number = self.raw(key, default)
+        if type(number) is not int or not low <= number <= high:
+            raise self.wrong(key, f"a whole number from {low} to {high}", number)
+        return number
 
     def span(self, key: str, low: int, high: int, default: tuple[int, int]) -> tuple[int, int]:
         """Take a number, or a range as two numbers, within bounds."""
-        found = self.raw(key, list(default))
-        pair = found if isinstance(found, list) else [found, found]
-        numbers = len(pair) == 2 and all(type(each) is int for each in pair)
+        span = self.raw(key, list(default))
+        pair = span if isinstance(span, list) else [span, span]
+        numbers = len(pair) == 2 and all(type(bound) is int for bound in pair)
         if not numbers or not low <= pair[0] <= pair[1] <= high:
-            raise self.wrong(key, f"a number, or [least, most], from {low} to {high}", found)
+            raise self.wrong(key, f"a number, or [least, most], from {low} to {high}", span)
         return pair[0], pair[1]
 
     def section(self, key: str) -> Section:
@@ -124,15 +124,19 @@ class Section:
 
     def items(self, key: str, read: Callable[[Section], Read], short: str) -> tuple[Read, ...]:
         """Take a list of mappings, or one; a text is a mapping of which only `short` is given."""
-        found = self.raw(key, [])
-        if isinstance(found, str | Mapping):
-            found = [found]
-        if not isinstance(found, list):
-            raise self.wrong(key, "a list", found)
+        entries = self.raw(key, [])
+        if isinstance(entries, str | Mapping):
+            entries = [entries]
+        if not isinstance(entries, list):
+            raise self.wrong(key, "a list", entries)
         place = ".".join(filter(None, (self.place, key)))
         return tuple(
-            read(Section({short: one} if isinstance(one, str) else one, self.file, f"{place}[{n}]"))
-            for n, one in enumerate(found)
+            read(
+                Section(
+                    {short: entry} if isinstance(entry, str) else entry, self.file, f"{place}[{n}]"
+                )
+            )
+            for n, entry in enumerate(entries)
         )
 
     def end(self) -> None:
@@ -141,15 +145,15 @@ class Section:
         Raises:
             DataError: A key is unknown.
         """
-        unknown = [key for key in self._data if key not in self._taken]
+        unknown = [key for key in self._data if key not in self._used_keys]
         if unknown:
-            known = sorted(self._taken)
+            keys = sorted(self._used_keys)
             raise DataError(
                 f"expected {self.place or 'the top'} of {self.file} to be made of the keys "
-                f"{', '.join(known)}, got {with_guesses(unknown, known)}"
+                f"{', '.join(keys)}, got {with_guesses(unknown, keys)}"
             )
 
-    def _text(self, key: str, found: Any) -> str:
-        if not isinstance(found, str) or len(found) > LONGEST or not found.strip():
-            raise self.wrong(key, f"a text of 1 to {LONGEST} characters", found)
-        return found.strip()
+    def _text(self, key: str, text: Any) -> str:
+        if not isinstance(text, str) or len(text) > LONGEST or not text.strip():
+            raise self.wrong(key, f"a text of 1 to {LONGEST} characters", text)
+        return text.strip()

@@ -52,17 +52,17 @@ class Solution:
 
     def success(self, horizon: int) -> float:
         """Return how likely the expert reaches the goal within some turns."""
-        here, won = {self.begin: 1.0}, 0.0
+        distribution, won = {self.begin: 1.0}, 0.0
         for _ in range(horizon):
             then: dict[State, float] = {}
-            for state, weight in here.items():
+            for state, weight in distribution.items():
                 for percent, after in self.next[state]:
                     share = weight * percent / 100
                     if self.turns[after] == 0:
                         won += share
                     else:
                         then[after] = then.get(after, 0.0) + share
-            here = then
+            distribution = then
         return won
 
 
@@ -130,15 +130,15 @@ def _sure(edges: list[list[Edge]], goals: set[int]) -> tuple[set[int], list[int]
                 if all(other in sure for _, other in after):
                     for _, other in after:
                         into[other].append(state)
-        order, found = sorted(goals), set(goals)
+        order, reached = sorted(goals), set(goals)
         for state in order:  # which grows
             for before in into[state]:
-                if before not in found:
-                    found.add(before)
+                if before not in reached:
+                    reached.add(before)
                     order.append(before)
-        if found == sure:
+        if reached == sure:
             return sure, order
-        sure = found
+        sure = reached
 
 
 def _values(

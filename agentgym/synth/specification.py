@@ -93,7 +93,7 @@ class Tool:
 class Sight:
     """A sentence of an observation."""
 
-    each: Variables
+    variables: Variables
     """It is said of each entity of these types."""
     when: tuple[Equation, ...]
     """It is said where all of these hold."""
@@ -105,7 +105,7 @@ class Sight:
 class Goal:
     """Facts that a task may ask for."""
 
-    each: Variables
+    variables: Variables
     """Types of its variables, which are drawn; no entity is drawn twice."""
     want: tuple[Equation, ...]
     """What has to hold in the end."""
@@ -137,7 +137,7 @@ class Specification:
     """What is told after each action."""
     goals: tuple[Goal, ...]
     """What tasks ask for."""
-    asked: tuple[int, int]
+    goal_count: tuple[int, int]
     """How many of these one task asks for."""
     turns: tuple[int, int]
     """Fewest and most turns of the expert."""
@@ -168,13 +168,13 @@ def _read(file: Path, changed: tuple[int, int] | None) -> Specification:
     name = top.text("name")
     if not re.fullmatch(r"[a-z][a-z0-9-]{0,39}", name):
         raise top.wrong("name", "lower-case letters, digits and -", name)
-    kinds = {key: _kind(each) for key, each in top.section("types").sections()}
-    facts = {key: _fact(key, each, kinds) for key, each in top.section("facts").sections()}
+    kinds = {key: _kind(section) for key, section in top.section("types").sections()}
+    facts = {key: _fact(key, section, kinds) for key, section in top.section("facts").sections()}
     parser = _Parser(Vocabulary(facts, _names(top, kinds, facts)), kinds)
-    tools = tuple(parser.tool(key, each) for key, each in top.section("tools").sections())
+    tools = tuple(parser.tool(key, section) for key, section in top.section("tools").sections())
     observe, tasks = top.section("observe"), top.section("tasks")
     turns = tasks.span("turns", 1, 100, (1, 20))
-    found = Specification(
+    spec = Specification(
         name=name,
         summary=top.text("summary"),
         opening=top.text("opening", top.text("summary")),
@@ -184,7 +184,7 @@ def _read(file: Path, changed: tuple[int, int] | None) -> Specification:
         start=observe.items("start", parser.sight, "tell"),
         turn=observe.items("turn", parser.sight, "tell"),
         goals=top.items("goals", parser.goal, "want"),
-        asked=tasks.span("goals", 1, 8, (1, 1)),
+        goal_count=tasks.span("goals", 1, 8, (1, 1)),
         turns=turns,
         horizon=tasks.number("horizon", turns[1], 1000, 2 * turns[1] + 4),
         digest=hashlib.sha256(canonical_json(_plain(top)).encode()).hexdigest()[:16],
@@ -194,8 +194,8 @@ def _read(file: Path, changed: tuple[int, int] | None) -> Specification:
     for key in ("types", "facts", "tools", "goals"):
         if not top.raw(key):
             raise top.wrong(key, "filled", top.raw(key))
-    _check_actions(top, found)
-    return found
+    _check_actions(top, spec)
+    return spec
 
 
 def _plain(top: Section) -> object:
@@ -226,66 +226,66 @@ def _fact(name: str, section: Section, kinds: Mapping[str, Kind]) -> Fact:
     start = section.texts("start", values)
     if not start or not set(start) <= set(values) or len(set(values)) != len(values):
         raise section.wrong("start", f"some of {', '.join(values)}, each once", list(start))
-    found = Fact(name, of, values, start, section.flag("hidden"), section.flag("distinct"))
+    fact = Fact(name, of, values, start, section.flag("hidden"), section.flag("distinct"))
     section.end()
-    return found
+    return fact
 
 
 def _names(top: Section, kinds: Mapping[str, Kind], facts: Mapping[str, Fact]) -> Mapping[str, str]:
     """Return the kinds of all names that may be written, and refuse what has two meanings."""
-    words = {each for fact in facts.values() for each in fact.kinds} - {*kinds, YES, NO}
+    words = {kind for fact in facts.values() for kind in fact.kinds} - {*kinds, YES, NO}
     entities = [(name, kind) for kind, of in kinds.items() for name in of.names]
-    every = [*kinds, *facts, *sorted(words), *(name for name, _ in entities)]
-    seen: set[str] = set()
-    for name in every:
-        if name.casefold() in seen or name in RESERVED:
+    names = [*kinds, *facts, *sorted(words), *(name for name, _ in entities)]
+    folded: set[str] = set()
+    for name in names:
+        if name.casefold() in folded or name in RESERVED:
             raise top.wrong("", "made of types, facts, words and names that all differ", name)
-        seen.add(name.casefold())
-    if len(every) > MOST_NAMES:
-        raise top.wrong("", f"made of at most {MOST_NAMES} names", len(every))
+        folded.add(name.casefold())
+    if len(names) > MOST_NAMES:
+        raise top.wrong("", f"made of at most {MOST_NAMES} names", len(names))
     always = {kind for kind, of in kinds.items() if of.count[0] == len(of.names)}
     fixed = {name: kind for name, kind in entities if kind in always}
     return {**{word: word for word in sorted(words)}, **fixed}
 
 
-def _check_actions(top: Section, found: Specification) -> None:
+def _check_actions(top: Section, spec: Specification) -> None:
     """Refuse tools whose texts cannot be told apart, and too many actions."""
-    seen: dict[str, str] = {}
-    for tool in found.tools:
-        pools = [found.kinds[kind].names for kind in tool.takes.values()]
+    tools_by_text: dict[str, str] = {}
+    for tool in spec.tools:
+        pools = [spec.kinds[kind].names for kind in tool.takes.values()]
         size = 1
         for pool in pools:
             size *= len(pool)
-        if size + len(seen) > MOST_ACTIONS:
-            raise top.wrong("tools", f"at most {MOST_ACTIONS:,} actions", size + len(seen))
-        for chosen in itertools.product(*pools):
-            text = written(tool, dict(zip(tool.takes, chosen, strict=True)))
-            if seen.setdefault(text.casefold(), tool.spec.name) != tool.spec.name:
+        if size + len(tools_by_text) > MOST_ACTIONS:
+            raise top.wrong("tools", f"at most {MOST_ACTIONS:,} actions", size + len(tools_by_text))
+        for entities in itertools.product(*pools):
+            text = write_action(tool, dict(zip(tool.takes, entities, strict=True)))
+            if tools_by_text.setdefault(text.casefold(), tool.spec.name) != tool.spec.name:
                 raise top.wrong(f"tools.{tool.spec.name}.say", "unlike what other tools say", text)
 
 
-def written(tool: Tool, chosen: Mapping[str, str]) -> str:
+def write_action(tool: Tool, bindings: Mapping[str, str]) -> str:
     """Return the action of a tool with some entities."""
-    return _HOLE.sub(lambda hole: chosen[hole[1]], tool.spec.templates[0])
+    return _HOLE.sub(lambda hole: bindings[hole[1]], tool.spec.templates[0])
 
 
 class _Parser:
     """Read what is made of facts.
 
     Args:
-        known: What names stand for.
+        vocabulary: What names stand for.
         kinds: The types.
     """
 
-    def __init__(self, known: Vocabulary, kinds: Mapping[str, Kind]) -> None:
-        self._known, self._kinds = known, kinds
+    def __init__(self, vocabulary: Vocabulary, kinds: Mapping[str, Kind]) -> None:
+        self._vocabulary, self._kinds = vocabulary, kinds
 
     def tool(self, name: str, section: Section) -> Tool:
         takes = self._variables(section, "takes")
-        say = section.text("say", " ".join([name, *(f"{{{each}}}" for each in takes)]))
+        say = section.text("say", " ".join([name, *(f"{{{variable}}}" for variable in takes)]))
         params = tuple(
-            Param(each, description=f"A {kind}.", enum=self._kinds[kind].names)
-            for each, kind in takes.items()
+            Param(variable, description=f"A {kind}.", enum=self._kinds[kind].names)
+            for variable, kind in takes.items()
         )
         does = section.text("does")
         try:
@@ -297,65 +297,71 @@ class _Parser:
         results = section.items("chance", partial(self._result, takes), "answer")
         if not results:
             results = (self._result(takes, section, percent=100),)
-        if sum(each.percent for each in results) != 100:
-            total = sum(each.percent for each in results)
+        if sum(result.percent for result in results) != 100:
+            total = sum(result.percent for result in results)
             raise section.wrong("chance", "outcomes whose percents add up to 100", total)
         section.end()
-        seen = tuple(need for need in needs if need not in hidden)
-        return Tool(spec, takes, seen, hidden, results)
+        visible = tuple(need for need in needs if need not in hidden)
+        return Tool(spec, takes, visible, hidden, results)
 
     def sight(self, section: Section) -> Sight:
-        each = self._variables(section, "each")
-        found = Sight(
-            each, self._facts(section, "when", each), self._template(section, "tell", each)
+        variables = self._variables(section, "each")
+        sight = Sight(
+            variables,
+            self._facts(section, "when", variables),
+            self._template(section, "tell", variables),
         )
         section.end()
-        return found
+        return sight
 
     def goal(self, section: Section) -> Goal:
-        each = self._variables(section, "each")
-        found = Goal(
-            each,
-            self._facts(section, "want", each),
-            self._template(section, "words", each),
+        variables = self._variables(section, "each")
+        goal = Goal(
+            variables,
+            self._facts(section, "want", variables),
+            self._template(section, "words", variables),
             section.text("label", section.place),
         )
-        if not found.want:
+        if not goal.want:
             raise section.wrong("want", "at least one fact", [])
         section.end()
-        return found
+        return goal
 
     # -- parts ----------------------------------------------------------------------------------
 
     def _need(self, takes: Variables, section: Section) -> Need:
         fact = self._equation(section, "fact", section.text("fact"), takes)
-        found = Need(fact, section.text("else", CANNOT))
+        need = Need(fact, section.text("else", CANNOT))
         section.end()
-        return found
+        return need
 
     def _result(self, takes: Variables, section: Section, percent: int = 0) -> Result:
         one_of_several = not percent
-        found = Result(
+        result = Result(
             percent or section.number("percent", 1, 99),
             self._facts(section, "then", takes, effect=True),
             self._template(section, "answer", takes),
         )
         if one_of_several:
             section.end()
-        return found
+        return result
 
     def _variables(self, section: Section, key: str) -> Variables:
         within = section.section(key)
-        found: dict[str, str] = {}
+        variables: dict[str, str] = {}
         for name in within.names():
             kind = within.text(name)
-            taken = name in self._known.facts or name in self._known.names or name in self._kinds
-            if not IDENTIFIER.fullmatch(name) or name in RESERVED or taken:
+            used = (
+                name in self._vocabulary.facts
+                or name in self._vocabulary.names
+                or name in self._kinds
+            )
+            if not IDENTIFIER.fullmatch(name) or name in RESERVED or used:
                 raise within.wrong(name, "named like no type, fact, word or entity", name)
             if kind not in self._kinds:
                 raise within.wrong(name, f"a type ({', '.join(self._kinds)})", kind)
-            found[name] = kind
-        return found
+            variables[name] = kind
+        return variables
 
     def _facts(
         self, section: Section, key: str, variables: Variables, *, effect: bool = False
@@ -369,7 +375,7 @@ class _Parser:
         self, section: Section, key: str, text: str, variables: Variables, *, effect: bool = False
     ) -> Equation:
         try:
-            return self._known.equation(text, variables, effect=effect)
+            return self._vocabulary.equation(text, variables, effect=effect)
         except Misread as error:
             raise section.wrong(key, f"a fact ({error})", text) from error
 
@@ -378,19 +384,19 @@ class _Parser:
         parts: list[str | Term] = []
         for n, part in enumerate(_HOLE.split(text)):
             try:
-                parts.append(self._known.term(part, variables) if n % 2 else part)
+                parts.append(self._vocabulary.term(part, variables) if n % 2 else part)
             except Misread as error:
                 raise section.wrong(key, f"a text with facts in braces ({error})", text) from error
         return tuple(parts)
 
     def _is_hidden(self, fact: Equation) -> bool:
-        return any(self._known.facts[name].hidden for name in _named([fact.left, fact.right]))
+        return any(self._vocabulary.facts[name].hidden for name in _named([fact.left, fact.right]))
 
 
 def _named(terms: Sequence[Term]) -> list[str]:
     """Return the facts that terms are made of."""
-    found = []
+    facts = []
     for term in terms:
         if isinstance(term, Application):
-            found += [term.fact, *_named(term.of)]
-    return found
+            facts += [term.fact, *_named(term.of)]
+    return facts

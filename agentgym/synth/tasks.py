@@ -33,12 +33,12 @@ SURE = 0.99
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DrawnGoal:
     """A goal with its entities."""
 
     goal: Goal
     """The goal."""
-    chosen: Mapping[str, str]
+    bindings: Mapping[str, str]
     """Entities by the names of its variables."""
 
 
@@ -50,14 +50,16 @@ class Problem:
     """The world."""
     begin: State
     """Its facts at the beginning."""
-    wanted: tuple[Wanted, ...]
+    goals: tuple[DrawnGoal, ...]
     """What has to hold together in the end."""
 
     @cached_property
     def words(self) -> str:
         """The instruction."""
-        said = [self.world.says(one.goal.words, one.chosen)(self.begin) for one in self.wanted]
-        return " ".join(said)
+        sentences = [
+            self.world.says(drawn.goal.words, drawn.bindings)(self.begin) for drawn in self.goals
+        ]
+        return " ".join(sentences)
 
     @cached_property
     def solution(self) -> Solution:
@@ -74,13 +76,13 @@ class Problem:
         world = self.world
         return {
             "specification": world.spec.digest,
-            "task_type": " + ".join(sorted({one.goal.label for one in self.wanted})),
+            "task_type": " + ".join(sorted({drawn.goal.label for drawn in self.goals})),
             "entities": {kind: list(names) for kind, names in world.entities.items()},
             "begin": [
                 f"{fact.name}({', '.join(of)}) = {world.values[value]}"
                 for (fact, of), value in zip(world.cells, self.begin, strict=True)
             ],
-            "wanted": [[one.goal.label, dict(one.chosen)] for one in self.wanted],
+            "wanted": [[drawn.goal.label, dict(drawn.bindings)] for drawn in self.goals],
         }
 
     def reached(self, state: State) -> bool:
@@ -90,7 +92,9 @@ class Problem:
     @cached_property
     def _tests(self) -> tuple[Any, ...]:
         return tuple(
-            self.world.test(fact, one.chosen) for one in self.wanted for fact in one.goal.want
+            self.world.test(fact, drawn.bindings)
+            for drawn in self.goals
+            for fact in drawn.goal.want
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,7 +144,7 @@ class SynthTasks(NumberedTasks[Problem]):
 
     def _problem(self, split: str, number: int) -> Problem:
         for draw in range(DRAWS):
-            problem, why = self._tried(split, number, draw)
+            problem, why = self._try_draw(split, number, draw)
             if problem is not None and not why:
                 return problem
         raise DataError(
@@ -148,7 +152,7 @@ class SynthTasks(NumberedTasks[Problem]):
             "draws: add names, or let more goals and turns pass"
         )
 
-    def _tried(self, split: str, number: int, draw: int) -> tuple[Problem | None, str]:
+    def _try_draw(self, split: str, number: int, draw: int) -> tuple[Problem | None, str]:
         """Draw a task once; returns also why it is none of the set, or an empty text."""
         stream = Stream("synth", self.spec.digest, self._seed, split, number, draw)
         problem = self._drawn(stream)
@@ -167,7 +171,7 @@ class SynthTasks(NumberedTasks[Problem]):
         Raises:
             DataError: Too few are.
         """
-        why = [self._tried("any", 0, draw)[1] for draw in range(TRIED)]
+        why = [self._try_draw("any", 0, draw)[1] for draw in range(TRIED)]
         if why.count("") < FITTING:
             counts = {reason: why.count(reason) for reason in dict.fromkeys(why) if reason}
             reasons = "; ".join(f"{count} times {reason}" for reason, count in counts.items())
@@ -187,14 +191,14 @@ class SynthTasks(NumberedTasks[Problem]):
         }
         world = _world(spec, tuple(entities.items()))
         begin = self._begin(world, stream)
-        wanted: list[Wanted] = []
-        for _ in range(stream.between(*spec.asked)):
-            one = _wanted(stream.choice(spec.goals), entities, stream)
-            if one is not None and one not in wanted:
-                wanted.append(one)
-        if begin is None or not wanted or _contradict(wanted):
+        goals: list[DrawnGoal] = []
+        for _ in range(stream.between(*spec.goal_count)):
+            drawn = _draw_goal(stream.choice(spec.goals), entities, stream)
+            if drawn is not None and drawn not in goals:
+                goals.append(drawn)
+        if begin is None or not goals or _contradict(goals):
             return None
-        return Problem(world, begin, tuple(wanted))
+        return Problem(world, begin, tuple(goals))
 
     def _begin(self, world: World, stream: Stream) -> State | None:
         state = bytearray()
@@ -267,34 +271,36 @@ def _world(spec: Specification, entities: tuple[tuple[str, tuple[str, ...]], ...
     return World(spec, dict(entities))
 
 
-def _wanted(goal: Goal, entities: Mapping[str, tuple[str, ...]], stream: Stream) -> Wanted | None:
+def _draw_goal(
+    goal: Goal, entities: Mapping[str, tuple[str, ...]], stream: Stream
+) -> DrawnGoal | None:
     """Draw the entities of a goal; None if there are too few."""
-    chosen: dict[str, str] = {}
-    for name, kind in goal.each.items():
-        left = [one for one in entities[kind] if one not in chosen.values()]
+    bindings: dict[str, str] = {}
+    for name, kind in goal.variables.items():
+        left = [entity for entity in entities[kind] if entity not in bindings.values()]
         if not left:
             return None
-        chosen[name] = stream.choice(left)
-    return Wanted(goal, chosen)
+        bindings[name] = stream.choice(left)
+    return DrawnGoal(goal, bindings)
 
 
-def _contradict(wanted: list[Wanted]) -> bool:
+def _contradict(goals: list[DrawnGoal]) -> bool:
     """Return whether two goals plainly want different values of one fact."""
-    seen: dict[tuple[str, ...], str] = {}
-    for one in wanted:
-        for fact in one.goal.want:
-            place, value = _plain(fact, one.chosen)
-            if place and seen.setdefault(place, value) != value:
+    values: dict[tuple[str, ...], str] = {}
+    for drawn in goals:
+        for fact in drawn.goal.want:
+            place, value = _plain(fact, drawn.bindings)
+            if place and values.setdefault(place, value) != value:
                 return True
     return False
 
 
-def _plain(fact: Equation, chosen: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+def _plain(fact: Equation, bindings: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
     """Return which fact is to have which value, with an empty first part if that is not plain."""
     terms = (*fact.left.of, fact.right)
     if not fact.equal or any(isinstance(term, Application) for term in terms):
         return (), NO
     named = [
-        chosen.get(term.name, term.name) for term in terms if not isinstance(term, Application)
+        bindings.get(term.name, term.name) for term in terms if not isinstance(term, Application)
     ]
     return (fact.left.fact, *named[:-1]), named[-1]

@@ -9,7 +9,15 @@ from typing import Any, TypeAlias
 
 from agentgym.errors import DataError
 from agentgym.synth.facts import NO, YES, Application, Equation, Fact, Term
-from agentgym.synth.specification import Need, Result, Sight, Specification, Template, Tool, written
+from agentgym.synth.specification import (
+    Need,
+    Result,
+    Sight,
+    Specification,
+    Template,
+    Tool,
+    write_action,
+)
 
 MOST_CELLS = 128
 """Most facts of a world."""
@@ -17,7 +25,7 @@ State: TypeAlias = bytes
 """The value of every fact, by its place in `World.cells`."""
 Value: TypeAlias = Callable[[State], int]
 Test: TypeAlias = Callable[[State], bool]
-Chosen: TypeAlias = Mapping[str, str]
+Bindings: TypeAlias = Mapping[str, str]
 """Entities by the names of variables."""
 
 
@@ -82,9 +90,11 @@ class World:
             for place, (fact, of) in enumerate(self.cells)
         }
         self.actions = tuple(
-            self._action(tool, chosen) for tool in spec.tools for chosen in self._each(tool.takes)
+            self._action(tool, bindings)
+            for tool in spec.tools
+            for bindings in self._enumerate(tool.takes)
         )
-        self._told: dict[int, list[tuple[Callable[[State], str], list[Test]]]] = {}
+        self._descriptions: dict[int, list[tuple[Callable[[State], str], list[Test]]]] = {}
         self.by_text = {action.text.casefold(): action for action in self.actions}
 
     def __reduce__(self) -> Any:
@@ -98,20 +108,23 @@ class World:
             names += self.entities.get(kind, (kind,))
         return tuple(self._value[name] for name in names)
 
-    def told(self, sights: tuple[Sight, ...], state: State) -> list[str]:
+    def describe(self, sights: tuple[Sight, ...], state: State) -> list[str]:
         """Return the sentences that are said of a state."""
-        known = self._told.get(id(sights))
-        if known is None:  # the tuple is one of the specification's, so it stays where it is
-            known = self._told[id(sights)] = [
-                (self.says(sight.tell, chosen), [self.test(fact, chosen) for fact in sight.when])
+        sentences = self._descriptions.get(id(sights))
+        if sentences is None:  # the tuple is one of the specification's, so it stays where it is
+            sentences = self._descriptions[id(sights)] = [
+                (
+                    self.says(sight.tell, bindings),
+                    [self.test(fact, bindings) for fact in sight.when],
+                )
                 for sight in sights
-                for chosen in self._each(sight.each)
+                for bindings in self._enumerate(sight.variables)
             ]
-        return [says(state) for says, tests in known if all(test(state) for test in tests)]
+        return [says(state) for says, tests in sentences if all(test(state) for test in tests)]
 
-    def says(self, template: Template, chosen: Chosen) -> Callable[[State], str]:
+    def says(self, template: Template, bindings: Bindings) -> Callable[[State], str]:
         """Return what writes a template of a state."""
-        parts = [part if isinstance(part, str) else self._term(part, chosen) for part in template]
+        parts = [part if isinstance(part, str) else self._term(part, bindings) for part in template]
         values = self.values
         if all(isinstance(part, str | int) for part in parts):
             text = "".join(part if isinstance(part, str) else values[part] for part in parts)  # type: ignore[index]
@@ -123,54 +136,57 @@ class World:
             for part in parts
         )
 
-    def test(self, fact: Equation, chosen: Chosen) -> Test:
+    def test(self, fact: Equation, bindings: Bindings) -> Test:
         """Return what tells whether a fact holds in a state."""
         left, right, equal = (
-            self.place(fact.left, chosen),
-            self._term(fact.right, chosen),
+            self.place(fact.left, bindings),
+            self._term(fact.right, bindings),
             fact.equal,
         )
         if isinstance(left, int) and isinstance(right, int):
             if equal:
                 return lambda state: state[left] == right
             return lambda state: state[left] != right
-        first, second = _value_of(self._term(fact.left, chosen)), _value_of(right)
+        first, second = _value_of(self._term(fact.left, bindings)), _value_of(right)
         return lambda state: (first(state) == second(state)) == equal
 
-    def place(self, fact: Application, chosen: Chosen) -> int | Value:
+    def place(self, fact: Application, bindings: Bindings) -> int | Value:
         """Return where the value of a fact stands, or what tells where."""
-        of = [self._term(term, chosen) for term in fact.of]
+        of = [self._term(term, bindings) for term in fact.of]
         name, cells = fact.fact, self._cell
-        if all(isinstance(each, int) for each in of):
+        if all(isinstance(term, int) for term in of):
             return cells[name, tuple(of)]  # type: ignore[arg-type]
-        found = [_value_of(each) for each in of]
-        return lambda state: cells[name, tuple(each(state) for each in found)]
+        readers = [_value_of(term) for term in of]
+        return lambda state: cells[name, tuple(read(state) for read in readers)]
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _each(self, variables: Mapping[str, str]) -> Iterator[Chosen]:
+    def _enumerate(self, variables: Mapping[str, str]) -> Iterator[Bindings]:
         """Yield every choice of entities for some variables."""
-        for chosen in itertools.product(*(self.entities[kind] for kind in variables.values())):
-            yield dict(zip(variables, chosen, strict=True))
+        for choice in itertools.product(*(self.entities[kind] for kind in variables.values())):
+            yield dict(zip(variables, choice, strict=True))
 
-    def _action(self, tool: Tool, chosen: Chosen) -> Action:
+    def _action(self, tool: Tool, bindings: Bindings) -> Action:
         return Action(
-            written(tool, chosen),
-            self._needs(tool.needs, chosen),
-            self._needs(tool.hidden, chosen),
+            write_action(tool, bindings),
+            self._needs(tool.needs, bindings),
+            self._needs(tool.hidden, bindings),
             tuple(
-                (result.percent, self._change(result, chosen), self.says(result.answer, chosen))
+                (result.percent, self._change(result, bindings), self.says(result.answer, bindings))
                 for result in tool.results
             ),
         )
 
-    def _needs(self, needs: Sequence[Need], chosen: Chosen) -> tuple[tuple[Test, str], ...]:
-        return tuple((self.test(need.fact, chosen), need.otherwise) for need in needs)
+    def _needs(self, needs: Sequence[Need], bindings: Bindings) -> tuple[tuple[Test, str], ...]:
+        return tuple((self.test(need.fact, bindings), need.otherwise) for need in needs)
 
-    def _change(self, result: Result, chosen: Chosen) -> Callable[[State], State]:
+    def _change(self, result: Result, bindings: Bindings) -> Callable[[State], State]:
         pairs = [
-            (_value_of(self.place(each.left, chosen)), _value_of(self._term(each.right, chosen)))
-            for each in result.then
+            (
+                _value_of(self.place(equation.left, bindings)),
+                _value_of(self._term(equation.right, bindings)),
+            )
+            for equation in result.then
         ]
 
         def change(state: State) -> State:
@@ -181,15 +197,15 @@ class World:
 
         return change
 
-    def _term(self, term: Term, chosen: Chosen) -> int | Value:
+    def _term(self, term: Term, bindings: Bindings) -> int | Value:
         """Return a value, or what tells it of a state."""
         if not isinstance(term, Application):
-            return self._value[chosen.get(term.name, term.name)]
-        place = self.place(term, chosen)
+            return self._value[bindings.get(term.name, term.name)]
+        place = self.place(term, bindings)
         if isinstance(place, int):
             return lambda state: state[place]
         return lambda state: state[place(state)]
 
 
-def _value_of(found: int | Value) -> Value:
-    return (lambda state: found) if isinstance(found, int) else found
+def _value_of(value: int | Value) -> Value:
+    return (lambda state: value) if isinstance(value, int) else value

@@ -105,10 +105,10 @@ class Caller:
         """
         try:
             if inspect.iscoroutinefunction(function):
-                return Answer(shown(self.wait(function(**arguments), self._timeout)))
+                return Answer(write_result(self.wait(function(**arguments), self._timeout)))
             if self._timeout is None:
-                return Answer(shown(function(**arguments)))
-            return Answer(shown(self._in_thread(function, arguments, self._timeout)))
+                return Answer(write_result(function(**arguments)))
+            return Answer(write_result(self._in_thread(function, arguments, self._timeout)))
         except _Late:
             return Answer(f"error: the call took longer than {self._timeout:g} seconds", True)
         except EnvFailure:
@@ -207,7 +207,7 @@ async def _caught(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]
         return None, error
 
 
-def shown(value: object) -> str:
+def write_result(value: object) -> str:
     """Write what a tool returns: text as it is, all else as JSON where that is possible."""
     if value is None:
         return DONE

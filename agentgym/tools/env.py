@@ -87,8 +87,8 @@ class ToolEnv(TextEnv[ToolSet]):
         **kwargs: Any,
     ) -> None:
         check_parts(reward, answer, expert, timeout, solved_at)
-        found: TaskSet = tool_tasks(tasks)
-        self._source = ToolSource(tools, lambda: found.task(found.splits[0], 0).content)
+        task_set: TaskSet = tool_tasks(tasks)
+        self._source = ToolSource(tools, lambda: task_set.task(task_set.splits[0], 0).content)
         self._tools = {tool.spec.name: tool for tool in self._source.typed}
         specs = [tool.spec for tool in self._source.typed]
         self._answer = answer_spec(answer, specs, self.answer_description)
@@ -97,14 +97,14 @@ class ToolEnv(TextEnv[ToolSet]):
         self._reward, self._expert, self._solved_at = reward, expert, float(solved_at)
         self._caller = Caller(timeout)
         self._calls: tuple[Called, ...] = ()
-        self._played: tuple[str, ...] = ()
+        self._call_keys: tuple[str, ...] = ()
         self._solution: tuple[tuple[str, str], ...] | None = None
         self._offered = [
             render(ActionCall(tool.spec.name, arguments), self.action_specs, "native")
             for tool in self._source.typed
             for arguments in tool.tool.offered()
         ]
-        super().__init__(found, horizon=horizon, **kwargs)
+        super().__init__(task_set, horizon=horizon, **kwargs)
 
     def close(self) -> None:
         """Release the tools; may be called twice."""
@@ -117,11 +117,11 @@ class ToolEnv(TextEnv[ToolSet]):
 
     def _start(self, task: Task, rng: np.random.Generator) -> str:
         self._free()
-        self._calls, self._played, self._solution = (), (), None
+        self._calls, self._call_keys, self._solution = (), (), None
         # A generator of its own: forks copy it with the tools that hold it.
-        own = np.random.Generator(np.random.PCG64(int(rng.integers(2**63))))
+        generator = np.random.Generator(np.random.PCG64(int(rng.integers(2**63))))
         with as_env_failure():
-            self._session = self._source.make(task.content, own)
+            self._session = self._source.make(task.content, generator)
         return task.goal
 
     def _act(self, action: str) -> Outcome:
@@ -130,7 +130,7 @@ class ToolEnv(TextEnv[ToolSet]):
             return self._misread(action, f"invalid: {problem(action, self.action_specs)}")
         key = _key(call)
         if call.name not in self._tools:
-            self._played += (key,)
+            self._call_keys += (key,)
             ended = self._finished(call.arguments["text"], "")
             assert ended is not None  # an answer has a worth
             return ended
@@ -145,7 +145,7 @@ class ToolEnv(TextEnv[ToolSet]):
             self.session.functions[tool.name], copy.deepcopy(arguments)
         )
         self._calls += (Called(tool.name, arguments, text, failed),)
-        self._played += (key,)
+        self._call_keys += (key,)
         ended = None if self._answer else self._finished(None, text)
         if ended is not None:
             return ended
@@ -178,14 +178,14 @@ class ToolEnv(TextEnv[ToolSet]):
                 "expected no call to be running when an episode is forked, got one that is behind "
                 "its time limit and cannot be ended"
             )
-        return self.session.snapshot(), self._calls, self._played
+        return self.session.snapshot(), self._calls, self._call_keys
 
     def _restore(self, state: Any) -> None:
-        kept, calls, played = state
+        tool_state, calls, keys = state
         with as_env_failure((NotSupported,)):
-            fresh = self._source.restored(kept, self.task.content)
+            fresh = self._source.restored(tool_state, self.task.content)
         self._free()
-        self._session, self._calls, self._played = fresh, calls, played
+        self._session, self._calls, self._call_keys = fresh, calls, keys
         self._solution = None
 
     # -- parts ----------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class ToolEnv(TextEnv[ToolSet]):
         texts = [None] if answer is None else NEUTRAL_TEXTS
         calls = self._calls if answer is not None else self._calls[:-1]
         holder = self.session.holder
-        trials = [partial(self._worth, each, calls, holder) for each in texts]
+        trials = [partial(self._worth, text, calls, holder) for text in texts]
         return Trials([*trials, partial(self._worth_of_nothing, texts[0])], known_good=False)
 
     def _worth_of_nothing(self, answer: str | None) -> None:
@@ -250,9 +250,9 @@ class ToolEnv(TextEnv[ToolSet]):
         """End the episode with its reward."""
         score = min(1.0, max(0.0, worth / self._solved_at))
         solved = worth >= self._solved_at
-        told = text or ("correct" if solved else "answered")
+        feedback = text or ("correct" if solved else "answered")
         return Outcome(
-            told,
+            feedback,
             reward=worth,
             terminated=True,
             success=solved,
@@ -267,21 +267,21 @@ class ToolEnv(TextEnv[ToolSet]):
         if self._solution is None:
             with as_env_failure():
                 row = copy.deepcopy(dict(self.task.content))
-                self._solution = tuple(self._written(*each) for each in self._expert(row))
+                self._solution = tuple(self._write_call(*call) for call in self._expert(row))
         done = 0
-        for key in self._played:
+        for key in self._call_keys:
             done += done < len(self._solution) and key == self._solution[done][1]
         return tuple(native for native, _ in self._solution[done:])
 
-    def _written(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+    def _write_call(self, name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
         """Write a call of the expert; return it as native text and as its key."""
         text = json.dumps({"name": name, "arguments": dict(arguments)})
-        found = parse(text, self.action_specs, "tool_call")
-        if found.call is None:
+        parsed = parse(text, self.action_specs, "tool_call")
+        if parsed.call is None:
             raise EnvFailure(
-                f"expected calls of the expert that fit, got {text:.200}: {found.error}"
+                f"expected calls of the expert that fit, got {text:.200}: {parsed.error}"
             )
-        return found.native, _key(found.call)
+        return parsed.native, _key(parsed.call)
 
 
 def _key(call: ActionCall) -> str:

@@ -23,7 +23,7 @@ KNOWN = "str, int, float, bool, Literal, Optional, and list and dict[str, ...] o
 def optional(hint: Any) -> tuple[Any, bool]:
     """Return the type without None, and whether None was part of it."""
     if get_origin(hint) in (Union, types.UnionType):
-        rest = [each for each in get_args(hint) if each is not type(None)]
+        rest = [part for part in get_args(hint) if part is not type(None)]
         if len(rest) == 1:
             return rest[0], len(rest) < len(get_args(hint))
     return hint, False
@@ -47,7 +47,7 @@ def schema_of(hint: Any, owner: str) -> dict[str, Any]:
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         for kind in (str, int):
-            if all(type(each) is kind for each in parts):
+            if all(type(part) is kind for part in parts):
                 return {"type": KINDS[kind][0], "enum": list(parts)}
     if hint is list or origin is list:
         return {"type": "array", **({"items": schema_of(parts[0], owner)} if parts else {})}
@@ -61,17 +61,17 @@ def schema_of(hint: Any, owner: str) -> dict[str, Any]:
     )
 
 
-def words(hint: Any, many: bool = False) -> str:
+def words(hint: Any, plural: bool = False) -> str:
     """Say what a type is, one or several of it."""
     inner, nullable = optional(hint)
     if nullable:
-        return f"{words(inner, many)} or null"
+        return f"{words(inner, plural)} or null"
     if hint in KINDS:
-        return KINDS[hint][1 + many]
+        return KINDS[hint][1 + plural]
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return f"{'any' if many else 'one'} of {', '.join(map(str, parts))}"
-    name = ("lists" if many else "a list", "objects" if many else "an object")
+        return f"{'any' if plural else 'one'} of {', '.join(map(str, parts))}"
+    name = ("lists" if plural else "a list", "objects" if plural else "an object")
     if hint is list or origin is list:
         return f"{name[0]} of {words(parts[0], True)}" if parts else name[0]
     return f"{name[1]} with {words(parts[1], True)}" if parts else name[1]
@@ -91,8 +91,8 @@ def fitted(value: Any, hint: Any, name: str) -> Any:
     try:
         return _fitted(value, hint)
     except (ValueError, OverflowError):
-        shown = f"{value!r:.80}"
-        raise BadArgument(f"invalid: {name} must be {words(hint)}, got {shown}") from None
+        excerpt = f"{value!r:.80}"
+        raise BadArgument(f"invalid: {name} must be {words(hint)}, got {excerpt}") from None
 
 
 def _fitted(value: Any, hint: Any) -> Any:
@@ -107,7 +107,7 @@ def _fitted(value: Any, hint: Any) -> Any:
     if hint in (str, int, bool) and type(value) is hint:
         return value
     if (hint is list or origin is list) and isinstance(value, list):
-        return [_fitted(each, parts[0]) for each in value] if parts else value
+        return [_fitted(member, parts[0]) for member in value] if parts else value
     if (hint is dict or origin is dict) and isinstance(value, dict):
-        return {key: _fitted(each, parts[1]) for key, each in value.items()} if parts else value
+        return {key: _fitted(member, parts[1]) for key, member in value.items()} if parts else value
     raise ValueError

@@ -70,7 +70,7 @@ class PythonTool:
             # What a script kills is its own doing: it must not void the episode.
             box.reset()
             return "error: the script ended its sandbox, which was started anew"
-        return self._shown(done)
+        return self._describe_result(done)
 
     def snapshot(self) -> bytes | None:
         """Return the files of the episode."""
@@ -98,14 +98,14 @@ class PythonTool:
         bounds = f"ulimit -S -t {most}; ulimit -H -t {most + 1}"
         return f"{{ {bounds}; }} 2>/dev/null; exec {PYTHON} {SCRIPT}"
 
-    def _shown(self, done: ExecResult) -> str:
+    def _describe_result(self, done: ExecResult) -> str:
         """Return what is told of a script: its output, of a failure the end of it and why."""
         if done.timed_out or done.exit_code in STOPPED:
-            told = bounded(done.text, self._longest)
+            output = bounded(done.text, self._longest)
             seconds = f"{self._seconds:g} seconds"
             if done.timed_out:
                 seconds = f"{self._clock:g} seconds by the clock"
-            return f"{told}\nerror: the script took longer than {seconds}"
+            return f"{output}\nerror: the script took longer than {seconds}"
         if done.exit_code == 0:
             return bounded(done.text, self._longest) or SILENT
         text = done.text

@@ -90,14 +90,14 @@ def make(module: str, name: str, **options: Any) -> ToolEnv:
     """
     if name not in _REGISTERED:
         import_named(module, f"{name} of a module")
-    found: Mapping[str, Any] | None = _REGISTERED.get(name)
-    if found is None:
+    registration: Mapping[str, Any] | None = _REGISTERED.get(name)
+    if registration is None:
         raise ConfigurationError(
             f"expected the module {module!r} to call register_tools({name!r}, ...), got one that "
             "does not: call it at the top of a module that other processes can import"
         )
-    if not isinstance(found["tasks"], TaskSet):
+    if not isinstance(registration["tasks"], TaskSet):
         # Once per process: a set of tasks is never changed.
         title = name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower()
-        _REGISTERED[name]["tasks"] = tool_tasks(found["tasks"], name=title)
-    return ToolEnv(**{**found, **options})
+        _REGISTERED[name]["tasks"] = tool_tasks(registration["tasks"], name=title)
+    return ToolEnv(**{**registration, **options})

@@ -44,19 +44,19 @@ class TypedTool:
         Raises:
             BadArgument: One is of another type; the message is for the policy.
         """
-        given = self.tool.arguments(call)
-        checked = {name: fitted(value, self.hints[name], name) for name, value in given.items()}
+        arguments = self.tool.arguments(call)
+        checked = {name: fitted(value, self.hints[name], name) for name, value in arguments.items()}
         return {**dict.fromkeys(self.filled), **checked}
 
 
 def typed_tool(
-    function: Callable[..., Any], taken: Iterable[str] = (), *, method: bool = False
+    function: Callable[..., Any], used_names: Iterable[str] = (), *, method: bool = False
 ) -> TypedTool:
     """Make a tool of a function.
 
     Args:
         function: The function, sync or async.
-        taken: Names, in lower case, that other actions have.
+        used_names: Names, in lower case, that other actions have.
         method: Whether its first argument is the object, which no call gives.
 
     Raises:
@@ -68,7 +68,7 @@ def typed_tool(
         raise ConfigurationError(
             f"expected a tool to be a function with a name, got {function!r:.120}; use def"
         )
-    about, told = read_docstring(function.__doc__)
+    about, descriptions = read_docstring(function.__doc__)
     if not about:
         raise ConfigurationError(
             f"expected the tool {name} to have a docstring, which tells the agent what it does"
@@ -85,18 +85,20 @@ def typed_tool(
             raise ConfigurationError(f"expected {owner} to have an annotation, such as `: int`")
         hint, nullable = optional(hints[parameter.name])
         schema = schema_of(hint, owner)
-        schema["description"] = _told(told.get(parameter.name, ""), schema, hint, parameter)
+        schema["description"] = _describe_argument(
+            descriptions.get(parameter.name, ""), schema, hint, parameter
+        )
         properties[parameter.name] = schema
         if parameter.default is inspect.Parameter.empty and not nullable:
             required.append(parameter.name)
-    made = make_tool(name, about, {"properties": properties, "required": required}, taken)
-    kept = {parameter.name: hints[parameter.name] for parameter in parameters}
+    tool = make_tool(name, about, {"properties": properties, "required": required}, used_names)
+    argument_hints = {parameter.name: hints[parameter.name] for parameter in parameters}
     filled = tuple(
         parameter.name
         for parameter in parameters
         if parameter.name not in required and parameter.default is inspect.Parameter.empty
     )
-    return TypedTool(made, kept, filled)
+    return TypedTool(tool, argument_hints, filled)
 
 
 def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
@@ -110,7 +112,9 @@ def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
         ) from error
 
 
-def _told(about: str, schema: Mapping[str, Any], hint: Any, parameter: inspect.Parameter) -> str:
+def _describe_argument(
+    about: str, schema: Mapping[str, Any], hint: Any, parameter: inspect.Parameter
+) -> str:
     """Describe an argument: its words, what JSON it is, and what holds where it is left out."""
     parts = [about]
     if schema["type"] in JSON_TYPES:

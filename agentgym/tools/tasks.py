@@ -95,16 +95,18 @@ def _read(source: Rows, goal: Goal) -> Read:
 def _goal(row: Row, goal: Goal, place: str) -> str:
     """Return the instruction of a row."""
     if callable(goal):
-        found: Any = goal(row)
+        instruction: Any = goal(row)
     else:
-        found = next((row[name] for name in ((goal,) if goal else GOALS) if name in row), None)
-    if not isinstance(found, str) or not found.strip():
-        wanted = "goal(row)" if callable(goal) else " or ".join((goal,) if goal else GOALS)
+        instruction = next(
+            (row[name] for name in ((goal,) if goal else GOALS) if name in row), None
+        )
+    if not isinstance(instruction, str) or not instruction.strip():
+        source = "goal(row)" if callable(goal) else " or ".join((goal,) if goal else GOALS)
         raise ConfigurationError(
-            f"expected {place} to hold an instruction as {wanted}, got {found!r:.80} in "
+            f"expected {place} to hold an instruction as {source}, got {instruction!r:.80} in "
             f"{row!r:.200}"
         )
-    return found
+    return instruction
 
 
 def _dealt(rows: Read) -> dict[str, Read]:
@@ -126,7 +128,7 @@ def _dealt(rows: Read) -> dict[str, Read]:
     splits = row_splits.deal(places, HELD_OUT)
     for split, (digest, read) in zip(splits, rows.items(), strict=True):
         dealt[split][digest] = read
-    return {split: found for split, found in dealt.items() if found}
+    return {split: members for split, members in dealt.items() if members}
 
 
 def _hash(text: str) -> str:
@@ -135,12 +137,12 @@ def _hash(text: str) -> str:
 
 def _check_disjoint(named: Mapping[str, Read]) -> None:
     """Refuse a row that stands in two splits."""
-    seen: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for split, rows in named.items():
         for digest, (text, _) in rows.items():
-            if digest in seen:
+            if digest in owners:
                 raise ConfigurationError(
-                    f"expected disjoint splits, got the row {text!r:.80} in {seen[digest]!r} and "
+                    f"expected disjoint splits, got the row {text!r:.80} in {owners[digest]!r} and "
                     f"{split!r}"
                 )
-            seen[digest] = split
+            owners[digest] = split

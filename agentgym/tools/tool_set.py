@@ -23,10 +23,10 @@ EXPECTED = (
 Functions = Mapping[str, Callable[..., Any]]
 
 
-class Kept(NamedTuple):
+class ToolState(NamedTuple):
     """The state of an episode's tools."""
 
-    own: bool
+    from_object: bool
     """Whether the object's own ``snapshot`` returned it."""
     state: Any
     """It, or a copy of the object; None for plain functions."""
@@ -44,7 +44,7 @@ class ToolSet:
     def __init__(self, functions: Functions, holder: object, stateless: bool) -> None:
         self.functions, self.holder, self._stateless = functions, holder, stateless
 
-    def snapshot(self) -> Kept:
+    def snapshot(self) -> ToolState:
         """Return a copy of the state.
 
         Raises:
@@ -52,7 +52,7 @@ class ToolSet:
         """
         if self.holder is None:
             if self._stateless:
-                return Kept(False, None)
+                return ToolState(False, None)
             raise NotSupported(
                 "expected tools that can be copied to fork an episode, got functions made for a "
                 "task, whose state nobody knows: return an object whose methods are the tools"
@@ -60,8 +60,8 @@ class ToolSet:
         name = type(self.holder).__name__
         try:
             if hasattr(self.holder, "snapshot"):
-                return Kept(True, self.holder.snapshot())
-            return Kept(False, copy.deepcopy(self.holder))
+                return ToolState(True, self.holder.snapshot())
+            return ToolState(False, copy.deepcopy(self.holder))
         except NotSupported:
             raise
         except Exception as error:
@@ -95,10 +95,10 @@ class ToolSource:
         self._looked_at: type | None = None
         self.typed: tuple[TypedTool, ...] = declared(tools)
         if not self.typed:
-            made = self._made(example(), np.random.Generator(np.random.PCG64(0)))
-            self.typed = _typed_result(made)
-            if not _is_list(made):
-                self.around(made).close()
+            toolbox = self._make_toolbox(example(), np.random.Generator(np.random.PCG64(0)))
+            self.typed = _typed_result(toolbox)
+            if not _is_list(toolbox):
+                self.around(toolbox).close()
 
     def make(self, row: Mapping[str, Any], rng: np.random.Generator) -> ToolSet:
         """Make the tools of an episode.
@@ -108,45 +108,45 @@ class ToolSource:
         """
         if _is_list(self._tools):
             return ToolSet(_by_name(self._tools), None, stateless=True)
-        made = self._made(row, rng)
+        toolbox = self._make_toolbox(row, rng)
         if not inspect.isclass(self._tools):
-            self._check(made)
-        if _is_list(made):
-            return ToolSet(_by_name(made), None, stateless=False)
-        return self.around(made)
+            self._check(toolbox)
+        if _is_list(toolbox):
+            return ToolSet(_by_name(toolbox), None, stateless=False)
+        return self.around(toolbox)
 
     def around(self, holder: object) -> ToolSet:
         """Return the tools that are methods of an object."""
         methods = {tool.name: getattr(holder, tool.name) for tool in self.typed}
         return ToolSet(methods, holder, stateless=False)
 
-    def restored(self, kept: Kept, row: Mapping[str, Any]) -> ToolSet:
+    def restored(self, snapshot: ToolState, row: Mapping[str, Any]) -> ToolSet:
         """Return the tools as they were when `ToolSet.snapshot` kept them."""
-        if not kept.own and kept.state is not None:
-            return self.around(copy.deepcopy(kept.state))
+        if not snapshot.from_object and snapshot.state is not None:
+            return self.around(copy.deepcopy(snapshot.state))
         fresh = self.make(row, np.random.Generator(np.random.PCG64(0)))
-        if kept.own:
+        if snapshot.from_object:
             holder: Any = fresh.holder
-            holder.restore(kept.state)
+            holder.restore(snapshot.state)
         return fresh
 
-    def _check(self, made: object) -> None:
+    def _check(self, toolbox: object) -> None:
         """Refuse other tools than those of another task; a class is looked at once."""
-        if type(made) is self._looked_at:
+        if type(toolbox) is self._looked_at:
             return
-        if _typed_result(made) != self.typed:
+        if _typed_result(toolbox) != self.typed:
             raise EnvFailure("expected the same tools for every task, got others for this one")
-        if not _is_list(made):
-            self._looked_at = type(made)
+        if not _is_list(toolbox):
+            self._looked_at = type(toolbox)
 
-    def _made(self, row: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    def _make_toolbox(self, row: Mapping[str, Any], rng: np.random.Generator) -> Any:
         """Call the class or function with as much as it takes: nothing, the row, the generator."""
-        taken = [
-            each
-            for each in inspect.signature(self._tools).parameters.values()
-            if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        parameters = [
+            parameter
+            for parameter in inspect.signature(self._tools).parameters.values()
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
         ]
-        return self._tools(*(copy.deepcopy(dict(row)), rng)[: len(taken)])
+        return self._tools(*(copy.deepcopy(dict(row)), rng)[: len(parameters)])
 
 
 def declared(tools: Any) -> tuple[TypedTool, ...]:
@@ -172,28 +172,28 @@ def _by_name(functions: Sequence[Callable[..., Any]]) -> Functions:
     return {function.__name__: function for function in functions}
 
 
-def _typed_result(made: object) -> tuple[TypedTool, ...]:
+def _typed_result(toolbox: object) -> tuple[TypedTool, ...]:
     """Return the tools that a function made."""
-    if made is None or inspect.isroutine(made) or inspect.isclass(made):
-        raise ConfigurationError(f"{EXPECTED}; the function returned {made!r:.120}")
-    return declared(made) if _is_list(made) else _methods(type(made))
+    if toolbox is None or inspect.isroutine(toolbox) or inspect.isclass(toolbox):
+        raise ConfigurationError(f"{EXPECTED}; the function returned {toolbox!r:.120}")
+    return declared(toolbox) if _is_list(toolbox) else _methods(type(toolbox))
 
 
 def _methods(kind: type) -> tuple[TypedTool, ...]:
     """Return the public methods of a class as tools, those of its bases first."""
     names = dict.fromkeys(
         name
-        for each in reversed(kind.__mro__[:-1])
-        for name, found in vars(each).items()
+        for base in reversed(kind.__mro__[:-1])
+        for name, member in vars(base).items()
         if not name.startswith("_")
         and name not in OWN
-        and (inspect.isfunction(found) or isinstance(found, staticmethod | classmethod))
+        and (inspect.isfunction(member) or isinstance(member, staticmethod | classmethod))
     )
     bare = [name for name in names if isinstance(_static(kind, name), staticmethod | classmethod)]
     if not names:
         raise ConfigurationError(f"{EXPECTED}; got {kind.__name__}, which has no public method")
-    found = [(getattr(kind, name), name not in bare) for name in names]
-    return _each_typed(found)
+    functions = [(getattr(kind, name), name not in bare) for name in names]
+    return _each_typed(functions)
 
 
 def _static(kind: type, name: str) -> object:
@@ -208,10 +208,10 @@ def _typed(functions: Sequence[Any], *, method: bool) -> tuple[TypedTool, ...]:
 
 def _each_typed(functions: Sequence[tuple[Any, bool]]) -> tuple[TypedTool, ...]:
     """Make tools whose names differ."""
-    made: list[TypedTool] = []
+    tools: list[TypedTool] = []
     for function, method in functions:
-        tool = typed_tool(function, [each.spec.name.lower() for each in made], method=method)
-        if tool.name in [each.name for each in made]:
+        tool = typed_tool(function, [earlier.spec.name.lower() for earlier in tools], method=method)
+        if tool.name in [earlier.name for earlier in tools]:
             raise ConfigurationError(f"expected tools of different names, got {tool.name} twice")
-        made.append(tool)
-    return tuple(made)
+        tools.append(tool)
+    return tuple(tools)

@@ -60,8 +60,10 @@ class Claim:
     @property
     def text(self) -> str:
         """``NAME=VALUE``, as ``--trust`` takes it; secrets are hidden, as in what files keep."""
-        shown = hide_secrets(for_others(self.value), self.name)
-        return f"{self.name}={shown if isinstance(shown, str) else json.dumps(shown, default=str)}"
+        public = hide_secrets(for_others(self.value), self.name)
+        return (
+            f"{self.name}={public if isinstance(public, str) else json.dumps(public, default=str)}"
+        )
 
     @property
     def deed(self) -> str:
@@ -182,16 +184,16 @@ def setting_claims(
         table: `agentgym.trust.EVALUATION` or `agentgym.trust.TRAINING`.
         envs: Environments that the arguments are of, besides those that the settings name.
     """
-    entries = [each for name in ("env", "envs") for each in _environments(settings.get(name))]
-    names = [*dict.fromkeys(each for each in entries if isinstance(each, str))]
-    found = [_name_claim(env) for env in names]
+    entries = [entry for name in ("env", "envs") for entry in _environments(settings.get(name))]
+    names = [*dict.fromkeys(entry for entry in entries if isinstance(entry, str))]
+    claims = [_name_claim(env) for env in names]
     for entry in entries:
         if isinstance(entry, Mapping):
-            found += setting_claims(entry, table)
+            claims += setting_claims(entry, table)
             names.append(str(entry.get("env") or ""))
     for name, value in _by_row(settings, table):
-        found += _setting(name, value, table.get(name, UNKNOWN), [*names, *envs])
-    return found
+        claims += _setting(name, value, table.get(name, UNKNOWN), [*names, *envs])
+    return claims
 
 
 def _by_row(settings: Mapping[str, Any], table: Table) -> Iterator[tuple[str, Any]]:
@@ -222,17 +224,17 @@ def _setting(name: str, value: Any, row: Entry | Group, envs: Sequence[str]) -> 
         return [claim(k, v, POLICY_ARGUMENTS.get(k, UNKNOWN)) for k, v in _pairs(value, name)]
     if row is Group.ENV_ARGUMENTS:
         rows = [argument_rows(env) for env in envs] or [{**MAKE, **BASE}]
-        return [_of_any(key, each, rows) for key, each in _pairs(value, name)]
+        return [_of_any(key, part, rows) for key, part in _pairs(value, name)]
     assert isinstance(row, Entry)
-    return [claim(name, each, row) for each in _listed(value)]
+    return [claim(name, part, row) for part in _listed(value)]
 
 
 def _of_any(key: str, value: Any, rows: Sequence[Mapping[str, Entry]]) -> Claim:
     """Return the claim of an argument of several environments: the least plain of each."""
     name = key.rpartition(".")[2]
-    found = [each[name] for each in rows if name in each] or [UNKNOWN]
-    claims = [claim(key, value, entry) for entry in found]
-    return next((each for each in claims if not each.plain), claims[0])
+    entries = [row[name] for row in rows if name in row] or [UNKNOWN]
+    claims = [claim(key, value, entry) for entry in entries]
+    return next((candidate for candidate in claims if not candidate.plain), claims[0])
 
 
 def _listed(value: Any) -> list[Any]:
@@ -242,11 +244,11 @@ def _listed(value: Any) -> list[Any]:
 def _pairs(value: Any, name: str) -> list[tuple[str, Any]]:
     """Read names with values: a mapping, or texts ``name=value``."""
     if isinstance(value, Mapping):
-        return [(str(key), each) for key, each in value.items()]
-    found = []
+        return [(str(key), part) for key, part in value.items()]
+    pairs = []
     for text in _listed(value):
         owner, dot, rest = str(text).partition(".")
         prefix = f"{owner}." if dot and "=" not in owner else ""
         read = parse_pairs([rest if prefix else str(text)], f"`{name}`")
-        found += [(f"{prefix}{key}", each) for key, each in read.items()]
-    return found
+        pairs += [(f"{prefix}{key}", part) for key, part in read.items()]
+    return pairs

@@ -33,13 +33,13 @@ class _Grant:
     """What is trusted, each as ``NAME=VALUE``."""
     say: Say
     """Told what a file makes happen, once for each."""
-    said: set[str] = field(default_factory=set)
+    announced: set[str] = field(default_factory=set)
     """What it has been told."""
 
     def announce(self, sentence: str) -> None:
         """Say a sentence, unless it has been said."""
-        if sentence not in self.said:
-            self.said.add(sentence)
+        if sentence not in self.announced:
+            self.announced.add(sentence)
             self.say(sentence)
 
 
@@ -101,21 +101,23 @@ def check_trusted(claims: Iterable[Claim], source: str, typed: Container[str] = 
         NotTrusted: It names something else; the message has the flag that allows it.
     """
     refused = []
-    for text, each in {each.text: each for each in claims if not each.plain}.items():
+    for text, claim in {claim.text: claim for claim in claims if not claim.plain}.items():
         grant = next((grant for grant in reversed(_granted) if text in grant.texts), None)
         if grant is not None:
-            grant.announce(f"{source} says {_shown(text)}, which {each.deed}; you trust it")
+            grant.announce(f"{source} says {_shorten(text)}, which {claim.deed}; you trust it")
         elif text not in typed:
-            refused.append(each)
+            refused.append(claim)
     if refused:
-        said = " and ".join(f"{_shown(each.text)}, which {each.deed}" for each in refused)
-        flags = " ".join(f"{FLAG} {shlex.quote(each.text)}" for each in refused)
+        description = " and ".join(
+            f"{_shorten(claim.text)}, which {claim.deed}" for claim in refused
+        )
+        flags = " ".join(f"{FLAG} {shlex.quote(claim.text)}" for claim in refused)
         raise NotTrusted(
             f"expected {source} to name only plain data, because somebody else may have written "
-            f"it, got {said}; if you trust that, add {flags} (in Python: within "
+            f"it, got {description}; if you trust that, add {flags} (in Python: within "
             "agentgym.trust.trusting)"
         )
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} [...]"

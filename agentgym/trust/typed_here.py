@@ -35,18 +35,20 @@ class TypedHere:
     def __contains__(self, text: object) -> bool:
         """Return whether a text was typed."""
         with suppress(OSError):
-            known = {*_list().read_text("ascii").split()}
+            keys = {*_list().read_text("ascii").split()}
             # A checkpoint lies in the folder of its run.
             places = [Path(os.path.realpath(self.folder))]
             places += places[0].parents[:DEPTH]
-            return any(_key(place, text) in known for place in places)
+            return any(_key(place, text) in keys for place in places)
         return False
 
     def remember(self, claims: Iterable[Claim]) -> None:
         """Note what the user has typed and a file of the folder will say; plain data needs none."""
         place = Path(os.path.realpath(self.folder))
         new = [
-            _key(place, each.text) for each in claims if not each.plain and each.text not in self
+            _key(place, claim.text)
+            for claim in claims
+            if not claim.plain and claim.text not in self
         ]
         if not new:
             return

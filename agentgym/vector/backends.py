@@ -45,7 +45,7 @@ class Backend(Protocol):
 
     description: Description
     """Spaces and metadata of the members."""
-    lost: set[int]
+    lost_slots: set[int]
     """Slots without a random stream, as their environment was abandoned."""
     restarts: int
     """Number of replaced workers."""
@@ -60,12 +60,12 @@ class Backend(Protocol):
         """
         ...
 
-    def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
+    def receive(self, timeout: float | None = None, wait_for_all: bool = False) -> list[Received]:
         """Return the available results of all requests, and enforce the time limits.
 
         Args:
             timeout: Seconds to wait for the first result; None waits until there is one.
-            every: Wait until no request is pending.
+            wait_for_all: Wait until no request is pending.
 
         Returns:
             For each slot that has answered, its number and its result, which may be a
@@ -87,7 +87,7 @@ def run(backend: Backend, request: SlotRequest[ArgT, ResultT]) -> list[ResultT]:
     """Run a request while no other is pending; return the result of each slot."""
     try:
         backend.send(request)
-        results = dict(backend.receive(every=True))
+        results = dict(backend.receive(wait_for_all=True))
     except BaseException:
         # Interrupted: what still runs must not meet the next request for its slot.
         backend.abandon()
@@ -163,14 +163,14 @@ class Sync:
         self._slots = Slots(dict(enumerate(factories)))
         self._results: list[Received] = []
         self.description = self._slots.description
-        self.lost: set[int] = set()
+        self.lost_slots: set[int] = set()
         self.restarts = 0
 
     def send(self, request: SlotRequest[Any, Any]) -> None:
         """Run the request."""
         self._results += zip(request.slots, self._slots.run(request), strict=True)
 
-    def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
+    def receive(self, timeout: float | None = None, wait_for_all: bool = False) -> list[Received]:
         """Return the results of the requests since."""
         results, self._results = self._results, []
         return results
@@ -217,7 +217,7 @@ class Threads:
         self._waiting: dict[int, _Job] = {}
         self._threads: list[threading.Thread] = []
         self.description = self._slots.description
-        self.lost: set[int] = set()
+        self.lost_slots: set[int] = set()
         self.restarts = 0
         # One None stops all: each thread passes it on.
         self._finalizer = weakref.finalize(self, self._jobs.put, None)
@@ -231,11 +231,11 @@ class Threads:
             # Registered before: a thread may be done with it before this call returns.
             self._jobs.put(job)
 
-    def receive(self, timeout: float | None = None, every: bool = False) -> list[Received]:
+    def receive(self, timeout: float | None = None, wait_for_all: bool = False) -> list[Received]:
         """Return the results of finished threads and of overdue environments."""
         until = float("inf") if timeout is None else time.monotonic() + timeout
         results: list[Received] = []
-        while self._waiting and (every or not results):
+        while self._waiting and (wait_for_all or not results):
             left = until - time.monotonic()
             try:
                 patience = min(self._patience(), left)
@@ -306,7 +306,7 @@ class Threads:
                 return False
             # From here on its thread throws the result away when it comes back.
             job.abandoned = self._slots.discard(slot)
-        self.lost.add(slot)
+        self.lost_slots.add(slot)
         if job.thread is not None:
             self.restarts += 1
             self._threads.remove(job.thread)

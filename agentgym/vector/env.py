@@ -453,8 +453,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         results = self.step_slots(running, [actions[slot] for slot in running])
         for slot, result in zip(running, results, strict=True):
             turns[slot] = result
-        _, rewards, terminated, truncated, told = zip(*turns, strict=True)
-        infos = list(told)
+        _, rewards, terminated, truncated, step_infos = zip(*turns, strict=True)
+        infos = list(step_infos)
         finals: dict[int, dict[str, Any]] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
             ended = self._ended
@@ -517,8 +517,8 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             if isinstance(snapshot.state, Snapshot)
         }
         unknown = [slot for slot in states if self._episodes[slot].configuration is None]
-        found = self._exchange.values(unknown, [Call("configuration")] * len(unknown))
-        for slot, configuration in zip(unknown, found, strict=True):
+        configurations = self._exchange.values(unknown, [Call("configuration")] * len(unknown))
+        for slot, configuration in zip(unknown, configurations, strict=True):
             self._episodes[slot].configuration = configuration
         for slot, state in states.items():
             if state.configuration != self._episodes[slot].configuration:

@@ -73,19 +73,20 @@ class Description:
         Raises:
             ConfigurationError: Spaces other than text differ.
         """
-        ours = (self.observation_space, self.action_space)
-        theirs = (other.observation_space, other.action_space)
-        if ours == theirs:
+        own_spaces = (self.observation_space, self.action_space)
+        other_spaces = (other.observation_space, other.action_space)
+        if own_spaces == other_spaces:
             return self
         texts = [
             (a, b)
-            for a, b in zip(ours, theirs, strict=True)
+            for a, b in zip(own_spaces, other_spaces, strict=True)
             if isinstance(a, UnicodeText) and isinstance(b, UnicodeText)
         ]
-        if len(texts) < len(ours):
+        if len(texts) < len(own_spaces):
             raise ConfigurationError(
-                f"expected environments with equal spaces, or spaces of text, got {ours} and "
-                f"{theirs}; put environments of different spaces into different vector environments"
+                f"expected environments with equal spaces, or spaces of text, got {own_spaces} and "
+                f"{other_spaces}; put environments of different spaces into different vector "
+                "environments"
             )
         observation, action = (a.joined(b) for a, b in texts)
         return replace(self, observation_space=observation, action_space=action)
@@ -238,9 +239,9 @@ class Slots:
             env = state.env or self._renew(slot, state)
             if isinstance(call, SetAttribute):
                 return Called(env.set_wrapper_attr(call.name, call.value), True)
-            found = env.get_wrapper_attr(call.name)
-            method = callable(found)
-            return Called(found(*call.args, **call.kwargs) if method else found, method)
+            attribute = env.get_wrapper_attr(call.name)
+            method = callable(attribute)
+            return Called(attribute(*call.args, **call.kwargs) if method else attribute, method)
         except BaseException as error:
             raise_if_meant_for_us(error)
             return Mistake(error)
@@ -303,12 +304,12 @@ class Slots:
 
     def _describe(self) -> Description:
         """Describe the environments together; what is not a space is that of the first."""
-        found = [
+        descriptions = [
             Description(env.observation_space, env.action_space, env.metadata, env.render_mode)
             for env in (state.env for state in self._states.values())
             if env is not None
         ]
-        return reduce(Description.joined, found)
+        return reduce(Description.joined, descriptions)
 
 
 def _preparing(env: gymnasium.Env[Any, Any] | None) -> bool:

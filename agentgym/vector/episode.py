@@ -51,12 +51,12 @@ class SlotEpisode:
     configuration: str | None = None
     """Fingerprint of the environment, computed on first use."""
 
-    def next_seed(self, seed: int | None, lost: bool) -> int | None:
+    def next_seed(self, seed: int | None, stream_lost: bool) -> int | None:
         """Return the seed of a reset; a slot without a random stream gets a new, fixed one."""
         if seed is not None:
             self.seed, self.losses = seed, 0
             return seed
-        if not lost or self.seed is None:
+        if not stream_lost or self.seed is None:
             return None
         self.losses += 1
         return derive_seed(self.seed, self.losses)

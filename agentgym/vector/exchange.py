@@ -72,13 +72,13 @@ class Exchange:
         for option in options:
             if option is not None and not isinstance(option, Mapping):
                 raise ConfigurationError(f"expected reset options as a dict, got {option!r:.80}")
-        lost, episodes = self.backend.lost, [self.episodes[slot] for slot in slots]
+        lost_slots, episodes = self.backend.lost_slots, [self.episodes[slot] for slot in slots]
         args = [
-            ResetArgs(episode.next_seed(seed, slot in lost), option)
+            ResetArgs(episode.next_seed(seed, slot in lost_slots), option)
             for slot, episode, seed, option in zip(slots, episodes, seeds, options, strict=True)
         ]
         # The seeds that were just chosen give these slots a stream again.
-        lost.difference_update(slots)
+        lost_slots.difference_update(slots)
         for episode in episodes:
             episode.active = False
         return Resets(slots, args)
@@ -205,22 +205,22 @@ class Exchange:
                 raise result.error
         arrived, self._arrived = self._arrived, []
         answers: list[tuple[int, Answer]] = []
-        made: list[int] = []
+        ready: list[int] = []
         for slot, result in arrived:
-            asked, episode = self._unanswered.pop(slot), self.episodes[slot]
-            if isinstance(asked, Call | SetAttribute):
-                answers.append((slot, self._called(slot, asked, result)))
-            elif isinstance(asked, str):
+            request, episode = self._unanswered.pop(slot), self.episodes[slot]
+            if isinstance(request, Call | SetAttribute):
+                answers.append((slot, self._called(slot, request, result)))
+            elif isinstance(request, str):
                 answers.append((slot, self._stepped(episode, result)))
             else:
-                begun = episode.begin(result, asked.options)
+                begun = episode.begin(result, request.options)
                 if slot in self._restoring and isinstance(result, Began):
-                    made.append(slot)
+                    ready.append(slot)
                 else:
                     self._restoring.pop(slot, None)
                     answers.append((slot, begun))
-        self._put(made)
-        if made and (not self.backend.concurrent or (not answers and timeout is None)):
+        self._put(ready)
+        if ready and (not self.backend.concurrent or (not answers and timeout is None)):
             # In this thread they have answered: as those that needed no reset, in their order.
             answers += self.receive(timeout)
             places = {slot: at for at, (slot, _) in enumerate(arrived)}
@@ -228,11 +228,11 @@ class Exchange:
         return answers
 
     def _called(
-        self, slot: int, asked: Call | SetAttribute, result: Called | Failure
+        self, slot: int, request: Call | SetAttribute, result: Called | Failure
     ) -> Reset | Snap:
         """Note what a snapshot gave, or that an episode goes on from one."""
         episode = self.episodes[slot]
-        if asked.name == SNAPSHOT:
+        if request.name == SNAPSHOT:
             return None if isinstance(result, Failure) else episode.snapshot(result.value)
         snapshot = self._restoring.pop(slot)
         if isinstance(result, Failure):

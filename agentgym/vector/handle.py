@@ -90,7 +90,7 @@ class WorkerHandle(ABC):
         """Kill the worker without blaming an environment."""
 
     @abstractmethod
-    def lost(self, reason: str | None = None) -> WorkerLost:
+    def report_loss(self, reason: str | None = None) -> WorkerLost:
         """Kill remaining processes, and return which environment was running."""
 
     # -- what all kinds share ----------------------------------------------------------------------
@@ -105,8 +105,8 @@ class WorkerHandle(ABC):
         try:
             ready = self.connection.poll(START_SECONDS)
             greeting = self.receive(Operation.CALL).results[0] if ready else None
-        except WorkerLost as lost:
-            raise EnvFailure(f"expected a worker to start, but: {lost}") from lost
+        except WorkerLost as loss:
+            raise EnvFailure(f"expected a worker to start, but: {loss}") from loss
         if isinstance(greeting, Description):
             return greeting
         self.kill()
@@ -145,7 +145,7 @@ class WorkerHandle(ABC):
         try:
             self.send(request)
         except OSError:
-            raise self.lost() from None
+            raise self.report_loss() from None
         self.wait(request.operation)
         return self.receive(request.operation)
 
@@ -154,7 +154,7 @@ class WorkerHandle(ABC):
         try:
             self.send(Control.RESEND)
         except OSError:
-            raise self.lost() from None
+            raise self.report_loss() from None
         results = []
         for pickled in pickle.loads(self.read()):
             try:

@@ -67,14 +67,14 @@ class ProcessHandle(WorkerHandle):
         self._limits = limits
         self._owner = os.getpid()
         self._killed = False
-        self.connection, theirs = Pipe()
+        self.connection, worker_end = Pipe()
         # Nothing is ever written to it; that this end closes tells the worker that we are gone.
         lifeline, self._lifeline = Pipe(duplex=False)
-        with theirs, lifeline, tempfile.TemporaryFile() as file:
+        with worker_end, lifeline, tempfile.TemporaryFile() as file:
             file.truncate(SharedStatus.SIZE)
             self._status = SharedStatus(file.fileno())
             self._status.rest()
-            passed = (theirs.fileno(), file.fileno(), lifeline.fileno())
+            passed = (worker_end.fileno(), file.fileno(), lifeline.fileno())
             self._process = subprocess.Popen(
                 _command(*passed), pass_fds=passed, stdin=subprocess.DEVNULL, start_new_session=True
             )
@@ -106,7 +106,7 @@ class ProcessHandle(WorkerHandle):
         try:
             return self.connection.recv_bytes()
         except (EOFError, OSError):
-            raise self.lost() from None
+            raise self.report_loss() from None
 
     def patience(self) -> float | None:
         """Return how long to wait before the next :meth:`check`; None: no check is needed."""
@@ -122,7 +122,7 @@ class ProcessHandle(WorkerHandle):
             WorkerLost: The environment was overdue.
         """
         if time.monotonic() > self._status.deadline:
-            raise self.lost(self._limits.overdue(operation))
+            raise self.report_loss(self._limits.overdue(operation))
 
     def stop(self) -> None:
         """Ask the worker to close its environments and end."""
@@ -154,7 +154,7 @@ class ProcessHandle(WorkerHandle):
         self.kill()
         self._status.rest()
 
-    def lost(self, reason: str | None = None) -> WorkerLost:
+    def report_loss(self, reason: str | None = None) -> WorkerLost:
         """Kill remaining processes, and return which environment was running."""
         if reason is None:
             with suppress(subprocess.TimeoutExpired):
@@ -228,7 +228,7 @@ class Processes:
         self._answered: dict[int, _Results] = {}
         self._unreachable: set[int] = set()
         self._results: list[tuple[int, Any]] = []
-        self.lost: set[int] = set()
+        self.lost_slots: set[int] = set()
         self.restarts = 0
         # Not a bound method: it must not keep this object alive.
         self._finalizer = weakref.finalize(self, _close, self._workers)
@@ -253,13 +253,15 @@ class Processes:
             self._queues[number].append(share)
             self._post(number)
 
-    def receive(self, timeout: float | None = None, every: bool = False) -> list[tuple[int, Any]]:
+    def receive(
+        self, timeout: float | None = None, wait_for_all: bool = False
+    ) -> list[tuple[int, Any]]:
         """Return the answers of workers; failed workers are replaced."""
         until = float("inf") if timeout is None else time.monotonic() + timeout
         while self._shares:
-            self._collect(until, every)
+            self._collect(until, wait_for_all)
             self._settle()
-            if not every or time.monotonic() >= until:
+            if not wait_for_all or time.monotonic() >= until:
                 break
         results, self._results = self._results, []
         return results
@@ -300,7 +302,7 @@ class Processes:
                 except OSError:
                     self._unreachable.add(number)
 
-    def _collect(self, until: float, every: bool) -> None:
+    def _collect(self, until: float, wait_for_all: bool) -> None:
         """Read answers, replacing workers that fail: of the first worker or of every one.
 
         Nothing is recorded yet: what is interrupted here has not happened.
@@ -308,10 +310,10 @@ class Processes:
         # Only now: while a worker is brought back, the others shall be at work.
         while self._unreachable:
             number = self._unreachable.pop()
-            self._recover(number, self._workers[number].lost())
+            self._recover(number, self._workers[number].report_loss())
         waiting = {self._workers[n].connection: n for n in self._shares if n not in self._answered}
         while waiting:
-            enough = not every and (self._answered or self._results)
+            enough = not wait_for_all and (self._answered or self._results)
             # With an answer in hand, take only what has come meanwhile.
             left = 0.0 if enough else max(0.0, until - time.monotonic())
             patience = [self._workers[number].patience() for number in waiting.values()]
@@ -327,10 +329,10 @@ class Processes:
                     else:
                         worker.check(share.operation)
                         continue
-                except WorkerLost as lost:
-                    self._recover(number, lost)
+                except WorkerLost as loss:
+                    self._recover(number, loss)
                 del waiting[connection]
-            if not left or (self._answered and not every):
+            if not left or (self._answered and not wait_for_all):
                 return
 
     def _settle(self) -> None:
@@ -361,13 +363,13 @@ class Processes:
             if isinstance(result, Began):
                 assert result.origin is not None, "workers tell how their resets can be repeated"
                 self._histories[slot] = History(result.origin, result.observation)
-                self.lost.discard(slot)
+                self.lost_slots.discard(slot)
             elif isinstance(result, Failure):
                 self._dead[slot] = result
         elif isinstance(result, Called) and history is not None:
             history.call(arg, result)
 
-    def _recover(self, number: int, lost: WorkerLost) -> None:
+    def _recover(self, number: int, loss: WorkerLost) -> None:
         """Replace a worker, bring its environments back, and do its share without the culprits.
 
         Every pass but an idle death takes one slot out, so it ends.
@@ -376,21 +378,21 @@ class Processes:
         self._answered[number] = results
         idle_deaths = 0
         while True:
-            logger.warning("worker %d is replaced: %s (slot %s)", number, lost, lost.slot)
-            if lost.slot is None:
+            logger.warning("worker %d is replaced: %s (slot %s)", number, loss, loss.slot)
+            if loss.slot is None:
                 idle_deaths += 1
             else:
-                share = self._end_episode(lost.slot, Failure(lost.reason), share, results)
+                share = self._end_episode(loss.slot, Failure(loss.reason), share, results)
             if idle_deaths > IDLE_DEATHS:
-                return self._give_up(lost.reason, share, results)
+                return self._give_up(loss.reason, share, results)
             try:
                 self._replace(number)
                 share = self._replay(number, share, results)
                 if share.slots:
                     results.take(share, self._workers[number].exchange(share))
                 return
-            except WorkerLost as again:
-                lost = again
+            except WorkerLost as next_loss:
+                loss = next_loss
             except EnvFailure as error:
                 return self._give_up(str(error), share, results)
 
@@ -414,11 +416,15 @@ class Processes:
         # All that lived in the worker, not only those of the share.
         slots = range(number, len(self._histories), len(self._workers))
         histories = {s: h for s in slots if (h := self._histories[s]) is not None}
-        self.lost.update(s for s in slots if s not in histories)
+        self.lost_slots.update(s for s in slots if s not in histories)
         answer = self._workers[number].exchange(Replays(list(histories), list(histories.values())))
-        for (slot, history), seen in zip(histories.items(), answer.results, strict=True):
-            if seen != history.observation:
-                why = seen.text if isinstance(seen, Failure) else "repeating its actions differs"
+        for (slot, history), observation in zip(histories.items(), answer.results, strict=True):
+            if observation != history.observation:
+                why = (
+                    observation.text
+                    if isinstance(observation, Failure)
+                    else "repeating its actions differs"
+                )
                 failure = Failure(f"the worker died and the episode could not be repeated: {why}")
                 share = self._end_episode(slot, failure, share, results)
             elif slot in answer.checkpoints:
@@ -439,7 +445,7 @@ class Processes:
         """
         self._histories[slot] = None
         self._dead[slot] = failure
-        self.lost.add(slot)
+        self.lost_slots.add(slot)
         if slot not in share.slots:
             return share
         results.by_slot[slot] = failure

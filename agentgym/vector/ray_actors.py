@@ -63,8 +63,8 @@ class EnvActor:
         try:
             self._worker.connection.poll(START_SECONDS)
             return self._worker.read()
-        except WorkerLost as lost:
-            return Lost(lost.slot, lost.reason)
+        except WorkerLost as loss:
+            return Lost(loss.slot, loss.reason)
 
     def answer(self, message: bytes, operation: Operation) -> bytes | Lost:
         """Forward a message and return the worker's answer, both pickled."""
@@ -72,11 +72,11 @@ class EnvActor:
             try:
                 self._worker.send_bytes(message)
             except OSError:
-                raise self._worker.lost() from None
+                raise self._worker.report_loss() from None
             self._worker.wait(operation)
             return self._worker.read()
-        except WorkerLost as lost:
-            return Lost(lost.slot, lost.reason)
+        except WorkerLost as loss:
+            return Lost(loss.slot, loss.reason)
 
     def stop(self) -> None:
         """Close the environments."""
@@ -128,7 +128,7 @@ class ActorHandle(WorkerHandle):
             self.connection.recv_bytes()
             answer = self._ray.get(self._answers.popleft())
         except (self._ray.exceptions.RayError, EOFError, OSError) as error:
-            raise self.lost(_died(error)) from None
+            raise self.report_loss(_died(error)) from None
         if isinstance(answer, Lost):
             self.kill()
             raise WorkerLost(answer.slot, answer.reason)
@@ -168,7 +168,7 @@ class ActorHandle(WorkerHandle):
         """Kill the actor without blaming an environment."""
         self.kill()
 
-    def lost(self, reason: str | None = None) -> WorkerLost:
+    def report_loss(self, reason: str | None = None) -> WorkerLost:
         """Kill remaining processes; no environment is blamed for the end of an actor."""
         self.kill()
         return WorkerLost(None, reason or "the worker died (its actor was killed)")
@@ -177,8 +177,8 @@ class ActorHandle(WorkerHandle):
     def _usable(self) -> bool:
         """Whether there is anything to ask: not in a fork, nor after the end of the session."""
         # Ray starts anew when it is asked anything after its end.
-        ours = os.getpid() == self._owner and not self._killed
-        return ours and bool(self._ray.is_initialized())
+        owned = os.getpid() == self._owner and not self._killed
+        return owned and bool(self._ray.is_initialized())
 
     def _expect(self, answer: Any) -> None:
         """Note that an answer will come, and say so through the pipe when it is there."""
@@ -194,8 +194,8 @@ class ActorHandle(WorkerHandle):
 
 def _died(error: BaseException) -> str:
     """Say in one line that an actor is gone."""
-    said = first_line(str(error)) or type(error).__name__
-    return f"the worker died ({said[:REASON_LENGTH]})"
+    message = first_line(str(error)) or type(error).__name__
+    return f"the worker died ({message[:REASON_LENGTH]})"
 
 
 class Actors(Processes):

@@ -159,10 +159,10 @@ class SlotRequest(Generic[ArgT, ResultT]):
     args: Sequence[ArgT]
     """The argument of each slot."""
 
-    def only(self, wanted: Container[int]) -> SlotRequest[ArgT, ResultT]:
+    def only(self, slots: Container[int]) -> SlotRequest[ArgT, ResultT]:
         """Return the part of the request for some slots."""
-        kept = [(s, a) for s, a in zip(self.slots, self.args, strict=True) if s in wanted]
-        return type(self)([s for s, _ in kept], [a for _, a in kept])
+        pairs = [(s, a) for s, a in zip(self.slots, self.args, strict=True) if s in slots]
+        return type(self)([s for s, _ in pairs], [a for _, a in pairs])
 
     def joined(self, other: SlotRequest[ArgT, ResultT]) -> SlotRequest[ArgT, ResultT]:
         """Return one request for the slots of both, which must be disjoint."""

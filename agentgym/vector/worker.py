@@ -152,7 +152,7 @@ def _answer(connection: Connection, slots: Slots, meter: Meter, status: SharedSt
 
 def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int, Checkpoint]:
     """Take the checkpoints that are due."""
-    taken = {}
+    checkpoints = {}
     for slot in filter(meter.due, numbers):
         start = time.monotonic()
         checkpoint = slots.checkpoint(slot)
@@ -160,8 +160,8 @@ def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int
         meter.end(now)
         meter.saved(slot, now - start)
         if checkpoint is not None:
-            taken[slot] = checkpoint
-    return taken
+            checkpoints[slot] = checkpoint
+    return checkpoints
 
 
 def encode(operation: Operation, answer: WorkerAnswer) -> bytes:
@@ -191,9 +191,10 @@ def unreadable(
 
     For a call it is a mistake to raise, since a call cannot end an episode.
     """
-    what = f": {words(item.error)}" if isinstance(item, Mistake) else ""
+    reason = f": {words(item.error)}" if isinstance(item, Mistake) else ""
     text = (
-        f"its answer to {operation.value} cannot be sent between processes ({words(problem)}){what}"
+        f"its answer to {operation.value} cannot be sent between processes ({words(problem)})"
+        f"{reason}"
     )
     return Mistake(EnvFailure(text)) if operation is Operation.CALL else Failure(text)
 

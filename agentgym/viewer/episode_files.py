@@ -94,7 +94,7 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
     Raises:
         DataError: There are none, or the path is a page.
     """
-    name = _shown(path.name or path.resolve().name or "episodes")
+    name = _encode_name(path.name or path.resolve().name or "episodes")
     if not path.is_dir():
         if is_html(path):
             raise DataError(
@@ -102,17 +102,17 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
                 "page for the browser; name the file or folder from which it was made"
             )
         return Run(name, [EpisodesFile(path)])
-    found = [
-        EpisodesFile(folder / EPISODES, _shown(folder.name))
+    files = [
+        EpisodesFile(folder / EPISODES, _encode_name(folder.name))
         for folder in evaluations
         if (folder / EPISODES).exists()
     ] or _of_folder(path)
-    if not found:
+    if not files:
         raise DataError(
             f"expected a JSONL file of episodes, or a folder that holds {EPISODES} or {EVALUATED}, "
             f"got the folder {path} without them; {_advice(path)}"
         )
-    return Run(name, found)
+    return Run(name, files)
 
 
 class _Settings(TypedDict):
@@ -144,20 +144,20 @@ def is_html(path: Path) -> bool:
 def _of_folder(path: Path) -> list[EpisodesFile]:
     """Return the files of one evaluation, or of a run: what it evaluated, then its training."""
     evaluated = path / EVALUATED
-    found = [
-        EpisodesFile(file, _shown(file.relative_to(evaluated).with_suffix("").as_posix()))
+    files = [
+        EpisodesFile(file, _encode_name(file.relative_to(evaluated).with_suffix("").as_posix()))
         for file in sorted(evaluated.rglob("*.jsonl"))
     ]
     if (path / EPISODES).exists():
-        found.append(EpisodesFile(path / EPISODES, TRAINING if found else ""))
-    if not found and trajectory_files(path):
-        found.append(EpisodesFile(path))
-    return found
+        files.append(EpisodesFile(path / EPISODES, TRAINING if files else ""))
+    if not files and trajectory_files(path):
+        files.append(EpisodesFile(path))
+    return files
 
 
 def _advice(path: Path) -> str:
     """Say which folders in a folder hold episodes, or how to get some."""
-    inside = _below([path]) or _below(each for each in path.iterdir() if each.is_dir())
+    inside = _below([path]) or _below(folder for folder in path.iterdir() if folder.is_dir())
     if not inside:
         return "agentgym eval --out FOLDER writes such a folder"
     more = f" and {len(inside) - NAMED:,} more" if len(inside) > NAMED else ""
@@ -167,13 +167,13 @@ def _advice(path: Path) -> str:
 def _below(folders: Iterable[Path]) -> list[Path]:
     """Return the folders with episodes that are right in others."""
     return sorted(
-        each
+        child
         for folder in folders
-        for each in folder.iterdir()
-        if each.is_dir() and _of_folder(each)
+        for child in folder.iterdir()
+        if child.is_dir() and _of_folder(child)
     )
 
 
-def _shown(name: str) -> str:
+def _encode_name(name: str) -> str:
     """Return a name of a file as text that an address can hold."""
     return name.encode("utf-8", "replace").decode()

@@ -38,7 +38,9 @@ def row_of(episode: Episode) -> dict[str, Any]:
         "tokens": _tokens(outputs),
         "terms": _terms(turns),
         "paying": sorted({name for turn in turns for name, part in _parts(turn) if part}),
-        "finish": sorted({each["finish_reason"] for each in outputs if each.get("finish_reason")}),
+        "finish": sorted(
+            {output["finish_reason"] for output in outputs if output.get("finish_reason")}
+        ),
     }
     if error := episode.details.get("error"):
         row["error"] = str(error)[:ERROR_CHARS]
@@ -62,15 +64,15 @@ def shared_of(episode: Episode) -> dict[str, Any]:
 
 
 def _turn(turn: Turn) -> dict[str, Any]:
-    known = {name: value for name, value in vars(turn).items() if value is not None}
-    return {**known, "after": vars(turn.after)}
+    fields = {name: value for name, value in vars(turn).items() if value is not None}
+    return {**fields, "after": vars(turn.after)}
 
 
 def _tokens(outputs: Iterable[Mapping[str, Any]]) -> int | None:
     """Count what a model read and wrote; None where nothing says it."""
-    pairs = [(each.get("prompt_tokens"), each.get("completion_tokens")) for each in outputs]
-    known = [number for pair in pairs for number in pair if number is not None]
-    return sum(known) if known else None
+    pairs = [(output.get("prompt_tokens"), output.get("completion_tokens")) for output in outputs]
+    counts = [number for pair in pairs for number in pair if number is not None]
+    return sum(counts) if counts else None
 
 
 def _terms(turns: Iterable[Turn]) -> Mapping[str, float]:

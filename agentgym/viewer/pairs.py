@@ -41,12 +41,12 @@ def pair_rows(first: Sequence[Row], second: Sequence[Row]) -> list[tuple[int, in
         waiting: dict[Hashable, deque[int]] = defaultdict(deque)
         for index in right:
             waiting[key(second[index])].append(index)
-        found = []
+        matches = []
         for index in left:
             if queue := waiting[key(first[index])]:
-                found.append((index, queue.popleft(), name))
-        pairs += found
-        taken_left, taken_right = ({pair[side] for pair in found} for side in (0, 1))
+                matches.append((index, queue.popleft(), name))
+        pairs += matches
+        taken_left, taken_right = ({pair[side] for pair in matches} for side in (0, 1))
         left = [index for index in left if index not in taken_left]
         right = [index for index in right if index not in taken_right]
     return sorted(pairs)
@@ -54,5 +54,5 @@ def pair_rows(first: Sequence[Row], second: Sequence[Row]) -> list[tuple[int, in
 
 def _options(options: Mapping[str, Any]) -> str:
     """Return options as text that is equal where they are; where training was is no part of it."""
-    kept = {name: value for name, value in options.items() if name != "training_step"}
-    return json.dumps(kept, sort_keys=True)
+    compared = {name: value for name, value in options.items() if name != "training_step"}
+    return json.dumps(compared, sort_keys=True)

@@ -162,7 +162,7 @@ class Sums(NumberedTasks[tuple[int, int]]):
     remedy = "ask for sums"
 
     def __init__(self, *, ordered: bool = False, capacity: int = 256) -> None:
-        super().__init__("sums", plan_length=plan_of_sum, kept=capacity)
+        super().__init__("sums", plan_length=plan_of_sum, cache_size=capacity)
         self.ordered = ordered
         self.problems_made: list[tuple[str, int]] = []
 

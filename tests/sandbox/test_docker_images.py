@@ -56,7 +56,9 @@ def test_a_missing_image_is_pulled_once(engine: DockerEngine, hub: Registry) -> 
     pulls = len(hub.pulls)
     assert images.ensure(name) == pulled and Images(engine).ensure(name) == pulled
     assert pulled == images.find(name) and len(hub.pulls) == pulls > 0
-    assert [image["name"] for image in images.records.ours() if image["id"] == pulled.id] == [name]
+    assert [
+        image["name"] for image in images.records.list_images() if image["id"] == pulled.id
+    ] == [name]
 
 
 def test_many_boxes_pull_an_image_once(engine: DockerEngine, hub: Registry) -> None:
@@ -118,7 +120,9 @@ def test_a_mirror_stands_for_the_hub(engine: DockerEngine, hub: Registry) -> Non
     pulled = images.ensure(name)
     names = engine.api.inspect_image(pulled.id)["RepoTags"]
     assert names == [name]  # under its own name, and no other
-    assert [image["name"] for image in images.records.ours() if image["id"] == pulled.id] == [name]
+    assert [
+        image["name"] for image in images.records.list_images() if image["id"] == pulled.id
+    ] == [name]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +155,7 @@ def test_a_budget_removes_the_longest_unused_of_our_images_only(
     assert images.ensure(foreign)  # used, and still not ours
     images.ensure(names[0])  # now the oldest is the second
     host_image(engine)
-    sizes = {image["name"]: image["size"] for image in images.records.ours()}
+    sizes = {image["name"]: image["size"] for image in images.records.list_images()}
     total = sum(sizes.values())
     removed = images.records.prune(total - 1)
     assert [image["name"] for image in removed] == [names[1]]

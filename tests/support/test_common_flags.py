@@ -25,7 +25,7 @@ def _restored() -> Iterator[None]:
 def test_they_are_taken_wherever_they_stand() -> None:
     flags = take_common_flags(["eval", "--quiet", "x", "--log-level=info", "--", "--version"])
     assert (flags.quiet, flags.log_level, flags.version) == (True, "info", False)
-    assert flags.others == ("eval", "x", "--", "--version")
+    assert flags.remaining == ("eval", "x", "--", "--version")
     assert take_common_flags([]).log_level is None
 
 

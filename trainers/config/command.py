@@ -130,7 +130,7 @@ def _value(row: FlagHelp, words: Sequence[str]) -> Any:
         return None
     if row.switch:
         return list(words) == ["True"]
-    return list(words) if row.many else words[0]
+    return list(words) if row.takes_list else words[0]
 
 
 def train_help(program: str, everything: bool = False) -> str:

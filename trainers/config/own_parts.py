@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from agentgym.core.options import find_own, integer, own
+from agentgym.core.options import find_own, import_own, integer
 from agentgym.errors import ConfigurationError
 from agentgym.policies.identity import source_sha256
 from trainers.algorithms.preset import Preset
@@ -54,7 +54,7 @@ def find_preset(name: str) -> Preset:
     if not is_own(name):
         return get_preset(name)
     wanted = "a trainers.algorithms.preset.Preset"
-    found = own(name, "--preset MODULE:NAME", wanted, lambda each: isinstance(each, Preset))
+    found = import_own(name, "--preset MODULE:NAME", wanted, lambda each: isinstance(each, Preset))
     return replace(found, name=name)
 
 
@@ -68,7 +68,7 @@ def find_sampler(name: str) -> SamplerMaker:
         return SAMPLERS[name]
     form = f"--rl.sampler of {', '.join(SAMPLERS)} or MODULE:NAME"
     wanted = "a class or function of (n_tasks, seed) that makes a task sampler"
-    maker = own(name, form, wanted, callable)
+    maker = import_own(name, form, wanted, callable)
 
     def make(n_tasks: int, seed: int) -> TaskSampler:
         """Make one, and look at the first task that it chooses."""
@@ -95,7 +95,7 @@ def find_schedule(name: str) -> OwnSchedule:
         "a schedule of turns such as a trainers.algorithms.schedule.Stages: an object with rounds, "
         "which holds all its values, __call__(step) and stage(step)"
     )
-    found: Any = own(name, "--horizon MODULE:NAME", wanted, _is_schedule)
+    found: Any = import_own(name, "--horizon MODULE:NAME", wanted, _is_schedule)
     made: OwnSchedule = copy.deepcopy(found)
     return made
 

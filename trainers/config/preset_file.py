@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from agentgym.core.options import own, with_guesses
+from agentgym.core.options import import_own, with_guesses
 from agentgym.errors import ConfigurationError
 from agentgym.trust import Claim, check_trusted
 from agentgym.trust.claims import claim
@@ -118,7 +118,9 @@ def _part(value: Any, place: str, field: str) -> Any:
     if cls is None:
         if not (isinstance(name, str) and ":" in name):
             raise ConfigurationError(f"expected {form}, got {name!r:.80}")
-        cls = own(name, form, "a dataclass", lambda e: isinstance(e, type) and is_dataclass(e))
+        cls = import_own(
+            name, form, "a dataclass", lambda e: isinstance(e, type) and is_dataclass(e)
+        )
     known = [item.name for item in fields(cls) if item.init]
     if unknown := [str(key) for key in value if key not in ("part", *known)]:
         raise ConfigurationError(
@@ -138,7 +140,7 @@ def _value(value: Any, place: str, field: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigurationError(f"expected {place} to be finite, got {value}")
     if isinstance(value, str) and ":" in value:
-        return own(value, f"MODULE:NAME as {place}", "a function", callable)
+        return import_own(value, f"MODULE:NAME as {place}", "a function", callable)
     return value
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from agentgym.core.options import own
+from agentgym.core.options import import_own
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.branching import FORK_RULES, Branching, ForkRule
@@ -99,7 +99,8 @@ def _filters(names: Sequence[str]) -> tuple[Filter, ...]:
     form = f"--rl.filters of {', '.join(FILTERS)}, none, or MODULE:NAME of your own"
     wanted = "a function of (batch, masks), as in trainers.algorithms.filters"
     return tuple(
-        FILTERS[name] if name in FILTERS else own(name, form, wanted, callable) for name in names
+        FILTERS[name] if name in FILTERS else import_own(name, form, wanted, callable)
+        for name in names
     )
 
 

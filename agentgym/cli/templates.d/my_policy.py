@@ -13,7 +13,7 @@ class MyPolicy:
     def __init__(self, tries=1):
         self.tries = tries
         self._random = random.Random(0)
-        self._taken = []
+        self._history = []
 
     def seed(self, seed):
         """Take the seed of the next episode."""
@@ -21,7 +21,7 @@ class MyPolicy:
 
     def reset(self, observation, info):
         """Begin an episode with its first observation."""
-        self._taken = []
+        self._history = []
 
     def copy(self):
         """Return another one for an episode that is played at the same time."""
@@ -36,6 +36,6 @@ class MyPolicy:
                 admissible_actions (a sample, perhaps empty).
         """
         actions = info["admissible_actions"] or ["look"]
-        fresh = [action for action in actions if self._taken.count(action) < self.tries]
-        self._taken.append(self._random.choice(fresh or actions))
-        return self._taken[-1]
+        fresh = [action for action in actions if self._history.count(action) < self.tries]
+        self._history.append(self._random.choice(fresh or actions))
+        return self._history[-1]

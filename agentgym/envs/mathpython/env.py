@@ -136,14 +136,14 @@ class MathPythonEnv(ToolEnv):
         if self._answered:
             return None
         name, argument = expert.step(self._problem, self._calls)
-        return self._written(name, {ARGUMENTS[name]: argument})[0]
+        return self._write_call(name, {ARGUMENTS[name]: argument})[0]
 
     # -- parts ----------------------------------------------------------------------------------
 
     @property
     def _answered(self) -> bool:
         """Whether the episode has its answer."""
-        return len(self._played) > len(self._calls)
+        return len(self._call_keys) > len(self._calls)
 
     @property
     def _problem(self) -> Problem:

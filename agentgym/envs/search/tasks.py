@@ -56,7 +56,7 @@ class QuestionTasks(NumberedTasks[Question]):
         hops: tuple[int, ...] | None = None,
         plan_length: PlanLength | None = None,
     ) -> None:
-        super().__init__(name, kept=KEPT_TASKS)
+        super().__init__(name, cache_size=KEPT_TASKS)
         self.library = library
         self.hops = hops
         self._plan_length = plan_length

@@ -69,7 +69,7 @@ class InstanceTasks(NumberedTasks[Instance]):
         kind: str,
         plan_length: Callable[[Instance], int | None] | None = None,
     ) -> None:
-        super().__init__(f"swe/{name}", plan_length=plan_length, kept=KEPT_TASKS)
+        super().__init__(f"swe/{name}", plan_length=plan_length, cache_size=KEPT_TASKS)
         self.instances = instances
         self.kind = kind
         self.left_out = tuple(getattr(instances, "left_out", ()))

@@ -33,5 +33,5 @@ def protocol_claims(data: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _table(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = section.get(name)
-    return found if isinstance(found, Mapping) else {}
+    table = section.get(name)
+    return table if isinstance(table, Mapping) else {}

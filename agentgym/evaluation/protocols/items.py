@@ -15,7 +15,7 @@ LARGEST = 1 << 24
 """Most bytes of a file of items."""
 
 
-def chosen(setup: Setup, tasks: TaskSet, named: Sequence[str] | None) -> list[str] | None:
+def choose_tasks(setup: Setup, tasks: TaskSet, named: Sequence[str] | None) -> list[str] | None:
     """Return the ids of the tasks that a protocol plays, in its order.
 
     Args:
@@ -62,12 +62,12 @@ def _entries(name: str) -> list[str]:
     if path.suffix != ".json":
         return [name]
     data = read_structured(path, "items", largest=LARGEST)
-    found = [_item(each) for each in data] if isinstance(data, list) else []
-    if not found or not all(found):
+    items = [_item(entry) for entry in data] if isinstance(data, list) else []
+    if not items or not all(items):
         raise DataError(
             f'expected a JSON list of items, or of objects with an "item_id", in {path}'
         )
-    return found
+    return items
 
 
 def _item(entry: object) -> str:

@@ -99,7 +99,7 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "float": ("a number", lambda value: isinstance(value, int | float) and value == value),
     "tuple[str, ...]": (
         "a list of texts",
-        lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+        lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
     ),
     "Mapping[str, str]": (
         "a table of texts",
@@ -132,22 +132,22 @@ def load_protocol(name: str | Path) -> Protocol:
     return read_protocol(protocol_file(name))
 
 
-def protocol_file(name: str | Path, what: str = "a protocol", also: Sequence[str] = ()) -> Path:
+def protocol_file(name: str | Path, subject: str = "a protocol", also: Sequence[str] = ()) -> Path:
     """Return the file of a protocol.
 
     Args:
         name: Name of one of the package, or the path of a file.
-        what: What is asked for.
+        subject: What is asked for.
         also: Further names that would do.
 
     Raises:
         ConfigurationError: There is none of this name.
     """
-    known = bundled()
-    path = known.get(str(name), Path(name))
+    files = bundled()
+    path = files.get(str(name), Path(name))
     if path.suffix != ".toml" and not path.is_file():
         raise ConfigurationError(
-            f"expected {what} ({', '.join((*also, *known))}) or a file that ends in .toml, got "
+            f"expected {subject} ({', '.join((*also, *files))}) or a file that ends in .toml, got "
             f"{str(name)!r:.200}; agentgym protocols shows them"
         )
     return path
@@ -203,8 +203,8 @@ def _protocol(path: Path, sha256: str, data: Mapping[str, Any]) -> Protocol:
 
 
 def _setup(protocol: str, sha256: str, env: str, data: Mapping[str, Any], path: Path) -> Setup:
-    known = ("horizon", "grammar", "env", "data", "tasks", "sampling", "prompt", "figures")
-    _known(env, data, known)
+    names = ("horizon", "grammar", "env", "data", "tasks", "sampling", "prompt", "figures")
+    _check_names(env, data, names)
     for name, kind in (("horizon", "int"), ("grammar", "str"), ("env", "Mapping[str, Any]")):
         if name in data:
             _check(f"{env}.{name}", data[name], kind)
@@ -221,10 +221,10 @@ def _setup(protocol: str, sha256: str, env: str, data: Mapping[str, Any], path: 
         _choice(f"{env}.tasks", data.get("tasks", {}), path),
         data.get("horizon"),
         arguments,
-        _made(OfficialData, f"{env}.data", data["data"]) if "data" in data else None,
+        _make_dataclass(OfficialData, f"{env}.data", data["data"]) if "data" in data else None,
         _sampling(f"{env}.sampling", data.get("sampling", {})),
         _layout(f"{env}.prompt", data["prompt"]) if "prompt" in data else None,
-        tuple(_made(ProtocolFigure, f"{env}.figures", each) for each in figures),
+        tuple(_make_dataclass(ProtocolFigure, f"{env}.figures", figure) for figure in figures),
     )
 
 
@@ -235,32 +235,32 @@ def _choice(where: str, data: Any, path: Path) -> TaskChoice:
         _check(f"{where}.items", items, "Mapping[str, Any]")
         names = _names(path.parent / str(items["names"])) if "names" in items else {}
         rest = {name: value for name, value in items.items() if name != "names"}
-        items = _made(Items, f"{where}.items", rest, names=names)
+        items = _make_dataclass(Items, f"{where}.items", rest, names=names)
         if bool(items.order) == bool(items.names and items.task_id):
             raise ConfigurationError(
                 f"expected either order, or names and task_id, in {where}.items"
             )
     rest = {name: value for name, value in data.items() if name != "items"}
-    return _made(TaskChoice, where, rest, items=items)
+    return _make_dataclass(TaskChoice, where, rest, items=items)
 
 
 def _names(path: Path) -> dict[int, str]:
     """Read a number and a name in each line."""
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for line in split_lines(_text(path)):
         number, _, name = line.strip().partition(" ")
-        if not number.isdecimal() or not name or int(number) in found:
+        if not number.isdecimal() or not name or int(number) in names:
             raise DataError(
                 f"expected lines of a number, each only once, and a name in {path}, got "
                 f"{line!r:.80}"
             )
-        found[int(number)] = name
-    return found
+        names[int(number)] = name
+    return names
 
 
 def _sampling(where: str, data: Any) -> dict[str, Any]:
     _check(where, data, "Mapping[str, Any]")
-    _known(where, data, tuple(SAMPLING))
+    _check_names(where, data, tuple(SAMPLING))
     for name, value in data.items():
         _check(f"{where}.{name}", value, "int" if name == "max_tokens" else "float")
     return dict(data)
@@ -271,20 +271,26 @@ def _layout(where: str, data: Any) -> Layout:
     opening = data.get("opening", [])
     if not isinstance(opening, list):
         raise ConfigurationError(f"expected a list of messages in {where}.opening")
-    made = {
-        "opening": tuple(_made(Message, f"{where}.opening", each) for each in opening),
-        "admissible": _made(AdmissibleStyle, f"{where}.admissible", data.get("admissible", {})),
-        "observation": _made(ObservationStyle, f"{where}.observation", data.get("observation", {})),
+    parts = {
+        "opening": tuple(
+            _make_dataclass(Message, f"{where}.opening", message) for message in opening
+        ),
+        "admissible": _make_dataclass(
+            AdmissibleStyle, f"{where}.admissible", data.get("admissible", {})
+        ),
+        "observation": _make_dataclass(
+            ObservationStyle, f"{where}.observation", data.get("observation", {})
+        ),
     }
-    rest = {name: value for name, value in data.items() if name not in made}
-    return _made(Layout, where, rest, **made)
+    rest = {name: value for name, value in data.items() if name not in parts}
+    return _make_dataclass(Layout, where, rest, **parts)
 
 
-def _made(kind: type[Made], where: str, data: Any, **parts: Any) -> Made:
+def _make_dataclass(kind: type[Made], where: str, data: Any, **parts: Any) -> Made:
     """Make a dataclass of a table; ``parts`` are fields that are made already."""
     _check(where, data, "Mapping[str, Any]")
     entries = {entry.name: entry for entry in fields(kind) if entry.name not in parts}
-    _known(where, data, tuple(entries))
+    _check_names(where, data, tuple(entries))
     values = {}
     for name, value in data.items():
         # Read as text: the annotations of the schema are never evaluated.
@@ -297,11 +303,11 @@ def _made(kind: type[Made], where: str, data: Any, **parts: Any) -> Made:
     return kind(**values, **parts)
 
 
-def _known(where: str, data: Mapping[str, Any], known: Collection[str]) -> None:
-    unknown = [name for name in data if name not in known]
+def _check_names(where: str, data: Mapping[str, Any], names: Collection[str]) -> None:
+    unknown = [name for name in data if name not in names]
     if unknown:
         raise ConfigurationError(
-            f"expected entries of [{where}] among {', '.join(known)}; got {unknown[0]!r}"
+            f"expected entries of [{where}] among {', '.join(names)}; got {unknown[0]!r}"
         )
 
 

@@ -16,7 +16,7 @@ from agentgym.conversation import Prompt, Shot
 from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments, integer
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
-from agentgym.evaluation.protocols.items import are_items, chosen
+from agentgym.evaluation.protocols.items import are_items, choose_tasks
 from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
 from agentgym.evaluation.protocols.protocol_file import load_protocol
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
@@ -51,8 +51,8 @@ class Terms:
 
     def dressed(self, policy: Policy) -> Policy:
         """Return the policy that plays, laid out as was chosen if it can be."""
-        chosen = self.prompt is not None or self.make_shots is not None
-        if not chosen or not isinstance(policy, PolicyWithPrompt):
+        changes_prompt = self.prompt is not None or self.make_shots is not None
+        if not changes_prompt or not isinstance(policy, PolicyWithPrompt):
             return policy
         prompt = getattr(policy, "prompt", None) if self.prompt is None else self.prompt
         if prompt is None:
@@ -72,18 +72,22 @@ class Terms:
         """
         if self.use is None or self.setup is None:
             return None
-        told = {**facts, **dict(facts.get("sampling") or {})}
-        laid_out = self.setup.layout is not None and "prompt" in told
-        wanted = self.setup.sampling if laid_out else {}
+        policy_settings = {**facts, **dict(facts.get("sampling") or {})}
+        laid_out = self.setup.layout is not None and "prompt" in policy_settings
+        sampling = self.setup.sampling if laid_out else {}
         other = {
-            f"policy.{name}": (value, told[name])
-            for name, value in wanted.items()
-            if name in told and told[name] != value
+            f"policy.{name}": (value, policy_settings[name])
+            for name, value in sampling.items()
+            if name in policy_settings and policy_settings[name] != value
         }
-        if laid_out and told.get("instructions"):
-            other["policy.instructions"] = ("", told["instructions"])
-        if laid_out and self.prompt is not None and told["prompt"] != self.prompt.identity:
-            other["policy.prompt"] = (self.prompt.identity, told["prompt"])
+        if laid_out and policy_settings.get("instructions"):
+            other["policy.instructions"] = ("", policy_settings["instructions"])
+        if (
+            laid_out
+            and self.prompt is not None
+            and policy_settings["prompt"] != self.prompt.identity
+        ):
+            other["policy.prompt"] = (self.prompt.identity, policy_settings["prompt"])
         return replace(self.use, departures={**self.use.departures, **other})
 
 
@@ -118,34 +122,34 @@ def chosen_prompt(prompt: str | Path | None, env: str, setup: Setup | None) -> N
     """
     if prompt is None:
         return None
-    found = find_prompt(prompt, env)
-    if setup is not None and setup.layout not in (None, found.layout):
+    named_prompt = find_prompt(prompt, env)
+    if setup is not None and setup.layout not in (None, named_prompt.layout):
         raise ConfigurationError(
-            f"expected one prompt, got that of the protocol {setup.protocol} and {found.name} "
-            "(--prompt): leave out one of them"
+            f"expected one prompt, got that of the protocol {setup.protocol} and "
+            f"{named_prompt.name} (--prompt): leave out one of them"
         )
-    return found
+    return named_prompt
 
 
-def env_arguments(setup: Setup | None, given: Mapping[str, Any]) -> dict[str, Any]:
+def env_arguments(setup: Setup | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the environment: those that were given, else the protocol's.
 
     Raises:
         DataError: The official data is required, but its folder is not set.
     """
     if setup is None:
-        return dict(given)
+        return dict(kwargs)
     data = setup.data
-    found = {**setup.arguments, **given}
+    values = {**setup.arguments, **kwargs}
     if data is None:
-        return found
-    if data.argument not in given:
+        return values
+    if data.argument not in kwargs:
         folder = os.environ.get(data.variable)
         if not folder:
             raise _no_data(setup)
-        found[data.argument] = folder
+        values[data.argument] = folder
     # Given as None, the data is done without, and what goes with it does not apply either.
-    return {**data.env, **found} if found[data.argument] is not None else found
+    return {**data.env, **values} if values[data.argument] is not None else values
 
 
 def settle(
@@ -180,11 +184,15 @@ def settle(
     if setup is None:
         usual = USUAL_TASKS if isinstance(num_tasks, EllipsisType) else size
         return Terms(split or _usual_split(env), usual, tasks, horizon, prompt=laid_out)
-    wanted = split or setup.tasks.split
+    played_split = split or setup.tasks.split
     other = _departures(setup, env)
-    ids, full = _tasks(setup, env, wanted, tasks)
-    if tasks is None and _elsewhere(setup, env, wanted) and wanted not in setup.tasks.also:
-        other["split"] = (setup.tasks.split, wanted)
+    ids, full = _tasks(setup, env, played_split, tasks)
+    if (
+        tasks is None
+        and _elsewhere(setup, env, played_split)
+        and played_split not in setup.tasks.also
+    ):
+        other["split"] = (setup.tasks.split, played_split)
     if tasks is not None and not are_items(setup.tasks.items, tasks):
         other["tasks"] = ("its own", "others, by their ids")
     turns = setup.horizon if horizon is None else horizon
@@ -193,7 +201,7 @@ def settle(
     if tasks is None and ids is not None:
         ids = ids[:size]
     use = ProtocolUse(setup.protocol, setup.sha256, full, setup.figures, other)
-    return Terms(wanted, size, ids, turns, setup, laid_out, use)
+    return Terms(played_split, size, ids, turns, setup, laid_out, use)
 
 
 def _usual_split(env: TextEnv) -> str:
@@ -224,17 +232,17 @@ def _tasks(
         _check_split(setup, env, split)
         if items is None or _elsewhere(setup, env, split):
             return None, setup.tasks.sizes.get(tasks.check(split))
-    return chosen(setup, tasks, named), items.count if items else None
+    return choose_tasks(setup, tasks, named), items.count if items else None
 
 
-def _prompt(setup: Setup | None, chosen: NamedPrompt | None, env: TextEnv) -> Prompt | None:
+def _prompt(setup: Setup | None, prompt: NamedPrompt | None, env: TextEnv) -> Prompt | None:
     """Return the prompt that was chosen, or the protocol's.
 
     Raises:
         ConfigurationError: The chosen one is not for this environment.
     """
-    if chosen is not None:
-        return chosen.at(env)
+    if prompt is not None:
+        return prompt.at(env)
     layout = setup.layout if setup else None
     return Prompt.at(env, layout, setup.protocol) if setup and layout else None
 
@@ -246,19 +254,19 @@ def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
         DataError: It was made without saying where the official data is.
     """
     usual = arguments(type(env))
-    made = dict(env.spec.kwargs) if env.spec else {}
-    wanted, data = dict(setup.arguments), setup.data
+    kwargs = dict(env.spec.kwargs) if env.spec else {}
+    expected, data = dict(setup.arguments), setup.data
     other: dict[str, tuple[Any, Any]] = {}
     if data is not None:
-        if data.argument not in made:
+        if data.argument not in kwargs:
             raise _no_data(setup)
-        if made[data.argument] is None:
+        if kwargs[data.argument] is None:
             other["data"] = ("official data", "generated tasks")
         else:
-            wanted = {**data.env, **wanted}
-    for name, value in wanted.items():
+            expected = {**data.env, **expected}
+    for name, value in expected.items():
         # Compare as JSON: a tuple of Python is the list of a protocol's file.
-        used = json.loads(json.dumps(made.get(name, usual.get(name)), default=str))
+        used = json.loads(json.dumps(kwargs.get(name, usual.get(name)), default=str))
         if name == "grammar":
             used = env.language.grammar
         if used != value:

@@ -47,20 +47,20 @@ def _overall(report: ReportData) -> Section:
             PlotRow(f"pass@{k}", "", None, report.pass_at(k), report.n),
             PlotRow(f"pass^{k}", "", None, report.pass_hat(k), report.n),
         ]
-    return Section(_played(report), rows)
+    return Section(_describe_panel(report), rows)
 
 
 def _kinds(report: ReportData) -> Iterator[Section]:
     """Yield the figures by kind of task: of very many kinds those with the most episodes."""
     for name, values in report.by_label().items() if not report.success_unknown else ():
         heading = f"by {name.replace('_', ' ')}"
-        kept = sorted(values, key=lambda value: -len(values[value]))[:MOST_KINDS]
-        if len(kept) < len(values):
-            heading += f": the {len(kept)} of {len(values)} with the most episodes"
+        kinds = sorted(values, key=lambda value: -len(values[value]))[:MOST_KINDS]
+        if len(kinds) < len(values):
+            heading += f": the {len(kinds)} of {len(values)} with the most episodes"
         rows = [
-            PlotRow(value, "", mean_score(found), success_rate(found), len(found))
-            for value, found in values.items()
-            if value in kept
+            PlotRow(value, "", mean_score(episodes), success_rate(episodes), len(episodes))
+            for value, episodes in values.items()
+            if value in kinds
         ]
         yield Section(heading, rows, bars=True)
 
@@ -70,8 +70,8 @@ def report_rows(label: str, report: ReportData, note: str = "") -> list[PlotRow]
     if not report.n:
         return [PlotRow(label, note, None, None, 0, report.scale)]
     if report.success_unknown:
-        told = ", ".join(filter(None, (note, UNKNOWN)))
-        return [PlotRow(label, told, None, None, report.n)]
+        remark = ", ".join(filter(None, (note, UNKNOWN)))
+        return [PlotRow(label, remark, None, None, report.n)]
     score, success = report.headline_score, report.headline_success
     if not report.left_out:
         return [PlotRow(label, note, score, success, report.n, report.scale)]
@@ -88,14 +88,14 @@ def panel(report: ReportData) -> str:
     return f"{tasks:,} task{'s' * (tasks != 1)} of {report.split}, seed {report.seed}{panel}"
 
 
-def _played(report: ReportData) -> str:
-    told = panel(report)
+def _describe_panel(report: ReportData) -> str:
+    text = panel(report)
     if report.samples > 1:
-        told += f", {report.samples} samples of each"
+        text += f", {report.samples} samples of each"
     if report.errors:
-        told += f"; {report.errors:,} of {len(report.rows):,} episodes broken{counted(report)}"
+        text += f"; {report.errors:,} of {len(report.rows):,} episodes broken{counted(report)}"
     if not report.finished:
-        told += f"; {len(report.rows):,} of {report.planned:,} episodes played so far"
+        text += f"; {len(report.rows):,} of {report.planned:,} episodes played so far"
     if report.n and report.scaled is not None:
-        told += f"; {report.scaled:.1f} where random is 0 and the expert 100"
-    return told
+        text += f"; {report.scaled:.1f} where random is 0 and the expert 100"
+    return text

@@ -72,8 +72,8 @@ class Comparison:
 
         title = f"{self.first} minus {self.second} on {self.env_name}"
         table = Table(title=cell(title), show_header=False)
-        for name, told in self._cells():
-            table.add_row(cell(name), cell(told))
+        for name, text in self._cells():
+            table.add_row(cell(name), cell(text))
         return table
 
     def __str__(self) -> str:
@@ -83,10 +83,10 @@ class Comparison:
     def __repr__(self) -> str:
         """Return one line: a prompt that echoes a comparison shows no settings."""
         names = f"{printable(self.first)} minus {printable(self.second)} on "
-        shown = self.all_counted or self
-        figures = f"score {shown.score.value:+.3f}, success {shown.success.value:+.3f}"
-        told = UNKNOWN if self.success_unknown else figures
-        return f"<Comparison: {names}{printable(self.env_id)}, {shown.n:,} tasks, {told}>"
+        comparison = self.all_counted or self
+        figures = f"score {comparison.score.value:+.3f}, success {comparison.success.value:+.3f}"
+        summary = UNKNOWN if self.success_unknown else figures
+        return f"<Comparison: {names}{printable(self.env_id)}, {comparison.n:,} tasks, {summary}>"
 
     def markdown(self) -> str:
         """Return the comparison as a Markdown table."""
@@ -95,11 +95,11 @@ class Comparison:
     def _cells(self) -> list[tuple[str, str]]:
         cells = (self.all_counted or self)._figures()
         if self.all_counted is not None:
-            broken = ", ".join(f"{each:,} of {name}" for name, each in self._sides(self.broken))
-            told = "the figures above count them as unsolved, as episodes do not break at random"
-            cells.append(("broken", f"{broken}: {told}; those below leave them out"))
+            broken = ", ".join(f"{count:,} of {name}" for name, count in self._sides(self.broken))
+            reason = "the figures above count them as unsolved, as episodes do not break at random"
+            cells.append(("broken", f"{broken}: {reason}; those below leave them out"))
             cells += self._figures()
-        if incomplete := [name for name, each in self._sides(self.incomplete) if each]:
+        if incomplete := [name for name, flag in self._sides(self.incomplete) if flag]:
             cells.append(("incomplete", " and ".join(incomplete)))
         for name, (first, second) in self.differing.items():
             cells.append((f"differs: {name}", f"{first!r:.80} and {second!r:.80}"))
@@ -111,11 +111,11 @@ class Comparison:
     def _figures(self) -> list[tuple[str, str]]:
         if self.success_unknown:
             return [("success", f"{UNKNOWN}: {REMEDY}")]
-        told = f"{self.n:,}" + (f" ({self.left_out:,} left out)" if self.left_out else "")
+        tasks = f"{self.n:,}" + (f" ({self.left_out:,} left out)" if self.left_out else "")
         cells = [
             ("score", interval(self.score)),
             ("success", interval(self.success)),
-            ("tasks", told),
+            ("tasks", tasks),
         ]
         if self.only_first is not None:
             solved = f"{self.first} {self.only_first:,}, {self.second} {self.only_second:,}"
@@ -144,11 +144,11 @@ def compare(first: Report, second: Report) -> Comparison:
             f"{first.panel_sha256[:16]} and {second.env_name} with {second.panel_sha256[:16]}: "
             "evaluate both with the same environment arguments, split, n and seed"
         )
-    one, other = first.by_task, second.by_task
-    both = [task_id for task_id in one if task_id in other]
-    if not both:
+    first_tasks, second_tasks = first.by_task, second.by_task
+    shared = [task_id for task_id in first_tasks if task_id in second_tasks]
+    if not shared:
         raise ConfigurationError("expected a task that counts in both reports, got none")
-    pairs = [(one[task_id], other[task_id]) for task_id in both]
+    pairs = [(first_tasks[task_id], second_tasks[task_id]) for task_id in shared]
     # McNemar's test counts pairs of single outcomes; means of several samples are none.
     single = all(len(a) == len(b) == 1 for a, b in pairs)
     only_first = sum(a[0].success > b[0].success for a, b in pairs) if single else None
@@ -159,8 +159,8 @@ def compare(first: Report, second: Report) -> Comparison:
         first.env_id,
         first.env_name,
         first.panel_sha256,
-        len(both),
-        len({**one, **other}) - len(both),
+        len(shared),
+        len({**first_tasks, **second_tasks}) - len(shared),
         _difference(pairs, lambda row: row.score),
         _difference(pairs, lambda row: float(row.success)),
         only_first,
@@ -190,7 +190,7 @@ def _difference(
 
 def _differing(first: Report, second: Report) -> dict[str, tuple[Any, Any]]:
     """Return what was not the same in two evaluations."""
-    told = [
+    facts = [
         {
             "protocol": report.protocol.identity if report.protocol else None,
             "horizon": report.horizon,
@@ -204,9 +204,9 @@ def _differing(first: Report, second: Report) -> dict[str, tuple[Any, Any]]:
         }
         for report in (first, second)
     ]
-    names = {**told[0], **told[1]}
+    names = {**facts[0], **facts[1]}
     return {
-        name: (told[0].get(name), told[1].get(name))
+        name: (facts[0].get(name), facts[1].get(name))
         for name in names
-        if told[0].get(name) != told[1].get(name)
+        if facts[0].get(name) != facts[1].get(name)
     }

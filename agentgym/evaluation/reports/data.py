@@ -45,7 +45,7 @@ class EpisodeCosts(NamedTuple):
     def of(cls, amounts: Sequence[float], limit: float | None) -> EpisodeCosts:
         """Summarize the usage of at least one episode."""
         mean = total(amounts) / len(amounts)
-        above = None if limit is None else sum(each > limit for each in amounts) / len(amounts)
+        above = None if limit is None else sum(amount > limit for amount in amounts) / len(amounts)
         return cls(mean, max(amounts), limit, above)
 
 
@@ -174,10 +174,10 @@ class ReportData:
     @property
     def by_task(self) -> dict[str, list[EpisodeResult]]:
         """The episodes that count of each task, in panel order."""
-        found: dict[str, list[EpisodeResult]] = {}
+        tasks: dict[str, list[EpisodeResult]] = {}
         for row in self.valid:
-            found.setdefault(row.task_id, []).append(row)
-        return found
+            tasks.setdefault(row.task_id, []).append(row)
+        return tasks
 
     @cached_property
     def score(self) -> Estimate:
@@ -226,7 +226,7 @@ class ReportData:
         totals: dict[str, float] = {}
         for row in self.all_counted:
             totals[row.task_id] = totals.get(row.task_id, 0.0) + value(row)
-        means = [each / self.samples for each in totals.values()]
+        means = [task_total / self.samples for task_total in totals.values()]
         # Tasks of which nothing was played are in no row, and solved by nobody.
         means += [0.0] * (self.size // self.samples - len(means))
         return mean_ci95([min(1.0, mean) for mean in means], (0.0, 1.0))
@@ -274,29 +274,29 @@ class ReportData:
     @property
     def tokens_per_second(self) -> float | None:
         """Tokens that were written a second, all episodes together; None if not known."""
-        written = self.tokens["completion"]
-        return written / self.seconds if written and self.seconds else None
+        completion = self.tokens["completion"]
+        return completion / self.seconds if completion and self.seconds else None
 
     @property
     def judges(self) -> dict[str, JudgeCount]:
         """What judges said of all turns, by the names of their hooks."""
-        found: dict[str, JudgeCount] = {}
+        counts: dict[str, JudgeCount] = {}
         for row in self.rows:
             for name, count in row.judges.items():
-                found[name] = found.get(name, JudgeCount()) + count
-        return found
+                counts[name] = counts.get(name, JudgeCount()) + count
+        return counts
 
     @property
     def costs(self) -> dict[str, EpisodeCosts]:
         """What episodes that count used, by the names of the hooks that count it."""
-        known = {name: cost for row in self.valid for name, cost in row.costs.items()}
+        costs = {name: cost for row in self.valid for name, cost in row.costs.items()}
         return {
             name: EpisodeCosts.of(
                 # An episode without turns has used nothing.
                 [row.costs.get(name, replace(cost, amount=0.0)).amount for row in self.valid],
                 cost.limit,
             )
-            for name, cost in known.items()
+            for name, cost in costs.items()
         }
 
     @property
@@ -312,10 +312,10 @@ class ReportData:
     @property
     def finish_reasons(self) -> dict[str, int]:
         """How many answers of the model ended for which reason, the most frequent first."""
-        found = Counter[str]()
+        counts = Counter[str]()
         for row in self.rows:
-            found.update(row.finish_reasons)
-        return dict(found.most_common())
+            counts.update(row.finish_reasons)
+        return dict(counts.most_common())
 
     def pass_at(self, k: int) -> Estimate:
         """Estimate pass@k: the chance that at least one of k samples solves a task.
@@ -349,7 +349,9 @@ class ReportData:
         tasks: dict[str, list[bool]] = {}
         for row in self.all_counted:
             tasks.setdefault(row.task_id, []).append(row.success)
-        counts = [(len(each), sum(each)) for each in tasks.values() if len(each) >= k]
+        counts = [
+            (len(outcomes), sum(outcomes)) for outcomes in tasks.values() if len(outcomes) >= k
+        ]
         if k < 1 or not counts:
             raise ConfigurationError(
                 f"expected k from 1 to the number of samples of a task, {self.samples}, got {k}: "
@@ -389,11 +391,11 @@ class ReportData:
         """Settings other than the protocol's: name -> (the protocol's, the one used here)."""
         if self.protocol is None:
             return {}
-        found = dict(self.protocol.departures)
+        changes = dict(self.protocol.departures)
         all_tasks, planned = self.protocol.tasks, (self.planned or len(self.rows)) // self.samples
         if all_tasks is not None and planned != all_tasks:
-            found["num_tasks"] = (all_tasks, planned)
-        return found
+            changes["num_tasks"] = (all_tasks, planned)
+        return changes
 
 
 class FigureResult(NamedTuple):
@@ -412,12 +414,12 @@ class FigureResult(NamedTuple):
 def _figure(figure: ProtocolFigure, rows: Sequence[EpisodeResult]) -> FigureResult:
     """Measure a figure over the episodes that it is about."""
     kinds = figure.where.items()
-    mine = [row for row in rows if all(row.labels.get(name) == kind for name, kind in kinds)]
-    if not mine:
+    members = [row for row in rows if all(row.labels.get(name) == kind for name, kind in kinds)]
+    if not members:
         return FigureResult(figure.name, None, 0, figure.scale)
-    measured = (mean_score if figure.value == "score" else success_rate)(mine)
+    measured = (mean_score if figure.value == "score" else success_rate)(members)
     scaled_up = Estimate(*(figure.scale * value for value in measured))
-    return FigureResult(figure.name, scaled_up, len(mine), figure.scale)
+    return FigureResult(figure.name, scaled_up, len(members), figure.scale)
 
 
 def mean_score(rows: Sequence[EpisodeResult]) -> Estimate:
@@ -437,10 +439,10 @@ def _task_means(
     rows: Sequence[EpisodeResult], value: Callable[[EpisodeResult], float]
 ) -> list[float]:
     """Return the mean of each task, in the order of the first episodes."""
-    found: dict[str, list[float]] = {}
+    tasks: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(row.task_id, []).append(value(row))
-    return [sum(values) / len(values) for values in found.values()]
+        tasks.setdefault(row.task_id, []).append(value(row))
+    return [sum(values) / len(values) for values in tasks.values()]
 
 
 def _natural(text: str) -> tuple[int, str]:

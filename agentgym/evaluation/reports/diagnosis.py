@@ -49,8 +49,8 @@ def diagnoses(report: ReportData) -> list[str]:
         report: The report.
     """
     cause = _cut(report) or _overflow(report) or _invalid(report)
-    found = (report.unfinished, _left_out_rows(report), cause, _broken(report))
-    return [each for each in found if each]
+    signs = (report.unfinished, _left_out_rows(report), cause, _broken(report))
+    return [sign for sign in signs if sign]
 
 
 def _left_out_rows(report: ReportData) -> str:
@@ -100,22 +100,26 @@ def _invalid(report: ReportData) -> str:
     if not _nearly_all(invalid, turns):
         return ""
     answer = next((row.invalid_answer for row in counted if row.invalid_answer), "")
-    said = f"the first response was {_quoted(answer)}" if answer.strip() else "the first was empty"
+    response = (
+        f"the first response was {_quoted(answer)}" if answer.strip() else "the first was empty"
+    )
     grammar = str(report.env_kwargs.get("grammar") or "native")
-    invalid_actions = f"{_share(invalid, turns)} actions were invalid: {said}, where"
-    wanted = f"the grammar {grammar} expects {_form(report.env_id, grammar)}"
+    invalid_actions = f"{_share(invalid, turns)} actions were invalid: {response}, where"
+    advice = f"the grammar {grammar} expects {_form(report.env_id, grammar)}"
     repeated = report.repeated_share or 0.0
     repeats = f"; {repeated:.0%} of the turns repeat an earlier one" if repeated >= OFTEN else ""
     if report.policy_facts.get("kind") in TRAINED:
-        return f"{invalid_actions} {wanted}{repeats}"
-    wanted = f"{wanted}; try"
+        return f"{invalid_actions} {advice}{repeats}"
+    advice = f"{advice}; try"
     if report.policy_facts.get("tools"):
-        wanted = (
+        advice = (
             "a call of one of the tools was expected; check that the endpoint parses calls (vLLM: "
             "--enable-auto-tool-choice, --tool-call-parser), or try"
         )
-    others = " or ".join(f'`grammar="{each}"`' for each in FORGIVING if each != grammar)
-    return f"{invalid_actions} {wanted} {others}{_server(answer, report.env_id)}{repeats}"
+    alternatives = " or ".join(
+        f'`grammar="{alternative}"`' for alternative in FORGIVING if alternative != grammar
+    )
+    return f"{invalid_actions} {advice} {alternatives}{_server(answer, report.env_id)}{repeats}"
 
 
 def _server(answer: str, env_id: str) -> str:
@@ -150,9 +154,13 @@ def _broken(report: ReportData) -> str:
     if not report.errors or not report.n:
         return ""  # if none counts, the same evaluation plays them again anyway
     are = "episode is" if report.errors == 1 else "episodes are"
-    it = "it" if report.errors == 1 else "them"
-    told = f"{report.errors:,} {are} broken: `retry_failed=True` plays {it} again"
-    return f'{told}, `failed="count"` counts {it} as unsolved' if report.left_out else told
+    pronoun = "it" if report.errors == 1 else "them"
+    sentence = f"{report.errors:,} {are} broken: `retry_failed=True` plays {pronoun} again"
+    return (
+        f'{sentence}, `failed="count"` counts {pronoun} as unsolved'
+        if report.left_out
+        else sentence
+    )
 
 
 def _nearly_all(number: int, of: int) -> bool:
@@ -186,5 +194,5 @@ def _specs(env_id: str) -> tuple[ActionSpec, ...]:
     if not point:
         return ()
     module, _, name = point.partition(":")
-    found: tuple[ActionSpec, ...] = getattr(import_module(module), name).action_specs
-    return found
+    specs: tuple[ActionSpec, ...] = getattr(import_module(module), name).action_specs
+    return specs

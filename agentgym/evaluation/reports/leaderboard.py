@@ -122,17 +122,17 @@ class Leaderboard:
             panels.setdefault((report.env_id, report.panel_sha256), []).append(report)
         groups = list(panels.values())
         names = [group[0].env_name for group in groups]
-        told = _distinctions(names, [_task_facts(group[0]) for group in groups])
+        distinctions = _distinctions(names, [_task_facts(group[0]) for group in groups])
         self.panels: Mapping[str, tuple[Standing, ...]] = {
             name: tuple(_ranked(name, group))
-            for name, group in zip(map(_named, names, told), groups, strict=True)
+            for name, group in zip(map(_named, names, distinctions), groups, strict=True)
         }
         """The standings of each panel, by the name of its environment."""
 
     @property
     def standings(self) -> tuple[Standing, ...]:
         """All rows, panel after panel."""
-        return tuple(each for rows in self.panels.values() for each in rows)
+        return tuple(standing for rows in self.panels.values() for standing in rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the leaderboard as JSON-safe data, in the format ``agentgym.leaderboard/1``.
@@ -142,7 +142,7 @@ class Leaderboard:
         """
         return {
             "format": FORMAT,
-            "rows": [each.to_dict() for each in self.standings],
+            "rows": [standing.to_dict() for standing in self.standings],
             "matrix": self.matrix().records(),
         }
 
@@ -157,10 +157,12 @@ class Leaderboard:
         """
         panels = [[row.report for row in rows] for rows in self.panels.values()]
         names = [reports[0].env_name for reports in panels]
-        told = [panel.removeprefix(name) for panel, name in zip(self.panels, names, strict=True)]
+        suffixes = [
+            panel.removeprefix(name) for panel, name in zip(self.panels, names, strict=True)
+        ]
         columns = [
             Column(name, reports[0].env_id, _panel(reports[0]), reports[0].panel_sha256)
-            for name, reports in zip(short_names(names, told), panels, strict=True)
+            for name, reports in zip(short_names(names, suffixes), panels, strict=True)
         ]
         return make_matrix([*zip(columns, panels, strict=True)], value)
 
@@ -190,15 +192,15 @@ class Leaderboard:
         """Return a rich table for each panel and, of several panels, those of `matrices`."""
         from rich.table import Table
 
-        found = []
+        tables = []
         for title, (header, *lines) in self._tables():
             table = Table(title=cell(title))
             for name in header:
                 table.add_column(cell(name), overflow="fold", no_wrap=name == "score")
             for line in lines:  # an interval stands below its number, for narrow terminals
-                table.add_row(*(cell(told.replace("  [", "\n[")) for told in line))
-            found.append(table)
-        return [*found, *(matrix.table() for matrix in self._matrices_of_several())]
+                table.add_row(*(cell(text.replace("  [", "\n[")) for text in line))
+            tables.append(table)
+        return [*tables, *(matrix.table() for matrix in self._matrices_of_several())]
 
     def _matrices_of_several(self) -> list[Matrix]:
         return self.matrices() if len(self.panels) > 1 else []
@@ -256,17 +258,17 @@ class Leaderboard:
 def _section(standings: Sequence[Standing]) -> plot.Section:
     """Return the figures of policies on the same tasks, as a picture shows them."""
     rows = []
-    reports = [each.report for each in standings]
+    reports = [standing.report for standing in standings]
     for standing, report in zip(standings, reports, strict=True):
-        told = [standing.distinction] if standing.distinction else []
-        told += [f"{report.errors:,} broken{counted(report)}"] if report.errors else []
-        rows += charts.report_rows(report.policy, report, ", ".join(told))
+        notes = [standing.distinction] if standing.distinction else []
+        notes += [f"{report.errors:,} broken{counted(report)}"] if report.errors else []
+        rows += charts.report_rows(report.policy, report, ", ".join(notes))
     called = reports[0].env_name
     heading = f"{plot.short(called, charts.NAME)}: {charts.panel(reports[0])}"
     shared = [
         f"{name}={value!s:.60}"
         for name, value in reports[0].env_kwargs.items()
-        if all(each.env_kwargs.get(name) == value for each in reports)
+        if all(report.env_kwargs.get(name) == value for report in reports)
         and (called == reports[0].env_id or name in HOW_PLAYED)  # else the name says it
     ]
     return plot.Section(", ".join([heading, *shared]), rows)
@@ -274,14 +276,21 @@ def _section(standings: Sequence[Standing]) -> plot.Section:
 
 def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:
     """Return the standings of a panel, the best score first."""
-    told = _distinctions([r.policy for r in reports], [settings(report) for report in reports])
+    distinctions = _distinctions(
+        [r.policy for r in reports], [settings(report) for report in reports]
+    )
     first = reports[0]
-    reference = _named(first.policy, told[0])
+    reference = _named(first.policy, distinctions[0])
     rows = [
         Standing(
-            environment, _named(report.policy, own), own, report, reference, _minus(report, first)
+            environment,
+            _named(report.policy, distinction),
+            distinction,
+            report,
+            reference,
+            _minus(report, first),
         )
-        for own, report in zip(told, reports, strict=True)
+        for distinction, report in zip(distinctions, reports, strict=True)
     ]
     return sorted(rows, key=_place)
 
@@ -307,20 +316,20 @@ def _task_facts(report: Report) -> dict[str, Any]:
 
 def _distinctions(names: Sequence[str], facts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Say of each of equal names in which facts it differs from the others, or else its number."""
-    found: list[str] = []
-    seen = Counter[tuple[str, str]]()
+    distinctions: list[str] = []
+    counts = Counter[tuple[str, str]]()
     for index, name in enumerate(names):
-        alike = [facts[other] for other, each in enumerate(names) if each == name]
-        told = ", ".join(
+        alike = [facts[other] for other, other_name in enumerate(names) if other_name == name]
+        difference = ", ".join(
             f"{key}={value!s:.60}"
             for key, value in facts[index].items()
-            if value is not None and any(each.get(key) != value for each in alike)
+            if value is not None and any(rival.get(key) != value for rival in alike)
         )
-        seen[name, told] += 1
-        number = seen[name, told]
-        again = [f"no. {number}"] if number > 1 else []
-        found.append(", ".join([*filter(None, [told]), *again]))
-    return found
+        counts[name, difference] += 1
+        number = counts[name, difference]
+        suffix = [f"no. {number}"] if number > 1 else []
+        distinctions.append(", ".join([*filter(None, [difference]), *suffix]))
+    return distinctions
 
 
 def _named(name: str, distinction: str) -> str:
@@ -346,7 +355,9 @@ def _lines(rows: Sequence[Standing]) -> list[list[str]]:
         "score": [_headline(row.report, "score") for row in rows],
         "success": [_headline(row.report, "success") for row in rows],
         "success without the broken": [
-            _shown(row.report.success_estimate if row.report.left_out and row.report.n else None)
+            _format_estimate(
+                row.report.success_estimate if row.report.left_out and row.report.n else None
+            )
             for row in rows
         ],
         f"success minus {reference}": [_minus_reference(row.difference) for row in rows],
@@ -358,8 +369,8 @@ def _lines(rows: Sequence[Standing]) -> list[list[str]]:
     }
     if {*columns["episodes"]} == {f"{len(rows[0].report.rows):,}"}:
         del columns["episodes"]  # the title says it
-    kept = {name: cells for name, cells in columns.items() if any(cells)}
-    return [list(kept), *map(list, zip(*kept.values(), strict=True))]
+    filled = {name: cells for name, cells in columns.items() if any(cells)}
+    return [list(filled), *map(list, zip(*filled.values(), strict=True))]
 
 
 def _protocol(rows: Sequence[Standing]) -> tuple[str, list[list[str]]] | None:
@@ -370,7 +381,7 @@ def _protocol(rows: Sequence[Standing]) -> tuple[str, list[list[str]]] | None:
         return None
     lines = [["policy", *(figure.name for figure in figures[0])]]
     for row, measured in zip(rows, figures, strict=True):
-        values = [(each.estimate and each.estimate.value, each.scale) for each in measured]
+        values = [(figure.estimate and figure.estimate.value, figure.scale) for figure in measured]
         lines.append([row.policy, *(_number(v, ".1f" if s >= 10 else ".3f") for v, s in values)])
     departs = any(row.report.departures for row in rows)
     return f"protocol {used.pop()}{', with other settings' if departs else ''}", lines
@@ -378,8 +389,8 @@ def _protocol(rows: Sequence[Standing]) -> tuple[str, list[list[str]]] | None:
 
 def _episodes(report: Report) -> str:
     broken = f" ({report.errors:,} broken{counted(report)})" if report.errors else ""
-    told = f"{report.n:,}{broken}" + ("" if report.finished else f" of {report.planned:,}")
-    return f"{told}, incomplete" if incomplete(report) else told
+    count = f"{report.n:,}{broken}" + ("" if report.finished else f" of {report.planned:,}")
+    return f"{count}, incomplete" if incomplete(report) else count
 
 
 def _headline(report: Report, value: str) -> str:
@@ -397,10 +408,10 @@ def _minus_reference(difference: Comparison | None) -> str:
     """Write a difference in success, broken episodes as unsolved."""
     if difference is None or difference.success_unknown:
         return ""
-    return _shown((difference.all_counted or difference).success)
+    return _format_estimate((difference.all_counted or difference).success)
 
 
-def _shown(estimate: Estimate | None) -> str:
+def _format_estimate(estimate: Estimate | None) -> str:
     return interval(estimate) if estimate else ""
 
 
@@ -415,4 +426,4 @@ def _figure(estimate: Estimate) -> dict[str, float]:
 def _html_rows(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     for index, line in enumerate(lines):
         tag = "td" if index else "th"
-        yield "<tr>" + "".join(f"<{tag}>{html(told)}</{tag}>" for told in line) + "</tr>"
+        yield "<tr>" + "".join(f"<{tag}>{html(text)}</{tag}>" for text in line) + "</tr>"

@@ -76,12 +76,12 @@ def make_matrix(
     if value not in VALUES:
         raise ConfigurationError(f"expected one of {', '.join(VALUES)}, got {value!r:.80}")
     columns = [column for column, _ in panels]
-    found: dict[str, list[Report | None]] = {}
+    by_policy: dict[str, list[Report | None]] = {}
     groups = [reports for _, reports in panels]
     for index, (names, reports) in enumerate(zip(_named_apart(groups), groups, strict=True)):
         for name, report in zip(names, reports, strict=True):
-            found.setdefault(name, [None] * len(columns))[index] = report
-    rows = _with_scales([_row(name, reports) for name, reports in found.items()], groups)
+            by_policy.setdefault(name, [None] * len(columns))[index] = report
+    rows = _with_scales([_row(name, reports) for name, reports in by_policy.items()], groups)
 
     def rank(row: MatrixRow) -> tuple[bool, float]:
         figure = row.average.figures.get(value) if row.average else None
@@ -90,18 +90,18 @@ def make_matrix(
     return Matrix(value, tuple(columns), tuple(sorted(rows, key=rank)))
 
 
-def short_names(names: Sequence[str], told: Sequence[str]) -> list[str]:
+def short_names(names: Sequence[str], suffixes: Sequence[str]) -> list[str]:
     """Return short names of environments: of ids such as my/Lock-v0 what is between / and -v0.
 
     Args:
         names: What `agentgym.making.env_name` calls them. Ids stay whole where short ones would be
             ambiguous.
-        told: What tells each panel apart from others of its name, to stand behind it.
+        suffixes: What tells each panel apart from others of its name, to stand behind it.
     """
     short = {name: (_ID.fullmatch(name) or [name, name])[1] for name in names}
     if len({*short.values()}) < len(short):
         short = {name: name for name in names}
-    return [short[name] + more for name, more in zip(names, told, strict=True)]
+    return [short[name] + more for name, more in zip(names, suffixes, strict=True)]
 
 
 def settings(report: Report) -> dict[str, Any]:
@@ -117,16 +117,16 @@ def settings(report: Report) -> dict[str, Any]:
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return facts, those that are mappings by the names of their parts."""
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in facts.items():
-        found.update(value if isinstance(value, dict) else {name: value})
-    return found
+        flat.update(value if isinstance(value, dict) else {name: value})
+    return flat
 
 
 def _differing(facts: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of the facts that are not the same everywhere."""
-    names = dict.fromkeys(name for each in facts for name in each)
-    return [n for n in names if any(each.get(n) != facts[0].get(n) for each in facts)]
+    names = dict.fromkeys(name for mapping in facts for name in mapping)
+    return [n for n in names if any(mapping.get(n) != facts[0].get(n) for mapping in facts)]
 
 
 def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
@@ -139,31 +139,35 @@ def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
         for report in reports:
             alike = [settings(other) for other in reports if other.policy == report.policy]
             apart.setdefault(report.policy, {}).update(dict.fromkeys(_differing(alike)))
-    found: list[list[str]] = []
+    names: list[list[str]] = []
     for reports in panels:
-        seen = Counter[str]()
-        found.append([])
+        counts = Counter[str]()
+        names.append([])
         for report in reports:
-            mine = settings(report)
-            told = [f"{n}={mine[n]!s:.60}" for n in apart[report.policy] if mine.get(n) is not None]
-            name = f"{report.policy} ({', '.join(told)})" if told else report.policy
-            seen[name] += 1
-            found[-1].append(f"{name} no. {seen[name]}" if seen[name] > 1 else name)
-    return found
+            report_settings = settings(report)
+            details = [
+                f"{n}={report_settings[n]!s:.60}"
+                for n in apart[report.policy]
+                if report_settings.get(n) is not None
+            ]
+            name = f"{report.policy} ({', '.join(details)})" if details else report.policy
+            counts[name] += 1
+            names[-1].append(f"{name} no. {counts[name]}" if counts[name] > 1 else name)
+    return names
 
 
 def _row(name: str, reports: Sequence[Report | None]) -> MatrixRow:
-    played = [report for report in reports if report is not None]
-    yardstick = is_yardstick(played[0].policy)  # for comparison, and never the best
-    differing = [] if yardstick else _differing([_flat(each.policy_facts) for each in played])
+    existing = [report for report in reports if report is not None]
+    yardstick = is_yardstick(existing[0].policy)  # for comparison, and never the best
+    differing = [] if yardstick else _differing([_flat(report.policy_facts) for report in existing])
     entries = tuple(_entry(report) if report else None for report in reports)
     return MatrixRow(name, yardstick, entries, tuple(differing))
 
 
 def _entry(report: Report) -> MatrixEntry:
-    known = report.n > 0 and not report.success_unknown
+    has_figures = report.n > 0 and not report.success_unknown
     estimates = (
-        {"success": report.headline_success, "score": report.headline_score} if known else {}
+        {"success": report.headline_success, "score": report.headline_score} if has_figures else {}
     )
     return MatrixEntry(
         {name: Figure(*estimate) for name, estimate in estimates.items()},
@@ -183,8 +187,8 @@ def _with_scales(rows: list[MatrixRow], panels: Sequence[Sequence[Report]]) -> l
     by_name = {row.policy: row for row in rows}
     for name in ("random", "oracle"):
         old = by_name.get(name)
-        own = old.entries if old else [None] * len(panels)
-        pairs = zip(own, panels, strict=True)
+        old_entries = old.entries if old else [None] * len(panels)
+        pairs = zip(old_entries, panels, strict=True)
         entries = tuple(entry or _end(name, reports) for entry, reports in pairs)
         if any(entries):
             by_name[name] = MatrixRow(name, True, entries)
@@ -203,6 +207,6 @@ def _end(name: str, reports: Sequence[Report]) -> MatrixEntry | None:
     if len(ends) != 1:
         return None
     [(score, success)] = ends
-    known = {"success": success, "score": score}
-    figures = {value: Figure(number) for value, number in known.items() if number is not None}
+    numbers = {"success": success, "score": score}
+    figures = {value: Figure(number) for value, number in numbers.items() if number is not None}
     return MatrixEntry(figures, source="scale") if figures else None

@@ -81,15 +81,15 @@ class MatrixRow:
         An average over fewer environments is another number, and not to be compared. The interval
         is that of `agentgym.support.statistics.mean_of_estimates`.
         """
-        played = [each for each in self.entries if each is not None]
-        if len(played) < len(self.entries):
+        entries = [entry for entry in self.entries if entry is not None]
+        if len(entries) < len(self.entries):
             return None
         figures = {
-            value: _mean([each.figures[value] for each in played])
+            value: _mean([entry.figures[value] for entry in entries])
             for value in VALUES
-            if all(value in each.figures for each in played)
+            if all(value in entry.figures for entry in entries)
         }
-        incomplete = any(each.incomplete for each in played)
+        incomplete = any(entry.incomplete for entry in entries)
         return MatrixEntry(figures, incomplete=incomplete) if figures else None
 
 
@@ -137,16 +137,18 @@ class MatrixData:
         must exceed them.
         """
         models = [row for row in self.rows if not row.yardstick]
-        found = {}
+        winners = {}
         for index in range(len(self.header)):
-            shown = [(row, self.entries(row)[index]) for row in models]
-            known = [(row, entry, figure) for row, entry in shown if (figure := self.figure(entry))]
-            for row, entry, figure in known:
-                others = [other.high for each, _, other in known if each is not row]
-                above = all(_below(high, figure.low) for high in others)
-                if others and above and not (entry and entry.incomplete):
-                    found[index] = row
-        return found
+            cells = [(row, self.entries(row)[index]) for row in models]
+            candidates = [
+                (row, entry, figure) for row, entry in cells if (figure := self.figure(entry))
+            ]
+            for row, entry, figure in candidates:
+                highs = [other.high for rival, _, other in candidates if rival is not row]
+                above = all(_below(high, figure.low) for high in highs)
+                if highs and above and not (entry and entry.incomplete):
+                    winners[index] = row
+        return winners
 
     def records(self) -> list[dict[str, Any]]:
         """Return a flat mapping for each policy and environment, and for each average.
@@ -154,23 +156,23 @@ class MatrixData:
         Numbers are from 0 to 1, and None where they are unknown; the average's ``environment`` is
         ``average``.
         """
-        found = []
+        records = []
         for row in self.rows:
             pairs: list[tuple[Column | None, MatrixEntry | None]] = [
                 *zip(self.columns, row.entries, strict=True)
             ]
             if len(self.columns) > 1:
                 pairs.append((None, row.average))
-            found += [_record(row, column, entry) for column, entry in pairs]
-        return found
+            records += [_record(row, column, entry) for column, entry in pairs]
+        return records
 
     def shows_the_same(self, other: MatrixData) -> bool:
         """Return whether the values of another matrix of the same reports are those of this one."""
-        theirs = {row.policy: row for row in other.rows}
+        other_rows = {row.policy: row for row in other.rows}
         pairs = (
-            (self.figure(mine), other.figure(its))
+            (self.figure(entry), other.figure(its))
             for row in self.rows
-            for mine, its in zip(row.entries, theirs[row.policy].entries, strict=True)
+            for entry, its in zip(row.entries, other_rows[row.policy].entries, strict=True)
         )
         return all((a and a.value) == (b and b.value) for a, b in pairs)
 
@@ -191,10 +193,10 @@ def _below(high: float | None, low: float | None) -> bool:
 
 
 def _mean(figures: Sequence[Figure]) -> Figure:
-    known = [Estimate(v, a, b) for v, a, b in figures if a is not None and b is not None]
-    if len(known) < len(figures):
+    estimates = [Estimate(v, a, b) for v, a, b in figures if a is not None and b is not None]
+    if len(estimates) < len(figures):
         return Figure(sum(figure.value for figure in figures) / len(figures))
-    return Figure(*mean_of_estimates(known))
+    return Figure(*mean_of_estimates(estimates))
 
 
 def _record(row: MatrixRow, column: Column | None, entry: MatrixEntry | None) -> dict[str, Any]:

@@ -62,20 +62,20 @@ def to_table(matrix: MatrixData) -> Table:
     for name in matrix.header:
         table.add_column(Text(printable(name)), justify="right", overflow="fold")
     for row in matrix.rows:
-        shown = (Text(_plain(each), "bold" if each.best else "") for each in _cells(matrix, row))
-        table.add_row(Text(printable(row.policy)), *shown, end_section=_last_model(matrix, row))
+        cells = (Text(_plain(cell), "bold" if cell.best else "") for cell in _cells(matrix, row))
+        table.add_row(Text(printable(row.policy)), *cells, end_section=_last_model(matrix, row))
     return table
 
 
 def to_markdown(matrix: MatrixData) -> str:
     """Return the matrix as a Markdown table, with its notes."""
 
-    def shown(cell: Cell) -> str:
+    def format_cell(cell: Cell) -> str:
         return f"**{_plain(cell)}**" if cell.best else _plain(cell)
 
     lines = [[f"{matrix.value}, %", *map(inline, matrix.header)]]
     lines.append(["---", *["---:"] * len(matrix.header)])
-    lines += [[inline(row.policy), *map(shown, _cells(matrix, row))] for row in matrix.rows]
+    lines += [[inline(row.policy), *map(format_cell, _cells(matrix, row))] for row in matrix.rows]
     table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
     notes = "".join(f"- {inline(note)}\n" for note in _notes(matrix))
     return f"{table}\n{notes}"
@@ -84,13 +84,13 @@ def to_markdown(matrix: MatrixData) -> str:
 def to_html(matrix: MatrixData) -> str:
     """Return the matrix as a table for a notebook."""
 
-    def shown(cell: Cell) -> str:
+    def format_cell(cell: Cell) -> str:
         return f"<b>{_plain(cell)}</b>" if cell.best else _plain(cell)
 
     head = "".join(f"<th>{html(name)}</th>" for name in matrix.header)
     body = ""
     for row in matrix.rows:
-        cells = "".join(f"<td>{shown(cell)}</td>" for cell in _cells(matrix, row))
+        cells = "".join(f"<td>{format_cell(cell)}</td>" for cell in _cells(matrix, row))
         body += f"<tr><th>{html(row.policy)}</th>{cells}</tr>"
     notes = "".join(f"<br>{html(note)}" for note in _notes(matrix))
     title = f"{matrix.value.capitalize()} in percent"
@@ -105,7 +105,7 @@ def to_csv(matrix: MatrixData) -> str:
     writer.writerow(records[0])
     for record in records:
         writer.writerow(
-            _harmless(each) if isinstance(each, str) else each for each in record.values()
+            _harmless(value) if isinstance(value, str) else value for value in record.values()
         )
     return text.getvalue()
 
@@ -142,19 +142,19 @@ def latex(text: str) -> str:
     Characters that not every font of LaTeX has are written by their numbers.
     """
     flat = " ".join(printable(text).split())
-    written = []
+    pieces = []
     for character, after in zip(flat, f"{flat[1:]} ", strict=True):
-        written.append(_latex_character(character))
+        pieces.append(_latex_character(character))
         if character == after and character in "-'":  # two would become another character
-            written.append("{}")
-    return "".join(written)
+            pieces.append("{}")
+    return "".join(pieces)
 
 
 def _latex_character(character: str) -> str:
     if character in _LATEX:
         return _LATEX[character]
-    known = character.isascii() or character.lower() in _LETTERS
-    return character if known else f"(U+{ord(character):04X})"
+    is_supported = character.isascii() or character.lower() in _LETTERS
+    return character if is_supported else f"(U+{ord(character):04X})"
 
 
 def _latex_cell(cell: Cell) -> str:
@@ -181,18 +181,18 @@ def _harmless(text: str) -> str:
 
 def _cells(matrix: MatrixData, row: MatrixRow) -> list[Cell]:
     """Return the cells of a row, its average among them."""
-    found = []
+    cells = []
     for index, entry in enumerate(matrix.entries(row)):
         figure = matrix.figure(entry)
         incomplete = entry is not None and entry.incomplete
         if figure is None:
-            found.append(Cell(MISSING, incomplete=incomplete))
+            cells.append(Cell(MISSING, incomplete=incomplete))
             continue
         ends = figure.interval
         interval = "" if ends is None else "[{:.1f}, {:.1f}]".format(*(100 * e for e in ends))
         best = matrix.best.get(index) is row
-        found.append(Cell(f"{100 * figure.value:.1f}", interval, incomplete, best))
-    return found
+        cells.append(Cell(f"{100 * figure.value:.1f}", interval, incomplete, best))
+    return cells
 
 
 def _last_model(matrix: MatrixData, row: MatrixRow) -> bool:

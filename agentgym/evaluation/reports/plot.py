@@ -183,12 +183,14 @@ class _Page:
         from matplotlib.figure import Figure
 
         self._labels = [[_label(row) for row in section.rows] for section in sections]
-        self._labels.append([_fitted(reason_words(each) or "unknown", LABEL) for each in reasons])
-        self._left = EDGE + max(_width(each) for labels in self._labels for each in labels) + 0.15
+        self._labels.append(
+            [_fitted(reason_words(reason) or "unknown", LABEL) for reason in reasons]
+        )
+        self._left = EDGE + max(_width(label) for labels in self._labels for label in labels) + 0.15
         self._size = (WIDTH - EPISODES - self._left - EDGE - BETWEEN - 2 * FIGURES) / 2
         self._height = (
             2 * EDGE + (TITLE_ROOM if title else 0.0) + HEADER + NUMBERS
-            + sum(HEADING + len(each) * _row_height(each) + GAP for each in self._labels[:-1])
+            + sum(HEADING + len(labels) * _row_height(labels) + GAP for labels in self._labels[:-1])
             + (HEADING + len(reasons) * ROW if reasons else -GAP)
         )  # fmt: skip
         self._below = self._height - EDGE
@@ -322,9 +324,9 @@ def _label(row: PlotRow) -> str:
     """Write what stands beside a row, on one line if there is room, else on two."""
     if not row.note:
         return _fitted(row.label, LABEL)
-    one = _flat(f"{row.label} ({row.note})")
-    if _width(one) <= LABEL:
-        return one
+    line = _flat(f"{row.label} ({row.note})")
+    if _width(line) <= LABEL:
+        return line
     return f"{_fitted(row.label, LABEL)}\n({_fitted(row.note, LABEL - 0.1)})"
 
 
@@ -340,7 +342,7 @@ def _fitted(text: str, inches: float, **style: Any) -> str:
     if most <= 3 or _width(flat, **style) <= inches:
         return flat
     lengths = range(3, most)
-    wide = bisect_right(lengths, inches, key=lambda each: _width(short(flat, each), **style))
+    wide = bisect_right(lengths, inches, key=lambda length: _width(short(flat, length), **style))
     return short(flat, lengths[max(wide - 1, 0)])
 
 

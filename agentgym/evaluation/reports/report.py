@@ -50,12 +50,12 @@ class Report(ReportData):
 
     def __repr__(self) -> str:
         """Return one line: a prompt that echoes a report shows no thousand episodes."""
-        told = f"{printable(self.policy)} on {printable(self.env_name)}, {self.split}"
-        told += f", {self.n:,} episodes"
+        summary = f"{printable(self.policy)} on {printable(self.env_name)}, {self.split}"
+        summary += f", {self.n:,} episodes"
         if self.n:
-            told += f", {headline(self)}"
-        told += f", {self.errors:,} broken" if self.errors else ""
-        return f"<Report: {told}{', incomplete' if self.incomplete else ''}>"
+            summary += f", {headline(self)}"
+        summary += f", {self.errors:,} broken" if self.errors else ""
+        return f"<Report: {summary}{', incomplete' if self.incomplete else ''}>"
 
     def _repr_html_(self) -> str:
         return report_html(self)

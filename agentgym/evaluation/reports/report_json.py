@@ -31,7 +31,7 @@ FORMAT = "agentgym.report/1"
 
 def report_to_dict(report: ReportData) -> dict[str, Any]:
     """Return a report as JSON-safe data."""
-    own = {
+    plain_fields = {
         entry.name: getattr(report, entry.name)
         for entry in fields(report)
         if entry.name not in ("rows", "limits", "prices", "scale", "protocol")
@@ -40,13 +40,13 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
     some = bool(report.valid)
     return {
         "format": FORMAT,
-        **own,
+        **plain_fields,
         "limits": asdict(report.limits) if report.limits else None,
         "prices": asdict(report.prices) if report.prices else None,
         "scale": asdict(report.scale) if report.scale else None,
         "protocol": asdict(report.protocol) if report.protocol else None,
-        "figures": [_figure(each) for each in report.figures()],
-        "departures": {name: list(both) for name, both in report.departures.items()},
+        "figures": [_figure(figure) for figure in report.figures()],
+        "departures": {name: list(pair) for name, pair in report.departures.items()},
         "finished": report.finished,
         "incomplete": report.incomplete,
         "n": report.n,
@@ -67,7 +67,7 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
         "judges": {
             name: {**asdict(count), "mean": count.mean} for name, count in report.judges.items()
         },
-        "costs": {name: each._asdict() for name, each in report.costs.items()},
+        "costs": {name: cost._asdict() for name, cost in report.costs.items()},
         "stop_reasons": report.stop_reasons,
         "finish_reasons": report.finish_reasons,
         "by_label": {
@@ -95,12 +95,12 @@ def _headline(report: ReportData) -> dict[str, Any] | None:
 def _bounds(report: ReportData) -> dict[str, Any]:
     """Return the lower bounds over all planned episodes; None where none is planned."""
     bounds = {"success": report.success_lower_bound, "score": report.score_lower_bound}
-    known = bounds if report.size else dict.fromkeys(bounds)
+    lower_bounds = bounds if report.size else dict.fromkeys(bounds)
     return {
-        **{f"{name}_lower_bound": bound and bound.value for name, bound in known.items()},
+        **{f"{name}_lower_bound": bound and bound.value for name, bound in lower_bounds.items()},
         **{
             f"{name}_lower_bound_ci95": bound and [bound.low, bound.high]
-            for name, bound in known.items()
+            for name, bound in lower_bounds.items()
         },
     }
 
@@ -129,5 +129,5 @@ def _figures(rows: list[EpisodeResult]) -> dict[str, Any]:
 
 def _draws(report: ReportData, estimate: Callable[[int], Estimate]) -> dict[str, Any]:
     """Return an estimate for every number of samples."""
-    many = range(1, report.draws + 1) if report.samples > 1 else ()
-    return {str(k): list(estimate(k)) for k in many}
+    draws = range(1, report.draws + 1) if report.samples > 1 else ()
+    return {str(k): list(estimate(k)) for k in draws}

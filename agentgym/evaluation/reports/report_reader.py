@@ -19,9 +19,9 @@ def report_from_dict(data: Any) -> Report:
     Raises:
         DataError: The data is not a report in this format.
     """
-    found = data.get("format") if isinstance(data, dict) else type(data).__name__
-    if found != FORMAT:
-        raise DataError(f'expected a report with "format": "{FORMAT}", got {found!r}')
+    file_format = data.get("format") if isinstance(data, dict) else type(data).__name__
+    if file_format != FORMAT:
+        raise DataError(f'expected a report with "format": "{FORMAT}", got {file_format!r}')
     data = {
         "protocol": None, "limits": None, "unfinished": "", "failed": FAILED[0],
         "left_out_rows": (),
@@ -43,12 +43,12 @@ def _check_rows(report: Report) -> None:
         raise DataError(f"expected 'samples' to be at least 1, got {report.samples}")
     if report.failed not in FAILED:
         raise DataError(f"expected 'failed' to be {' or '.join(FAILED)}, got {report.failed!r:.80}")
-    seen: set[tuple[str, int]] = set()
+    keys: set[tuple[str, int]] = set()
     for row in report.rows:
         key = row.task_id, row.sample
-        if key in seen or not 0 <= row.sample < report.samples:
+        if key in keys or not 0 <= row.sample < report.samples:
             raise DataError(
                 f"expected samples 0 to {report.samples - 1} of each task once in the report, got "
-                f"sample {row.sample} of {row.task_id!r:.80}{' again' if key in seen else ''}"
+                f"sample {row.sample} of {row.task_id!r:.80}{' again' if key in keys else ''}"
             )
-        seen.add(key)
+        keys.add(key)

@@ -46,8 +46,8 @@ def report_table(report: ReportData, words: Callable[[str], str] = str) -> Table
     table = Table(
         title=cell(_title(report)), show_header=False, caption_justify="left", caption_style="bold"
     )
-    for name, told in _cells(report):
-        table.add_row(cell(name), cell(words(told)))
+    for name, text in _cells(report):
+        table.add_row(cell(name), cell(words(text)))
     for name, rows in _groups(report):
         table.add_section()
         table.add_row(cell(name), ", ".join(KINDS))
@@ -55,24 +55,24 @@ def report_table(report: ReportData, words: Callable[[str], str] = str) -> Table
             table.add_row(cell(label), cell(", ".join(kind)))
     if report.protocol is not None:
         table.add_section()
-        for name, told in _protocol(report):
-            table.add_row(cell(name), cell(told))
+        for name, text in _protocol(report):
+            table.add_row(cell(name), cell(text))
     if notes := diagnoses(report):
-        table.caption = cell("\n".join(f"! {words(each)}" for each in notes))
+        table.caption = cell("\n".join(f"! {words(note)}" for note in notes))
     return table
 
 
 def report_markdown(report: ReportData) -> str:
     """Return the summary, and the results by kind of task, as Markdown."""
     lines = [f"# {inline(_title(report))}", "", "| | |", "|---|---|"]
-    lines += [f"| {name} | {inline(told)} |" for name, told in _cells(report)]
+    lines += [f"| {name} | {inline(text)} |" for name, text in _cells(report)]
     for name, rows in _groups(report):
         lines += ["", markdown_table([name, *KINDS], rows).rstrip()]
     if report.protocol is not None:
         lines += ["", "| protocol | |", "|---|---|"]
-        lines += [f"| {inline(name)} | {inline(told)} |" for name, told in _protocol(report)]
-    for each in diagnoses(report):
-        lines += ["", f"**Check the set-up:** {inline(each)}"]
+        lines += [f"| {inline(name)} | {inline(text)} |" for name, text in _protocol(report)]
+    for note in diagnoses(report):
+        lines += ["", f"**Check the set-up:** {inline(note)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -80,11 +80,14 @@ def report_html(report: ReportData) -> str:
     """Return the summary as a table for a notebook."""
     rows = [*_cells(report)]
     for name, group in _groups(report):
-        rows += [(name, ", ".join(KINDS)), *((label, ", ".join(told)) for label, *told in group)]
+        rows += [
+            (name, ", ".join(KINDS)),
+            *((label, ", ".join(figures)) for label, *figures in group),
+        ]
     rows += _protocol(report)
     body = "".join(f"<tr><th>{html(a)}</th><td>{html(b)}</td></tr>" for a, b in rows)
-    told = "".join(f"<p><b>Check the set-up:</b> {html(each)}</p>" for each in diagnoses(report))
-    return f"<table><caption>{html(_title(report))}</caption>{body}</table>{told}"
+    notes = "".join(f"<p><b>Check the set-up:</b> {html(note)}</p>" for note in diagnoses(report))
+    return f"<table><caption>{html(_title(report))}</caption>{body}</table>{notes}"
 
 
 def _title(report: ReportData) -> str:
@@ -99,8 +102,8 @@ def _cells(report: ReportData) -> Iterator[tuple[str, str]]:
     yield "episodes", _episodes(report)
     if report.incomplete:
         yield "incomplete", _incomplete(report)
-    told = next((row for row in report.rows if row.error), None)
-    if broken := next((row for row in report.rows if not row.valid), told):
+    failing = next((row for row in report.rows if row.error), None)
+    if broken := next((row for row in report.rows if not row.valid), failing):
         words = broken.error if len(broken.error) <= EXCERPT else f"{broken.error[:EXCERPT]} ..."
         yield f"first {reason_words(broken.stop_reason)}", words
     panel = report.panel_sha256[:16]
@@ -133,8 +136,10 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
     yield "turns", f"{report.turns_mean:.1f}{note}"
     for name, count in report.judges.items():
         mean = "no verdict" if count.mean is None else f"{count.mean:.3f}"
-        told = f"{count.asked - count.missing:,} of {count.asked:,} verdicts, {count.calls:,} calls"
-        yield name, f"{mean}  ({told}, {count.tokens:,} tokens)"
+        verdicts = (
+            f"{count.asked - count.missing:,} of {count.asked:,} verdicts, {count.calls:,} calls"
+        )
+        yield name, f"{mean}  ({verdicts}, {count.tokens:,} tokens)"
     for name, costs in report.costs.items():
         above = "" if costs.limit is None else f"  ({costs.above:.1%} above {costs.limit:g})"
         yield name, f"{costs.mean:.2f} an episode, at most {costs.most:g}{above}"
@@ -172,8 +177,8 @@ def headline(report: ReportData) -> str:
         return UNKNOWN
     least = AT_LEAST if report.left_out else ""
     score, success = report.headline_score.value, report.headline_success.value
-    told = f"score {least}{score:.3f}, success {least}{success:.3f}"
-    return f"{told} ({report.success:.3f} without the broken)" if report.left_out else told
+    line = f"score {least}{score:.3f}, success {least}{success:.3f}"
+    return f"{line} ({report.success:.3f} without the broken)" if report.left_out else line
 
 
 def _incomplete(report: ReportData) -> str:
@@ -190,15 +195,15 @@ def _model(report: ReportData) -> Iterator[tuple[str, str]]:
         yield "answers ended by", _counts(report.finish_reasons)
     tokens = report.tokens
     if any(tokens.values()):
-        told = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
+        text = ", ".join(f"{number:,} {kind}" for kind, number in tokens.items() if number)
         speed = report.tokens_per_second
         rate = f"; {speed:,.1f} written a second" if speed is not None else ""
         cost = f"; {dollars(report.cost)} US dollars" if report.cost is not None else ""
-        yield "tokens", told + rate + cost
+        yield "tokens", text + rate + cost
     # The versions of packages stand in report.json; here they would take lines.
     facts = {name: fact for name, fact in report.policy_facts.items() if name != "packages"}
-    if told := facts_in_words(facts):
-        yield "policy", told
+    if text := facts_in_words(facts):
+        yield "policy", text
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> str:
@@ -206,7 +211,9 @@ def facts_in_words(facts: Mapping[str, Any]) -> str:
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         parts = value if isinstance(value, Mapping) else {name: value}
-        flat |= {f"{name}.{part}" if part in flat else part: each for part, each in parts.items()}
+        flat |= {
+            f"{name}.{part}" if part in flat else part: detail for part, detail in parts.items()
+        }
     names = sorted(flat, key=lambda name: (FIRST.index(name) if name in FIRST else 9, name))
     return ", ".join(filter(None, (_fact(name, flat[name]) for name in names)))
 
@@ -217,19 +224,19 @@ def _fact(name: str, value: object) -> str:
         return ""
     if value is True:
         return name
-    shown = f"{value:,}" if isinstance(value, int) and name != "seed" else f"{value!s:.80}"
-    return shown if name == "kind" else f"{name} {shown}"
+    text = f"{value:,}" if isinstance(value, int) and name != "seed" else f"{value!s:.80}"
+    return text if name == "kind" else f"{name} {text}"
 
 
 def _episodes(report: ReportData) -> str:
-    told = f"{report.n:,}"
+    text = f"{report.n:,}"
     if report.samples > 1:
-        told += f", {report.samples} of each task"
+        text += f", {report.samples} of each task"
     if report.errors:
-        told += f" ({report.errors:,} broken{counted(report)})"
+        text += f" ({report.errors:,} broken{counted(report)})"
     if not report.finished:
-        told += f"; {len(report.rows):,} of {report.planned:,} played so far"
-    return told
+        text += f"; {len(report.rows):,} of {report.planned:,} played so far"
+    return text
 
 
 def counted(report: ReportData) -> str:
@@ -257,15 +264,15 @@ def _protocol(report: ReportData) -> Iterator[tuple[str, str]]:
     departs = " with other settings (below)" if report.departures else ""
     yield "protocol", f"{used.name}{departs}, sha256 {used.sha256[:16]}"
     for name, estimate, n, scale in report.figures():
-        told = "no task of this kind"
+        text = "no task of this kind"
         if estimate is not None:
             digits = 1 if scale >= 10 else 3
             value, low, high = (f"{number:.{digits}f}" for number in estimate)
-            told = f"{value}  [{low}, {high}], n={n}"
-        yield name, told
-    for name, (wanted, found) in report.departures.items():
-        told, usual = (str("none" if value is None else value) for value in (found, wanted))
-        yield f"departs: {name}", f"{told:.80}; the protocol has {usual:.80}"
+            text = f"{value}  [{low}, {high}], n={n}"
+        yield name, text
+    for name, (expected, actual) in report.departures.items():
+        text, usual = (str("none" if value is None else value) for value in (actual, expected))
+        yield f"departs: {name}", f"{text:.80}; the protocol has {usual:.80}"
 
 
 def interval(estimate: Estimate) -> str:
@@ -294,5 +301,5 @@ def html(text: str) -> str:
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a Markdown table; cells are taken as text."""
     lines = [header, ["---"] * len(header), *rows]
-    cells = [[inline(told) for told in line] for line in lines]
+    cells = [[inline(text) for text in line] for line in lines]
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)

@@ -284,22 +284,22 @@ def _shared_panels(runs: Sequence[TrainingRun]) -> dict[str, tuple[str, str]]:
     Raises:
         ConfigurationError: They do not.
     """
-    first, *others = runs
+    first, *rest = runs
     panels = _panels(first)
-    for other in others:
-        if (theirs := _panels(other)) != panels:
+    for other in rest:
+        if (other_panels := _panels(other)) != panels:
             raise ConfigurationError(
                 "expected trainings evaluated on the same held-out tasks, so these cannot be "
                 f"compared: {first.path} has {_panels_in_words(panels)}, {other.path} has "
-                f"{_panels_in_words(theirs)}; give both the same --env, --env-kwargs and "
+                f"{_panels_in_words(other_panels)}; give both the same --env, --env-kwargs and "
                 "--eval.num-tasks, or play both with agentgym eval --policy RUN --out FOLDER"
             )
     return panels
 
 
 def _panels(run: TrainingRun) -> dict[str, tuple[str, str]]:
-    held = run.policies[TRAINED]
-    return {name: (each.env_id, each.panel_sha256) for name, each in held.items()}
+    held_out = run.policies[TRAINED]
+    return {name: (part.env_id, part.panel_sha256) for name, part in held_out.items()}
 
 
 def _panels_in_words(panels: dict[str, tuple[str, str]]) -> str:
@@ -310,26 +310,29 @@ def _policy_difference(
     first: Training, second: Training, policy: str, env: str
 ) -> PolicyDifference:
     """Compare one policy, in an environment or (empty) in all."""
-    ours, theirs = (
+    first_results, second_results = (
         {run.seed: _results(run.policies[policy], env) for run in training.runs}
         for training in (first, second)
     )
-    played = [{task for results in side.values() for task in results} for side in (ours, theirs)]
+    task_sets = [
+        {task for results in side.values() for task in results}
+        for side in (first_results, second_results)
+    ]
     return PolicyDifference(
         env,
         policy.endswith(GREEDY),
-        len(played[0] & played[1]),
-        len(played[0] ^ played[1]),
-        _difference(ours, theirs, lambda row: float(row.success)),
-        _difference(ours, theirs, lambda row: row.score),
+        len(task_sets[0] & task_sets[1]),
+        len(task_sets[0] ^ task_sets[1]),
+        _difference(first_results, second_results, lambda row: float(row.success)),
+        _difference(first_results, second_results, lambda row: row.score),
     )
 
 
-def _results(held: Mapping[str, HeldOut], env: str) -> Results:
+def _results(held_out: Mapping[str, HeldOut], env: str) -> Results:
     """Return the episodes in an environment, or (empty) in all."""
     return {
         (name, task): row
-        for name, part in held.items()
+        for name, part in held_out.items()
         if env in ("", name)
         for task, row in part.results.items()
     }
@@ -350,11 +353,11 @@ def _difference(
     tasks = [task for task in means[0] if task in means[1]]
     if not tasks:
         raise ConfigurationError("expected a task that counts in both trainings, got none")
-    ours, theirs = ([side[task] for task in tasks] for side in means)
+    first_means, second_means = ([side[task] for task in tasks] for side in means)
     return TrainingDifference(
-        _mean(ours),
-        _mean(theirs),
-        over_seeds or paired_difference(ours, theirs),
+        _mean(first_means),
+        _mean(second_means),
+        over_seeds or paired_difference(first_means, second_means),
         "seeds" if over_seeds else "tasks",
         tuple(by_seed),
         why_no_interval(by_seed),
@@ -383,4 +386,4 @@ def _task_means(
     for results in runs:
         for task, row in results.items():
             values.setdefault(task, []).append(value(row))
-    return {task: _mean(each) for task, each in values.items()}
+    return {task: _mean(numbers) for task, numbers in values.items()}

@@ -78,12 +78,12 @@ def at_endpoint(maker: PolicyMaker, model: str, base_url: str | None, key: str) 
     if not model:
         raise ConfigurationError("expected --model, the name of the agent's model, got none")
     url = base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
-    found = agent
+    user_agent = agent
 
-    def told(session: Session) -> object:
+    def run_agent(session: Session) -> object:
         session.base_url, session.api_key = url, os.environ.get(key, "")
         session.model = model
-        return found(session)
+        return user_agent(session)
 
     facts = {**maker.facts, "model": model, "endpoint": public_url(url)}
-    return replace(maker, agent=told, facts=facts)
+    return replace(maker, agent=run_agent, facts=facts)

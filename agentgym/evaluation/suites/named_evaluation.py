@@ -77,7 +77,7 @@ class EvaluationProgress:
     def end(self) -> None:
         """Called when the evaluation has ended, also after an error."""
 
-    def played(self, evaluation: NamedEvaluation, report: Report) -> None:
+    def report(self, evaluation: NamedEvaluation, report: Report) -> None:
         """Called with the report."""
 
     def failed(self, evaluation: NamedEvaluation, error: AgentGymError) -> None:
@@ -116,8 +116,8 @@ class NamedEvaluation:
     @property
     def title(self) -> str:
         """Display name."""
-        shown = without_secrets(self.env_kwargs)
-        return " ".join((self.player, "on", self.env, *shown))
+        pairs = without_secrets(self.env_kwargs)
+        return " ".join((self.player, "on", self.env, *pairs))
 
     @property
     def name(self) -> str:
@@ -130,14 +130,14 @@ class NamedEvaluation:
 
         What is amiss with the policy is said when it is loaded.
         """
-        its, found = self.settings, []
+        its, hashes = self.settings, []
         with suppress(AgentGymError, OSError):
             if self.model and self.policy != "chat":
                 options = parse_pairs(its.policy_kwargs, "`policy_kwargs`")
-                found.append(policy_content(self.policy, **options))
+                hashes.append(policy_content(self.policy, **options))
             if its.agent:
-                found.append(policy_content(its.agent))
-        return " ".join(filter(None, found))
+                hashes.append(policy_content(its.agent))
+        return " ".join(filter(None, hashes))
 
     @cached_property
     def agent(self) -> bool:
@@ -155,15 +155,15 @@ class NamedEvaluation:
     @property
     def identity(self) -> dict[str, str]:
         """Settings that identify the evaluation, by name."""
-        names = [each.name for each in fields(EvaluationSettings)]  # the command's own are none
+        names = [entry.name for entry in fields(EvaluationSettings)]  # the command's own are none
         its = {name: getattr(self.settings, name) for name in names}
         its |= {
             name: without_secrets(its[name]) for name in ("env_kwargs", "policy_kwargs", "extra")
         }
-        said = {key: str(value) for key, value in its.items()}
-        kept = {key: value for key, value in said.items() if key not in CHANGEABLE}
+        texts = {key: str(value) for key, value in its.items()}
+        identifying = {key: value for key, value in texts.items() if key not in CHANGEABLE}
         made_of = {"content": self.content} if self.content else {}
-        return {**kept, **made_of, "env": self.env, "policy": self.policy}
+        return {**identifying, **made_of, "env": self.env, "policy": self.policy}
 
     @property
     def same_tasks(self) -> tuple[Any, ...]:
@@ -186,11 +186,14 @@ class NamedEvaluation:
         its = self.settings
         if its.protocol or self.policy == "chat":
             return {}
-        said = {*parse_pairs(its.env_kwargs, "`env_kwargs`"), *(["grammar"] if its.grammar else ())}
-        known = policy_env_kwargs(self.policy, resolve(self.env), said)
-        if self.policy == "demonstrator" and said - HOW_PLAYED:
+        typed = {
+            *parse_pairs(its.env_kwargs, "`env_kwargs`"),
+            *(["grammar"] if its.grammar else ()),
+        }
+        kwargs = policy_env_kwargs(self.policy, resolve(self.env), typed)
+        if self.policy == "demonstrator" and typed - HOW_PLAYED:
             return {}  # other tasks, such as questions of one's own, which it may not understand
-        return known
+        return kwargs
 
     def wants_scale(self, usual: bool) -> bool:
         """Return whether to measure the scale, from the settings or the default."""
@@ -206,14 +209,14 @@ class NamedEvaluation:
         """
         its = self.settings
         setup = find_setup(its.protocol, self.env)
-        asked = parse_pairs(its.env_kwargs, "`env_kwargs`")
+        kwargs = parse_pairs(its.env_kwargs, "`env_kwargs`")
         grammar = its.grammar or (GRAMMAR if self.agent else None)
         prompt = chosen_prompt(its.prompt, self.env, setup)
         if grammar is None and prompt is not None:
             grammar = prompt.grammar
         named = {"grammar": grammar} if grammar else {}
-        suited = env_arguments(setup, {**named, **asked})
-        suited = {**self.known_arguments, **{k: v for k, v in suited.items() if k not in asked}}
+        suited = env_arguments(setup, {**named, **kwargs})
+        suited = {**self.known_arguments, **{k: v for k, v in suited.items() if k not in kwargs}}
         if its.reward_hooks:
             suited["reward_hooks"] = hooks = parse_hooks(its.reward_hooks)
             for hook in hooks:
@@ -353,18 +356,18 @@ class NamedEvaluation:
 
 def without_secrets(pairs: Sequence[str]) -> tuple[str, ...]:
     """Return name=value pairs as they may be shown."""
-    found = []
+    public_pairs = []
     for pair in pairs:
         name, equals, text = pair.partition("=")
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
             value = text
-        shown = hide_secrets(value, name)
-        if shown != value:
-            pair = f"{name}{equals}{shown if isinstance(shown, str) else json.dumps(shown)}"
-        found.append(pair)
-    return tuple(found)
+        public = hide_secrets(value, name)
+        if public != value:
+            pair = f"{name}{equals}{public if isinstance(public, str) else json.dumps(public)}"
+        public_pairs.append(pair)
+    return tuple(public_pairs)
 
 
 def folder_name(words: Sequence[str], identity: object) -> str:

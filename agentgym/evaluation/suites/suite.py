@@ -45,7 +45,7 @@ class SuiteResult:
     @property
     def complete(self) -> bool:
         """Whether all evaluations were played, and none is incomplete."""
-        return not self.failures and not any(each.incomplete for each in self.reports.values())
+        return not self.failures and not any(report.incomplete for report in self.reports.values())
 
     @property
     def leaderboard(self) -> Leaderboard:
@@ -61,8 +61,8 @@ class SuiteResult:
 
     def __repr__(self) -> str:
         """Return one line."""
-        told = f"{len(self.reports):,} reports, {len(self.failures):,} failed"
-        return f"<SuiteResult: {told}{'' if self.complete else ', incomplete'}>"
+        counts = f"{len(self.reports):,} reports, {len(self.failures):,} failed"
+        return f"<SuiteResult: {counts}{'' if self.complete else ', incomplete'}>"
 
     def _repr_html_(self) -> str:
         failed = (f"<li>{html(f'{k}: {error}')}</li>" for k, error in self.failures.items())
@@ -102,17 +102,17 @@ def evaluate_all(
         DataError: The file cannot be read, or data of a protocol is missing.
         TaskNotFound: An environment has no such split.
     """
-    given = settings if out is None else {**settings, "out": Path(out)}
-    return play_suite(read_suite(suite, given), progress)
+    overrides = settings if out is None else {**settings, "out": Path(out)}
+    return play_suite(read_suite(suite, overrides), progress)
 
 
 def play_suite(suite: Suite, progress: EvaluationProgress = SILENT) -> SuiteResult:
     """Play what a suite names, see `evaluate_all`."""
     check_suite(suite)
     playing = _Playing(suite, progress)
-    for each in suite.evaluations:
-        playing.add(each)
-    playing.write({each.name for each in suite.evaluations})
+    for evaluation in suite.evaluations:
+        playing.add(evaluation)
+    playing.write({evaluation.name for evaluation in suite.evaluations})
     result = playing.result()
     if suite.chart and result.reports:
         result.leaderboard.chart(suite.chart)
@@ -127,29 +127,31 @@ def check_suite(suite: Suite) -> None:
         ConfigurationError: A setting is out of its domain, or no chart can be drawn so.
         TaskNotFound: An environment has no such split.
     """
-    for each in suite.evaluations:
-        each.settings.check()
+    for evaluation in suite.evaluations:
+        evaluation.settings.check()
     if suite.chart is not None:
         check_drawable(suite.chart)
-    seen = set()
-    for each in suite.evaluations:
-        if each.same_tasks not in seen:
-            seen.add(each.same_tasks)
-            env = each.open()
+    task_sets = set()
+    for evaluation in suite.evaluations:
+        if evaluation.same_tasks not in task_sets:
+            task_sets.add(evaluation.same_tasks)
+            env = evaluation.open()
             try:
-                each.count(env)
+                evaluation.count(env)
             finally:
                 env.close()
 
 
 def usual_folder(suite: Suite) -> Path | None:
     """Return where the command keeps a suite that names no folder; None for yardsticks alone."""
-    first, *others = suite.evaluations
-    if not any(each.model for each in suite.evaluations):
+    first, *rest = suite.evaluations
+    if not any(evaluation.model for evaluation in suite.evaluations):
         return None
-    if not others:
+    if not rest:
         return RUNS / f"eval-{first.name}"
-    return RUNS / folder_name(["eval", suite.title], [each.identity for each in suite.evaluations])
+    return RUNS / folder_name(
+        ["eval", suite.title], [evaluation.identity for evaluation in suite.evaluations]
+    )
 
 
 class _Playing:
@@ -161,7 +163,7 @@ class _Playing:
 
     def __init__(self, suite: Suite, progress: EvaluationProgress) -> None:
         self._suite, self._out, self._progress = suite, suite.out, progress
-        self._usual_scale = any(each.model for each in suite.evaluations)
+        self._usual_scale = any(evaluation.model for evaluation in suite.evaluations)
         self._scales: dict[tuple[Any, ...], Scale] = {}
         self._reports: dict[str, Report] = {}
         self._failures: dict[str, AgentGymError] = {}
@@ -173,36 +175,36 @@ class _Playing:
         """Return what has been found so far."""
         return SuiteResult(self._reports, self._failures, self._out)
 
-    def add(self, each: NamedEvaluation) -> None:
+    def add(self, evaluation: NamedEvaluation) -> None:
         """Play one; what fails is kept, and said first, since keeping may fail, too."""
         try:
-            report = self._play(each)
+            report = self._play(evaluation)
         except AgentGymError as error:
-            self._failures[each.name] = error
-            self._progress.failed(each, error)
+            self._failures[evaluation.name] = error
+            self._progress.failed(evaluation, error)
             if not isinstance(error, ConfigurationError):
-                self._keep_failed(each)
+                self._keep_failed(evaluation)
         else:
-            self._progress.played(each, report)
+            self._progress.report(evaluation, report)
 
-    def _play(self, each: NamedEvaluation) -> Report:
-        out = self._out / each.name if self._out else None
-        scale: bool | Scale = each.wants_scale(self._usual_scale)
+    def _play(self, evaluation: NamedEvaluation) -> Report:
+        out = self._out / evaluation.name if self._out else None
+        scale: bool | Scale = evaluation.wants_scale(self._usual_scale)
         if scale:
-            scale = self._scales.get(each.same_tasks) or True
-        report = self._within_limits(each).play(out, scale, self._progress)
+            scale = self._scales.get(evaluation.same_tasks) or True
+        report = self._within_limits(evaluation).play(out, scale, self._progress)
         if report.scale:
-            self._scales[each.same_tasks] = report.scale
-        self._keep(each, report)
+            self._scales[evaluation.same_tasks] = report.scale
+        self._keep(evaluation, report)
         return report
 
-    def _within_limits(self, each: NamedEvaluation) -> NamedEvaluation:
+    def _within_limits(self, evaluation: NamedEvaluation) -> NamedEvaluation:
         """Return an evaluation with what is left of the limits, which are those of all together.
 
         Raises:
             EvaluationFailed: Nothing is left.
         """
-        reports, its = self._reports.values(), each.settings
+        reports, its = self._reports.values(), evaluation.settings
         tokens, cost = its.limit_total_tokens, its.limit_total_cost
         if tokens is not None:
             tokens -= sum(sum(report.tokens[kind] for kind in READ_WRITTEN) for report in reports)
@@ -214,20 +216,20 @@ class _Playing:
                 "evaluations used it up: raise `total_limits`, and run the same command again"
             )
         left = replace(its, limit_total_tokens=tokens, limit_total_cost=cost)
-        return replace(each, settings=left)
+        return replace(evaluation, settings=left)
 
-    def _keep_failed(self, each: NamedEvaluation) -> None:
+    def _keep_failed(self, evaluation: NamedEvaluation) -> None:
         """Let the table show what was played before an evaluation failed.
 
         One that was refused played nothing: what is in its folder is another's.
         """
         if self._out:
             with suppress(AgentGymError):
-                self._keep(each, read_report(self._out / each.name))
+                self._keep(evaluation, read_report(self._out / evaluation.name))
 
-    def _keep(self, each: NamedEvaluation, report: Report) -> None:
+    def _keep(self, evaluation: NamedEvaluation, report: Report) -> None:
         """Add a report to the table, and write it."""
-        self._reports[each.name] = report
+        self._reports[evaluation.name] = report
         # Write after each: whoever kills a suite of hours keeps the table so far.
         self.write({*self._before, *self._reports})
 
@@ -235,7 +237,9 @@ class _Playing:
         """Write the table of what was played now and before, as far as it is named."""
         if not self._out or not self._reports:
             return
-        order = dict.fromkeys((*(each.name for each in self._suite.evaluations), *self._before))
-        found = {**self._before, **self._reports}
-        rows = {name: found[name] for name in order if name in found and name in names}
+        order = dict.fromkeys(
+            (*(evaluation.name for evaluation in self._suite.evaluations), *self._before)
+        )
+        reports = {**self._before, **self._reports}
+        rows = {name: reports[name] for name in order if name in reports and name in names}
         write_leaderboard(self._out, Leaderboard([*rows.values()]), [*rows])

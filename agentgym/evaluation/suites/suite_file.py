@@ -93,16 +93,16 @@ def make_suite(
                 f"expected every environment and policy once, got {' '.join(names)}; list policies "
                 "with different settings in a --config"
             )
-    found = [NamedEvaluation(env, policy, settings) for env in envs for policy in policies]
-    return Suite(tuple(found), envs[0], out, chart)
+    evaluations = [NamedEvaluation(env, policy, settings) for env in envs for policy in policies]
+    return Suite(tuple(evaluations), envs[0], out, chart)
 
 
-def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite:
+def read_suite(suite: str | Path | Settings, overrides: Settings = NOTHING) -> Suite:
     """Read the evaluations of a file or a mapping.
 
     Args:
         suite: A YAML or TOML file, or a mapping of the same form.
-        given: Settings that override those of the suite.
+        overrides: Settings that override those of the suite.
 
     Raises:
         ConfigurationError: An entry or a setting is wrong, or two evaluations are the same.
@@ -113,31 +113,31 @@ def read_suite(suite: str | Path | Settings, given: Settings = NOTHING) -> Suite
     data = _checked(
         suite if isinstance(suite, Mapping) else read_structured(Path(suite), "evaluations"), where
     )
-    _check_names(given, "what is given beside the suite", OF_ALL)
+    _check_names(overrides, "what is given beside the suite", OF_ALL)
     environments = _entries(data, ENVIRONMENTS, "env", where)
     policies = _entries(data, POLICIES, "policy", where)
     rest = {key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)}
     if not isinstance(suite, Mapping):  # a mapping is code of the user's
-        check_trusted(_claims(rest, environments, policies, given), f"the suite {where}")
-    whole = _merged(rest, given)
-    of_all = {name: Path(whole[name]) for name in OF_ALL if whole.get(name) is not None}
-    found: dict[str, NamedEvaluation] = {}
+        check_trusted(_claims(rest, environments, policies, overrides), f"the suite {where}")
+    shared = _merged(rest, overrides)
+    of_all = {name: Path(shared[name]) for name in OF_ALL if shared.get(name) is not None}
+    evaluations: dict[str, NamedEvaluation] = {}
     for at, env in enumerate(environments):
         for place, policy in enumerate(policies):
             spot = f"{ENVIRONMENTS}[{at}] and {POLICIES}[{place}]"
-            merged = _merged(rest, env, policy, given)
+            merged = _merged(rest, env, policy, overrides)
             settings = _settings(merged, f"{where}, {spot}")
-            found[spot] = NamedEvaluation(env["env"], policy["policy"], settings)
-    _check_different(found, where)
+            evaluations[spot] = NamedEvaluation(env["env"], policy["policy"], settings)
+    _check_different(evaluations, where)
     title = "suite" if isinstance(suite, Mapping) else Path(suite).stem
-    return Suite(tuple(found.values()), title, **of_all)
+    return Suite(tuple(evaluations.values()), title, **of_all)
 
 
 def _claims(
-    rest: Settings, envs: Sequence[Settings], policies: Sequence[Settings], given: Settings
+    rest: Settings, envs: Sequence[Settings], policies: Sequence[Settings], overrides: Settings
 ) -> Iterator[Claim]:
     """Yield what a suite's file names, unless a flag replaces it."""
-    typed = _merged(given)
+    typed = _merged(overrides)
     for env in envs:
         yield from env_claims(env["env"], {})
         for policy in policies:
@@ -153,25 +153,25 @@ def _left_to_the_file(settings: Settings, typed: Settings) -> dict[str, Any]:
     for name, value in settings.items():
         if name in PAIRS and isinstance(value, Mapping):
             replaced = typed.get(name) or {}
-            left[name] = {key: each for key, each in value.items() if key not in replaced}
+            left[name] = {key: part for key, part in value.items() if key not in replaced}
         elif name not in (*typed, "env", "policy"):
             left[name] = value
     return left
 
 
-def _check_different(found: Mapping[str, NamedEvaluation], where: str) -> None:
+def _check_different(evaluations: Mapping[str, NamedEvaluation], where: str) -> None:
     """Check that no two evaluations would be kept in one folder, where one would replace the other.
 
     Raises:
         ConfigurationError: Two would.
     """
-    seen: dict[str, str] = {}
-    for place, each in found.items():
-        first = seen.setdefault(each.name, place)
+    places: dict[str, str] = {}
+    for place, evaluation in evaluations.items():
+        first = places.setdefault(evaluation.name, place)
         if first != place:
             raise ConfigurationError(
                 f"expected different evaluations in {where}, but {first} name the same one as "
-                f"{place}: {each.title}; other values of num_tasks, samples, price or "
+                f"{place}: {evaluation.title}; other values of num_tasks, samples, price or "
                 "concurrency do not distinguish them: leave one out, or give it a separate file "
                 "and --out"
             )
@@ -193,35 +193,39 @@ def _entries(data: Settings, key: str, name: str, file: str) -> list[dict[str, A
     entries = data.get(key)
     if not isinstance(entries, list | tuple) or not entries:
         raise ConfigurationError(f"expected a list of {key} in {file}, got {entries!r:.80}")
-    found = []
+    named_entries = []
     for index, entry in enumerate(entries):
         where = f"{file}, {key}[{index}]"
-        made = {name: entry} if isinstance(entry, str) else entry
-        if not isinstance(made, Mapping) or not isinstance(made.get(name), str) or not made[name]:
+        mapping = {name: entry} if isinstance(entry, str) else entry
+        if (
+            not isinstance(mapping, Mapping)
+            or not isinstance(mapping.get(name), str)
+            or not mapping[name]
+        ):
             raise ConfigurationError(
                 f"expected a name, or settings with {name}: NAME, in {where}, got {entry!r:.80}"
             )
-        _check_names({k: v for k, v in made.items() if k != name}, where)
-        found.append(dict(made))
-    return found
+        _check_names({k: v for k, v in mapping.items() if k != name}, where)
+        named_entries.append(dict(mapping))
+    return named_entries
 
 
 def _check_names(settings: Settings, where: str, more: Sequence[str] = ()) -> None:
-    known = [*more, *KNOWN]
-    unknown = [str(name) for name in settings if str(name).replace("-", "_") not in known]
+    names = [*more, *KNOWN]
+    unknown = [str(name) for name in settings if str(name).replace("-", "_") not in names]
     if unknown:
-        told = with_guesses(unknown, known)
-        there = "" if "did you mean" in told else f"; there are {', '.join(known)}"
+        guesses = with_guesses(unknown, names)
+        listing = "" if "did you mean" in guesses else f"; there are {', '.join(names)}"
         raise ConfigurationError(
-            f"expected settings of agentgym eval in {where}, got {told}{there}"
+            f"expected settings of agentgym eval in {where}, got {guesses}{listing}"
         )
 
 
 def _merged(*settings: Settings) -> dict[str, Any]:
     """Merge settings, the last winning; of names with values each is merged by itself."""
     merged: dict[str, Any] = {}
-    for each in settings:
-        for key, value in each.items():
+    for layer in settings:
+        for key, value in layer.items():
             name = str(key).replace("-", "_")
             if name in PAIRS and isinstance(value, str | list | tuple):
                 texts = [value] if isinstance(value, str) else [str(part) for part in value]
@@ -249,7 +253,7 @@ def _settings(merged: Settings, where: str) -> EvaluationSettings:
 def _plain(name: str, value: Any, where: str) -> Any:
     """Return a value as its type has it: 1 is a number of seconds, and 4 may be a model's name."""
     if name in PAIRS and isinstance(value, Mapping):
-        return [f"{key}={_json(each, f'{name}.{key}', where)}" for key, each in value.items()]
+        return [f"{key}={_json(part, f'{name}.{key}', where)}" for key, part in value.items()]
     if name == "task" and isinstance(value, str):
         return [value]
     if isinstance(value, int) and not isinstance(value, bool):

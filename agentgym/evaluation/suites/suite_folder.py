@@ -64,12 +64,12 @@ def reports_before(folder: Path) -> dict[str, Report]:
             f"expected a new folder for several evaluations, or one of several, got {folder}, "
             "which holds a single one; choose another --out (out=)"
         )
-    found: dict[str, Report] = {}
+    reports: dict[str, Report] = {}
     with suppress(AgentGymError):  # a table that is damaged is made anew
-        for each in evaluation_folders(folder) if holds_several(folder) else ():
+        for path in evaluation_folders(folder) if holds_several(folder) else ():
             with suppress(AgentGymError):
-                found[each.name] = read_report(each)
-    return found
+                reports[path.name] = read_report(path)
+    return reports
 
 
 def reports_at(path: Path) -> list[Path]:

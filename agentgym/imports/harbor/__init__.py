@@ -48,7 +48,7 @@ def make(
     Raises:
         ConfigurationError: There is no task that can be played, or an argument is wrong.
     """
-    ours, unknown = share(options)
+    env_options, unknown = share(options)
     seconds = integer(command_timeout, "command_timeout", 1, LONGEST_COMMAND)
     name = check_name(text(sandbox, "sandbox"))
     folder = open_folder(
@@ -65,5 +65,8 @@ def make(
         flag(background, "background"),
     )
     return HarborEnv(
-        world, folder.task_set(), **{"horizon": HORIZON, **ours, **unknown}, notes=folder.notes()
+        world,
+        folder.task_set(),
+        **{"horizon": HORIZON, **env_options, **unknown},
+        notes=folder.notes(),
     )

@@ -59,9 +59,9 @@ def box_config(
             f"image; got what needs one: {'; '.join(recipe.obstacles)[:400]}"
         )
     shared = runtime()
-    known = {**recipe.environment, **(environment or {})}
+    variables = {**recipe.environment, **(environment or {})}
     # In front of whatever the task has there, so that no file of it takes pytest's place.
-    roots = (str(shared.folder / "site"), known.get("PYTHONPATH", ""))
+    roots = (str(shared.folder / "site"), variables.get("PYTHONPATH", ""))
     further = {*FOLDERS, *recipe.writable} - {"/" + recipe.workdir.split("/")[1]}
     return SandboxConfig(
         workdir=recipe.workdir,
@@ -69,7 +69,7 @@ def box_config(
         mounts={SHOWN: shared.folder},
         hidden=shared.hidden,
         path=shared.path,
-        environment={**known, "PYTHONPATH": ":".join(filter(None, roots))},
+        environment={**variables, "PYTHONPATH": ":".join(filter(None, roots))},
         writable=tuple(sorted(further)),
         limits=limits,
         background=background,
@@ -130,11 +130,11 @@ def carry(source: Sandbox, target: Sandbox, path: str, left: Sequence[str] = ())
 
 def _plain(body: bytes) -> bytes:
     """Return an archive without devices and the like, and without names that lead elsewhere."""
-    kept = io.BytesIO()
+    buffer = io.BytesIO()
     try:
         with (
             tarfile.open(fileobj=io.BytesIO(body), mode="r:") as archive,
-            tarfile.open(fileobj=kept, mode="w") as plain,
+            tarfile.open(fileobj=buffer, mode="w") as plain,
         ):
             for member in archive:
                 parts = member.name.split("/")
@@ -143,7 +143,7 @@ def _plain(body: bytes) -> bytes:
                 plain.addfile(member, archive.extractfile(member) if member.isreg() else None)
     except (tarfile.TarError, EOFError) as error:
         raise OSError(f"expected an archive out of a box, got: {error}") from error
-    return kept.getvalue()
+    return buffer.getvalue()
 
 
 def run(box: Sandbox, command: str) -> None:

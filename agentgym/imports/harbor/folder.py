@@ -106,15 +106,15 @@ class HarborFolder:
 
     def task_set(self) -> TaskList:
         """Return the tasks as environments have them."""
-        found: dict[str, list[Task]] = {
+        tasks_by_split: dict[str, list[Task]] = {
             split: [] for split in SPLITS if split in self.splits.values()
         }
         for task_id, task in self.tasks.items():
-            entries = found[self.splits[task_id]]
+            entries = tasks_by_split[self.splits[task_id]]
             content = {"task": task.name, "digest": task.digest, **task.labels}
             split = self.splits[task_id]
             entries.append(Task(task_id, split, len(entries), task.instruction, content))
-        return TaskList("harbor", found)
+        return TaskList("harbor", tasks_by_split)
 
     def notes(self) -> tuple[str, ...]:
         """Return what differs from Harbor, in sentences."""
@@ -199,12 +199,12 @@ def read_task(folder: Path, name: str) -> HarborTask:
         DataError: It is damaged, too large, leads out of its folder, or needs what is not there.
     """
     try:
-        told: dict[str, Any] = parse_toml(_text(folder / "task.toml"))
+        document: dict[str, Any] = parse_toml(_text(folder / "task.toml"))
     except ValueError as error:
         raise DataError(f"expected TOML in task.toml, got: {error}") from error
-    environment, verifier = _table(told, "environment"), _table(told, "verifier")
-    agent, solution = _table(told, "agent"), _table(told, "solution")
-    _refuse_unknown(told, environment, verifier)
+    environment, verifier = _table(document, "environment"), _table(document, "verifier")
+    agent, solution = _table(document, "agent"), _table(document, "solution")
+    _refuse_unknown(document, environment, verifier)
     if (folder / "environment" / COMPOSE).exists():
         raise DataError(f"it asks for services of {COMPOSE}, and there is one box here")
     if not (folder / "tests" / "test.sh").is_file():
@@ -214,13 +214,13 @@ def read_task(folder: Path, name: str) -> HarborTask:
     recipe = read_recipe(folder / "environment", image, str(workdir))
     _refuse_entry_point(recipe)
     tag = f"agentgym-harbor/{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')}:{digest[:12]}"
-    own = _table(verifier, "environment")
+    verifier_environment = _table(verifier, "environment")
     separate = verifier.get("environment_mode") == "separate" or (
-        bool(own) and "environment_mode" not in verifier
+        bool(verifier_environment) and "environment_mode" not in verifier
     )
-    if separate and (own or (folder / "tests" / "Dockerfile").exists()):
+    if separate and (verifier_environment or (folder / "tests" / "Dockerfile").exists()):
         raise DataError("its tests need an environment of their own kind, which is not built here")
-    metadata = _table(told, "metadata")
+    metadata = _table(document, "metadata")
     return HarborTask(
         name=name,
         folder=folder,
@@ -228,7 +228,7 @@ def read_task(folder: Path, name: str) -> HarborTask:
         recipe=recipe,
         image=(image or tag) if recipe.obstacles else "",
         judge=recipe if separate else None,
-        artifacts=_artifacts(told),
+        artifacts=_artifacts(document),
         test_seconds=_seconds(verifier, "timeout_sec", TEST_SECONDS),
         environment=_variables(environment),
         test_environment=_variables(verifier),
@@ -236,7 +236,7 @@ def read_task(folder: Path, name: str) -> HarborTask:
         resources=read_resources(environment),
         split=metadata["split"] if metadata.get("split") in SPLITS else "",
         digest=digest,
-        network=read_network(told),
+        network=read_network(document),
         fetching=_fetching(folder / "tests" / "test.sh"),
         users=any(
             str(table.get("user") or "root") not in ("root", "0") for table in (agent, verifier)
@@ -251,28 +251,28 @@ def read_task(folder: Path, name: str) -> HarborTask:
 
 def _places(folder: Path) -> Iterator[Path]:
     """Yield the folders of tasks, in order; links are not followed."""
-    found = 0
+    count = 0
     for place, folders, names in os.walk(folder):
         depth = len(Path(place).relative_to(folder).parts)
         folders[:] = sorted(folders) if depth < DEPTH else []
         if "task.toml" in names:
             folders[:] = []
-            found += 1
-            if found > MOST_TASKS:
+            count += 1
+            if count > MOST_TASKS:
                 raise ConfigurationError(f"expected at most {MOST_TASKS:,} tasks in {folder}")
             yield Path(place)
 
 
 def _refuse_unknown(
-    told: Mapping[str, Any], environment: Mapping[str, Any], verifier: Mapping[str, Any]
+    document: Mapping[str, Any], environment: Mapping[str, Any], verifier: Mapping[str, Any]
 ) -> None:
     """Refuse what no box can do.
 
     Raises:
         DataError: The task asks for it.
     """
-    asked = {
-        "several steps": told.get("steps"),
+    demands = {
+        "several steps": document.get("steps"),
         "an image of Windows": str(environment.get("os", "linux")).lower() != "linux",
         "GPUs": environment.get("gpus") or environment.get("gpu_types"),
         "a TPU": environment.get("tpu"),
@@ -280,9 +280,9 @@ def _refuse_unknown(
         "a health check": environment.get("healthcheck"),
         "commands before its tests": verifier.get("collect"),
     }
-    wanted = [name for name, value in asked.items() if value]
-    if wanted:
-        raise DataError(f"it asks for {', '.join(wanted)}, which there is not here")
+    names = [name for name, value in demands.items() if value]
+    if names:
+        raise DataError(f"it asks for {', '.join(names)}, which there is not here")
 
 
 def _refuse_entry_point(recipe: Recipe) -> None:
@@ -315,41 +315,43 @@ def _refuse_large(task: HarborTask, machine: Machine | None, sandbox: str) -> No
 def _fetching(script: Path) -> str:
     """Return what a script seems to fetch from the network; "" if that is nothing."""
     lines = (line.strip() for line in _text(script).split("\n"))
-    found = (FETCHING.search(line) for line in lines if not line.startswith("#"))
-    return next((match[0].strip() for match in found if match), "")
+    matches = (FETCHING.search(line) for line in lines if not line.startswith("#"))
+    return next((match[0].strip() for match in matches if match), "")
 
 
-def _artifacts(told: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _artifacts(document: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return what a separate environment of tests gets of the model's."""
-    found: list[tuple[str, tuple[str, ...]]] = [(ARTIFACTS, ())]
-    entries = told.get("artifacts", [])
+    artifacts: list[tuple[str, tuple[str, ...]]] = [(ARTIFACTS, ())]
+    entries = document.get("artifacts", [])
     for entry in entries if isinstance(entries, list) else []:
-        one = {"source": entry} if isinstance(entry, str) else entry
-        if not isinstance(one, dict) or not isinstance(one.get("source"), str):
+        artifact = {"source": entry} if isinstance(entry, str) else entry
+        if not isinstance(artifact, dict) or not isinstance(artifact.get("source"), str):
             raise DataError(f"expected artifacts with a source, got {entry!r:.80}")
-        source, left = one["source"], one.get("exclude", [])
+        source, left = artifact["source"], artifact.get("exclude", [])
         if not source.startswith("/") or ".." in source.split("/") or "\0" in source:
             raise DataError(f"expected absolute paths as artifacts, got {source!r:.80}")
-        if one.get("service") not in (None, "main"):
+        if artifact.get("service") not in (None, "main"):
             raise DataError("its artifacts come from several services, and there is one here")
-        found.append((source.rstrip("/"), tuple(map(str, left)) if isinstance(left, list) else ()))
-    return tuple(found)
+        artifacts.append(
+            (source.rstrip("/"), tuple(map(str, left)) if isinstance(left, list) else ())
+        )
+    return tuple(artifacts)
 
 
 def _variables(table: Mapping[str, Any]) -> dict[str, str]:
     """Return variables; none of them is ever read from this machine."""
-    told = _table(table, "env")
+    variables = _table(table, "env")
     return {
-        str(key): _VARIABLE.sub(lambda found: found[1] or "", str(value))
-        for key, value in told.items()
+        str(key): _VARIABLE.sub(lambda match: match[1] or "", str(value))
+        for key, value in variables.items()
     }
 
 
 def _table(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = table.get(name) or {}
-    if not isinstance(found, dict):
-        raise DataError(f"expected a table [{name}] in task.toml, got {found!r:.60}")
-    return found
+    section = table.get(name) or {}
+    if not isinstance(section, dict):
+        raise DataError(f"expected a table [{name}] in task.toml, got {section!r:.60}")
+    return section
 
 
 def _seconds(table: Mapping[str, Any], name: str, usual: float) -> float:
@@ -402,7 +404,9 @@ def _splits(tasks: Mapping[str, HarborTask], deal: bool) -> dict[str, str]:
     if not deal:
         return dict.fromkeys(tasks, "test")
     # In turns through an order that only the names decide: three of five train.
-    order = sorted(tasks, key=lambda one: hashlib.sha256(one.encode("utf-8", "replace")).digest())
+    order = sorted(
+        tasks, key=lambda task_id: hashlib.sha256(task_id.encode("utf-8", "replace")).digest()
+    )
     turns = ("test", "train", "valid", "train", "train")
     dealt = {task_id: turns[n % len(turns)] for n, task_id in enumerate(order)}
     return {task_id: dealt[task_id] for task_id in tasks}

@@ -63,8 +63,8 @@ class Machine:
         """
         if resources.memory > self.memory:
             return (
-                f"it asks for {_shown(resources.memory)} of memory, and this machine has "
-                f"{_shown(self.memory)}"
+                f"it asks for {_format_size(resources.memory)} of memory, and this machine has "
+                f"{_format_size(self.memory)}"
             )
         if resources.processors > self.processors:
             return (
@@ -73,8 +73,8 @@ class Machine:
             )
         if files_in_memory and resources.disk > self.memory:
             return (
-                f"it asks for {_shown(resources.disk)} of disk, and files of boxes of namespaces "
-                f"lie in memory, of which this machine has {_shown(self.memory)}: "
+                f"it asks for {_format_size(resources.disk)} of disk, and files of boxes of "
+                f"namespaces lie in memory, of which this machine has {_format_size(self.memory)}: "
                 "sandbox=docker writes to disk"
             )
         return ""
@@ -86,8 +86,8 @@ def this_machine() -> Machine:
     for path in _LIMITS:
         with suppress(OSError, ValueError):  # "max" is no limit
             memory = min(memory, int(Path(path).read_text()))
-    known = getattr(os, "sched_getaffinity", None)
-    return Machine(memory, len(known(0)) if known else os.cpu_count() or 1)
+    get_affinity = getattr(os, "sched_getaffinity", None)
+    return Machine(memory, len(get_affinity(0)) if get_affinity else os.cpu_count() or 1)
 
 
 def read_resources(environment: Mapping[str, Any]) -> Resources:
@@ -111,7 +111,7 @@ def read_resources(environment: Mapping[str, Any]) -> Resources:
     )
 
 
-def read_network(told: Mapping[str, Any]) -> Network:
+def read_network(document: Mapping[str, Any]) -> Network:
     """Read the network rules of ``task.toml``.
 
     They are ``network_mode`` and ``allowed_hosts`` of the environment, which the tables ``agent``
@@ -120,13 +120,13 @@ def read_network(told: Mapping[str, Any]) -> Network:
     Raises:
         DataError: A rule is none of Harbor's.
     """
-    environment = told.get("environment") or {}
+    environment = document.get("environment") or {}
     allowed = environment.get("allow_internet")
     if allowed is not None and not isinstance(allowed, bool):
         raise DataError(f"expected allow_internet to be true or false, got {allowed!r:.60}")
     usual = _mode(environment) or (NO_NETWORK if allowed is False else PUBLIC)
     return Network(
-        _mode(told.get("agent") or {}) or usual, _mode(told.get("verifier") or {}) or usual
+        _mode(document.get("agent") or {}) or usual, _mode(document.get("verifier") or {}) or usual
     )
 
 
@@ -148,10 +148,10 @@ def _megabytes(environment: Mapping[str, Any], name: str) -> float | None:
     if number is not None:
         sizes.append(check_number(f"{name}_mb", number, MOST_MEGABYTES))
     if text is not None:
-        found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
-        if found is None:
+        match = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is None:
             raise DataError(f'expected {name} such as "4G" or "512M", got {text!r:.60}')
-        size = float(found[1]) * _UNITS[found[2].upper()]
+        size = float(match[1]) * _UNITS[match[2].upper()]
         sizes.append(check_number(f"{name} in megabytes", size, MOST_MEGABYTES))
     if len({int(size) for size in sizes}) > 1:
         raise DataError(f"expected one size, got {name} = {text!r:.40} and {name}_mb = {number!r}")
@@ -170,5 +170,5 @@ def _mode(table: object) -> str:
     return mode or (ALLOWLIST if hosts else "")
 
 
-def _shown(size: int) -> str:
+def _format_size(size: int) -> str:
     return f"{size / _MEGABYTE:,.0f} MB"

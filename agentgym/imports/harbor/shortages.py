@@ -14,12 +14,12 @@ DISK_ERRORS = (b"No space left on device", b"Disk quota exceeded", b"File size l
 
 def shortages(result: ExecResult) -> frozenset[str]:
     """Return what a command ran out of, as far as it can be told."""
-    found = {
+    signs = {
         "memory": result.exhausted or any(text in result.output for text in MEMORY_ERRORS),
         "disk": any(text in result.output for text in DISK_ERRORS),
         "time": result.timed_out,
     }
-    return frozenset(name for name, short in found.items() if short)
+    return frozenset(name for name, short in signs.items() if short)
 
 
 def describe_shortages(short: Iterable[str], resources: Resources, seconds: float) -> str:

@@ -123,8 +123,8 @@ class HarborWorld(World):
         except Fault as fault:
             return Turn(f"invalid: {fault}", valid=False, reason=str(fault))
         if command.name not in (BASH, SUBMIT):
-            told = f"there is no action {command.name} here"
-            return Turn(f"invalid: {told}", valid=False, reason=told)
+            reason = f"there is no action {command.name} here"
+            return Turn(f"invalid: {reason}", valid=False, reason=reason)
         if command.name == SUBMIT:
             self._record(command)
             self._now = self._now._replace(over=True)
@@ -156,7 +156,7 @@ class HarborWorld(World):
         """Return the commands of the expert that were not carried out yet."""
         if self._task is None or self._now.over:
             return []
-        return [one for one in self._plan(self._task) if one not in self._now.commands]
+        return [command for command in self._plan(self._task) if command not in self._now.commands]
 
     def admissible(self) -> Sequence[str]:
         """Return a listing command and the submission, as useful commands cannot be listed."""
@@ -289,14 +289,14 @@ class HarborWorld(World):
         note = describe_shortages(short, task.resources, self._seconds)
         if note:
             _log.warning("%s is unsolved, and %s", task.name, note)
-        told = "; ".join(filter(None, (reason, note)))
+        explanation = "; ".join(filter(None, (reason, note)))
         return Turn(
-            f"[submitted: {told}]" if told else "[submitted]",
+            f"[submitted: {explanation}]" if explanation else "[submitted]",
             reward or 0.0,
             done=True,
             success=False,
             score=min(1.0, max(0.0, reward or 0.0)),
-            reason=told,
+            reason=explanation,
             details={"short": short},
             stop_reason=StopReason.ACTION_ERROR if reward is None else StopReason.NONE,
         )
@@ -328,10 +328,10 @@ class HarborWorld(World):
 
     def _plan(self, task: HarborTask) -> Sequence[str]:
         """Return the commands of the expert; none where the task has no solution."""
-        known = self._plans.get(task.name)
-        if known is None:
-            known = self._plans[task.name] = tuple(_plan(task))
-        return known
+        plan = self._plans.get(task.name)
+        if plan is None:
+            plan = self._plans[task.name] = tuple(_plan(task))
+        return plan
 
 
 def _plan(task: HarborTask) -> list[str]:
@@ -347,19 +347,22 @@ def _plan(task: HarborTask) -> list[str]:
         f"cat {files} | base64 -d | tar -xz -C /solution && rm -f {files} && cd "
         f"{shlex.quote(task.recipe.workdir)} && chmod +x /solution/solve.sh && {start}"
     )
-    return [*(Command(BASH, one).write() for one in (*commands, last)), Command(SUBMIT).write()]
+    return [
+        *(Command(BASH, command).write() for command in (*commands, last)),
+        Command(SUBMIT).write(),
+    ]
 
 
 def _packed(folder: Path) -> bytes:
     """Return the files of a folder as an archive: the same bytes for the same files."""
-    found = io.BytesIO()
-    with tarfile.open(fileobj=found, mode="w") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path in sorted(files_of(folder)):
             member = tarfile.TarInfo(path.relative_to(folder).as_posix())
             content = path.read_bytes()
             member.size, member.mode = len(content), 0o644 | path.stat().st_mode & 0o111
             archive.addfile(member, io.BytesIO(content))
-    return gzip.compress(found.getvalue(), mtime=0)
+    return gzip.compress(buffer.getvalue(), mtime=0)
 
 
 def _tested(box: Sandbox, task: HarborTask) -> Verdict:
@@ -401,13 +404,15 @@ def read_reward(content: bytes, as_json: bool) -> float | None:
     """
     text = content.decode("utf-8", "replace")
     try:
-        found = parse_json(text) if as_json else float(text)
+        rewards = parse_json(text) if as_json else float(text)
     except ValueError:
         return None
-    values = [*found.values()] if isinstance(found, dict) else [found]
-    if isinstance(found, dict) and "reward" in found:
-        values = [found["reward"]]
-    known = [float(one) for one in values if isinstance(one, int | float) and abs(one) < 1e15]
-    if not values or len(known) != len(values) or not all(map(math.isfinite, known)):
+    values = [*rewards.values()] if isinstance(rewards, dict) else [rewards]
+    if isinstance(rewards, dict) and "reward" in rewards:
+        values = [rewards["reward"]]
+    numbers = [
+        float(value) for value in values if isinstance(value, int | float) and abs(value) < 1e15
+    ]
+    if not values or len(numbers) != len(values) or not all(map(math.isfinite, numbers)):
         return None
-    return math.fsum(known) / len(known)
+    return math.fsum(numbers) / len(numbers)

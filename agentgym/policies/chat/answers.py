@@ -107,15 +107,15 @@ class ChatAnswer:
             native: Whether calls are sent back as ``tool_calls`` instead of text.
             reasoning: Whether separately returned thinking is sent back.
         """
-        said: dict[str, Any] = {**self.extra, "role": "assistant", "content": self.text}
+        message: dict[str, Any] = {**self.extra, "role": "assistant", "content": self.text}
         if native and self.calls:
-            said["content"] = self.content or None
-            said["tool_calls"] = [call.message() for call in self.calls]
+            message["content"] = self.content or None
+            message["tool_calls"] = [call.message() for call in self.calls]
         if self.parts and reasoning:
-            said["content"] = [dict(part) for part in self.parts]
+            message["content"] = [dict(part) for part in self.parts]
         elif self.reasoning and reasoning:
-            said[self.reasoning_field] = self.reasoning
-        return said
+            message[self.reasoning_field] = self.reasoning
+        return message
 
 
 def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
@@ -131,8 +131,8 @@ def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
     calls: list[ToolCall] = []
     for number, call in enumerate(as_mappings(message.get("tool_calls"))[:MOST_CALLS]):
         id_ = call.get("id")
-        known = isinstance(id_, str) and 0 < len(id_) <= LONGEST_ID
-        if not known or any(id_ == other.id for other in calls):
+        is_valid = isinstance(id_, str) and 0 < len(id_) <= LONGEST_ID
+        if not is_valid or any(id_ == other.id for other in calls):
             id_ = f"call{turn:03d}{number:02d}"  # nine letters and digits, which all accept
         calls.append(_read_call(call, as_text(id_)))
     # The user decides whether thinking in words is sent back; any other value always is.

@@ -79,9 +79,9 @@ class ChatPolicy:
                 policy does not set.
         """
         usual = {entry.name: entry.default for entry in fields(ChatConfig)}
-        taken = {k: v for k, v in sampling.items() if getattr(self.config, k) == usual[k]}
+        overrides = {k: v for k, v in sampling.items() if getattr(self.config, k) == usual[k]}
         other = copy.copy(self)
-        other.config = replace(self.config, **taken)
+        other.config = replace(self.config, **overrides)
         other.prompt = _laid_out(other.config, prompt)
         other._begin()
         return other
@@ -148,9 +148,9 @@ class ChatPolicy:
             info: The info dict that came with it, which holds the reason of an invalid action and
                 the admissible actions.
         """
-        seen = SeenTurn.of(observation, info)
-        found: list[dict[str, Any]] = sendable(self._conversation.messages(seen))
-        return found
+        turn = SeenTurn.of(observation, info)
+        messages: list[dict[str, Any]] = sendable(self._conversation.messages(turn))
+        return messages
 
     def facts(self) -> dict[str, Any]:
         """Return JSON-safe facts that identify the policy in a report, without secrets."""
@@ -204,8 +204,8 @@ def _laid_out(config: ChatConfig, prompt: Prompt) -> Prompt:
     layout = prompt.layout.windowed(config.window)
     if config.invalid_reasons:
         layout = replace(layout, reasons=True)
-    found = replace(prompt, layout=layout, instructions=config.instructions)
+    chat_prompt = replace(prompt, layout=layout, instructions=config.instructions)
     if config.tools:
         # Called for its check alone: refuse the prompt before an episode begins.
-        found.for_tools()
-    return found
+        chat_prompt.for_tools()
+    return chat_prompt

@@ -39,10 +39,10 @@ def words(text: str) -> list[str]:
     Runs of underscores alone are still among the tokens of ASCII text; :func:`term` drops them.
     """
     pattern = _ASCII_WORD if text.isascii() else _unicode_word()
-    found = list(filter(None, pattern.findall(text)))
-    if len(text) > LONGEST_TOKEN and len(max(found, key=len, default="")) > LONGEST_TOKEN:
-        return [w[i : i + LONGEST_TOKEN] for w in found for i in range(0, len(w), LONGEST_TOKEN)]
-    return found
+    tokens = list(filter(None, pattern.findall(text)))
+    if len(text) > LONGEST_TOKEN and len(max(tokens, key=len, default="")) > LONGEST_TOKEN:
+        return [w[i : i + LONGEST_TOKEN] for w in tokens for i in range(0, len(w), LONGEST_TOKEN)]
+    return tokens
 
 
 @lru_cache(maxsize=1 << 16)
@@ -136,19 +136,19 @@ def _unicode_word() -> re.Pattern[str]:
     south_east_asian = f"(?:[{_SOUTH_EAST_ASIAN}]{ext})+"
     ideograph = f"[{_HAN}]{ext}|[{_HIRAGANA}]{ext}"
     nothing = f"{_JOINERS}|[{extend_num_let}](?:[{extend_num_let}]|{_attached(extend)})*"
-    found = f"{_pictographs(extend)}|{word}|{south_east_asian}|{ideograph}"
-    return re.compile(f"({found})|{nothing}")
+    token = f"{_pictographs(extend)}|{word}|{south_east_asian}|{ideograph}"
+    return re.compile(f"({token})|{nothing}")
 
 
 def _pictographs(extend: str) -> str:
     """Write the grammar of emoji: single ones, joined and tagged ones, keycaps and flags."""
     ext = f"(?:(?![\ufe0e\ufe0f]){_attached(extend)})*"
     modifier = f"[{_EMOJI_MODIFIER}]{ext}"
-    one = f"(?:\u200d*[{_PICTOGRAPHIC}]{ext}(?:{modifier}|\ufe0f?)|{modifier})"
+    emoji = f"(?:\u200d*[{_PICTOGRAPHIC}]{ext}(?:{modifier}|\ufe0f?)|{modifier})"
     tags = "[\U000e0020-\U000e007e]+\U000e007f"
     keycap = f"[{_KEYCAP_BASE}]{ext}\ufe0f?\u20e3{ext}"
     flag = f"(?:[{_REGIONAL_INDICATOR}][{extend}]*){{2}}"
-    return f"{one}(?:{tags}|(?:\u200d{one})*)|{keycap}|{flag}"
+    return f"{emoji}(?:{tags}|(?:\u200d{emoji})*)|{keycap}|{flag}"
 
 
 def _attached(extend: str) -> str:
@@ -170,12 +170,12 @@ def _collected() -> tuple[str, str, str, str]:
     extend = points("Mn", "Me", "Mc", "Cf") | _expand(_HALFWIDTH_MARKS)
     alphabetic = points("Lu", "Ll", "Lt", "Lm", "Lo", "Nl") | _expand(_CIRCLED_LETTERS)
     # Scripts that are broken by rules of their own are no letters.
-    others = _expand(_HAN + _HIRAGANA + _KATAKANA + _SOUTH_EAST_ASIAN + _HALFWIDTH_MARKS)
+    non_letters = _expand(_HAN + _HIRAGANA + _KATAKANA + _SOUTH_EAST_ASIAN + _HALFWIDTH_MARKS)
     return (
         _ranges(extend - {_ZERO_WIDTH_SPACE}),
         _ranges(points("Nd") | {_ARABIC_DECIMAL_SEPARATOR}),
         _ranges(points("Pc") | {_NARROW_NO_BREAK_SPACE}),
-        _ranges(alphabetic - others),
+        _ranges(alphabetic - non_letters),
     )
 
 

@@ -108,12 +108,12 @@ class BM25Index:
         """
         if not (math.isfinite(k1) and k1 > 0 and 0 <= b <= 1):
             raise ConfigurationError(f"expected k1 > 0 and 0 <= b <= 1, got k1={k1}, b={b}")
-        found = invert(documents, k1, b)
-        size = len(found.lengths)
+        inversion = invert(documents, k1, b)
+        size = len(inversion.lengths)
         names = [str(i) for i in range(size)] if ids is None else list(ids)
-        parts = {**found._asdict(), "ranks": _ranks(names, size)}
+        parts = {**inversion._asdict(), "ranks": _ranks(names, size)}
         arrays = {name: parts[name] for name in ARRAYS}
-        return cls(names, found.terms, arrays, k1=float(k1), b=float(b))
+        return cls(names, inversion.terms, arrays, k1=float(k1), b=float(b))
 
     def save(self, path: str | Path) -> None:
         """Write the index to a folder, in place of another one that is there."""
@@ -196,7 +196,7 @@ class BM25Index:
         """Return the postings of the query's terms that the index knows, in the query's order."""
         counts = {self._number(text): n for text, n in Counter(tokenize(query)).items()}
         counts.pop(-1, None)
-        arrays, size, found = self._arrays, len(self), []
+        arrays, size, postings = self._arrays, len(self), []
         weights = arrays["weights"][list(counts)] * np.array(list(counts.values()), np.float32)
         tables = similarity.scores(weights[:, None], arrays["saturations"])
         for number, by_code in zip(counts, tables, strict=True):
@@ -205,8 +205,8 @@ class BM25Index:
             if rows[0] < 0 or rows[-1] >= size:  # they ascend
                 raise ValueError("documents.npy names documents that are not there")
             highest = arrays["highest"].item(number)
-            found.append(ranking.Postings(rows, arrays["codes"][span], by_code, highest))
-        return found
+            postings.append(ranking.Postings(rows, arrays["codes"][span], by_code, highest))
+        return postings
 
     def __len__(self) -> int:
         """Number of documents."""
@@ -221,8 +221,8 @@ class BM25Index:
         """Pickle an opened index as its path, another one by content."""
         if self._path is not None:
             return BM25Index.open, (self._path,)
-        made = partial(BM25Index, k1=self.k1, b=self.b)
-        return made, (self.ids, self._terms, self._arrays)
+        factory = partial(BM25Index, k1=self.k1, b=self.b)
+        return factory, (self.ids, self._terms, self._arrays)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -316,12 +316,12 @@ def _check(arrays: dict[str, npt.NDArray[Any]], documents: Any, ids: int, terms:
     postings = int(pointers[-1]) if pointers.shape == (terms + 1,) else 0
     sizes = {"terms": terms, "postings": postings, "documents": documents, "codes": codes}
     for name, (dtypes, size) in ARRAYS.items():
-        wanted = sizes[size] + (name == "pointers")
-        found = arrays[name]
-        if found.dtype not in dtypes or found.shape != (wanted,):
+        length = sizes[size] + (name == "pointers")
+        stored = arrays[name]
+        if stored.dtype not in dtypes or stored.shape != (length,):
             raise ValueError(
-                f"{NAME}.{name}.npy should hold {wanted} of {np.dtype(dtypes[0])}, not "
-                f"{found.shape} of {found.dtype}"
+                f"{NAME}.{name}.npy should hold {length} of {np.dtype(dtypes[0])}, not "
+                f"{stored.shape} of {stored.dtype}"
             )
     if pointers[0] or np.any(pointers[1:] <= pointers[:-1]):
         raise ValueError(f"{NAME}.pointers.npy does not rise from 0")

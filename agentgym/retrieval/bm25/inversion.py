@@ -137,15 +137,17 @@ class _Saturations:
         levels, self._levels = np.unique(norms, return_inverse=True)
         self._width = max(len(levels), 1)
         most = max((int(chunk.frequencies.max(initial=0)) for chunk in chunks), default=0)
-        there = np.zeros((most + 1) * self._width, bool)
+        present = np.zeros((most + 1) * self._width, bool)
         first = 0
         for chunk in chunks:
-            there[self._keys(chunk, first)] = True
+            present[self._keys(chunk, first)] = True
             first += len(chunk.lengths)
-        keys = np.flatnonzero(there)
-        found = similarity.saturations(keys // self._width, levels[keys % self._width])
-        self.values, numbers = np.unique(found, return_inverse=True)
-        self._codes = np.zeros(len(there), np.uint16 if len(self.values) <= 1 << 16 else np.uint32)
+        keys = np.flatnonzero(present)
+        saturations = similarity.saturations(keys // self._width, levels[keys % self._width])
+        self.values, numbers = np.unique(saturations, return_inverse=True)
+        self._codes = np.zeros(
+            len(present), np.uint16 if len(self.values) <= 1 << 16 else np.uint32
+        )
         self._codes[keys] = numbers
         self.dtype = self._codes.dtype
 
@@ -199,9 +201,9 @@ def _chunks(documents: Iterable[str], vocabulary: _Vocabulary) -> Iterator[_Chun
                 f"expected at most {MOST_DOCUMENTS:,} documents for the index bm25, got more; "
                 "index such a corpus with --index tantivy"
             )
-        found = words(text.lower())
-        numbers.extend([vocabulary[word] for word in found])
-        sizes.append(len(found))
+        tokens = words(text.lower())
+        numbers.extend([vocabulary[word] for word in tokens])
+        sizes.append(len(tokens))
         if len(sizes) == 1 << CHUNK_BITS or len(numbers) >= CHUNK_TOKENS:
             yield _count(numbers, sizes)
             numbers, sizes = array("i"), array("i")
@@ -219,12 +221,12 @@ def _count(numbers: array[int], sizes: array[int]) -> _Chunk:
     keys.sort()
     firsts = _changes(keys)
     frequencies = np.diff(firsts, append=len(keys))
-    found = keys[firsts] >> CHUNK_BITS
-    runs = _changes(found)
+    term_numbers = keys[firsts] >> CHUNK_BITS
+    runs = _changes(term_numbers)
     return _Chunk(
         lengths=np.bincount(rows, minlength=len(sizes)).astype(np.int32),
-        terms=found[runs].astype(np.int32),
-        sizes=np.diff(runs, append=len(found)).astype(np.int32),
+        terms=term_numbers[runs].astype(np.int32),
+        sizes=np.diff(runs, append=len(term_numbers)).astype(np.int32),
         rows=(keys[firsts] & ((1 << CHUNK_BITS) - 1)).astype(np.uint16),
         frequencies=np.minimum(frequencies, LARGEST_TF).astype(np.uint16),
     )

@@ -111,8 +111,8 @@ def exhaustive(
         totals = _totals(query, len(ranks))
         rows = np.flatnonzero(totals >= _least(_peaks(totals), k))
         totals = totals[rows]
-    found = totals > 0
-    return top(rows[found].astype(np.int64), totals[found].astype(np.float32), ranks, k)
+    positive = totals > 0
+    return top(rows[positive].astype(np.int64), totals[positive].astype(np.float32), ranks, k)
 
 
 def top(
@@ -121,8 +121,8 @@ def top(
     """Order scored documents, ``rows`` and ``scores`` [found], and return the best k of both."""
     if len(rows) > k:
         least = np.partition(scores, len(rows) - k)[len(rows) - k]
-        kept = scores >= least
-        rows, scores = rows[kept], scores[kept]
+        selected = scores >= least
+        rows, scores = rows[selected], scores[selected]
     order = np.lexsort((ranks[rows], -scores))[:k]
     return rows[order], scores[order]
 
@@ -167,10 +167,10 @@ def rescored(
     """Return those of these documents [rows] that the query finds, and their scores."""
     totals = np.zeros(len(rows))
     for term in query:
-        found, places = _found(term.documents, rows)
-        totals[found] += term.scores(places)
-    kept = totals > 0
-    return rows[kept], totals[kept].astype(np.float32)
+        hits, places = _locate(term.documents, rows)
+        totals[hits] += term.scores(places)
+    positive = totals > 0
+    return rows[positive], totals[positive].astype(np.float32)
 
 
 def pruned(query: Sequence[Postings], documents: int, k: int) -> npt.NDArray[np.int64] | None:
@@ -185,26 +185,26 @@ def pruned(query: Sequence[Postings], documents: int, k: int) -> npt.NDArray[np.
     least = 0.0  # k documents score as much, but for the margin
     first = 0  # the documents of the terms before it have been followed
     while first < len(terms) and behind[first] >= least:
-        rows, found = _start(terms[first], least - behind[first + 1])
+        rows, totals = _start(terms[first], least - behind[first + 1])
         first += 1
         for number, term in enumerate(terms[first:], first):
             joins = number == first and behind[number] >= least
             if joins and len(rows) + len(term.documents) <= JOINED:
                 budget -= ROUND_COST
-                rows, found = _merged([rows, term.documents], [found, term.scores()])
+                rows, totals = _merged([rows, term.documents], [totals, term.scores()])
                 first += 1
             elif len(rows):
-                budget -= ROUND_COST + _add(found, rows, term, documents)
+                budget -= ROUND_COST + _add(totals, rows, term, documents)
             else:
                 break
             if budget <= 0:
                 return None
-            least = max(least, _least(found, k))
-            kept = found >= least - behind[number + 1]
-            if not kept.all():
-                rows, found = rows[kept], found[kept]
+            least = max(least, _least(totals, k))
+            viable = totals >= least - behind[number + 1]
+            if not viable.all():
+                rows, totals = rows[viable], totals[viable]
         fresh = np.isin(rows, pool, assume_unique=True, invert=True)
-        pool, scores = np.append(pool, rows[fresh]), np.append(scores, found[fresh])
+        pool, scores = np.append(pool, rows[fresh]), np.append(scores, totals[fresh])
         least = max(least, _least(scores, k))
     return np.sort(pool[scores >= least]).astype(np.int64)
 
@@ -220,11 +220,11 @@ def _start(term: Postings, needed: float) -> tuple[Ints, npt.NDArray[np.float64]
 
 def _add(scores: npt.NDArray[np.float64], rows: Ints, term: Postings, documents: int) -> int:
     """Add what a term adds to the scores of these documents; return what it costs."""
-    found, listed = len(rows), len(term.documents)
-    looking_up = LOOKUP_COST * min(found, listed)
-    reading_all = found + 2 * listed + documents // 8
+    row_count, listed = len(rows), len(term.documents)
+    looking_up = LOOKUP_COST * min(row_count, listed)
+    reading_all = row_count + 2 * listed + documents // 8
     if looking_up < reading_all:
-        hits, places = _found(term.documents, rows)
+        hits, places = _locate(term.documents, rows)
         scores[hits] += term.scores(places)
         return looking_up
     added = np.zeros(documents, np.float32)
@@ -249,12 +249,12 @@ def _peaks(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
 
 
-def _found(documents: Ints, rows: Ints) -> tuple[Ints, Ints]:
+def _locate(documents: Ints, rows: Ints) -> tuple[Ints, Ints]:
     """Return which of these rows are among the documents, and where; both ascend."""
     if len(documents) < len(rows):
-        places, found = _found(rows, documents)
-        return found, places
+        places, hits = _locate(rows, documents)
+        return hits, places
     places = np.searchsorted(documents, rows)
     places[places == len(documents)] = 0
-    found = np.flatnonzero(documents[places] == rows)
-    return found, places[found]
+    hits = np.flatnonzero(documents[places] == rows)
+    return hits, places[hits]

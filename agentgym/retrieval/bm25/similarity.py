@@ -34,10 +34,10 @@ def idf(document_frequencies: Ints, documents: int) -> Floats:
 def inverse_norms(lengths: Ints, k1: float, b: float) -> Floats:
     """Return 1 / norm for the lengths of documents [documents]; infinity for one without text."""
     average = np.float32(lengths.sum() / max(np.count_nonzero(lengths), 1))
-    one, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
+    unit, k1_, b_ = np.float32(1), np.float32(k1), np.float32(b)
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = b_ * _stored(lengths).astype(np.float32) / average
-        inverse = one / (k1_ * ((one - b_) + relative))
+        inverse = unit / (k1_ * ((unit - b_) + relative))
     inverse[lengths == 0] = np.inf
     return inverse.astype(np.float32)
 

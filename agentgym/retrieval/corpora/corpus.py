@@ -104,17 +104,17 @@ class Corpus:
         """How much of :attr:`size` the present iteration has read."""
         return self._before + (self._raw.tell() if self._raw else 0)
 
-    def refuse(self, expected: str, got: str) -> None:
+    def refuse(self, expected: str, actual: str) -> None:
         """Report what is wrong with the latest passage: an error, or counted if that was asked for.
 
         Args:
             expected: What a passage should be or have.
-            got: What came instead.
+            actual: What came instead.
 
         Raises:
             DataError: ``skip_broken_rows`` is False.
         """
-        problem = f"expected {expected} in {self._file}, line {self._line}, got {got:.200}"
+        problem = f"expected {expected} in {self._file}, line {self._line}, got {actual:.200}"
         if not self.skip_broken_rows:
             raise DataError(
                 f"{problem}; correct it, or leave out what is broken with skip_broken_rows=True "
@@ -135,8 +135,8 @@ class Corpus:
         name = self._name()
         title = Path(name.removesuffix(".gz")).stem
         lines = self._text_lines(stream)
-        found = split_text(lines, title, self.passage_chars, markdown=kind in MARKDOWN)
-        for number, (heading, text) in enumerate(found, 1):
+        pieces = split_text(lines, title, self.passage_chars, markdown=kind in MARKDOWN)
+        for number, (heading, text) in enumerate(pieces, 1):
             yield Passage(f"{name}#{number}", heading, text)
 
     def _json_passages(self, stream: Any) -> Iterator[Passage]:
@@ -231,17 +231,17 @@ def _find(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise DataError(f"expected a file or a folder with a corpus, but {path} does not exist")
-    found = []
+    files = []
     for folder, folders, names in os.walk(path, onerror=_unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if not name.startswith(".")]
-    found = [file for file in found if _kind(file) in KINDS and file.is_file()]
-    if not found:
+        files += [Path(folder, name) for name in names if not name.startswith(".")]
+    files = [file for file in files if _kind(file) in KINDS and file.is_file()]
+    if not files:
         raise DataError(
             f"expected files that end in {', '.join(KINDS)} (or one of these and .gz) in {path}, "
             "got a folder without any"
         )
-    return sorted(found, key=lambda file: file.relative_to(path).parts)
+    return sorted(files, key=lambda file: file.relative_to(path).parts)
 
 
 def _unreadable(error: OSError) -> None:
@@ -278,8 +278,8 @@ def _parse(line: bytes) -> Passage:
     else:
         title = record.get("title") or ""
     if not (isinstance(text, str) and isinstance(title, str)):
-        wanted = "the text of a passage (a string in the field contents, or title and text)"
-        raise _Broken(wanted, f"the fields {sorted(record)}")
+        expected = "the text of a passage (a string in the field contents, or title and text)"
+        raise _Broken(expected, f"the fields {sorted(record)}")
     title, text = " ".join(title.split()), text.strip()
     if not (title or text):
         raise _Broken("a passage with a text", f"an empty one with the id {name!r}")
@@ -296,8 +296,8 @@ def _id(record: dict[str, Any]) -> str:
     if isinstance(name, int) and not isinstance(name, bool):
         name = str(name)
     if not (isinstance(name, str) and 1 <= len(name) <= LONGEST_ID and not _CONTROL(name)):
-        wanted = f"an id (an integer, or a line of 1 to {LONGEST_ID} characters)"
-        raise _Broken(wanted, f"{name!r}" if "id" in record else f"the fields {sorted(record)}")
+        expected = f"an id (an integer, or a line of 1 to {LONGEST_ID} characters)"
+        raise _Broken(expected, f"{name!r}" if "id" in record else f"the fields {sorted(record)}")
     return name
 
 

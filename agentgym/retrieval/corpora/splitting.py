@@ -32,40 +32,40 @@ def split_text(
         Title and text of each passage. A title is the path of headings above the passage, such as
         ``Guide > Installation``.
     """
-    title, held = "", ""
+    title, passage = "", ""
     for heading, paragraph in _paragraphs(lines, limit * _PARAGRAPH, markdown):
         for piece in _pieces(paragraph, limit):
-            if held and (heading != title or len(held) + 1 + len(piece) > limit):
-                yield title or name, held
-                held = ""
-            title, held = heading, f"{held}\n{piece}" if held else piece
-    if held:
-        yield title or name, held
+            if passage and (heading != title or len(passage) + 1 + len(piece) > limit):
+                yield title or name, passage
+                passage = ""
+            title, passage = heading, f"{passage}\n{piece}" if passage else piece
+    if passage:
+        yield title or name, passage
 
 
 def _paragraphs(lines: Iterable[str], most: int, markdown: bool) -> Iterator[tuple[str, str]]:
     """Yield each paragraph of at most about ``most`` characters with the path of its headings."""
     path: list[tuple[int, str]] = []
-    held: list[str] = []
+    paragraph: list[str] = []
     title, size, fence, goes_on = "", 0, "", False
     for raw in lines:
         line = raw.rstrip()
         heading = _HEADING.match(line) if markdown and not (fence or goes_on) else None
         if heading or size > most or not (line or fence or goes_on):
-            if held:
-                yield title, "".join(held)
-            held, size = [], 0
+            if paragraph:
+                yield title, "".join(paragraph)
+            paragraph, size = [], 0
         if heading:
             level = len(heading[1])
             path = [above for above in path if above[0] < level] + [(level, _unclosed(heading[2]))]
             title = " > ".join(text for _, text in path if text)[:_LONGEST_TITLE]
-        elif line or held:
-            held.append(raw)
+        elif line or paragraph:
+            paragraph.append(raw)
             size += len(raw)
             fence = _fence(line, fence) if markdown and not goes_on else fence
         goes_on = not raw.endswith("\n")
-    if held:
-        yield title, "".join(held)
+    if paragraph:
+        yield title, "".join(paragraph)
 
 
 def _unclosed(heading: str) -> str:
@@ -77,12 +77,12 @@ def _unclosed(heading: str) -> str:
 
 def _fence(line: str, open_fence: str) -> str:
     """Return what fences off the code that the next line belongs to; empty outside of code."""
-    found = _FENCE.match(line)
-    if found is None:
+    match = _FENCE.match(line)
+    if match is None:
         return open_fence
     if not open_fence:
-        return found[1]
-    closes = found[1].startswith(open_fence) and not line.strip(" `~")
+        return match[1]
+    closes = match[1].startswith(open_fence) and not line.strip(" `~")
     return "" if closes else open_fence
 
 

@@ -98,7 +98,7 @@ class HttpRetriever:
             ConfigurationError: ``k`` is below 1.
         """
         options.integer(k, "k", 1)
-        found: list[list[Hit]] = [[] for _ in queries]
+        results: list[list[Hit]] = [[] for _ in queries]
         texts = [_sound(query[:LONGEST_QUERY]).strip() for query in queries]
         places = [place for place, text in enumerate(texts) if text]
         size = QUERIES_PER_REQUEST if self.dialect == "search-r1" else 1
@@ -106,8 +106,8 @@ class HttpRetriever:
             some = places[first : first + size]
             answers = self._ask([texts[place] for place in some], k)
             for place, hits in zip(some, answers, strict=True):
-                found[place] = hits[:k]
-        return found
+                results[place] = hits[:k]
+        return results
 
     def close(self) -> None:
         """Close the connections; a later search opens them again."""
@@ -233,8 +233,8 @@ def _json(data: bytes) -> Any:
 def _field(answer: Any, name: str) -> list[Any]:
     """Return the list that an answer holds under a name."""
     if not isinstance(answer, dict) or name not in answer:
-        shown = f"the fields {sorted(answer)}" if isinstance(answer, dict) else "no object"
-        raise _Unexpected(f"{shown} instead of {name!r}")
+        actual = f"the fields {sorted(answer)}" if isinstance(answer, dict) else "no object"
+        raise _Unexpected(f"{actual} instead of {name!r}")
     if not isinstance(answer[name], list):
         raise _Unexpected(f"no list under {name!r}")
     return answer[name]

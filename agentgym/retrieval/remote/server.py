@@ -171,24 +171,24 @@ def _topk(body: dict[str, Any], name: str, default: int) -> int:
     return value or default
 
 
-def _search_r1(found: Sequence[Sequence[Hit]], scored: bool) -> Response:
+def _search_r1(hit_lists: Sequence[Sequence[Hit]], scored: bool) -> Response:
     def item(hit: Hit) -> dict[str, Any]:
         passage = hit.passage
         contents = join_contents(passage.title, passage.text)
         document = {"id": passage.id, "contents": contents}
         return {"document": document, "score": hit.score} if scored else document
 
-    return answer_json(200, {"result": [[item(hit) for hit in hits] for hits in found]})
+    return answer_json(200, {"result": [[item(hit) for hit in hits] for hits in hit_lists]})
 
 
-def _ragen(found: Sequence[Sequence[Hit]]) -> Response:
+def _ragen(hit_lists: Sequence[Sequence[Hit]]) -> Response:
     results = [
         {
             "id": hit.passage.id,
             "content": join_contents(hit.passage.title, hit.passage.text),
             "score": hit.score,
         }
-        for hit in found[0]
+        for hit in hit_lists[0]
     ]
     return answer_json(200, {"results": results, "num_results": len(results)})
 

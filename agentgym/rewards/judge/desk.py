@@ -60,8 +60,8 @@ class Desk:
         self._lock = threading.Lock()
         self._waits = Waits()
         self._endpoint: Endpoint | None = None
-        self._known: BoundedCache[str, float] = BoundedCache(REMEMBERED)
-        self._asked: dict[str, Future[Verdict]] = {}
+        self._scores: BoundedCache[str, float] = BoundedCache(REMEMBERED)
+        self._pending: dict[str, Future[Verdict]] = {}
         self._calls = self._tokens = 0
         self._unanswered = self._skipped = 0
 
@@ -99,24 +99,24 @@ class Desk:
         questions are sent again.
         """
         with self._lock:
-            if (score := self._known.get(key)) is not None:
+            if (score := self._scores.get(key)) is not None:
                 return Verdict(key, score)
-            mine = Future[Verdict]()
-            found = self._asked.setdefault(key, mine)
-        if found is not mine:
-            return replace(found.result(), calls=0, prompt_tokens=0, completion_tokens=0)
+            future = Future[Verdict]()
+            pending = self._pending.setdefault(key, future)
+        if pending is not future:
+            return replace(pending.result(), calls=0, prompt_tokens=0, completion_tokens=0)
         try:
-            verdict = self._looked_up(key) or self._sent(key, question)
+            verdict = self._looked_up(key) or self._send(key, question)
         except BaseException as error:  # of what kind ever: who waits for it must not wait for ever
             verdict = Verdict(key, None, f"{type(error).__name__}: {error}"[:LONGEST_PROBLEM])
             if not isinstance(error, Exception):
                 raise
         finally:
             with self._lock:
-                del self._asked[key]
+                del self._pending[key]
                 if verdict.score is not None:
-                    self._known[key] = verdict.score
-            mine.set_result(verdict)
+                    self._scores[key] = verdict.score
+            future.set_result(verdict)
         return verdict
 
     def _looked_up(self, key: str) -> Verdict | None:
@@ -126,7 +126,7 @@ class Desk:
         sound = isinstance(score, int | float) and 0.0 <= score <= 1.0
         return Verdict(key, float(score)) if sound else None  # type: ignore[arg-type]
 
-    def _sent(self, key: str, question: Question) -> Verdict:
+    def _send(self, key: str, question: Question) -> Verdict:
         """Send a question, if it may be sent."""
         if problem := self._refused():
             return Verdict(key, None, problem)
@@ -143,19 +143,19 @@ class Desk:
 
     def _read(self, key: str, question: Question, answer: ChatCompletion) -> Verdict:
         """Read an answer, and keep its verdict."""
-        said = content_text(answer.message.get("content"))
-        asked = sum(len(message["content"]) for message in question.messages)
-        read = answer.prompt_tokens or asked // PER_TOKEN
-        written = answer.completion_tokens or len(said) // PER_TOKEN
+        text = content_text(answer.message.get("content"))
+        question_length = sum(len(message["content"]) for message in question.messages)
+        read = answer.prompt_tokens or question_length // PER_TOKEN
+        completion = answer.completion_tokens or len(text) // PER_TOKEN
         with self._lock:
             self._unanswered = 0
-            self._tokens += read + written
-        score = question.read(said)
+            self._tokens += read + completion
+        score = question.read(text)
         if score is None:
             why = f"no line VERDICT {question.mark} in the answer, or several that differ"
-            return Verdict(key, None, why, 1, read, written)
+            return Verdict(key, None, why, 1, read, completion)
         save_json(_place(key), key, {"score": score})
-        return Verdict(key, score, "", 1, read, written)
+        return Verdict(key, score, "", 1, read, completion)
 
     def _refused(self) -> str:
         """Count a question that is sent; return why it is not, or nothing."""

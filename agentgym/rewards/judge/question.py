@@ -64,13 +64,13 @@ class Question:
         """Return the score in [0, 1] of a response; None if it contains none, or several."""
         word = "|".join(map(re.escape, self.prompt.words)) or _GRADE
         line = rf"^[*_`# ]*VERDICT:?[*_` ]+{self.mark}[:=*_` ]+({word})(?:/{self._most})?[.*_` ]*$"
-        found = set(re.findall(line, strip_think(answer), re.MULTILINE))
-        if len(found) != 1:
+        matches = set(re.findall(line, strip_think(answer), re.MULTILINE))
+        if len(matches) != 1:
             return None
-        said = found.pop()
+        verdict = matches.pop()
         if self.prompt.words:
-            return float(self.prompt.words[said])
-        grade = float(said) / self.prompt.most
+            return float(self.prompt.words[verdict])
+        grade = float(verdict) / self.prompt.most
         return grade if grade <= 1.0 else None
 
     @property
@@ -118,11 +118,11 @@ def make_question(prompt: JudgePrompt, rubric: str, parts: Sequence[tuple[str, s
     """
     rubric = rubric or prompt.rubric
     record = "\n".join(line for heading, text in parts for line in (f"{heading}:", quoted(text)))
-    shown = json.dumps([prompt.system, prompt.user, prompt.verdict, rubric, record])
-    mark = hashlib.sha256(shown.encode()).hexdigest()[:_MARK]
-    known = {"rubric": rubric, "record": record, "mark": mark, "verdict": prompt.verdict}
+    content = json.dumps([prompt.system, prompt.user, prompt.verdict, rubric, record])
+    mark = hashlib.sha256(content.encode()).hexdigest()[:_MARK]
+    fields = {"rubric": rubric, "record": record, "mark": mark, "verdict": prompt.verdict}
     # In one pass: a field that stands in a rubric or a record is text.
-    user = _FIELD.sub(lambda found: known[found[1]], prompt.user)
+    user = _FIELD.sub(lambda match: fields[match[1]], prompt.user)
     messages: list[Mapping[str, str]] = [
         {"role": "system", "content": prompt.system}, {"role": "user", "content": user},
     ]  # fmt: skip
@@ -151,8 +151,10 @@ def _plain(line: str) -> str:
     """Return a line without characters that act on what is around them, and hide it."""
     if line.isprintable():
         return line
-    kept = (c if c == "\t" or unicodedata.category(c) not in _ACTING else "\ufffd" for c in line)
-    return "".join(kept)
+    characters = (
+        c if c == "\t" or unicodedata.category(c) not in _ACTING else "\ufffd" for c in line
+    )
+    return "".join(characters)
 
 
 _ACTING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))

@@ -79,7 +79,7 @@ class AskingHook(SuppliedHook):
     tokens: int = 10_000_000
     """Number of tokens, read and written, after which a process sends no further question."""
     verdict: Verdict | None = field(default=None, init=False, repr=False, compare=False)
-    _told: Sequence[Mapping[str, Verdict]] = field(
+    _recorded: Sequence[Mapping[str, Verdict]] = field(
         default=(), init=False, repr=False, compare=False
     )
     _asks: bool = field(default=True, init=False, repr=False, compare=False)
@@ -122,7 +122,7 @@ class AskingHook(SuppliedHook):
 
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool) -> None:
         """Use recorded verdicts, by hook name, and send questions only if this is allowed."""
-        self._told, self._asks = tuple(turns), ask
+        self._recorded, self._asks = tuple(turns), ask
 
     def interrupt(self) -> None:
         """Interrupt the current waits, from any thread."""
@@ -153,12 +153,17 @@ class AskingHook(SuppliedHook):
     def _judged(self, context: TurnContext) -> Verdict:
         if not self._asks:
             turn = context.before.turn
-            told = self._told[turn] if turn < len(self._told) else {}
-            return told.get(self.name) or Verdict("", None, UNKNOWN)
+            verdicts = self._recorded[turn] if turn < len(self._recorded) else {}
+            return verdicts.get(self.name) or Verdict("", None, UNKNOWN)
         question = make_question(read_prompt(self.kind), self.rubric, self._record(context))
         key = self._desk.key(question)
-        known = (each for told in self._told for each in told.values() if each.key == key)
-        return next(known, None) or self._desk.ask(key, question)
+        matches = (
+            verdict
+            for verdicts in self._recorded
+            for verdict in verdicts.values()
+            if verdict.key == key
+        )
+        return next(matches, None) or self._desk.ask(key, question)
 
     def _record(self, context: TurnContext) -> list[tuple[str, str]]:
         """Return what is shown of the episode, under our headings."""

@@ -22,8 +22,8 @@ KEPT = 2000
 
 def attach(engine: DockerEngine, container: str) -> AttachedStream:
     """Attach to process 1 of a container before the container starts."""
-    wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
-    return AttachedStream(engine.api.attach_socket(container, params=wanted))
+    params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+    return AttachedStream(engine.api.attach_socket(container, params=params))
 
 
 class AttachedStream:

@@ -98,16 +98,16 @@ class DockerSandbox(ServedSandbox):
     @property
     def capabilities(self) -> frozenset[str]:
         """Features and enforced limits with this image on this engine."""
-        found = {"network"}
+        features = {"network"}
         if self._engine.limits("MemoryLimit"):
-            found.add("memory")
+            features.add("memory")
         if self._engine.limits("PidsLimit"):
-            found.add("processes")
+            features.add("processes")
         if not self.config.image:
-            found |= {"disk"} if self._engine.is_podman else {"disk", "files"}
+            features |= {"disk"} if self._engine.is_podman else {"disk", "files"}
         if self._planned().served:
-            found.add("snapshot")
-        return frozenset(found)
+            features.add("snapshot")
+        return frozenset(features)
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -190,12 +190,12 @@ class DockerSandbox(ServedSandbox):
     def _rlimits(self) -> dict[str, int]:
         """Return the limits of each process, the more where the engine holds fewer of all."""
         limits = self.config.limits
-        found = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
+        rlimits = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
         if not self._engine.limits("MemoryLimit"):
-            found["AS"] = limits.memory
+            rlimits["AS"] = limits.memory
         if not self._engine.limits("PidsLimit"):
-            found["NPROC"] = limits.processes
-        return found
+            rlimits["NPROC"] = limits.processes
+        return rlimits
 
     def _fails(self) -> bool:
         """Return whether the engine does not answer any more."""

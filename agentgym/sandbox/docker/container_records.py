@@ -53,13 +53,13 @@ class ImageRecords:
         if entry is not None and time.time() - entry["used"] >= FRESH:
             self._change(refresh)
 
-    def ours(self) -> list[dict[str, Any]]:
+    def list_images(self) -> list[dict[str, Any]]:
         """Return our images, least recently used first: ``id``, ``name``, ``size``, ``used``.
 
         Shared layers count in the size of each image.
         """
         entries = self._entries()
-        found = []
+        images = []
         for image in self.engine.api.images():
             # The host-root images take a few kilobytes, and every process may be using them.
             label = (image.get("Labels") or {}).get(LABEL, host.PREFIX)
@@ -69,8 +69,10 @@ class ImageRecords:
                 entry = entries.get(image["Id"], {})
                 name = entry.get("name") or (names[0] if names else image["Id"])
                 used = float(entry.get("used", image.get("Created", 0)))
-                found.append({"id": image["Id"], "name": name, "size": image["Size"], "used": used})
-        return sorted(found, key=lambda image: (image["used"], image["id"]))
+                images.append(
+                    {"id": image["Id"], "name": name, "size": image["Size"], "used": used}
+                )
+        return sorted(images, key=lambda image: (image["used"], image["id"]))
 
     def prune(self, budget: int, keep: str = "") -> list[dict[str, Any]]:
         """Remove our images, least recently used first, until the rest fits into a budget.
@@ -83,9 +85,9 @@ class ImageRecords:
             keep: Id of an image that is never removed.
 
         Returns:
-            The removed images, in the form of :meth:`ours`.
+            The removed images, in the form of :meth:`list_images`.
         """
-        images, removed = self.ours(), []
+        images, removed = self.list_images(), []
         total = sum(image["size"] for image in images)
         for image in images:
             if total <= budget:
@@ -102,21 +104,21 @@ class ImageRecords:
                 continue
             total -= image["size"]
             removed.append(image)
-        gone = {image["id"] for image in removed}
-        if gone:
-            self._change(lambda entries: [entries.pop(one, None) for one in gone])
+        removed_ids = {image["id"] for image in removed}
+        if removed_ids:
+            self._change(lambda entries: [entries.pop(image_id, None) for image_id in removed_ids])
         return removed
 
     def _entries(self) -> Entries:
         """Read the records of this engine."""
-        found = self._all().get(self.engine.name)
-        return found if isinstance(found, dict) else {}
+        entries = self._all().get(self.engine.name)
+        return entries if isinstance(entries, dict) else {}
 
     def _all(self) -> dict[str, Any]:
         """Read the records of all engines; nothing if they cannot be read."""
         with suppress(OSError, ValueError):
-            found = json.loads(self._file.read_bytes())
-            return found if isinstance(found, dict) else {}
+            records = json.loads(self._file.read_bytes())
+            return records if isinstance(records, dict) else {}
         return {}
 
     def _change(self, change: Callable[[Entries], object]) -> None:

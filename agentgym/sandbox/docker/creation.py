@@ -74,14 +74,14 @@ def plan_container(
     served = image.id not in without_python
     home = home or image.environment.get("HOME") or _home(image.user)
     limits = config.limits
-    held = _ulimits(config, engine, served)
+    limit_options = _ulimits(config, engine, served)
     if engine.limits("PidsLimit"):
-        held["pids_limit"] = limits.processes + PROCESSES_OF_SERVER
+        limit_options["pids_limit"] = limits.processes + PROCESSES_OF_SERVER
     if engine.limits("MemoryLimit"):
         # What lies in memory counts as memory, so it must not use up what processes may have.
-        held["mem_limit"] = limits.memory + limits.disk
+        limit_options["mem_limit"] = limits.memory + limits.disk
         if engine.limits("SwapLimit"):
-            held["memswap_limit"] = held["mem_limit"]
+            limit_options["memswap_limit"] = limit_options["mem_limit"]
     return CreationPlan(
         image=image.id,
         served=served,
@@ -101,7 +101,7 @@ def plan_container(
             log_config={"Type": "none"},
             dns=["127.0.0.1"],  # else the host's resolv.conf is shown inside
             auto_remove=True,
-            **held,
+            **limit_options,
         ),
     )
 
@@ -143,7 +143,7 @@ def create(engine: DockerEngine, plan: CreationPlan, command: list[str]) -> str:
         SandboxUnavailable: The engine refuses; the message says why.
     """
     try:
-        made = engine.api.create_container(
+        container = engine.api.create_container(
             plan.image,
             command,
             entrypoint=[],
@@ -163,7 +163,7 @@ def create(engine: DockerEngine, plan: CreationPlan, command: list[str]) -> str:
             f"expected the engine at {engine.address} to create a container, got: "
             f"{str(error)[:400]}; check its limits with `docker info`"
         ) from error
-    return str(made["Id"])
+    return str(container["Id"])
 
 
 def _temporary(
@@ -176,7 +176,7 @@ def _temporary(
     owners nor a number of files of such file systems, so they are not ``counted`` there.
     """
     limits = config.limits
-    own = f"uid={image.user},gid={image.user}," if image.user.isdigit() else ""
+    ownership = f"uid={image.user},gid={image.user}," if image.user.isdigit() else ""
     shares = {config.workdir: 2, "/tmp": 4, home: 8, "/dev/shm": 8}
     shares |= dict.fromkeys(config.writable, 8)
     if config.image:
@@ -188,11 +188,11 @@ def _temporary(
             more = _extent(config.tree)
         size = max(SMALLEST, limits.disk // share) + more[0]
         files = limits.files // share + 1 + more[1]
-        mode = "1777" if place in ("/tmp", "/dev/shm") else "0755" if own else "0777"
+        mode = "1777" if place in ("/tmp", "/dev/shm") else "0755" if ownership else "0777"
         if not counted:
             result[place] = f"rw,exec,nosuid,nodev,notmpcopyup,size={size},mode=1777"
             continue
-        result[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},{own}mode={mode}"
+        result[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},{ownership}mode={mode}"
     if not config.image:
         folders = (path for path in _hidden(config) if path.is_dir())
         # Podman would fill it with what it is there to hide.
@@ -213,10 +213,10 @@ def _extent(tree: Path) -> tuple[int, int]:
 
 def _mounts(config: SandboxConfig) -> Iterator[dict[str, Any]]:
     """Yield the folders of the host that are bound read-only, and what covers hidden files."""
-    wanted = {folder: folder for folder in host.system_folders()}
-    wanted.update({str(place): str(source) for place, source in shown_folders(config).items()})
-    for place, source in wanted.items():
-        if not any(Path(place).is_relative_to(other) for other in wanted if other != place):
+    sources = {folder: folder for folder in host.system_folders()}
+    sources.update({str(place): str(source) for place, source in shown_folders(config).items()})
+    for place, source in sources.items():
+        if not any(Path(place).is_relative_to(other) for other in sources if other != place):
             yield _bound(source, place)
     for file in _hidden(config):
         if not file.is_dir():

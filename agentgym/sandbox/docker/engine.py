@@ -102,25 +102,25 @@ def _usual_place() -> str:
     home = os.path.expanduser("~")
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{getattr(os, 'getuid', int)()}"
     places = [place.format(home=home, runtime=runtime) for place in PLACES]
-    found = next((place for place in places if Path(place).is_socket()), None)
-    if found is None:
+    socket_path = next((place for place in places if Path(place).is_socket()), None)
+    if socket_path is None:
         raise SandboxUnavailable(
             f"expected the socket of Docker or Podman at one of {', '.join(places)}, but there is "
             "none; install an engine (Debian: apt-get install docker.io; without root: podman, "
             "then systemctl --user start podman.socket), or name its socket in DOCKER_HOST"
         )
-    return f"unix://{found}"
+    return f"unix://{socket_path}"
 
 
 def _unreachable(address: str, error: Exception) -> str:
     """Say why an engine does not answer."""
-    shown = f"{type(error).__name__}: {str(error)[:300]}"
-    if "PermissionError" in shown or "Permission denied" in shown:
+    problem = f"{type(error).__name__}: {str(error)[:300]}"
+    if "PermissionError" in problem or "Permission denied" in problem:
         remedy = "let this user use it (usermod -aG docker USER, then log in again), or use Podman"
-    elif "FileNotFoundError" in shown or "No such file" in shown:
+    elif "FileNotFoundError" in problem or "No such file" in problem:
         remedy = "see that DOCKER_HOST names the socket of a running engine"
-    elif "refused" in shown:
+    elif "refused" in problem:
         remedy = "start the engine (systemctl start docker, or dockerd)"
     else:
         remedy = "see that `docker info` works with the same DOCKER_HOST"
-    return f"expected a Docker or Podman engine to answer at {address}, got {shown}; {remedy}"
+    return f"expected a Docker or Podman engine to answer at {address}, got {problem}; {remedy}"

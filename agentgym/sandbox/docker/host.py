@@ -39,15 +39,15 @@ def host_image(engine: DockerEngine) -> str:
     """Return the id of the image on an engine; build it if it is missing."""
     data = _tar()
     digest = hashlib.sha256(data).hexdigest()[:24]
-    found = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
-    if found:
-        return str(found[0])
+    images = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
+    if images:
+        return str(images[0])
     engine.api.import_image_from_data(
         data, repository="agentgym/host", tag=digest, changes=[f"LABEL {LABEL}={PREFIX}{digest}"]
     )
     # Podman gives it another name than it is asked for, so it is found by its label.
-    [made, *_] = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
-    return str(made)
+    [image, *_] = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
+    return str(image)
 
 
 def system_folders() -> Iterator[str]:

@@ -87,13 +87,13 @@ class Images:
     def find(self, name: str) -> Image | None:
         """Return an image that is on the engine, or None."""
         try:
-            found: dict[str, Any] = self.engine.api.inspect_image(name)
+            details: dict[str, Any] = self.engine.api.inspect_image(name)
         except self.engine.errors.ImageNotFound:
             return None
-        config = found.get("Config") or {}
+        config = details.get("Config") or {}
         variables = (entry.partition("=") for entry in config.get("Env") or ())
         return Image(
-            id=found["Id"],
+            id=details["Id"],
             environment={key: value for key, _, value in variables},
             user=config.get("User") or "",
             workdir=config.get("WorkingDir") or "/",
@@ -111,30 +111,30 @@ class Images:
         """
         if self.find(name) is not None:
             return
-        said = ""
+        message = ""
         try:
             for line in self.engine.api.build(path=str(folder), tag=name, rm=True, decode=True):
-                said = str(line.get("error") or line.get("stream") or said).strip() or said
+                message = str(line.get("error") or line.get("stream") or message).strip() or message
                 if "error" in line:
                     break
         except (self.engine.errors.DockerException, OSError, TypeError) as error:
-            said = str(error)
+            message = str(error)
         image = self.find(name)
         if image is None:
             raise SandboxUnavailable(
                 f"expected to build the image {name} from {folder}, got: "
-                f"{' '.join(said.split())[-300:]}; check that the engine can reach everything that "
-                "its Dockerfile downloads"
+                f"{' '.join(message.split())[-300:]}; check that the engine can reach everything "
+                "that its Dockerfile downloads"
             )
         self.records.pulled(image.id, name)
 
-    def taken(self) -> int:
+    def total_size(self) -> int:
         """Return the total size of the images pulled or built by agentgym, in bytes."""
-        return sum(int(image["size"]) for image in self.records.ours())
+        return sum(int(image["size"]) for image in self.records.list_images())
 
     def _fetch(self, name: str) -> Image:
         """Pull an image, note that it is ours, and keep to the budget."""
-        known = self.find(name)
+        previous = self.find(name)
         source = mirrored(name, self.mirror)
         repository, tag = _split(source)
         api, errors = self.engine.api, self.engine.errors
@@ -150,7 +150,7 @@ class Images:
         image = self.find(name)
         if image is None:
             raise SandboxUnavailable(_explain(name, source, "the engine does not list it"))
-        if known is None or known.id != image.id:  # else it was somebody's before us
+        if previous is None or previous.id != image.id:  # else it was somebody's before us
             self.records.pulled(image.id, name)
         if self.budget is not None:
             self.records.prune(self.budget, keep=image.id)
@@ -181,7 +181,7 @@ def _split(name: str) -> tuple[str, str | None]:
 
 def _explain(name: str, source: str, problem: str) -> str:
     """Say why an image could not be pulled, and what to do."""
-    shown = " ".join(problem.split())[:300]
+    excerpt = " ".join(problem.split())[:300]
     lower = problem.lower()
     if "toomanyrequests" in lower or "429" in lower or "rate limit" in lower:
         remedy = (
@@ -199,4 +199,4 @@ def _explain(name: str, source: str, problem: str) -> str:
             "see that the engine reaches the registry, name a mirror with mirror='HOST/PATH', or "
             "bring the image with `docker save` and `docker load`"
         )
-    return f"expected to pull the image {name} from {source}, got: {shown}; {remedy}"
+    return f"expected to pull the image {name} from {source}, got: {excerpt}; {remedy}"

@@ -68,21 +68,21 @@ def remove(engine: DockerEngine, container: str) -> bool:
     If the engine is already removing it after its end, a second removal is refused: then wait.
     """
     end = time.monotonic() + PATIENCE
-    found = False
+    existed = False
     while time.monotonic() < end:
         try:
             engine.api.remove_container(container, v=True, force=True)
             return True
         except engine.errors.NotFound:
-            return found
+            return existed
         except engine.errors.APIError as error:
-            found = True
+            existed = True
             _log.debug("the container %.12s: %s", container, error)
         except OSError as error:  # the engine does not answer; what it leaves, a later start sweeps
             _log.info("the container %.12s is not removed: %s", container, error)
-            return found
+            return existed
         time.sleep(PAUSE)
-    return found
+    return existed
 
 
 def _ended(container: dict[str, Any], now: float) -> bool:

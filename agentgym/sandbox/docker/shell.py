@@ -103,16 +103,16 @@ class ShellChannel(Channel):
         begin = time.monotonic()
         api, settings = self._engine.api, self._settings
         background = settings.get("background", False)
-        made = api.exec_create(
+        execution = api.exec_create(
             self._container,
             ["/bin/sh", "-c", KEEPING if background else AROUND, self._shell, command],
             environment={**settings["environment"], **env},
             workdir=posixpath.join(settings["workdir"], cwd),
         )
-        stream = AttachedStream(api.exec_start(made["Id"], socket=True), together=True)
+        stream = AttachedStream(api.exec_start(execution["Id"], socket=True), together=True)
         output = Output(settings["kept_output"])
         try:
-            running = made["Id"] if background else ""
+            running = execution["Id"] if background else ""
             reason = self._collect(stream, output, begin + timeout, running)
             if background and reason:  # nothing tells what others left from what this has started
                 self._sweep()
@@ -121,7 +121,7 @@ class ShellChannel(Channel):
             if not background:
                 self._sweep()
             stream.close()
-        status = KILLED if reason else api.exec_inspect(made["Id"])["ExitCode"]
+        status = KILLED if reason else api.exec_inspect(execution["Id"])["ExitCode"]
         return {
             "exit_code": KILLED if status is None else status,
             "output": packed(output.joined()),
@@ -222,10 +222,10 @@ class ShellChannel(Channel):
         before = self._tree
         if before is None:
             prefix = workdir.rstrip("/") + "/"
-            gone = [change["Path"] for change in changes if change["Kind"] == GONE]
-            before = self._pristine([path for path in gone if path.startswith(prefix)], workdir)
-        gone = [path for path in before if path not in present and ".git" not in path.split("/")]
-        return {"deleted": sorted(gone), "body": _packed_files(files)}
+            deleted = [change["Path"] for change in changes if change["Kind"] == GONE]
+            before = self._pristine([path for path in deleted if path.startswith(prefix)], workdir)
+        deleted = [path for path in before if path not in present and ".git" not in path.split("/")]
+        return {"deleted": sorted(deleted), "body": _packed_files(files)}
 
     def _pristine(self, paths: list[str], workdir: str) -> list[str]:
         """Return the files that the image holds at paths or below them, relative to a folder."""
@@ -252,13 +252,13 @@ class ShellChannel(Channel):
             if data.tell() > LARGEST:
                 raise OSError(27, f"more than {LARGEST:,} bytes below {folder}")
         data.seek(0)
-        found = []
+        files = []
         with tarfile.open(fileobj=data, mode="r:") as archive:
             for member in archive:
                 content = archive.extractfile(member) if member.isreg() else None
                 if content is not None:
-                    found.append((member, content.read()))
-        return found
+                    files.append((member, content.read()))
+        return files
 
     def _run(self, command: str) -> tuple[int, bytes]:
         """Run a command of our own."""

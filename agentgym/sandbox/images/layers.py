@@ -60,19 +60,19 @@ class Layers:
             parts: Components of the path, without ``..``.
         """
         for root in self.folders:
-            here, opaque = root, False
+            entry, opaque = root, False
             for number, part in enumerate(parts):
-                here = os.path.join(here, part)
+                entry = os.path.join(entry, part)
                 try:
-                    mode = os.lstat(here).st_mode
+                    mode = os.lstat(entry).st_mode
                 except OSError:
                     break
                 last = number == len(parts) - 1
                 if stat.S_ISCHR(mode) or not (last or stat.S_ISDIR(mode)):
                     return None
-                opaque = opaque or (stat.S_ISDIR(mode) and is_opaque(here))
+                opaque = opaque or (stat.S_ISDIR(mode) and is_opaque(entry))
             else:
-                return here
+                return entry
             if opaque:
                 return None
         return None
@@ -91,8 +91,8 @@ class Layers:
             if part == "..":
                 done = done[:-1]
                 continue
-            found = self.find([*done, part])
-            if found is None or not os.path.islink(found):
+            entry = self.find([*done, part])
+            if entry is None or not os.path.islink(entry):
                 done.append(part)
                 continue
             links += 1
@@ -101,7 +101,7 @@ class Layers:
                     f"expected at most {MOST_LINKS} links on a path of an image, got more at "
                     f"{path!r:.120}; rebuild the image"
                 )
-            target = os.readlink(found)
+            target = os.readlink(entry)
             done = [] if target.startswith("/") else done
             waiting = target.split("/") + waiting
         return done
@@ -113,8 +113,8 @@ class Layers:
             path: The file; links are resolved inside of the tree.
             most: Maximum number of bytes.
         """
-        found = self.find(self.resolve(path))
-        if found is None or not stat.S_ISREG(os.lstat(found).st_mode):
+        entry = self.find(self.resolve(path))
+        if entry is None or not stat.S_ISREG(os.lstat(entry).st_mode):
             return b""
-        with open(found, "rb") as file:
+        with open(entry, "rb") as file:
             return file.read(most)

@@ -23,7 +23,7 @@ class Reference(NamedTuple):
     """Host of the registry, optionally with a port."""
     repository: str
     """Name within it."""
-    wanted: str
+    version: str
     """Tag, or digest, which takes precedence."""
 
 

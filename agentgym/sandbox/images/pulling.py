@@ -69,12 +69,12 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
         SandboxUnavailable: The registry cannot be reached, or refuses the image.
         DataError: The image is damaged, hostile, or for another kind of machine.
     """
-    known = canonical(name)
-    place = reference(known)
+    full_name = canonical(name)
+    place = reference(full_name)
     if mirror and place.server == HUB_SERVER:
-        place = reference(f"{mirror.strip('/')}/{place.repository}{_ending(place.wanted)}")
+        place = reference(f"{mirror.strip('/')}/{place.repository}{_ending(place.version)}")
     registry = _Registry(name, place.server, place.repository)
-    folder = store.downloads(known)
+    folder = store.downloads(full_name)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -82,7 +82,7 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
             f"expected to write to {folder}, got {error}; set AGENTGYM_CACHE to a writable folder"
         ) from error
     with FileLock(lock_of(folder)):
-        image = _described(registry, place.wanted, folder)
+        image = _described(registry, place.version, folder)
         missing = [
             layer for layer, chain in store.chained(image.layers) if not store.has_layer(chain)
         ]
@@ -93,9 +93,9 @@ def pull(name: str, store: ImageStore, *, mirror: str = "", watch: Watch | None 
                 lambda now, done=done: watch and watch("download", done + now, total),
             )  # fmt: skip
             done += layer.size
-        found = store.add(image, known, watch)
+        stored_image = store.add(image, full_name, watch)
         shutil.rmtree(folder, ignore_errors=True)
-    return found
+    return stored_image
 
 
 class PulledImages:
@@ -119,8 +119,8 @@ class PulledImages:
         Raises:
             SandboxUnavailable: It is unavailable; the message gives the remedy.
         """
-        found = self.find(name)
-        return self.pull(name) if found is None else found
+        image = self.find(name)
+        return self.pull(name) if image is None else image
 
     def pull(self, name: str) -> Image:
         """Pull an image, even if the store has it.
@@ -133,7 +133,7 @@ class PulledImages:
         except (SandboxUnavailable, DataError) as error:
             raise SandboxUnavailable(f"{error}. {how_to_bring(name)}") from error
 
-    def taken(self) -> int:
+    def total_size(self) -> int:
         """Return the total size of the store's images, in bytes."""
         return self._store.size()
 
@@ -146,11 +146,11 @@ def how_to_bring(name: str) -> str:
     )
 
 
-def _ending(wanted: str) -> str:
-    return f"@{wanted}" if wanted.startswith("sha256:") else f":{wanted}"
+def _ending(version: str) -> str:
+    return f"@{version}" if version.startswith("sha256:") else f":{version}"
 
 
-def _described(registry: _Registry, wanted: str, folder: Path) -> PackedImage:
+def _described(registry: _Registry, version: str, folder: Path) -> PackedImage:
     """Return what a registry says of an image, its layers to be downloaded."""
 
     def opened(place: str) -> BinaryIO:
@@ -159,7 +159,7 @@ def _described(registry: _Registry, wanted: str, folder: Path) -> PackedImage:
             registry.download(place, 0, folder, lambda now: None)
         return path.open("rb")
 
-    manifest = registry.manifest(wanted)
+    manifest = registry.manifest(version)
     if "manifests" in manifest:
         # Of the parts of a list, the one for this machine is read by its digest.
         def part(digest: str) -> BinaryIO:
@@ -177,13 +177,13 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
         headers: Any, newurl: str,
     ) -> urllib.request.Request | None:  # fmt: skip
-        made = super().redirect_request(req, fp, code, msg, headers, newurl)
+        new_request = super().redirect_request(req, fp, code, msg, headers, newurl)
         before, after = (urllib.parse.urlsplit(url) for url in (req.full_url, newurl))
         if before.scheme == "https" and after.scheme != "https":
             raise urllib.error.URLError(f"a redirect from https to {after.scheme}")
-        if made is not None and before.netloc != after.netloc:
-            made.headers.pop("Authorization", None)
-        return made
+        if new_request is not None and before.netloc != after.netloc:
+            new_request.headers.pop("Authorization", None)
+        return new_request
 
 
 class _Registry:
@@ -197,9 +197,9 @@ class _Registry:
         self._authorization = ""
         self._open = urllib.request.build_opener(_Redirects).open
 
-    def manifest(self, wanted: str) -> dict[str, Any]:
+    def manifest(self, version: str) -> dict[str, Any]:
         """Return the manifest of a tag or digest."""
-        return read_json(self._manifest_bytes(wanted), "a manifest")
+        return read_json(self._manifest_bytes(version), "a manifest")
 
     def keep_manifest(self, digest: str, folder: Path) -> None:
         """Store a manifest of a digest among the blobs."""
@@ -224,13 +224,13 @@ class _Registry:
             if number:
                 time.sleep(min(LONGEST_WAIT, 0.1 * 4**number))
             try:
-                whole = self._continue(digest, part, most, watch)
+                complete = self._continue(digest, part, most, watch)
             except (OSError, http.client.HTTPException) as error:
                 if isinstance(error, urllib.error.HTTPError):
                     raise self._refused(error) from error
                 problem = str(error) or type(error).__name__
                 continue  # what came is kept
-            if (size and part.stat().st_size < size) or not whole:
+            if (size and part.stat().st_size < size) or not complete:
                 continue
             if _digest_of(part) != digest:
                 part.unlink()
@@ -265,9 +265,9 @@ class _Registry:
                         )
                 return not answer.length
 
-    def _manifest_bytes(self, wanted: str) -> bytes:
+    def _manifest_bytes(self, version: str) -> bytes:
         try:
-            with self._get(f"/manifests/{wanted}", {"Accept": ", ".join(KINDS)}) as answer:
+            with self._get(f"/manifests/{version}", {"Accept": ", ".join(KINDS)}) as answer:
                 data = read_bounded(answer, LARGEST_JSON, "a manifest")
         except urllib.error.HTTPError as error:
             raise self._refused(error) from error
@@ -276,8 +276,11 @@ class _Registry:
                 f"expected to reach the registry {self._server} for {self._name}, got: {error}; "
                 "check the name and the network"
             ) from error
-        if wanted.startswith("sha256:") and wanted != f"sha256:{hashlib.sha256(data).hexdigest()}":
-            raise DataError(f"expected the manifest {wanted} of {self._name}, got other bytes")
+        if (
+            version.startswith("sha256:")
+            and version != f"sha256:{hashlib.sha256(data).hexdigest()}"
+        ):
+            raise DataError(f"expected the manifest {version} of {self._name}, got other bytes")
         return data
 
     def _get(self, path: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:
@@ -287,8 +290,8 @@ class _Registry:
             if self._authorization:
                 request.add_header("Authorization", self._authorization)
             try:
-                found: http.client.HTTPResponse = self._open(request, timeout=TIMEOUT)
-                return found
+                response: http.client.HTTPResponse = self._open(request, timeout=TIMEOUT)
+                return response
             except urllib.error.HTTPError as error:
                 last = number == TRIES - 1
                 if error.code == 401 and not self._authorization:
@@ -301,25 +304,25 @@ class _Registry:
 
     def _login(self, headers: Message) -> str:
         """Return what a registry wants to see: a token, or the name and password themselves."""
-        told = headers.get("WWW-Authenticate", "")
-        kind, _, rest = told.partition(" ")
-        own = _credentials(self._server)
+        challenge = headers.get("WWW-Authenticate", "")
+        kind, _, rest = challenge.partition(" ")
+        credentials = _credentials(self._server)
         if kind.lower() == "basic":
-            return f"Basic {own}"
-        asked = dict(re.findall(r'(?<!\w)(\w+)="([^"]*)"', rest))
-        realm = urllib.parse.urlsplit(asked.get("realm", ""))
+            return f"Basic {credentials}"
+        fields = dict(re.findall(r'(?<!\w)(\w+)="([^"]*)"', rest))
+        realm = urllib.parse.urlsplit(fields.get("realm", ""))
         if realm.scheme != "https" and not _is_loopback(realm.netloc):
             raise SandboxUnavailable(
-                f"expected {self._server} to name its token server by https, got {told!r:.200}"
+                f"expected {self._server} to name its token server by https, got {challenge!r:.200}"
             )
-        scope = asked.get("scope") or f"repository:{self._repository}:pull"
-        query = urllib.parse.urlencode({"service": asked.get("service", ""), "scope": scope})
-        request = urllib.request.Request(f"{asked['realm']}?{query}")
-        if own:
-            request.add_header("Authorization", f"Basic {own}")
+        scope = fields.get("scope") or f"repository:{self._repository}:pull"
+        query = urllib.parse.urlencode({"service": fields.get("service", ""), "scope": scope})
+        request = urllib.request.Request(f"{fields['realm']}?{query}")
+        if credentials:
+            request.add_header("Authorization", f"Basic {credentials}")
         with self._open(request, timeout=TIMEOUT) as answer:
-            found = read_json(read_bounded(answer, LARGEST_JSON, "a token"), "a token")
-        return f"Bearer {found.get('token') or found.get('access_token', '')}"
+            reply = read_json(read_bounded(answer, LARGEST_JSON, "a token"), "a token")
+        return f"Bearer {reply.get('token') or reply.get('access_token', '')}"
 
     def _refused(self, error: urllib.error.HTTPError) -> SandboxUnavailable:
         """Say why a registry gives nothing, and what to do."""
@@ -354,17 +357,17 @@ def _credentials(server: str) -> str:
         auths = json.loads((folder / "config.json").read_bytes())["auths"]
         names = [server, f"https://{server}"]
         names += ["https://index.docker.io/v1/", "docker.io"] if server == HUB_SERVER else []
-        found = next((str(auths[one]["auth"]) for one in names if one in auths), "")
-        base64.b64decode(found, validate=True)
+        credentials = next((str(auths[name]["auth"]) for name in names if name in auths), "")
+        base64.b64decode(credentials, validate=True)
     except (OSError, ValueError, KeyError, TypeError, RuntimeError):
         return ""
-    return found
+    return credentials
 
 
 def _wait(headers: Message, number: int) -> float:
     """Return how many seconds a registry wants one to wait."""
-    told = headers.get("Retry-After", "")
-    return min(LONGEST_WAIT, float(told) if told.isdigit() else 0.5 * 2**number)
+    seconds = headers.get("Retry-After", "")
+    return min(LONGEST_WAIT, float(seconds) if seconds.isdigit() else 0.5 * 2**number)
 
 
 def _digest_of(path: Path) -> str:

@@ -77,32 +77,32 @@ def check_digest(digest: Any) -> str:
     return digest
 
 
-def read_json(data: bytes, what: str) -> dict[str, Any]:
+def read_json(data: bytes, subject: str) -> dict[str, Any]:
     """Return a JSON object.
 
     Raises:
         DataError: It is not a JSON object.
     """
     try:
-        found = parse_json(data)
+        document = parse_json(data)
     except ValueError as error:
-        raise DataError(f"expected {what} as JSON, got {error!s:.120}") from error
-    if not isinstance(found, dict):
-        raise DataError(f"expected {what} as a JSON object, got {type(found).__name__}")
-    return found
+        raise DataError(f"expected {subject} as JSON, got {error!s:.120}") from error
+    if not isinstance(document, dict):
+        raise DataError(f"expected {subject} as a JSON object, got {type(document).__name__}")
+    return document
 
 
-def read_blob(open_blob: Opener, digest: Any, what: str) -> dict[str, Any]:
+def read_blob(open_blob: Opener, digest: Any, subject: str) -> dict[str, Any]:
     """Return a JSON object after verifying its digest.
 
     Raises:
         DataError: The digest differs.
     """
     with open_blob(check_digest(digest)) as file:
-        data = read_bounded(file, LARGEST_JSON, what)
+        data = read_bounded(file, LARGEST_JSON, subject)
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != digest:
-        raise DataError(f"expected {what} to be {digest}, got other content; download it again")
-    return read_json(data, what)
+        raise DataError(f"expected {subject} to be {digest}, got other content; download it again")
+    return read_json(data, subject)
 
 
 def packed_image(manifest: Mapping[str, Any], open_blob: Opener) -> PackedImage:
@@ -113,8 +113,9 @@ def packed_image(manifest: Mapping[str, Any], open_blob: Opener) -> PackedImage:
     """
     try:
         config = read_blob(open_blob, manifest["config"]["digest"], "the config of an image")
-        found = [
-            (check_digest(one["digest"]), int(one.get("size", 0))) for one in manifest["layers"]
+        layers = [
+            (check_digest(layer["digest"]), int(layer.get("size", 0)))
+            for layer in manifest["layers"]
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, DataError):
@@ -122,7 +123,7 @@ def packed_image(manifest: Mapping[str, Any], open_blob: Opener) -> PackedImage:
         raise DataError(
             f"expected the manifest of an image, got one with {error!r:.100}"
         ) from error
-    return _with_config(config, found, open_blob)
+    return _with_config(config, layers, open_blob)
 
 
 def choose_manifest(index: Mapping[str, Any], open_blob: Opener, depth: int = 0) -> dict[str, Any]:
@@ -135,11 +136,11 @@ def choose_manifest(index: Mapping[str, Any], open_blob: Opener, depth: int = 0)
         platform = entry.get("platform") or {}
         fits = platform.get("os", "linux") == "linux"
         if fits and platform.get("architecture", architecture()) == architecture():
-            found = read_blob(open_blob, entry.get("digest"), "the manifest of an image")
-            if "manifests" not in found:
-                return found
+            manifest = read_blob(open_blob, entry.get("digest"), "the manifest of an image")
+            if "manifests" not in manifest:
+                return manifest
             if depth < DEPTH:
-                return choose_manifest(found, open_blob, depth + 1)
+                return choose_manifest(manifest, open_blob, depth + 1)
     raise DataError(
         f"expected an image for linux/{architecture()}, got none; use the variant for this machine"
     )
@@ -227,39 +228,39 @@ def _from_index(index: Mapping[str, Any], opened: Opener, name: str) -> tuple[st
     named: dict[str, list[dict[str, Any]]] = {}
     for entry in _entries(index):
         notes = entry.get("annotations") or {}
-        told = next((str(notes[key]) for key in REFERENCES if notes.get(key)), "")
-        named.setdefault(told, []).append(entry)
-    chosen = _chosen(tuple(named), name)
-    manifest = choose_manifest({"manifests": named[chosen]}, opened)
-    return chosen, packed_image(manifest, opened)
+        label = next((str(notes[key]) for key in REFERENCES if notes.get(key)), "")
+        named.setdefault(label, []).append(entry)
+    full_name = _choose_name(tuple(named), name)
+    manifest = choose_manifest({"manifests": named[full_name]}, opened)
+    return full_name, packed_image(manifest, opened)
 
 
 def _from_old(
     listed: Any, parsed: Callable[[str], Any], opened: Opener, name: str
 ) -> tuple[str, PackedImage]:
     """Return the image of an archive of Docker before 25; only the config holds digests."""
-    named = {tag: one for one in listed for tag in one.get("RepoTags") or [""]}
-    chosen = _chosen(tuple(named), name)
-    entry = named[chosen]
+    named = {tag: image for image in listed for tag in image.get("RepoTags") or [""]}
+    full_name = _choose_name(tuple(named), name)
+    entry = named[full_name]
     config = parsed(str(entry["Config"]))
-    return chosen, _with_config(config, [(str(place), 0) for place in entry["Layers"]], opened)
+    return full_name, _with_config(config, [(str(place), 0) for place in entry["Layers"]], opened)
 
 
-def _chosen(names: tuple[str, ...], name: str) -> str:
+def _choose_name(names: tuple[str, ...], name: str) -> str:
     """Return which of the names of an archive is meant."""
     if name in names:
         return name
     if len(names) == 1:
         return names[0]
-    told = ", ".join(filter(None, names)) or "nothing"
-    raise DataError(f"expected one image, or the name of one, got {name!r} of: {told[:500]}")
+    choices = ", ".join(filter(None, names)) or "nothing"
+    raise DataError(f"expected one image, or the name of one, got {name!r} of: {choices[:500]}")
 
 
 def _entries(index: Mapping[str, Any]) -> list[dict[str, Any]]:
-    found = index.get("manifests")
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    entries = index.get("manifests")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise DataError("expected an index of images, got one without a list of manifests")
-    return found
+    return entries
 
 
 def _with_config(
@@ -281,7 +282,7 @@ def _with_config(
     if not isinstance(settings, dict):
         raise DataError(f"expected the settings of an image as an object, got {settings!r:.80}")
     packed = (
-        PackedLayer(place, check_digest(one), size)
-        for (place, size), one in zip(layers, ids, strict=True)
+        PackedLayer(place, check_digest(diff_id), size)
+        for (place, size), diff_id in zip(layers, ids, strict=True)
     )
     return PackedImage(settings, tuple(packed), opened)

@@ -83,14 +83,14 @@ class ImageStore:
         Raises:
             DataError: It is not an image, or is damaged, hostile, or for another machine.
         """
-        with opened_image(source, name) as (told, packed):
+        with opened_image(source, name) as (label, packed):
             # Layouts may give a tag alone.
-            chosen = name or (told if "/" in told or ":" in told else "")
-            if not chosen:
+            full_name = name or (label if "/" in label or ":" in label else "")
+            if not full_name:
                 raise DataError(
-                    f"expected a name for the image of {source}, which has {told!r:.80}; pass one"
+                    f"expected a name for the image of {source}, which has {label!r:.80}; pass one"
                 )
-            return self.add(packed, chosen, watch)
+            return self.add(packed, full_name, watch)
 
     def add(self, packed: PackedImage, name: str, watch: Watch | None = None) -> Image:
         """Unpack the missing layers of an image, and name it.
@@ -103,7 +103,7 @@ class ImageStore:
                 f"expected an image of at most {self.bounds.layers} layers, got "
                 f"{len(packed.layers)}; merge some (docker build --squash, or docker export)"
             )
-        known = canonical(name)
+        full_name = canonical(name)
         with self._locked():
             below: list[str] = []
             size = files = 0
@@ -111,16 +111,23 @@ class ImageStore:
                 left = Bounds(self.bounds.size - size, self.bounds.files - files)
                 entry = self._entry(chain)
                 if entry is None:
-                    said = f"layer {number} of {len(packed.layers)}"
-                    entry = self._unpack(packed, layer, chain, below, left, said, watch)
+                    title = f"layer {number} of {len(packed.layers)}"
+                    entry = self._unpack(packed, layer, chain, below, left, title, watch)
                 size, files = size + entry["size"], files + entry["files"]
                 below.append(chain)
-            record = {"name": known, "layers": below, "config": dict(packed.config), "size": size}
-            write_atomically(self._record(known), json.dumps(record).encode())
-        found = self.find(known)
-        if found is None:
-            raise DataError(f"expected the image {known} in {self.folder}, which was removed again")
-        return found
+            record = {
+                "name": full_name,
+                "layers": below,
+                "config": dict(packed.config),
+                "size": size,
+            }
+            write_atomically(self._record(full_name), json.dumps(record).encode())
+        image = self.find(full_name)
+        if image is None:
+            raise DataError(
+                f"expected the image {full_name} in {self.folder}, which was removed again"
+            )
+        return image
 
     def find(self, name: str) -> Image | None:
         """Return an image; None if it is missing.
@@ -129,7 +136,7 @@ class ImageStore:
             DataError: The store belongs to another user.
         """
         try:
-            known = canonical(name)
+            full_name = canonical(name)
         except DataError:
             return None
         if self.folder.is_dir() and not os.access(self.folder, os.R_OK | os.X_OK):
@@ -137,7 +144,7 @@ class ImageStore:
                 f"expected a store of this user, got {self.folder} of another user; set "
                 "AGENTGYM_CACHE to one of your folders"
             )
-        return self._read(self._record(known))
+        return self._read(self._record(full_name))
 
     def has_layer(self, chain: str) -> bool:
         """Return whether a layer is unpacked."""
@@ -146,8 +153,8 @@ class ImageStore:
     def images(self) -> list[Image]:
         """Return all images, most recently used first."""
         records = sorted(self.folder.glob("images/*.json"))
-        found = [image for image in map(self._read, records) if image is not None]
-        return sorted(found, key=lambda image: (-image.used, image.name))
+        images = [image for image in map(self._read, records) if image is not None]
+        return sorted(images, key=lambda image: (-image.used, image.name))
 
     def hold(self, image: Image) -> int:
         """Return a descriptor that protects the layers until it is closed or this process ends.
@@ -188,9 +195,9 @@ class ImageStore:
         with self._locked():
             left = self.images()
             while left and self._size_of(left) > budget:
-                gone = left.pop()
-                watch(gone)
-                self._record(gone.name).unlink(missing_ok=True)
+                oldest = left.pop()
+                watch(oldest)
+                self._record(oldest.name).unlink(missing_ok=True)
             self._remove_layers({layer.parent.name for image in left for layer in image.layers})
             self._remove_downloads()
 
@@ -200,8 +207,8 @@ class ImageStore:
             return False
         with self._locked():
             self._record(canonical(name)).unlink(missing_ok=True)
-            kept = {layer.parent.name for image in self.images() for layer in image.layers}
-            self._remove_layers(kept)
+            needed = {layer.parent.name for image in self.images() for layer in image.layers}
+            self._remove_layers(needed)
         return True
 
     @staticmethod
@@ -221,27 +228,27 @@ class ImageStore:
         chain: str,
         below: Iterable[str],
         bounds: Bounds,
-        said: str,
+        title: str,
         watch: Watch | None,
     ) -> dict[str, Any]:
         """Unpack a layer and give it its place."""
         scratch = self.folder / "layers" / f"{SCRATCH}{chain}"
         (scratch / "fs").mkdir(mode=0o755, parents=True)
-        lower = Layers([self._layer(one) for one in reversed(list(below))])
+        lower = Layers([self._layer(name) for name in reversed(list(below))])
         writer = LayerWriter(str(scratch / "fs"), lower, bounds)
         try:
             with closing(packed.open(layer.place)) as raw:
-                _write(raw, layer, writer, bounds, lambda n: watch and watch(said, n, layer.size))
+                _write(raw, layer, writer, bounds, lambda n: watch and watch(title, n, layer.size))
             writer.finish(self.owner)
             entry = {**asdict(writer.counts), "below": list(below)}
             (scratch / "layer.json").write_text(json.dumps(entry))
             os.sync()  # all at once: a layer has ten thousand files
             os.rename(scratch, self._layer(chain).parent)
         except (TarError, zlib.error, EOFError, UnicodeError, RecursionError) as error:
-            raise DataError(f"expected a readable layer ({said}), got {error}") from error
+            raise DataError(f"expected a readable layer ({title}), got {error}") from error
         except OSError as error:
             raise DataError(
-                f"expected to unpack an image in {self.folder} ({said}), got {error}; make room "
+                f"expected to unpack an image in {self.folder} ({title}), got {error}; make room "
                 "with `agentgym images prune`, or set AGENTGYM_CACHE to a folder on a larger disk"
             ) from error
         finally:
@@ -288,10 +295,10 @@ class ImageStore:
 
     def _entry(self, chain: str) -> dict[str, Any] | None:
         try:
-            found = json.loads((self.folder / "layers" / chain / "layer.json").read_bytes())
+            entry = json.loads((self.folder / "layers" / chain / "layer.json").read_bytes())
         except (OSError, ValueError):
             return None
-        return dict(found)
+        return dict(entry)
 
     def _entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
         for path in sorted(self.folder.glob("layers/*/layer.json")):
@@ -302,10 +309,10 @@ class ImageStore:
     def _read(self, record: Path) -> Image | None:
         """Return the image of a record; None if it, or a layer, is gone or damaged."""
         try:
-            found = json.loads(record.read_bytes())
-            layers = tuple(self._layer(str(chain)) for chain in found["layers"])
+            entry = json.loads(record.read_bytes())
+            layers = tuple(self._layer(str(chain)) for chain in entry["layers"])
             image = Image(
-                found["name"], layers, found["config"], found["size"], record.stat().st_mtime
+                entry["name"], layers, entry["config"], entry["size"], record.stat().st_mtime
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -330,16 +337,16 @@ class ImageStore:
                     os.close(descriptor)
                     needed |= {chain, *entry["below"]}
             for chain in opened.keys() - needed:
-                gone = self.folder / "layers" / f"{SCRATCH}{chain}"
-                os.rename(self._layer(chain).parent, gone)
-                _remove_folder(gone)
+                scratch = self.folder / "layers" / f"{SCRATCH}{chain}"
+                os.rename(self._layer(chain).parent, scratch)
+                _remove_folder(scratch)
         finally:
             for descriptor in opened.values():
                 os.close(descriptor)
 
 
 def _write(
-    raw: Any, layer: PackedLayer, writer: LayerWriter, bounds: Bounds, told: Callable[[int], Any]
+    raw: Any, layer: PackedLayer, writer: LayerWriter, bounds: Bounds, watch: Callable[[int], Any]
 ) -> None:
     """Write a layer whose packed and plain bytes are those that their digests say."""
     packed = HashedStream(raw, bounds.size + (64 << 20))
@@ -350,13 +357,13 @@ def _write(
             writer.add(archive, member)
             archive.members = []  # else every header stays in memory
             if writer.counts.files % 64 == 0:
-                told(packed.taken)
-    found = plain.digest()
-    check_end(archive, plain.taken)
-    told(packed.taken)
-    if found != layer.diff_id:
+                watch(packed.bytes_read)
+    digest = plain.digest()
+    check_end(archive, plain.bytes_read)
+    watch(packed.bytes_read)
+    if digest != layer.diff_id:
         raise DataError(
-            f"expected a layer with content {layer.diff_id}, got {found}; download the image again"
+            f"expected a layer with content {layer.diff_id}, got {digest}; download the image again"
         )
     if layer.place.startswith("sha256:") and packed.digest() != layer.place:
         raise DataError(f"expected the blob {layer.place}, got other bytes; download it again")
@@ -370,9 +377,9 @@ def lock_of(downloads: Path) -> Path:
 def _remove_folder(folder: Path) -> None:
     """Remove a folder, also where its own modes are in the way."""
 
-    def again(function: Callable[..., Any], path: str, _: Any) -> None:
+    def retry(function: Callable[..., Any], path: str, _: Any) -> None:
         with suppress(OSError):
             os.chmod(os.path.dirname(path), 0o700)
             function(path)
 
-    shutil.rmtree(folder, onerror=again)
+    shutil.rmtree(folder, onerror=retry)

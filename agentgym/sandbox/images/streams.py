@@ -55,7 +55,7 @@ class HashedStream:
     """
 
     def __init__(self, source: Readable, bound: int) -> None:
-        self.taken = 0
+        self.bytes_read = 0
         """Bytes that have passed."""
         self._source, self._bound = source, bound
         self._hash = hashlib.sha256()
@@ -67,8 +67,8 @@ class HashedStream:
             DataError: The limit is exceeded.
         """
         data = self._source.read(BLOCK if size < 0 else size)
-        self.taken += len(data)
-        if self.taken > self._bound:
+        self.bytes_read += len(data)
+        if self.bytes_read > self._bound:
             raise DataError(
                 f"expected a layer of at most {self._bound:,} bytes, got more; raise the limit "
                 "(Bounds) if you trust the image"
@@ -140,17 +140,17 @@ def plain_stream(source: Readable) -> Readable:
         DataError: This Python does not support the compression.
     """
     start = source.read(1 << 16)
-    whole = Prefixed(start, source)
+    stream = Prefixed(start, source)
     if start.startswith(ZSTD):
         raise DataError(
             "expected layers packed with gzip or not at all, got zstd, which no Python before 3.14 "
             "reads; copy the image with `skopeo copy --dest-compress-format gzip`, or save it with "
             "`docker save`"
         )
-    return Gunzip(whole) if start.startswith(GZIP) else whole
+    return Gunzip(stream) if start.startswith(GZIP) else stream
 
 
-def read_bounded(source: BinaryIO | io.BufferedIOBase, most: int, what: str) -> bytes:
+def read_bounded(source: BinaryIO | io.BufferedIOBase, most: int, subject: str) -> bytes:
     """Return the whole content of a small file.
 
     Raises:
@@ -158,5 +158,5 @@ def read_bounded(source: BinaryIO | io.BufferedIOBase, most: int, what: str) -> 
     """
     data = source.read(most + 1)
     if len(data) > most:
-        raise DataError(f"expected {what} of at most {most:,} bytes, got more")
+        raise DataError(f"expected {subject} of at most {most:,} bytes, got more")
     return data

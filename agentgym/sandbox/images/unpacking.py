@@ -150,10 +150,10 @@ class LayerWriter:
                 os.link(source, path, follow_symlinks=False)
                 return
             names = os.path.relpath(source, self._root).split("/")
-            found = None if os.path.lexists(source) else self._below.find(names)
-            if found is not None and not is_folder(found):
-                self._count(os.lstat(found).st_size)
-                shutil.copy2(found, path, follow_symlinks=False)
+            lower = None if os.path.lexists(source) else self._below.find(names)
+            if lower is not None and not is_folder(lower):
+                self._count(os.lstat(lower).st_size)
+                shutil.copy2(lower, path, follow_symlinks=False)
                 return
         raise DataError(
             f"expected the hard link {member.name!r:.120} to lead to a file of the image, got "
@@ -169,12 +169,12 @@ class LayerWriter:
         name = name.removeprefix(WHITEOUT)
         if name in ("", ".", "..") or name.startswith(WHITEOUT):
             return  # notes of aufs to itself
-        gone = os.path.join(parent, name)
-        if is_folder(gone):
-            os.setxattr(gone, OPAQUE, b"y")
-        elif not os.path.lexists(gone):
+        target = os.path.join(parent, name)
+        if is_folder(target):
+            os.setxattr(target, OPAQUE, b"y")
+        elif not os.path.lexists(target):
             self._count(0)
-            os.mknod(gone, stat.S_IFCHR, 0)  # which needs no privilege since Linux 5.8
+            os.mknod(target, stat.S_IFCHR, 0)  # which needs no privilege since Linux 5.8
 
     def _make_room(self, path: str, member: tarfile.TarInfo) -> None:
         """Remove what has the name of a member, unless both are folders."""
@@ -194,23 +194,23 @@ class LayerWriter:
             if part == "..":
                 done = done[:-1]
                 continue
-            here = os.path.join(self._root, *done, part)
-            seen = here if os.path.lexists(here) else self._below_at([*done, part])
-            if seen is not None and os.path.islink(seen):
+            place = os.path.join(self._root, *done, part)
+            source = place if os.path.lexists(place) else self._below_at([*done, part])
+            if source is not None and os.path.islink(source):
                 links += 1
-                target = os.readlink(seen)
+                target = os.readlink(source)
                 if links > MOST_LINKS:
                     raise DataError(
                         f"expected at most {MOST_LINKS} links on a path of a layer, got more at "
                         f"{'/'.join(parts)!r:.120}"
                     )
                 done = [] if target.startswith("/") else done
-                waiting = [one for one in target.split("/") if one not in ("", ".")] + waiting
+                waiting = [name for name in target.split("/") if name not in ("", ".")] + waiting
                 continue
             done.append(part)
             if len(done) > DEEPEST:
                 raise DataError(f"expected at most {DEEPEST} nested folders, got more")
-            self._enter(here, seen, parts)
+            self._enter(place, source, parts)
         return os.path.join(self._root, *done)
 
     def _below_at(self, parts: Sequence[str]) -> str | None:
@@ -220,22 +220,22 @@ class LayerWriter:
                 return None
         return self._below.find(parts)
 
-    def _enter(self, here: str, seen: str | None, parts: Sequence[str]) -> None:
+    def _enter(self, place: str, source: str | None, parts: Sequence[str]) -> None:
         """Make one folder on the way to a member, with the mode that it has below."""
-        if seen == here:
-            if is_whiteout(here):
-                _replace_whiteout(here)
-            elif not is_folder(here):
+        if source == place:
+            if is_whiteout(place):
+                _replace_whiteout(place)
+            elif not is_folder(place):
                 raise DataError(
                     f"expected a folder on the way to {'/'.join(parts)!r:.120}, got a file"
                 )
             return
-        os.mkdir(here, 0o755)
+        os.mkdir(place, 0o755)
         self._count(0)
         mode = 0o755
-        if seen is not None and is_folder(seen):
-            mode = stat.S_IMODE(os.lstat(seen).st_mode)
-        self._folders.append((here, mode, None))
+        if source is not None and is_folder(source):
+            mode = stat.S_IMODE(os.lstat(source).st_mode)
+        self._folders.append((place, mode, None))
 
     def _count(self, size: int) -> None:
         """Count what is about to be written."""

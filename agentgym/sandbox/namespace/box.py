@@ -182,8 +182,8 @@ class NamespaceSandbox(ServedSandbox):
         """Return whose the files of the tree are, and shall be inside, if that differs."""
         if self.config.tree is None or self._image is not None or not privileged():
             return ()
-        found = self.config.tree.stat()
-        return () if found.st_uid == UID else (found.st_uid, found.st_gid, UID)
+        status = self.config.tree.stat()
+        return () if status.st_uid == UID else (status.st_uid, status.st_gid, UID)
 
     def _stage_settings(self) -> dict[str, Any]:
         """Return what ``stage.py`` is told."""
@@ -220,13 +220,13 @@ class NamespaceSandbox(ServedSandbox):
     def _rlimits(self) -> dict[str, int]:
         """Bound every process; memory only where no cgroup bounds all of them."""
         limits = self.config.limits
-        found = {
+        rlimits = {
             "NPROC": limits.processes,
             "FSIZE": limits.file_size,
             "NOFILE": limits.open_files,
             "CORE": 0,
         }
-        return found if self._group is not None else {**found, "AS": limits.memory}
+        return rlimits if self._group is not None else {**rlimits, "AS": limits.memory}
 
     def _dispose(self) -> None:
         """Wait for the end of the processes and remove the cgroup."""

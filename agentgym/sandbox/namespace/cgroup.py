@@ -101,7 +101,7 @@ def _parent() -> Path | None:
 
 def _candidates() -> list[Path]:
     """Return the folders of this process's groups, of version 1 and 2, and of those above."""
-    found = []
+    folders = []
     try:
         lines = split_lines(Path("/proc/self/cgroup").read_text())
     except OSError:
@@ -110,12 +110,12 @@ def _candidates() -> list[Path]:
         _, controllers, path = line.split(":", 2)
         inside = path.lstrip("/")
         if "memory" in controllers.split(","):
-            found.append(Path("/sys/fs/cgroup/memory") / inside)
+            folders.append(Path("/sys/fs/cgroup/memory") / inside)
         elif not controllers:
-            own = Path("/sys/fs/cgroup") / inside
+            folder = Path("/sys/fs/cgroup") / inside
             # Of version 2, a group that holds processes can have no children with limits.
-            found += [own, own.parent] if inside else [own]
-    return found
+            folders += [folder, folder.parent] if inside else [folder]
+    return folders
 
 
 def _sweep(folder: Path) -> None:

@@ -51,7 +51,7 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
     if owner is not None:
         poller.register(owner, select.POLLIN)
     connection.sendall(READY)
-    known: dict[tuple[int, ...], int | None] = {}
+    namespaces: dict[tuple[int, ...], int | None] = {}
     while True:
         if any(descriptor == owner for descriptor, _ in poller.poll()):
             os._exit(0)
@@ -59,7 +59,7 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
         if not message:
             os._exit(0)
         letters, *ids = message.decode("ascii").split()
-        users = _users(tuple(map(int, ids)), known) if ids else None
+        users = _users(tuple(map(int, ids)), namespaces) if ids else None
         keeper = os.fork()
         if not keeper:
             connection.close()
@@ -71,8 +71,8 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
         else:
             socket.send_fds(connection, [str(keeper).encode()], [handle])
             os.close(handle)
-        for one in descriptors:
-            os.close(one)
+        for descriptor in descriptors:
+            os.close(descriptor)
 
 
 def _keep(letters: str, descriptors: list[int], users: int | None) -> None:
@@ -80,8 +80,8 @@ def _keep(letters: str, descriptors: list[int], users: int | None) -> None:
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)  # what the server reports to belongs to it
-        given = dict(zip(letters, descriptors, strict=False))
-        connection = given[CONNECTION]
+        by_letter = dict(zip(letters, descriptors, strict=False))
+        connection = by_letter[CONNECTION]
         try:
             _unshare(USER in letters)
         except OSError as error:
@@ -92,28 +92,28 @@ def _keep(letters: str, descriptors: list[int], users: int | None) -> None:
         child = os.fork()  # the first in its namespace
         if not child:
             mounts.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            stage.main(connection, given.get(OWNER), given.get(GROUP), users)
+            stage.main(connection, by_letter.get(OWNER), by_letter.get(GROUP), users)
             return
-        for one in descriptors:
-            os.close(one)
+        for descriptor in descriptors:
+            os.close(descriptor)
         os.waitpid(child, 0)
     finally:
         os._exit(0)
 
 
-def _users(ids: tuple[int, ...], known: dict[tuple[int, ...], int | None]) -> int | None:
+def _users(ids: tuple[int, ...], namespaces: dict[tuple[int, ...], int | None]) -> int | None:
     """Return a user namespace in which a user's and group's files are somebody else's.
 
     Args:
         ids: The user, the group, and whose their files are.
-        known: Those that were made before; few, as trees have few owners.
+        namespaces: Those that were made before; few, as trees have few owners.
     """
-    if ids not in known:
+    if ids not in namespaces:
         try:
-            known[ids] = _user_namespace(*ids)
+            namespaces[ids] = _user_namespace(*ids)
         except OSError:
-            known[ids] = None
-    return known[ids]
+            namespaces[ids] = None
+    return namespaces[ids]
 
 
 def _user_namespace(uid: int, gid: int, owner: int) -> int:

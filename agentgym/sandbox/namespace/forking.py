@@ -70,13 +70,13 @@ class BoxProcess:
 
 def _parents() -> dict[int, int]:
     """Return the parent of every process that runs."""
-    found = {}
+    parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError):
             # A name may hold anything, so look behind the last bracket.
             words = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
-            found[int(folder.name)] = int(words[1])
-    return found
+            parents[int(folder.name)] = int(words[1])
+    return parents
 
 
 class ForkServer:
@@ -98,10 +98,10 @@ class ForkServer:
                 return
         except OSError:
             pass
-        said = self._last_words()
+        message = self._last_words()
         self.close()
         raise SandboxUnavailable(
-            f"expected a server that forks boxes to start, got: {said or 'nothing'}; see that "
+            f"expected a server that forks boxes to start, got: {message or 'nothing'}; see that "
             f"{sys.executable} can be run and {FOLDER} be read"
         )
 
@@ -131,14 +131,14 @@ class ForkServer:
                 letters += GROUP
             letters += "" if privileged() else USER
             with self._lock:
-                sent = [" ".join((letters, *map(str, users))).encode("ascii")]
-                socket.send_fds(self._connection, sent, [*descriptors, *opened])
+                messages = [" ".join((letters, *map(str, users))).encode("ascii")]
+                socket.send_fds(self._connection, messages, [*descriptors, *opened])
                 answer, handles, _, _ = socket.recv_fds(
                     self._connection, 32, 1, socket.MSG_CMSG_CLOEXEC
                 )
         finally:
-            for one in opened:
-                os.close(one)
+            for descriptor in opened:
+                os.close(descriptor)
         if not answer:
             raise ConnectionResetError("the server that forks boxes has ended")
         if not handles:
@@ -214,8 +214,11 @@ def _start(connection: socket.socket) -> subprocess.Popen[bytes]:
     owner = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
     # Where this process has closed its standard streams, these have their numbers, which the
     # child's own streams take.
-    given = (connection.fileno(), owner)
-    passed = [fcntl.fcntl(one, fcntl.F_DUPFD_CLOEXEC, 3) if one >= 0 else -1 for one in given]
+    descriptors = (connection.fileno(), owner)
+    passed = [
+        fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) if descriptor >= 0 else -1
+        for descriptor in descriptors
+    ]
     folders = (str(FOLDER), str(Path(__file__).parents[1]))
     command = [sys.executable, "-I", "-S", "-c", BOOT, *folders, *map(str, passed)]
     try:

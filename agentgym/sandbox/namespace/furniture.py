@@ -62,20 +62,20 @@ def copy_tree(source: str, target: str, owner: int) -> None:
     for parent, folders, files in os.walk(source):
         for name in (*folders, *files):
             old = os.path.join(parent, name)
-            new, found = target + old[len(source) :], os.lstat(old)
-            if stat.S_ISLNK(found.st_mode):
+            new, status = target + old[len(source) :], os.lstat(old)
+            if stat.S_ISLNK(status.st_mode):
                 os.symlink(os.readlink(old), new)
-            elif stat.S_ISDIR(found.st_mode):
+            elif stat.S_ISDIR(status.st_mode):
                 os.mkdir(new)
-            elif stat.S_ISREG(found.st_mode):
+            elif stat.S_ISREG(status.st_mode):
                 with open(old, "rb") as data, open(new, "xb") as file:
                     while os.sendfile(file.fileno(), data.fileno(), None, 1 << 20):
                         pass
             else:
                 continue
             os.chown(new, owner, owner, follow_symlinks=False)
-            if not stat.S_ISLNK(found.st_mode):
-                os.chmod(new, found.st_mode & 0o777)
-            times.append((new, (found.st_atime_ns, found.st_mtime_ns)))
-    for path, both in reversed(times):  # of a folder when nothing is written to it any more
-        os.utime(path, ns=both, follow_symlinks=False)
+            if not stat.S_ISLNK(status.st_mode):
+                os.chmod(new, status.st_mode & 0o777)
+            times.append((new, (status.st_atime_ns, status.st_mtime_ns)))
+    for path, stamps in reversed(times):  # of a folder when nothing is written to it any more
+        os.utime(path, ns=stamps, follow_symlinks=False)

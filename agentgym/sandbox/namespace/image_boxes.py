@@ -50,18 +50,18 @@ class ImageRoot:
     """
 
     def __init__(self, config: SandboxConfig, store: ImageStore, pull: str, mirror: str) -> None:
-        shown = [name for name in ("visible", "mounts", "hidden") if getattr(config, name)]
-        if shown:
+        host_options = [name for name in ("visible", "mounts", "hidden") if getattr(config, name)]
+        if host_options:
             raise ConfigurationError(
                 f"expected nothing of the host in a box of the image {config.image}, got "
-                f"{' and '.join(shown)}; leave that out, or put it into the image"
+                f"{' and '.join(host_options)}; leave that out, or put it into the image"
             )
         self._config, self._store = config, store
         self._pull = options.choice(pull, "pull", POLICIES)
         self._mirror = options.text(mirror, "mirror")
-        self._found: Image | None = None
+        self._image: Image | None = None
         self._user: User | None = None
-        self._held = -1
+        self._lease = -1
 
     @property
     def image(self) -> Image:
@@ -70,9 +70,9 @@ class ImageRoot:
         Raises:
             SandboxUnavailable: It cannot be had; says what to do.
         """
-        if self._found is None:
-            self._found = self._ensure()
-        return self._found
+        if self._image is None:
+            self._image = self._ensure()
+        return self._image
 
     @property
     def user(self) -> User:
@@ -85,14 +85,14 @@ class ImageRoot:
         """Return what the stage is told, and keep the image from being removed until `release`."""
         try:
             self.release()
-            self._held = self._store.hold(self.image)
+            self._lease = self._store.hold(self.image)
         except DataError:  # removed meanwhile
-            self._found = self._user = None
-            self._held = self._store.hold(self.image)
+            self._image = self._user = None
+            self._lease = self._store.hold(self.image)
         image, user = self.image, self.user
         return {
             "layers": [str(layer) for layer in reversed(image.layers)],
-            "made": _made(image, self._config),
+            "made": _list_parents(image, self._config),
             "uid": user.uid,
             "gid": user.gid,
         }
@@ -100,40 +100,40 @@ class ImageRoot:
     def completed(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Return the settings of the server inside with what the image says."""
         listed = self.image.config.get("Env") or ()
-        own = dict(str(entry).partition("=")[::2] for entry in listed)
-        path = ":".join((*self._config.path, own.get("PATH") or PATH))
-        home = own.get("HOME") or self.user.home
-        environment = {**own, **settings["environment"], "PATH": path, "HOME": home}
+        variables = dict(str(entry).partition("=")[::2] for entry in listed)
+        path = ":".join((*self._config.path, variables.get("PATH") or PATH))
+        home = variables.get("HOME") or self.user.home
+        environment = {**variables, **settings["environment"], "PATH": path, "HOME": home}
         environment |= self._config.environment
         return {**settings, "places": ["/", "/dev/shm"], "environment": environment}
 
     def release(self) -> None:
         """Let the image be removed again."""
-        held, self._held = self._held, -1
-        if held >= 0:
-            os.close(held)
+        lease, self._lease = self._lease, -1
+        if lease >= 0:
+            os.close(lease)
 
     def _ensure(self) -> Image:
         """Find or pull the image."""
         name, key = self._config.image, (str(self._store.folder), self._config.image)
-        found = None
+        image = None
         if self._pull != "always" or key in _pulled:
-            found = self._store.find(name)
-        if found is not None:
-            return found
+            image = self._store.find(name)
+        if image is not None:
+            return image
         if self._pull == "never":
             raise SandboxUnavailable(
                 f"expected the image {name} among those in {self._store.folder}, but it is not "
                 f"there and pull is 'never'. {how_to_bring(name)}"
             )
         with _pulling:  # one pull at a time: sixteen boxes want the same image
-            found = self._store.find(name) if key in _pulled or self._pull == "missing" else None
-            found = found or PulledImages(self._store, self._mirror).pull(name)
+            image = self._store.find(name) if key in _pulled or self._pull == "missing" else None
+            image = image or PulledImages(self._store, self._mirror).pull(name)
             _pulled.add(key)
-        return found
+        return image
 
 
-def _made(image: Image, config: SandboxConfig) -> list[tuple[str, int]]:
+def _list_parents(image: Image, config: SandboxConfig) -> list[tuple[str, int]]:
     """Return the folders that lead to ``workdir``, which is made if need be, each with its mode.
 
     Empty where the image has it.
@@ -143,31 +143,31 @@ def _made(image: Image, config: SandboxConfig) -> list[tuple[str, int]]:
         parts = layers.resolve(config.workdir)
     except DataError as error:
         raise ConfigurationError(f"{error}; choose another workdir") from error
-    found = [layers.find(parts[: number + 1]) for number in range(len(parts))]
-    for path in found:
+    folders = [layers.find(parts[: number + 1]) for number in range(len(parts))]
+    for path in folders:
         if path is not None and not stat.S_ISDIR(os.lstat(path).st_mode):
             raise ConfigurationError(
                 f"expected a folder, or nothing, at {config.workdir} of the image {image.name}, "
                 "got a file; choose another workdir"
             )
-    if found and found[-1] is not None and config.tree is None:
+    if folders and folders[-1] is not None and config.tree is None:
         return []
-    modes = [0o755 if path is None else stat.S_IMODE(os.lstat(path).st_mode) for path in found]
+    modes = [0o755 if path is None else stat.S_IMODE(os.lstat(path).st_mode) for path in folders]
     return list(zip(parts, modes, strict=True))
 
 
 def _user_of(image: Image) -> User:
     """Return the user of an image: ``name``, ``id``, and perhaps ``:group``, from its own lists."""
     layers = Layers(image.layers[::-1])
-    wanted, _, group = str(image.config.get("User") or "0").partition(":")
-    uid, gid, home = (_number(wanted), 0, "/") if wanted.isdigit() else (-1, 0, "/")
+    user, _, group = str(image.config.get("User") or "0").partition(":")
+    uid, gid, home = (_number(user), 0, "/") if user.isdigit() else (-1, 0, "/")
     for fields in _lines(layers, "etc/passwd", 6):
-        if (wanted in (fields[0], fields[2])) and fields[2].isdigit():
+        if (user in (fields[0], fields[2])) and fields[2].isdigit():
             uid, gid, home = _number(fields[2]), _number(fields[3]), fields[5] or "/"
             break
     else:
-        home = "/root" if wanted in ("0", "root") else home
-        uid = 0 if wanted == "root" else uid
+        home = "/root" if user in ("0", "root") else home
+        uid = 0 if user == "root" else uid
     if group:
         gid = _number(group) if group.isdigit() else -1
         for fields in _lines(layers, "etc/group", 3):
@@ -184,8 +184,8 @@ def _user_of(image: Image) -> User:
 
 def _lines(layers: Layers, path: str, least: int) -> list[list[str]]:
     text = layers.read(path, LARGEST_LIST).decode("utf-8", "replace")
-    found = [line.split(":") for line in split_lines(text)]
-    return [fields for fields in found if len(fields) >= least]
+    rows = [line.split(":") for line in split_lines(text)]
+    return [fields for fields in rows if len(fields) >= least]
 
 
 def _number(text: str) -> int:

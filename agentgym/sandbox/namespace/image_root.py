@@ -67,8 +67,8 @@ def build(settings: dict[str, Any], owner: int) -> tuple[int, int, int] | None:
         return None
     mounts.mount("overlay", PRISTINE, "overlay", FLAGS | mounts.MS_RDONLY, _lowers(lowers))
     upper, shm, pristine = (
-        os.open(one, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        for one in (f"{DATA}/upper", f"{DATA}/shm", PRISTINE)
+        os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        for path in (f"{DATA}/upper", f"{DATA}/shm", PRISTINE)
     )
     return upper, shm, pristine
 
@@ -94,8 +94,8 @@ def _make_base(settings: dict[str, Any], owner: int) -> None:
         os.setxattr(folder, OPAQUE, b"y")  # what the image has there is hidden
         furniture.copy_tree(tree, folder, owner)
     for parent, folders, files in os.walk(BASE):
-        for one in (*folders, *files):
-            os.chown(os.path.join(parent, one), owner, owner, follow_symlinks=False)
+        for entry in (*folders, *files):
+            os.chown(os.path.join(parent, entry), owner, owner, follow_symlinks=False)
     os.chown(BASE, owner, owner)
 
 
@@ -135,8 +135,8 @@ def _flatten(lowers: list[str], settings: dict[str, Any], owner: int) -> None:
     Raises:
         OSError: The image is larger than the memory that the box may use.
     """
-    found = [furniture.measured(lower) for lower in lowers]
-    size, count = (sum(numbers) for numbers in zip(*found, strict=True))
+    measures = [furniture.measured(lower) for lower in lowers]
+    size, count = (sum(numbers) for numbers in zip(*measures, strict=True))
     if size > settings["limits"]["memory"]:
         raise OSError(
             f"this kernel ({os.uname().release}) cannot lay layers over each other in memory, "
@@ -149,8 +149,8 @@ def _flatten(lowers: list[str], settings: dict[str, Any], owner: int) -> None:
     for lower in reversed(lowers):
         _lay(lower, target)
     for parent, folders, files in os.walk(target):
-        for one in (*folders, *files):
-            os.chown(os.path.join(parent, one), owner, owner, follow_symlinks=False)
+        for entry in (*folders, *files):
+            os.chown(os.path.join(parent, entry), owner, owner, follow_symlinks=False)
     mounts.bind(target, ROOT, mounts.MOUNT_NOSUID | mounts.MOUNT_NODEV)
 
 

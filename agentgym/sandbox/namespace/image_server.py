@@ -31,14 +31,14 @@ class ImageServer(pid1.Server):
         wire: The connection.
         owner: Descriptor of the process with which it ends.
         oom_score: Of its own ``oom_score_adj``.
-        kept: Of the layer of changes, of ``/dev/shm``, and of the image as it was.
+        folders: Of the layer of changes, of ``/dev/shm``, and of the image as it was.
     """
 
     def __init__(
-        self, wire: pid1.Wire, owner: int | None, oom_score: int, kept: tuple[int, int, int]
+        self, wire: pid1.Wire, owner: int | None, oom_score: int, folders: tuple[int, int, int]
     ) -> None:
         super().__init__(wire, owner, oom_score)
-        self._written, self._pristine = kept[:2], kept[2]
+        self._changes, self._pristine = folders[:2], folders[2]
         self._root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def do_configure(self, request: Message) -> Message:
@@ -51,58 +51,58 @@ class ImageServer(pid1.Server):
         """Send the changed regular files of ``workdir``, as the other server does."""
         workdir, room = self._workdir, request["total_bytes"]
         cut = len(workdir) + 1 if workdir else 0
-        chosen: list[tuple[str, str]] = []
-        gone, inside = self._above(workdir)
+        files: list[tuple[str, str]] = []
+        hidden, inside = self._above(workdir)
         try:
-            for path, found in self._walk(0, workdir or ".") if inside else ():
+            for path, status in self._walk(0, workdir or ".") if inside else ():
                 if pid1._of_repository(path[cut:]):
                     continue
-                if not stat.S_ISDIR(found.st_mode) or image_root._is_opaque(path):
-                    gone.append(path)  # at least of another kind, or with other content
-                fits = stat.S_ISREG(found.st_mode) and found.st_size <= min(
+                if not stat.S_ISDIR(status.st_mode) or image_root._is_opaque(path):
+                    hidden.append(path)  # at least of another kind, or with other content
+                fits = stat.S_ISREG(status.st_mode) and status.st_size <= min(
                     room, request["file_bytes"]
                 )
-                if fits and not self._same(path, found):
-                    room -= found.st_size
-                    chosen.append((path[cut:], path))
-            before = {one for path in gone for one in self._files_before(path)}
+                if fits and not self._same(path, status):
+                    room -= status.st_size
+                    files.append((path[cut:], path))
+            before = {file for path in hidden for file in self._files_before(path)}
             deleted = [
-                one[cut:]
-                for one in sorted(before)
-                if not pid1._of_repository(one[cut:]) and not stat.S_ISREG(_kind(self._root, one))
+                file[cut:]
+                for file in sorted(before)
+                if not pid1._of_repository(file[cut:]) and not stat.S_ISREG(_kind(self._root, file))
             ]
-            if not chosen:
+            if not files:
                 return {"deleted": deleted}
-            os.fchdir(self._written[0])
-            self._send_archive({"deleted": deleted}, chosen, "", b"")
+            os.fchdir(self._changes[0])
+            self._send_archive({"deleted": deleted}, files, "", b"")
         finally:
             os.chdir("/")
         return None
 
     def do_snapshot(self, request: Message) -> None:
         """Send all that was written as a tar archive for ``restore``."""
-        gone: list[str] = []
+        deleted: list[str] = []
         members: list[tuple[int, str]] = []
         self.wire.send({"body": True})
         trailer: Message = {}
         try:
             for number in (0, 1):
-                for path, found in self._walk(number, "."):
-                    folder = stat.S_ISDIR(found.st_mode)
-                    hides = stat.S_ISCHR(found.st_mode) or not folder
+                for path, status in self._walk(number, "."):
+                    folder = stat.S_ISDIR(status.st_mode)
+                    hides = stat.S_ISCHR(status.st_mode) or not folder
                     if hides or image_root._is_opaque(path):
-                        gone.append(f"{number}/{path}")
-                    if not stat.S_ISCHR(found.st_mode):
+                        deleted.append(f"{number}/{path}")
+                    if not stat.S_ISCHR(status.st_mode):
                         members.append((number, path))
             with tarfile.open(
                 fileobj=self._body(), mode="w|", format=tarfile.PAX_FORMAT
             ) as archive:
-                data = json.dumps(gone).encode("ascii")
+                data = json.dumps(deleted).encode("ascii")
                 first = tarfile.TarInfo(pid1.DELETED)
                 first.size = len(data)
                 archive.addfile(first, io.BytesIO(data))
                 for number, path in members:
-                    os.fchdir(self._written[number])
+                    os.fchdir(self._changes[number])
                     pid1._pack(archive, f"{number}/{path}", path, links=True)
         except (OSError, ValueError) as error:
             trailer = pid1._failure(error)
@@ -112,42 +112,42 @@ class ImageServer(pid1.Server):
 
     def _walk(self, number: int, folder: str) -> Iterator[tuple[str, os.stat_result]]:
         """Yield what was written below a folder, which becomes the working folder's."""
-        os.fchdir(self._written[number])  # a mount that is out of sight, so no absolute paths
+        os.fchdir(self._changes[number])  # a mount that is out of sight, so no absolute paths
         waiting = [(folder, 0)]
         while waiting:  # no recursion: a command can make thousands of folders in each other
             parent, depth = waiting.pop()
             for name in sorted(_names_of(parent)):
                 path = os.path.join(parent, name).removeprefix("./")
-                found = os.lstat(path)
-                yield path, found
-                if stat.S_ISDIR(found.st_mode) and depth < pid1.DEPTH:
+                status = os.lstat(path)
+                yield path, status
+                if stat.S_ISDIR(status.st_mode) and depth < pid1.DEPTH:
                     waiting.append((path, depth + 1))
 
     def _above(self, workdir: str) -> tuple[list[str], bool]:
         """Return what hides the image's own ``workdir``, and whether it is a folder of changes."""
-        os.fchdir(self._written[0])
-        gone: list[str] = []
+        os.fchdir(self._changes[0])
+        hidden: list[str] = []
         parts = workdir.split("/") if workdir else []
         for number in range(1, len(parts) + 1):
             path = "/".join(parts[:number])
             try:
-                found = os.lstat(path)
+                status = os.lstat(path)
             except OSError:
-                return gone, False
-            if not stat.S_ISDIR(found.st_mode):
+                return hidden, False
+            if not stat.S_ISDIR(status.st_mode):
                 return [workdir], False
             if image_root._is_opaque(path):
-                gone = [workdir]
-        return gone, True
+                hidden = [workdir]
+        return hidden, True
 
-    def _same(self, path: str, found: os.stat_result) -> bool:
+    def _same(self, path: str, status: os.stat_result) -> bool:
         """Return whether the image holds the same bytes at a path of the layer of changes."""
         before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_NONBLOCK)
         if before is None:
             return False
         with open(before, "rb") as old:
             state = os.fstat(before)
-            if not stat.S_ISREG(state.st_mode) or state.st_size != found.st_size:
+            if not stat.S_ISREG(state.st_mode) or state.st_size != status.st_size:
                 return False
             try:
                 with open(path, "rb") as new:
@@ -185,12 +185,12 @@ class CopyServer(pid1.Server):
         config, pristine = self.config, self.pristine
         workdir = os.path.realpath(config["workdir"])
         start = f"{workdir}/".lstrip("/")
-        own = {
+        marks = {
             path[len(start) :]: mark
             for path, mark in pristine[0].items()
             if path[: len(start)] == start
         }
-        self.config, self.pristine = {**config, "places": [workdir]}, [own]
+        self.config, self.pristine = {**config, "places": [workdir]}, [marks]
         try:
             return super().do_changes(request)
         finally:
@@ -199,29 +199,29 @@ class CopyServer(pid1.Server):
 
 def _open_inside(root: int, path: str, flags: int) -> int | None:
     """Open what lies at a path below a folder, or return None; no link is followed."""
-    here = os.dup(root)
+    descriptor = os.dup(root)
     try:
         *parents, last = path.split("/")
         for name in parents:
             folder = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-            above, here = here, os.open(name, folder, dir_fd=here)
+            above, descriptor = descriptor, os.open(name, folder, dir_fd=descriptor)
             os.close(above)
-        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
+        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
     except OSError:
         return None
     finally:
-        os.close(here)
+        os.close(descriptor)
 
 
 def _kind(root: int, path: str) -> int:
     """Return the kind of what lies at a path below a folder, without a link on the way; 0: none."""
-    found = _open_inside(root, path, os.O_PATH)
-    if found is None:
+    descriptor = _open_inside(root, path, os.O_PATH)
+    if descriptor is None:
         return 0
     try:
-        return os.fstat(found).st_mode
+        return os.fstat(descriptor).st_mode
     finally:
-        os.close(found)
+        os.close(descriptor)
 
 
 def _names_of(folder: str) -> list[str]:

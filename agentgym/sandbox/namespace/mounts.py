@@ -22,18 +22,18 @@ OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def check(result: int, what: str) -> int:
+def check(result: int, label: str) -> int:
     """Raise what a system call failed with."""
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{label}: {os.strerror(number)}")
     return result
 
 
-def syscall(what: str, number: int, *arguments: Any) -> int:
+def syscall(label: str, number: int, *arguments: Any) -> int:
     """Make a system call that the C library may not know."""
     full = [ctypes.c_long(a) if isinstance(a, int) else a for a in (number, *arguments)]
-    return check(libc.syscall(*full), what)
+    return check(libc.syscall(*full), label)
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, options: str = "") -> None:
@@ -61,15 +61,15 @@ def clone(source: str, attributes: int, users: int | None = None) -> int:
         attributes: How, for instance read-only, down to the last mount.
         users: Descriptor of a user namespace that says whose its files are inside.
     """
-    here, clone, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
+    working_folder, clone, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
     if users is not None:
         recursive, attributes = 0, attributes | MOUNT_IDMAP
     path = ctypes.c_char_p(os.fsencode(source))
-    copy = syscall(f"opening {source}", OPEN_TREE, here, path, clone | recursive)
-    wanted = (ctypes.c_uint64 * 4)(attributes, 0, 0, users or 0)
+    copy = syscall(f"opening {source}", OPEN_TREE, working_folder, path, clone | recursive)
+    setting = (ctypes.c_uint64 * 4)(attributes, 0, 0, users or 0)
     try:
         syscall(f"attributes of {source}", MOUNT_SETATTR, copy, ctypes.c_char_p(b""),
-                 empty | recursive, ctypes.byref(wanted), ctypes.sizeof(wanted))  # fmt: skip
+                 empty | recursive, ctypes.byref(setting), ctypes.sizeof(setting))  # fmt: skip
     except OSError:
         os.close(copy)
         raise

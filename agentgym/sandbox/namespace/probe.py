@@ -26,10 +26,12 @@ def privileged() -> bool:
         users = Path("/proc/self/uid_map").read_text().split()
     except OSError:
         return False
-    held = next(line for line in split_lines(status) if line.startswith("CapEff")).split()[1]
+    capabilities = next(line for line in split_lines(status) if line.startswith("CapEff")).split()[
+        1
+    ]
     # In a user namespace, as of a rootless container, we are no root to the kernel.
     initial = users[:2] == ["0", "0"] and int(users[2]) > 1 << 16
-    return os.geteuid() == 0 and initial and bool(int(held, 16) >> CAP_SYS_ADMIN & 1)
+    return os.geteuid() == 0 and initial and bool(int(capabilities, 16) >> CAP_SYS_ADMIN & 1)
 
 
 def unshare() -> list[str]:
@@ -62,8 +64,8 @@ def _attempt() -> str:
         return f"expected unshare to make namespaces, got: {error}; {ELSEWHERE}"
     if not done.returncode:
         return ""
-    said = last_line(done.stderr) or f"status {done.returncode}"
-    return f"expected to make namespaces, got {said!r}; {_remedy()}"
+    message = last_line(done.stderr) or f"status {done.returncode}"
+    return f"expected to make namespaces, got {message!r}; {_remedy()}"
 
 
 def _remedy() -> str:

@@ -167,9 +167,9 @@ def _guard(
 ) -> list[tuple[int, int, int, int]]:
     """Return the steps that let a call pass whose arguments are as they have to be."""
     body: list[tuple[int, int, int, int]] = []
-    for argument, values, wanted in checks:
+    for argument, values, must_match in checks:
         body.append((LOAD, 0, 0, argument))
-        if wanted:  # whatever is equal jumps over the failure
+        if must_match:  # whatever is equal jumps over the failure
             body += [(EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
             body.append((RETURN, 0, 0, failure))
         else:

@@ -106,7 +106,7 @@ def _identify() -> None:
         os.close(connection)
 
 
-class Taken:
+class HostFolders:
     """What a box shows of the host, as descriptors: taken before the root changes.
 
     It is put in place afterwards, when no link of a tree and no ``/proc/self/root`` in a path leads
@@ -124,7 +124,7 @@ class Taken:
             self.tree, self.owned = _take_tree(settings["tree"], owner, attributes, users)
 
 
-def _places(settings: dict[str, Any], owner: int, taken: Taken) -> None:
+def _places(settings: dict[str, Any], owner: int, host_folders: HostFolders) -> None:
     """Make the folders that commands write to, all on one file system of bounded size."""
     limits = settings["limits"]
     os.mkdir(DATA)
@@ -143,13 +143,13 @@ def _places(settings: dict[str, Any], owner: int, taken: Taken) -> None:
         os.makedirs(place, exist_ok=True)
         if name != "upper":
             mounts.bind(folder, place, mounts.MOUNT_NOSUID | mounts.MOUNT_NODEV)
-    if taken.tree is None:
+    if host_folders.tree is None:
         mounts.bind(DATA + "/upper", settings["workdir"], mounts.MOUNT_NOSUID | mounts.MOUNT_NODEV)
     else:
-        _tree(settings, owner, taken.tree, taken.owned)
+        _tree(settings, owner, host_folders.tree, host_folders.owned)
     mounts.detach(DATA)
-    for one in taken.visible:  # last, since it may lie below one of the places
-        mounts.show(*one)
+    for mount in host_folders.visible:  # last, since it may lie below one of the places
+        mounts.show(*mount)
 
 
 def _tree(settings: dict[str, Any], owner: int, tree: int, owned: bool) -> None:
@@ -183,9 +183,9 @@ def _overlay(target: str, upper: str, owner: int) -> bool:
     """Lay a writable layer over the tree; return whether this kernel can."""
     work = DATA + "/work"
     os.mkdir(work)
-    own = "index=off,metacopy=off"
+    options = "index=off,metacopy=off"
     if os.getuid() == owner:
-        own = "userxattr"
+        options = "userxattr"
         try:
             os.setxattr(upper, "user.agentgym", b"1")
             os.removexattr(upper, "user.agentgym")
@@ -193,7 +193,7 @@ def _overlay(target: str, upper: str, owner: int) -> bool:
             return False
     try:
         mounts.mount("overlay", target, "overlay", mounts.MS_NOSUID | mounts.MS_NODEV,
-               f"lowerdir={LOWER},upperdir={upper},workdir={work},{own}")  # fmt: skip
+               f"lowerdir={LOWER},upperdir={upper},workdir={work},{options}")  # fmt: skip
     except OSError:
         return False
     return True
@@ -287,9 +287,9 @@ def _drop_privileges(faked: bool) -> None:
 def _build(settings: dict[str, Any], owner: int, users: int | None) -> int:
     """Make the inside of a box with the host's own programs; return ``/proc``."""
     _skeleton(settings)
-    taken = Taken(settings, owner, users)
+    host_folders = HostFolders(settings, owner, users)
     _enter(NEW)
-    _places(settings, owner, taken)
+    _places(settings, owner, host_folders)
     control = _seal(settings["hidden"])
     flags = mounts.MS_REMOUNT | mounts.MS_BIND | mounts.MS_RDONLY
     mounts.mount("agentgym", "/", None, flags | mounts.MS_NOSUID | mounts.MS_NODEV)
@@ -322,14 +322,14 @@ def main(connection: int, owner_process: int | None, group: int | None, users: i
     wire = pid1.Wire(connection, connection)
     settings = wire.receive()
     owner = settings["uid"] if settings["uid"] is not None else os.getuid()
-    image, kept = settings["image"], None
+    image, folders = settings["image"], None
     try:
         os.umask(0o022)
         _identify()
         if image is None:
             control = _build(settings, owner, users)
         else:
-            kept = image_root.build(settings, owner)
+            folders = image_root.build(settings, owner)
             _enter(image_root.ROOT)
             control = _seal([])
         _close_doors()
@@ -341,6 +341,6 @@ def main(connection: int, owner_process: int | None, group: int | None, users: i
     wire.send({})
     if image is None:
         pid1.Server(wire, owner_process, score).run()
-    elif kept is None:
+    elif folders is None:
         image_server.CopyServer(wire, owner_process, score).run()
-    image_server.ImageServer(wire, owner_process, score, kept).run()
+    image_server.ImageServer(wire, owner_process, score, folders).run()

@@ -156,11 +156,11 @@ class RemoteSandbox(Sandbox):
     def changes(self) -> dict[str, bytes | None]:
         """Return what differs from ``tree``."""
         answer, body = self._operate("changes")
-        found, start = {}, 0
+        files, start = {}, 0
         for path, size in answer["files"]:
-            found[path] = None if size is None else body[start : start + size]
+            files[path] = None if size is None else body[start : start + size]
             start += size or 0
-        return found
+        return files
 
     def reset(self) -> None:
         """Return to the state after the start; a new one if the server has none any more."""
@@ -252,7 +252,7 @@ class RemoteSandbox(Sandbox):
                 continue
             if reply.status == 200:
                 return reply
-            problem = f"it answered with status {reply.status}: {_said(reply)}"
+            problem = f"it answered with status {reply.status}: {_quote_reply(reply)}"
             if reply.status not in RETRIED:
                 break
         else:
@@ -292,6 +292,6 @@ def _disconnect() -> None:
         connections.close()
 
 
-def _said(reply: Reply) -> str:
+def _quote_reply(reply: Reply) -> str:
     """Return the beginning of what a server said."""
     return reply.body[:300].decode("utf-8", "replace")

@@ -66,12 +66,12 @@ class Bounds:
         Raises:
             ConfigurationError: One is.
         """
-        flags = {each.name for each in fields(self)}
+        flags = {bound.name for bound in fields(self)}
         for name in (*flags, "open_files", "output", "kept_output"):
-            asked, most = getattr(limits, name, 0), getattr(self, name)
-            if asked > most:
+            limit, most = getattr(limits, name, 0), getattr(self, name)
+            if limit > most:
                 raise ConfigurationError(
-                    f"expected limits of at most {most:,} for {name}, got {asked:,}; ask for less"
+                    f"expected limits of at most {most:,} for {name}, got {limit:,}; ask for less"
                     + f", or start the server with a larger --max-{name}" * (name in flags)
                 )
 
@@ -147,8 +147,8 @@ class LeasedBoxes:
         box = self._boxes.get(name)
         if box is None:
             raise SandboxLost("expected a sandbox of this server, got one that it has closed")
-        given = dict(arguments)
-        number = given.pop("number", None)
+        parameters = dict(arguments)
+        number = parameters.pop("number", None)
         if operation == "close":
             return box.end(lambda: self._close(name, box), self._threads)
         if operation not in OPERATIONS:
@@ -158,8 +158,8 @@ class LeasedBoxes:
 
         def work() -> bytes:
             if operation == "exec":
-                self._bounds.check_seconds(given["timeout"])
-            return OPERATIONS[operation](box.running(), given, body)
+                self._bounds.check_seconds(parameters["timeout"])
+            return OPERATIONS[operation](box.running(), parameters, body)
 
         return box.ask(number, work, self._threads)
 
@@ -206,13 +206,13 @@ class LeasedBoxes:
     def _check_visible(self, config: SandboxConfig) -> None:
         """Refuse to show folders of this machine that its user did not release."""
         for path in (*config.visible, *config.mounts.values()):
-            found = path.resolve()
-            if not any(found.is_relative_to(allowed) for allowed in self._visible):
+            folder = path.resolve()
+            if not any(folder.is_relative_to(allowed) for allowed in self._visible):
                 raise ConfigurationError(
                     f"expected visible folders below {', '.join(map(str, self._visible))} of the "
                     f"server's machine, got {path}; start the server with --visible {path}"
                 )
-            if not found.exists():
+            if not folder.exists():
                 raise ConfigurationError(
                     f"expected {path} on the server's machine, where it is not; copy it there, or "
                     "name an image that holds what is needed"

@@ -106,10 +106,10 @@ def read_config(value: Any, tree: Path | None) -> SandboxConfig:
     """
     try:
         limits = value["limits"]
-        known = {field.name for field in fields(SandboxLimits)}
-        if set(limits) != known or not all(isinstance(limits[name], int) for name in known):
-            raise ValueError(f"limits other than {', '.join(sorted(known))} as integers")
-        environment = {_text(key): _text(each) for key, each in value["environment"].items()}
+        names = {field.name for field in fields(SandboxLimits)}
+        if set(limits) != names or not all(isinstance(limits[name], int) for name in names):
+            raise ValueError(f"limits other than {', '.join(sorted(names))} as integers")
+        environment = {_text(key): _text(setting) for key, setting in value["environment"].items()}
         return SandboxConfig(
             tree=tree,
             workdir=_text(value["workdir"]),

@@ -38,9 +38,9 @@ def _write(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
 
 
 def _changes(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:
-    found = sandbox.changes()
-    sizes = [(path, None if content is None else len(content)) for path, content in found.items()]
-    return encode({"files": sizes}, b"".join(content or b"" for content in found.values()))
+    files = sandbox.changes()
+    sizes = [(path, None if content is None else len(content)) for path, content in files.items()]
+    return encode({"files": sizes}, b"".join(content or b"" for content in files.values()))
 
 
 def _reset(sandbox: Sandbox, fields: dict[str, Any], body: bytes) -> bytes:

@@ -182,14 +182,14 @@ async def _answer(
     from starlette.responses import Response
 
     try:
-        found = await asyncio.to_thread(answer, request, message, body)
-        if isinstance(found, Future):
-            found = await asyncio.shield(asyncio.wrap_future(found))
+        content = await asyncio.to_thread(answer, request, message, body)
+        if isinstance(content, Future):
+            content = await asyncio.shield(asyncio.wrap_future(content))
     except DataError:
         raise
     except AgentGymError as error:
-        found = failure(error)
-    return Response(found, 200, media_type="application/octet-stream")
+        content = failure(error)
+    return Response(content, 200, media_type="application/octet-stream")
 
 
 def _name(value: object) -> str:

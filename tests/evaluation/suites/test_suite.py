@@ -62,7 +62,7 @@ class RecordingProgress(EvaluationProgress):
     def end(self) -> None:
         self.events.append("end")
 
-    def played(self, evaluation: NamedEvaluation, report: Any) -> None:
+    def report(self, evaluation: NamedEvaluation, report: Any) -> None:
         self.events.append(f"played {evaluation.policy} {report.n}")
 
     def failed(self, evaluation: NamedEvaluation, error: Exception) -> None:

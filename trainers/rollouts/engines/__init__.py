@@ -18,7 +18,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentgym.core.options import own
+from agentgym.core.options import import_own
 from agentgym.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _engine(name: str, pool: bool = False) -> Any:
         engine = ENGINES[name]
         return _load((pool and engine.pooled_by) or engine.made_by)
     wanted = "a generation engine: a class with for_run(model, settings)"
-    return own(
+    return import_own(
         name, "--engine MODULE:CLASS", wanted, lambda found: callable(getattr(found, "for_run", 0))
     )
 

@@ -22,7 +22,7 @@ class Pulling(Protocol):
     def ensure(self, name: str) -> object:
         """Bring an image if it is not there; SandboxUnavailable says why it cannot be had."""
 
-    def taken(self) -> int:
+    def total_size(self) -> int:
         """Return the bytes of what it brought."""
         ...
 
@@ -67,7 +67,7 @@ def prefetch(
         if images.find(name) is not None:
             result.existing.append(name)
             continue
-        if budget is not None and images.taken() >= budget:
+        if budget is not None and images.total_size() >= budget:
             return _stopped(result, image_names[position:], "the budget for images is used up")
         try:
             images.ensure(name)

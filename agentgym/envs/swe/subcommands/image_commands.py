@@ -144,7 +144,7 @@ def cache(command: Cache, console: Console) -> int:
     if command.max_size is not None:
         for removed_image in records.prune(parse_size(command.max_size)):
             say(console, f"removed {removed_image['name']} ({_size(removed_image['size'])})")
-    images = records.ours()
+    images = records.list_images()
     table = Table("image", "size", "last used")
     for record in reversed(images):
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(record["used"]))

@@ -50,7 +50,7 @@ class GameSet(NumberedTasks[Source]):
 
     def __init__(self, name: str, plan_length: PlanLength | None = None) -> None:
         length: PlanLength = plan_length or stored_plan_length
-        super().__init__(name, plan_length=length, kept=KEPT_GAMES)
+        super().__init__(name, plan_length=length, cache_size=KEPT_GAMES)
         self.expert = EXPERTS[0]
 
     def source(self, task: Task) -> Source:
@@ -101,7 +101,7 @@ class GameSet(NumberedTasks[Source]):
 
     def sha256(self, split: str, number: int) -> str:
         """Return the hash of a game."""
-        return digest(_json(self._kept(self._id(split, number), split, number)))
+        return digest(_json(self._fetch_problem(self._id(split, number), split, number)))
 
 
 class GameContent(Mapping[str, Any]):

@@ -17,7 +17,7 @@ class Engine:
         self.missing = missing
         self.asked: list[str] = []
 
-    def taken(self) -> int:
+    def total_size(self) -> int:
         return sum(self.there.values())
 
     def find(self, name: str) -> object | None:

@@ -16,7 +16,7 @@ from agentgym.imports.table import IMPORTS
 
 
 @dataclass(frozen=True)
-class Asked:
+class ImportRequest:
     """A name and the peer's arguments."""
 
     prefix: str
@@ -31,16 +31,16 @@ class Asked:
         """The whole name, which begins the ids of tasks."""
         return f"{self.prefix}:{self.reference}"
 
-    def check(self, known: Sequence[str]) -> None:
+    def check(self, names: Sequence[str]) -> None:
         """Refuse a name that the peer does not know.
 
         Raises:
             ConfigurationError: It is not among those that are known.
         """
-        if self.reference not in known:
+        if self.reference not in names:
             raise ConfigurationError(
                 f"expected {self.prefix}:{IMPORTS[self.prefix].form} that the other project "
-                f"knows, got {with_guesses([self.reference], known)}; "
+                f"knows, got {with_guesses([self.reference], names)}; "
                 f"`agentgym list {self.prefix}:` lists what it knows"
             )
 
@@ -56,10 +56,10 @@ class Asked:
         except AgentGymError:
             raise
         except (Exception, SystemExit) as error:
-            given = f" with the arguments {dict(self.arguments)}" if self.arguments else ""
+            arguments = f" with the arguments {dict(self.arguments)}" if self.arguments else ""
             raise ConfigurationError(
                 f"expected {self.prefix}:{IMPORTS[self.prefix].form} that can be opened here, got "
-                f"{self.reference!r}{given}: {' '.join(words(error).split())}"
+                f"{self.reference!r}{arguments}: {' '.join(words(error).split())}"
             ) from error
 
     def facts(self, *packages: str) -> dict[str, Any]:
