@@ -128,8 +128,8 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
     def _misread(self, action: str, problem: str) -> Outcome:
         return Outcome(problem, valid=False, details={"reason": problem, "failed": False})
 
-    def _idle(self, message: str, valid: bool) -> Outcome:
-        return Outcome(message, valid=valid, details={"reason": "", "failed": False})
+    def _idle(self, observation: str, valid: bool) -> Outcome:
+        return Outcome(observation, valid=valid, details={"reason": "", "failed": False})
 
     def _admissible(self) -> Sequence[str]:
         session = self.session

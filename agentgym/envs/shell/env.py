@@ -124,8 +124,8 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
     def _misread(self, action: str, problem: str) -> Outcome:
         return Outcome(problem, valid=False, details={"reason": problem})
 
-    def _idle(self, message: str, valid: bool) -> Outcome:
-        return Outcome(message, valid=valid, details={"reason": ""})
+    def _idle(self, observation: str, valid: bool) -> Outcome:
+        return Outcome(observation, valid=valid, details={"reason": ""})
 
     def _admissible(self) -> Sequence[str]:
         steps = self.session.steps

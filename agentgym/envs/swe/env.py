@@ -175,8 +175,8 @@ class SWEEnv(SessionEnv[SWESession]):
         turn = session.refuse(problem, self.turns_left - 1)
         return self._outcome(turn, session.state.potential)
 
-    def _idle(self, message: str, valid: bool) -> Outcome:
-        return self._outcome(Turn(message, valid), self.session.state.potential)
+    def _idle(self, observation: str, valid: bool) -> Outcome:
+        return self._outcome(Turn(observation, valid), self.session.state.potential)
 
     def _admissible(self) -> Sequence[str]:
         return [command.write() for command in admissible(self.session.instance, self.turns_left)]
