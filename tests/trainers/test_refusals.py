@@ -155,6 +155,7 @@ def test_dry_run_and_start_agree_on_what_is_refused(
         ({"report_to": "trackio"}, "pip install trackio"),
         ({"model": "bare"}, "--chat-template"),
         ({"model": "stuck"}, "expected a chat template"),
+        ({"chat_template": "chatml"}, "expected --chat-template only with a pretrained --model"),
         ({"push_to_hub": "nowhere"}, "expected --push-to-hub to be a repository"),
         ({"out": "taken"}, "expected --out to be empty or the folder of a run"),
     ],

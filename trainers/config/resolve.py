@@ -174,7 +174,8 @@ class ResolvedRun:
         """Return a hash of the source of each part of one's own, by its name."""
         config = self.config
         hooks = [type(hook) for env in self.envs for hook in env.make_hooks()]
-        return file_hashes(config.sft.episodes) | sources(
+        templates = [Path(config.chat_template)] if config.chat_template else []
+        return file_hashes([*config.sft.episodes, *templates]) | sources(
             [
                 *(config.preset, config.engine, config.rl.sampler, *(config.rl.filters or ())),
                 *((config.agent,) if config.agent else ()),
@@ -199,6 +200,7 @@ def resolve(asked: TrainConfig) -> ResolvedRun:
     """
     asked = checked(asked)
     check_no_secret_is_missing(asked)
+    _check_template(asked)
     preset = _preset(asked)
     envs = resolve_envs(asked, preset)
     limited = any(cost.limit >= 0 for env in envs for cost in env.costs)
@@ -489,6 +491,16 @@ def _engine(asked: TrainConfig) -> str:
 
     found = torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None
     return "vllm" if found else "hf"
+
+
+def _check_template(asked: TrainConfig) -> None:
+    """Refuse a chat template for a model that is made with its own."""
+    for name, value in (("chat-template", asked.chat_template), ("end-of-turn", asked.end_of_turn)):
+        if value is not None and asked.model == TINY:
+            raise ConfigurationError(
+                f"expected --{name} only with a pretrained --model, got {value!r:.80} with "
+                f"{TINY!r}, which is made with a template of its own: leave it out"
+            )
 
 
 def _check_engine(asked: TrainConfig, engine: str) -> None:
