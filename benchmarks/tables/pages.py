@@ -56,6 +56,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "tried": training.tried_table,
     "pretrained": pretrained.pretrained_table,
     "pretrained gains": pretrained.pretrained_gains_table,
+    "token exactness": pretrained.token_exactness_table,
     "lucky": training.lucky_table,
     **{
         f"training {name}": partial(training.training_table, name)

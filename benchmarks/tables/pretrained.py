@@ -17,6 +17,7 @@ from trainers.output.roles import BASE_MODEL, BASELINES, DEMONSTRATOR, TRAINED, 
 from trainers.output.seed_summary import spread
 
 FILE = "pretrained_gain.json"
+TOKENS_FILE = "token_exactness.json"
 POLICIES = (BASE_MODEL, DEMONSTRATOR, WARM_START, *BASELINES, TRAINED)
 
 
@@ -64,3 +65,31 @@ def _success(values: Sequence[float | None]) -> str:
         return ""
     over = spread(known, (0.0, 1.0))
     return f"{share(over['mean'])} {interval(over['ci95'])}".rstrip()
+
+
+def token_exactness_table() -> Table:
+    """Return in how many turns what was read differs from the conversation rendered anew."""
+    heading = (
+        "tokenizer, template",
+        "written by",
+        "turns",
+        "text",
+        "ids",
+        "rows",
+        "TRL: text",
+        "ids",
+    )
+    table = [list(heading)]
+    for row in result(TOKENS_FILE)["rows"]:
+        ours, trl = row["unequal"], row["trl"]
+        template = "its own" if row["template"] == "own" else row["template"]
+        table.append(
+            [
+                f"{row['tokenizer']}, {template}",
+                row["writer"],
+                f"{ours['turns']:,}",
+                *(f"{ours[kind]:,}" for kind in ("text", "ids", "rows")),
+                *(f"{trl[kind]:,} of {trl['turns']:,}" for kind in ("served", "ids")),
+            ]
+        )
+    return table

@@ -16,7 +16,9 @@ REPORTS: Mapping[str, tuple[str, ...]] = {
         "webshop_default_wall.json", "alfworld_trusting.json", "textworld_guessing.json",
         "textworld_twelve_steps.json", "agent_training.json", "framework_training.json",
     ),
-    "pretrained": ("pretrained_gain.json", "pretrained_pilots.json", "real_model.json"),
+    "pretrained": (
+        "pretrained_gain.json", "pretrained_pilots.json", "real_model.json", "token_exactness.json",
+    ),
     "from_scratch": (
         "from_scratch_told.json", "from_scratch_added.json", "from_scratch_search.json",
         "from_scratch_alfworld.json", "from_scratch.json", "from_scratch_blind.json",
