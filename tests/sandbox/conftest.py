@@ -84,9 +84,9 @@ def opener(name: str, request: pytest.FixtureRequest) -> Iterator[OpenBox]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)
                 settings = SandboxConfig(trusted=True, **{**image, **config})
-                box = open_sandbox(settings, name, **options)
-            stack.callback(box.close)
-            return box.start()
+                sandbox = open_sandbox(settings, name, **options)
+            stack.callback(sandbox.close)
+            return sandbox.start()
 
         yield open_one
 

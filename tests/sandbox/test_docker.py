@@ -49,10 +49,10 @@ def open_image(image: str) -> Iterator[Callable[..., DockerSandbox]]:
     boxes: list[DockerSandbox] = []
 
     def open_one(**config: object) -> DockerSandbox:
-        box = open_sandbox(SandboxConfig(image=image, **config), "docker")  # type: ignore[arg-type]
-        assert isinstance(box, DockerSandbox)
-        boxes.append(box)
-        return box.start()
+        sandbox = open_sandbox(SandboxConfig(image=image, **config), "docker")  # type: ignore[arg-type]
+        assert isinstance(sandbox, DockerSandbox)
+        boxes.append(sandbox)
+        return sandbox.start()
 
     yield open_one
     for box in boxes:

@@ -111,14 +111,14 @@ def server() -> Iterator[tuple[str, LeasedBoxes]]:
 
 @pytest.fixture
 def box(server: tuple[str, LeasedBoxes]) -> Iterator[RemoteSandbox]:
-    with open_remote(server[0]) as box:
-        yield box
+    with open_remote(server[0]) as sandbox:
+        yield sandbox
 
 
 def open_remote(url: str, **options: Any) -> RemoteSandbox:
-    box = open_sandbox(SandboxConfig(), "remote", **{"url": url, "token": TOKEN, **options})
-    assert isinstance(box, RemoteSandbox)
-    return box
+    sandbox = open_sandbox(SandboxConfig(), "remote", **{"url": url, "token": TOKEN, **options})
+    assert isinstance(sandbox, RemoteSandbox)
+    return sandbox
 
 
 def post(url: str, path: str, body: bytes, token: str = TOKEN) -> tuple[int, bytes]:

@@ -87,8 +87,8 @@ def damaged(sound: bytes, how: str) -> bytes:
 
 def find_pack(name: str) -> Path | None:
     """Return a recorded pack of official games, if it is here."""
-    own = os.environ.get("AGENTGYM_TEST_DATA")
-    roots = [Path(own)] if own else []
+    folder = os.environ.get("AGENTGYM_TEST_DATA")
+    roots = [Path(folder)] if folder else []
     roots += [parent / "shared" / "data" for parent in Path(__file__).resolve().parents]
     paths = (root / "alfworld" / name for root in roots)
     return next((path for path in paths if path.is_file()), None)

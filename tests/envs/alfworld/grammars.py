@@ -19,7 +19,7 @@ from agentgym.envs.alfworld.original import engine
 MAKE = engine.original_engine
 
 
-def kept(parse: Callable[..., Any]) -> Callable[..., Any]:
+def copying(parse: Callable[..., Any]) -> Callable[..., Any]:
     """Parse a text once, and give every caller a copy: the engine writes into what it gets."""
     once = functools.cache(parse)
     return lambda *args, **kwargs: copy.deepcopy(once(*args, **kwargs))
@@ -29,17 +29,17 @@ def kept(parse: Callable[..., Any]) -> Callable[..., Any]:
 def keep(*modules: ModuleType) -> None:
     """Let modules of textworld keep what they parse."""
     for module in modules:
-        module._parse_and_convert = kept(module._parse_and_convert)  # type: ignore[attr-defined]
+        module._parse_and_convert = copying(module._parse_and_convert)  # type: ignore[attr-defined]
 
 
 def original_engine() -> Any:
     """Make the engine, and let it keep what it parses."""
-    made = MAKE()
+    textworld_engine = MAKE()
     import textworld.logic
     from textworld.envs.pddl import logic, textgen
 
     keep(logic, textgen, textworld.logic)
-    return made
+    return textworld_engine
 
 
 def keep_grammars() -> None:

@@ -72,9 +72,9 @@ def random_house(rng: random.Random, goals: str = "all") -> Household:
         facts.append(f"(objectAtLocation {name} {homes[spots[0]]})")
     facts += [f"(toggleable {name})" for name in lamps]
     facts += [
-        f"(canContain {where}Type {what}Type)"
+        f"(canContain {where}Type {kind}Type)"
         for where in RECEPTACLES
-        for what in OBJECTS
+        for kind in OBJECTS
         if rng.random() < 0.6
     ]
     facts.append(f"(atLocation agent1 loc_bar_{rng.randint(0, 4)})")
@@ -86,15 +86,15 @@ def _goal(
     rng: random.Random, receptacles: Sequence[str], objects: Sequence[str], goals: str
 ) -> str:
     where = rng.choice(receptacles).split("_bar_")[0]
-    what = rng.choice(objects).split("_bar_")[0]
+    object_type = rng.choice(objects).split("_bar_")[0]
     states = [state for state in STATES if goals == "all" or "Sliced" not in state]
     state = rng.choice(states)
     kind = rng.choice(("place", "two", "look"))
     if kind == "look":
-        return LOOK.format(what, state)
+        return LOOK.format(object_type, state)
     if kind == "two":
-        return TWO.format(what, where, state.replace("?o)", "?o1)"))
-    types = f"(objectType ?o {what}Type) (receptacleType ?r {where}Type)"
+        return TWO.format(object_type, where, state.replace("?o)", "?o1)"))
+    types = f"(objectType ?o {object_type}Type) (receptacleType ?r {where}Type)"
     return PLACE.format(state, types)
 
 
@@ -106,29 +106,29 @@ def shortest(household: Household, state: State, limit: int, most: int = 60_000)
     """
     if household.goal.satisfied(state):
         return 0
-    seen, front = {state}, [state]
+    visited, front = {state}, [state]
     for depth in range(1, limit + 1):
         following = []
-        for here in front:
-            for action in _moves(household, here):
-                there, _ = perform(household, here, action)
-                there = there._replace(displaced=frozenset())  # only text depends on it
-                if there in seen:
+        for current in front:
+            for action in _moves(household, current):
+                successor, _ = perform(household, current, action)
+                successor = successor._replace(displaced=frozenset())  # only text depends on it
+                if successor in visited:
                     continue
-                if household.goal.satisfied(there):
+                if household.goal.satisfied(successor):
                     return depth
-                seen.add(there)
-                following.append(there)
+                visited.add(successor)
+                following.append(successor)
         front = following
         if not front:
             return None
-        if len(seen) > most:
+        if len(visited) > most:
             return -1
     return None
 
 
 def _moves(household: Household, state: State) -> list[Action]:
-    found = [
+    actions = [
         action
         for action in local_actions(household, state).values()
         if action.verb not in ("help", "look", "inventory", "check", "examine", "close")
@@ -139,7 +139,7 @@ def _moves(household: Household, state: State) -> list[Action]:
         for place in places[:1]
         if state.place not in places
     }
-    return found + [Action("go", receptacle, place) for place, receptacle in ends.items()]
+    return actions + [Action("go", receptacle, place) for place, receptacle in ends.items()]
 
 
 def wander(rng: random.Random, household: Household, steps: int) -> State:

@@ -62,15 +62,18 @@ def test_a_solved_task_pays_once_and_ends() -> None:
 def test_dense_rewards_sum_to_the_whole_and_a_detour_costs_what_the_way_back_earns() -> None:
     env = make(reward="dense")
     _, info = env.reset(options={"split": "test", "index": 4})
-    whole = info["oracle_turns"]
-    first, there = env.demonstrator_action(), env.step
-    assert first is not None and there(first)[1] == pytest.approx(1 / whole)
+    plan_length = info["oracle_turns"]
+    first, step = env.demonstrator_action(), env.step
+    assert first is not None and step(first)[1] == pytest.approx(1 / plan_length)
     away = next(a for a in env._admissible() if a.startswith("go to "))
     _, reward, *_, info = env.step(away)
-    assert reward == pytest.approx((whole - 1 - info["oracle_turns"]) / whole) and reward <= 0
+    assert (
+        reward == pytest.approx((plan_length - 1 - info["oracle_turns"]) / plan_length)
+        and reward <= 0
+    )
     rewards, last = follow(env)
     assert last["success"]
-    assert total([1 / whole, reward, *rewards]) == pytest.approx(1.0, abs=1e-12)
+    assert total([1 / plan_length, reward, *rewards]) == pytest.approx(1.0, abs=1e-12)
 
 
 def test_the_potential_is_the_share_of_the_plan_that_is_done() -> None:
@@ -132,8 +135,8 @@ def test_tools_say_what_each_command_takes() -> None:
     action = env.demonstrator_action()
     assert action is not None and '"name": "go"' in action
     assert env.step(action)[-1]["action_valid"]
-    for written in info["admissible_actions"]:
-        assert env.language.read(written)[2] == "", written
+    for admissible in info["admissible_actions"]:
+        assert env.language.read(admissible)[2] == "", admissible
 
 
 @pytest.mark.parametrize("expert", ["oracle", "searching"])
@@ -164,8 +167,8 @@ def test_nothing_in_info_names_the_official_game(tmp_path: Any) -> None:
         content = env.task.content
         hidden = [content["task_type"], content["scene"], *content["official_name"].split("/")]
         for _ in range(3):
-            told = json.dumps({**info, "goal": "", "tools": []}).lower()
-            assert not [word for word in hidden if str(word).lower() in told]
+            text = json.dumps({**info, "goal": "", "tools": []}).lower()
+            assert not [word for word in hidden if str(word).lower() in text]
             info = env.step(env.demonstrator_action() or "")[-1]
 
 

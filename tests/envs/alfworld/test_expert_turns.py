@@ -58,14 +58,14 @@ def stray(env: ALFWorldEnv, rng: random.Random, steps: int) -> dict[str, Any]:
 @pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
 def test_an_expert_needs_as_many_turns_as_is_said(difficulty: str, expert: str) -> None:
     env = make(difficulty=difficulty, expert=expert)
-    seen = Counter[str]()
+    types = Counter[str]()
     for index in range(2 * len(TASK_TYPES)):
         _, info = env.reset(options={"split": "test", "index": index})
-        seen[str(env.task.content["task_type"])] += 1
+        types[str(env.task.content["task_type"])] += 1
         needed = env.tasks.oracle_turns(env.task)
         assert info["oracle_turns"] == needed
         assert follow(env, needed) == needed == env.turn
-    assert seen == dict.fromkeys(TASK_TYPES, 2)
+    assert types == dict.fromkeys(TASK_TYPES, 2)
 
 
 @pytest.mark.parametrize("expert", EXPERTS)
@@ -87,12 +87,12 @@ def test_the_way_from_anywhere_and_from_a_fork(seed: int, expert: str) -> None:
     info = stray(env, rng, rng.randint(1, 25))
     left = info["oracle_turns"]
     fork = pickle.loads(pickle.dumps(env.snapshot()))
-    others = [make(difficulty=("easy", "medium", "hard")[seed % 3], expert=expert), deepcopy(env)]
-    others[0].restore(fork)
-    stray(others[1], rng, 5)
-    others[1].restore(fork)
+    copies = [make(difficulty=("easy", "medium", "hard")[seed % 3], expert=expert), deepcopy(env)]
+    copies[0].restore(fork)
+    stray(copies[1], rng, 5)
+    copies[1].restore(fork)
     assert follow(env, left) == left
-    for other in others:
+    for other in copies:
         assert follow(other, left) == left
 
 
@@ -102,9 +102,9 @@ def test_looking_about_costs_no_expert_a_turn_and_walking_about_does() -> None:
     left, away = info["oracle_turns"], env.demonstrator_action()
     for idle in ("look", "inventory", "help", "dance"):
         assert env.step(idle)[-1]["oracle_turns"] == left
-    others = [a for a in info["admissible_actions"] if a.startswith("go to ") and a != away]
+    detours = [a for a in info["admissible_actions"] if a.startswith("go to ") and a != away]
     changed = []
-    for other in others:
+    for other in detours:
         fork = env.snapshot()
         changed.append(env.step(other)[-1]["oracle_turns"])
         env.restore(fork)

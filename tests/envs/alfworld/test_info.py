@@ -108,17 +108,17 @@ def test_no_reason_tells_what_is_behind_a_door() -> None:
         "(inReceptacle DeskLamp_bar_1 Microwave_bar_1)", ""
     )
     sessions = [HouseholdSession(house(GALLEY)), HouseholdSession(house(empty))]
-    things = ("apple 1", "desklamp 1", "sofa 1")
-    tried = [f"{verb} {thing}" for thing in things for verb in ("examine", "use")]
-    tried += [f"take {thing} from microwave 1" for thing in things]
-    tried += [f"slice {thing} with knife 1" for thing in things]
+    objects = ("apple 1", "desklamp 1", "sofa 1")
+    commands = [f"{verb} {entity}" for entity in objects for verb in ("examine", "use")]
+    commands += [f"take {entity} from microwave 1" for entity in objects]
+    commands += [f"slice {entity} with knife 1" for entity in objects]
     for walk in ("look", "go to microwave 1"):
         for session in sessions:
             session.step(walk)
-        for command in tried:
+        for command in commands:
             if sessions[0].find(command) is None:
-                told = {refusal(session, command) for session in sessions}
-                assert len(told) == 1, told
+                refusals = {refusal(session, command) for session in sessions}
+                assert len(refusals) == 1, refusals
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
@@ -172,15 +172,15 @@ def test_and_those_of_official_games() -> None:
 def test_equal_states_have_equal_keys_whatever_led_to_them() -> None:
     env = ALFWorldEnv(difficulty="medium")
     for seed in range(8):
-        known: dict[str, Any] = {}
+        state_of_key: dict[str, Any] = {}
         for info in states(seed, env, 30):
             state = env.session.native.state
-            assert known.setdefault(info["state_key"], state) == state
+            assert state_of_key.setdefault(info["state_key"], state) == state
             fork = pickle.loads(pickle.dumps(env.snapshot()))
             env.restore(fork)  # equal, but made of other objects
             assert env.step("help")[-1]["state_key"] == info["state_key"]
             env.restore(fork)
-        assert len(set(known.values())) == len(known) > 3
+        assert len(set(state_of_key.values())) == len(state_of_key) > 3
 
 
 def test_a_key_is_of_one_task() -> None:

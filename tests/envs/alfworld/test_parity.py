@@ -54,11 +54,13 @@ def test_generated_games(number: int, duel: ModuleType) -> None:
 @cache
 def real_games() -> dict[str, list[Game]]:
     """Read the official games that are here, by task type, smallest first."""
-    found: dict[str, list[Game]] = {}
+    games_by_type: dict[str, list[Game]] = {}
     for path in (find_pack(f"{name}.json.gz") for name in ("valid_seen", "valid_train")):
         for game in () if path is None else read_pack(path):
-            found.setdefault(game.task_type, []).append(game)
-    return {kind: sorted(games, key=lambda g: len(g.problem)) for kind, games in found.items()}
+            games_by_type.setdefault(game.task_type, []).append(game)
+    return {
+        kind: sorted(games, key=lambda g: len(g.problem)) for kind, games in games_by_type.items()
+    }
 
 
 @pytest.mark.parametrize("task_type", TASK_TYPES)
@@ -142,8 +144,8 @@ def test_a_full_hand_that_nothing_takes_from_is_a_dead_end(duel: ModuleType) -> 
 @pytest.mark.parametrize("game", [IMPOSSIBLE, replace(TINY, id="torn", problem=TINY.problem[:99])])
 def test_a_game_that_nobody_can_play_is_counted(game: Game, duel: ModuleType) -> None:
     with duel.Arena() as arena:
-        for each in (game, TINY):
-            arena.play(each)
+        for played_game in (game, TINY):
+            arena.play(played_game)
     assert arena.tally.games["unsolvable"] == arena.tally.games["compared"] == 1
     assert arena.tally.good
 

@@ -20,16 +20,16 @@ def test_the_examples_print_what_is_shown(capsys: pytest.CaptureFixture[str]) ->
     namespace: dict[str, Any] = {}
     examples = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
     assert len(examples) == PAGE.count("```python")
-    for code, shown in examples:
+    for code, output in examples:
         exec(compile(code, "README.md", "exec"), namespace)  # our own document
-        assert capsys.readouterr().out == shown
+        assert capsys.readouterr().out == output
 
 
 def test_every_argument_stands_on_the_page_with_its_default() -> None:
     rows = re.findall(r"^\| (`.+?) \| (.+?) \|", PAGE[PAGE.index("## Arguments") :], re.MULTILINE)
     for name, parameter in inspect.signature(ALFWorldEnv.__init__).parameters.items():
         if parameter.kind is parameter.KEYWORD_ONLY:
-            (default,) = [shown for names, shown in rows if f"`{name}`" in names]
+            (default,) = [cell for names, cell in rows if f"`{name}`" in names]
             if parameter.default is not None:
                 assert f"`{parameter.default!r}`".replace("'", '"') in default
 

@@ -85,8 +85,8 @@ def test_order_by_the_experts_plan(config: Any, small: None, monkeypatch: Any) -
         lengths = [ordered.oracle_turns(task) for task in ordered.iterate(split)]
         assert all(length is not None for length in lengths)
         assert lengths == sorted(lengths, key=lambda length: length or 0)
-        one = {task.id: task.digest() for task in ordered.iterate(split)}
-        assert one == {task.id: task.digest() for task in given_order.iterate(split)}
+        digests = {task.id: task.digest() for task in ordered.iterate(split)}
+        assert digests == {task.id: task.digest() for task in given_order.iterate(split)}
         for task in ordered.iterate(split):
             assert ordered.find(task.id) == task
 
@@ -94,8 +94,8 @@ def test_order_by_the_experts_plan(config: Any, small: None, monkeypatch: Any) -
         raise AssertionError("measured twice")
 
     monkeypatch.setattr(tasks_module, "plan_length", forbidden)
-    again = HouseholdTasks(config, order="oracle_turns")
-    assert [t.id for t in again.iterate("train")] == [t.id for t in ordered.iterate("train")]
+    reordered = HouseholdTasks(config, order="oracle_turns")
+    assert [t.id for t in reordered.iterate("train")] == [t.id for t in ordered.iterate("train")]
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "foreign"])
@@ -233,8 +233,8 @@ def test_official_games_of_some_types_and_in_order(tmp_path: Path) -> None:
         "pick_two_obj_and_place",
     ]
     assert [some.find(task.id) for task in listed] == listed
-    whole = OfficialTasks(tmp_path)
-    assert {task.id for task in listed} <= {task.id for task in whole.iterate("test")}
+    unfiltered = OfficialTasks(tmp_path)
+    assert {task.id for task in listed} <= {task.id for task in unfiltered.iterate("test")}
     alone = OfficialTasks(write_pack(tmp_path / "train.json.gz", games(1)), task_types=["cool"])
     with pytest.raises(DataError, match="cool"):
         alone.len("train")
@@ -243,10 +243,10 @@ def test_official_games_of_some_types_and_in_order(tmp_path: Path) -> None:
 def test_human_sentences(tmp_path: Path) -> None:
     folder_and_pack(tmp_path)
     human, plain = OfficialTasks(tmp_path, human_goals=True), OfficialTasks(tmp_path)
-    for one, other in zip(human.iterate("test"), plain.iterate("test"), strict=True):
-        assert one.goal == f"Do it, please: {other.goal}"
-        assert one.id == other.id.replace("official", "official-human")
-        assert human.problem(one).problem == plain.problem(other).problem
+    for human_task, other in zip(human.iterate("test"), plain.iterate("test"), strict=True):
+        assert human_task.goal == f"Do it, please: {other.goal}"
+        assert human_task.id == other.id.replace("official", "official-human")
+        assert human.problem(human_task).problem == plain.problem(other).problem
     packed = OfficialTasks(tmp_path / "packs", human_goals=True)
     assert packed.task("test", 0).goal == plain.task("test", 0).goal
 

@@ -54,8 +54,8 @@ class CountingRetriever:
         hits = []
         for passage in self.passages:
             title = set(normalise(passage.title).split())
-            held = title | set(normalise(passage.text).split())
-            score = float(len(words & held) + len(words & title))
+            text_words = title | set(normalise(passage.text).split())
+            score = float(len(words & text_words) + len(words & title))
             hits.append(Hit(passage, score))
         return sorted(
             (hit for hit in hits if hit.score), key=lambda hit: (-hit.score, hit.passage.id)
@@ -73,9 +73,9 @@ def write_questions(folder: Path, questions: Sequence[Question] = QUESTIONS) -> 
     """Write a question file in which all questions are of the split ``train``."""
     path = folder / "toy.jsonl"
     lines = [
-        {"question": one.text, "golden_answers": one.answers, "gold": one.gold, "hops": one.hops,
-         "split": "train"}
-        for one in questions
+        {"question": question.text, "golden_answers": question.answers, "gold": question.gold,
+         "hops": question.hops, "split": "train"}
+        for question in questions
     ]  # fmt: skip
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     return path

@@ -36,12 +36,12 @@ class LoggingRetriever(CountingRetriever):
             file.write(f"{json.dumps(list(queries))}\n")
         return super().search(queries, k)
 
-    def sent(self) -> list[list[str]]:
+    def queries(self) -> list[list[str]]:
         """Return the queries of every call."""
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
 
-def played(envs: TextVectorEnv) -> list[Any]:
+def play(envs: TextVectorEnv) -> list[Any]:
     """Play the turns, each member on its question, until its episode ends."""
     options = [{"split": "train", "index": slot % len(QUESTIONS)} for slot in range(4)]
     log: list[Any] = [*envs.reset_slots(range(4), [3] * 4, options)]
@@ -59,11 +59,11 @@ def test_one_call_a_turn_gives_what_many_give(
     questions = write_questions(tmp_path)
     single, batched = (LoggingRetriever(tmp_path / name) for name in ("single", "batched"))
     make = partial(TextVectorEnv.make, ID, 4, workers=1, questions=questions)
-    together = played(make(backend=backend, corpus=batched))
+    together = play(make(backend=backend, corpus=batched))
     monkeypatch.setattr(SearchEnv, "prepare", classmethod(lambda cls, members: None))
-    assert together == played(make(backend="sync", corpus=single))
-    assert all(len(queries) == 1 for queries in single.sent())
-    assert batched.sent() == [
+    assert together == play(make(backend="sync", corpus=single))
+    assert all(len(queries) == 1 for queries in single.queries())
+    assert batched.queries() == [
         ["Belden mayor", "Wern Tools founded"],
         ["Kit Sorrel born", "Belden mayor"],
     ], "what was searched before, and what is searched twice, is asked once"

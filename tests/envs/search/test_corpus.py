@@ -84,8 +84,8 @@ def test_only_the_universe_that_is_asked_for_is_made(cache: Path) -> None:
 def test_splits_have_universes_of_their_own_or_share_one(cache: Path) -> None:
     def titles(shared: bool) -> list[set[str]]:
         library = open_library(CorpusConfig(**SMALL, shared_corpus=shared))
-        found = (library.retriever(split).search(["town"], 50)[0] for split in ("train", "test"))
-        return [{hit.passage.text for hit in hits} for hits in found]
+        results = (library.retriever(split).search(["town"], 50)[0] for split in ("train", "test"))
+        return [{hit.passage.text for hit in hits} for hits in results]
 
     train, test = titles(False)
     assert train and test and not train & test
@@ -101,23 +101,25 @@ def test_splits_have_universes_of_their_own_or_share_one(cache: Path) -> None:
 def test_two_processes_at_once_make_one_index(tmp_path: Path) -> None:
     env = {**os.environ, "AGENTGYM_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", PLAY]
-    both = [subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in "ab"]
-    outputs = [process.communicate()[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0]
+    processes = [
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) for _ in "ab"
+    ]
+    outputs = [process.communicate()[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0]
     assert outputs[0] == outputs[1] and len(outputs[0]) == 65
     (folder,) = (tmp_path / "search").iterdir()
-    again = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    assert again.stdout == outputs[0] and (folder / "index.json").is_file()
+    rerun = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert rerun.stdout == outputs[0] and (folder / "index.json").is_file()
 
 
 def test_a_damaged_index_is_made_again(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_library(CorpusConfig(**SMALL)).retriever("train").close()
     (folder,) = (cache / "search").iterdir()
-    whole = (folder / "passages.bin").read_bytes()
-    (folder / "passages.bin").write_bytes(whole[:-9] + b"nonsense!")
+    packed = (folder / "passages.bin").read_bytes()
+    (folder / "passages.bin").write_bytes(packed[:-9] + b"nonsense!")
     monkeypatch.setattr(corpora, "_libraries", {})
     assert open_library(CorpusConfig(**SMALL)).retriever("train").search(["town"], 3)[0]
-    assert (folder / "passages.bin").read_bytes() == whole
+    assert (folder / "passages.bin").read_bytes() == packed
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(
@@ -176,9 +178,9 @@ def test_files_that_have_changed_are_read_again(cache: Path, tmp_path: Path) -> 
     write_questions(tmp_path, QUESTIONS[1:2])
     new = make(corpus=corpus, questions=questions)
     assert (old.tasks.len("train"), new.tasks.len("train")) == (3, 1)
-    for env, index, said in ((old, 1, "was born in"), (new, 0, "came from")):
+    for env, index, phrase in ((old, 1, "was born in"), (new, 0, "came from")):
         env.reset(options={"split": "train", "index": index})
-        assert said in env.step("search[Kit Sorrel]")[0]
+        assert phrase in env.step("search[Kit Sorrel]")[0]
     questions.unlink()
     assert pickle.loads(pickle.dumps(new)).tasks is new.tasks, "a copy needs no file"
 
@@ -231,8 +233,8 @@ def test_a_server_gives_what_its_retriever_gives(tmp_path: Path, dialect: str) -
     plain = make(corpus=CountingRetriever(), questions=questions)
     with running(CountingRetriever()) as url:
         env = make(retriever_url=url, dialect=dialect, questions=questions)
-        for one in (plain, env):
-            one.reset(options={"split": "train", "index": 1})
+        for member in (plain, env):
+            member.reset(options={"split": "train", "index": 1})
         assert env.step("search[Belden mayor]")[:4] == plain.step("search[Belden mayor]")[:4]
         assert play(env)["details"]["gold_recall"] == 1.0
 
@@ -241,8 +243,8 @@ def test_a_server_of_the_generated_encyclopaedia(cache: Path) -> None:
     local = make(**SMALL, shared_corpus=True)
     with running(local.tasks.library.retriever("train")) as url:
         env = make(**SMALL, shared_corpus=True, retriever_url=url)
-        for one in (env, local):
-            one.reset(options={"split": "test", "index": 3})
+        for member in (env, local):
+            member.reset(options={"split": "test", "index": 3})
         action = str(local.demonstrator_action())
         assert env.demonstrator_action() == action
         assert env.step(action)[0] == local.step(action)[0]
@@ -266,9 +268,9 @@ def test_a_server_that_fails_costs_the_episode_and_says_why(tmp_path: Path) -> N
             if part:
                 with pytest.raises(EnvFailure, match=part):
                     env.step("search[Belden]")
-                told = make(corpus=retriever, questions=questions, on_error="observe")
-                told.reset(options={"split": "train", "index": 1})
-                assert part in told.step("search[Belden]")[0]
+                observing = make(corpus=retriever, questions=questions, on_error="observe")
+                observing.reset(options={"split": "train", "index": 1})
+                assert part in observing.step("search[Belden]")[0]
             else:
                 assert env.step("search[Belden]")[0].count("Doc ") == 3, "k of nine are shown"
 

@@ -74,8 +74,8 @@ def test_a_wrong_answer_ends_an_episode(questions: Path) -> None:
 def test_rewards_are_measures(questions: Path, reward: str, paid: float) -> None:
     env = make(questions, reward=reward)
     env.reset(options=MAYOR)
-    _, found, _, _, info = env.step("<answer>in Harrow</answer>")
-    assert found == info["score"] == pytest.approx(paid)
+    _, paid_reward, _, _, info = env.step("<answer>in Harrow</answer>")
+    assert paid_reward == info["score"] == pytest.approx(paid)
     assert info["success"] is (paid == 1.0)
 
 
@@ -101,12 +101,12 @@ def test_a_long_argument_is_cut_in_every_grammar(questions: Path, grammar: str) 
     env = make(questions, grammar=grammar)
     env.reset(options=MAYOR)
     name, argument = "answer", "x" * 5000
-    written = {
+    actions = {
         "react": f"Action: {name}[{argument}]",
         "tool_call": f'{{"name": "{name}", "arguments": {{"{name}": "{argument}"}}}}',
         "action_tag": f"<action><{name}>{argument}</{name}></action>",
     }
-    info = env.step(written.get(grammar, f"<{name}>{argument}</{name}>"))[4]
+    info = env.step(actions.get(grammar, f"<{name}>{argument}</{name}>"))[4]
     assert info["action_valid"] and info["stop_reason"] == "answer"
     assert env.last_action == f"<{name}>{argument[:1000]}</{name}>"
 
@@ -296,7 +296,7 @@ def test_a_failing_retriever_ends_the_episode_or_is_told(questions: Path) -> Non
 
 
 def test_hooks_over_evidence_need_evidence(tmp_path: Path) -> None:
-    bare = [type(one)(one.text, one.answers) for one in QUESTIONS]
+    bare = [type(question)(question.text, question.answers) for question in QUESTIONS]
     questions = write_questions(tmp_path, bare)
     env = make(questions)
     assert set(env.reported_details()) == DETAILS - GOLD_DETAILS

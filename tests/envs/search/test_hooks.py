@@ -46,7 +46,7 @@ def make(questions: Path, hooks: Any, **kwargs: Any) -> SearchEnv:
         "agentgym/Search-v0",
         corpus=CountingRetriever(),
         questions=questions,
-        reward_hooks=parse_hooks(hooks) if all(isinstance(one, str) for one in hooks) else hooks,
+        reward_hooks=parse_hooks(hooks) if all(isinstance(hook, str) for hook in hooks) else hooks,
         topk=1,
         **kwargs,
     ).unwrapped
@@ -62,8 +62,8 @@ def terms(env: SearchEnv, *actions: str) -> list[dict[str, float]]:
 
 def test_every_hook_pays_when_it_should(questions: Path) -> None:
     env = make(questions, NAMES)
-    found = terms(env, *ACTIONS[:3], "answer[Harrow]")
-    paid = [{name: value for name, value in turn.items() if value} for turn in found]
+    turns = terms(env, *ACTIONS[:3], "answer[Harrow]")
+    paid = [{name: value for name, value in turn.items() if value} for turn in turns]
     assert paid == [
         {"gold_evidence": 0.5, "search_cost": -0.01},
         {"search_cost": -0.01},
@@ -77,24 +77,27 @@ def test_an_answer_without_a_search_is_penalised(questions: Path) -> None:
     assert terms(env, "answer[x]") == [{"task": 0.0, "no_search_penalty": -0.3, "format": 0.2}]
     assert terms(env, "search[x]", "answer[x]")[-1]["no_search_penalty"] == 0.0
     env = make(questions, ["no_search_penalty=0.3"], answer_attempts=2)
-    assert [one["no_search_penalty"] for one in terms(env, "answer[x]", "answer[y]")] == [0.0, -0.3]
+    assert [turn["no_search_penalty"] for turn in terms(env, "answer[x]", "answer[y]")] == [
+        0.0,
+        -0.3,
+    ]
 
 
 def test_format_is_lost_by_one_bad_turn_or_without_an_answer(questions: Path) -> None:
     env = make(questions, ["format"], horizon=2)
-    assert [one["format"] for one in terms(env, "hm", "answer[x]")] == [0.0, 0.0]
-    assert [one["format"] for one in terms(env, "search[x]", "hm")] == [0.0, 0.0]
-    assert [one["format"] for one in terms(env, "search[x]", "answer[x]")] == [0.0, 0.2]
+    assert [turn["format"] for turn in terms(env, "hm", "answer[x]")] == [0.0, 0.0]
+    assert [turn["format"] for turn in terms(env, "search[x]", "hm")] == [0.0, 0.0]
+    assert [turn["format"] for turn in terms(env, "search[x]", "answer[x]")] == [0.0, 0.2]
     env = make(questions, ["format"], horizon=2, tries=2)
-    told = terms(env, "hm", "answer[x]", "search[x]", "answer[x]")
-    assert [one["format"] for one in told] == [0.0, 0.0, 0.0, 0.2]
+    turns = terms(env, "hm", "answer[x]", "search[x]", "answer[x]")
+    assert [turn["format"] for turn in turns] == [0.0, 0.0, 0.0, 0.2]
 
 
 def test_a_hit_that_the_first_observation_shows_is_nobodys_merit(questions: Path) -> None:
     env = make(questions, ["retrieval_hit"], first_search=True)
     env.reset(options={"split": "train", "index": 0})
-    again = env.step("search[Who founded Wern Tools?]")[4]
-    assert again["details"]["answer_in_obs"] and again["reward_terms"]["retrieval_hit"] == 0.0
+    info = env.step("search[Who founded Wern Tools?]")[4]
+    assert info["details"]["answer_in_obs"] and info["reward_terms"]["retrieval_hit"] == 0.0
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

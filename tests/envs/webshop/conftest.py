@@ -72,8 +72,8 @@ def shared_data(name: str) -> Path:
     """Return a folder of recorded data, or skip the test."""
     import os
 
-    own = os.environ.get("AGENTGYM_TEST_DATA")
-    roots = [Path(own)] if own else []
+    folder = os.environ.get("AGENTGYM_TEST_DATA")
+    roots = [Path(folder)] if folder else []
     roots += [parent / "shared" / "data" for parent in Path(__file__).resolve().parents]
     for root in roots:
         if (root / name).is_dir():

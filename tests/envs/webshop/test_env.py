@@ -58,7 +58,7 @@ VIEWS: tuple[dict[str, Any], ...] = (
 @pytest.mark.parametrize(
     ("expert", "grammar"),
     # Those that speak write words before their actions, which is another text in other grammars.
-    [one for one in product(EXPERTS, GRAMMARS) if one[0] not in SPEAKING or one[1] == "native"],
+    [pair for pair in product(EXPERTS, GRAMMARS) if pair[0] not in SPEAKING or pair[1] == "native"],
 )
 def test_plans_are_as_long_as_they_say_for_every_expert(
     expert: str, grammar: str, difficulty: str
@@ -94,8 +94,8 @@ def test_the_careful_expert_judges_by_the_reward_that_pays() -> None:
          make_item(2, customization_options=options)],
         INSTRUCTIONS, lambda item: ("shoes",), goals=official_goals(INSTRUCTIONS, None),
     )  # fmt: skip
-    wanted = [g for g in shop.goals if g.goal_options == {"color": "olive | tan"}]
-    tasks = [Task("x/0", "train", 0, wanted[0].instruction_text, wanted[0].to_content())]
+    goals = [g for g in shop.goals if g.goal_options == {"color": "olive | tan"}]
+    tasks = [Task("x/0", "train", 0, goals[0].instruction_text, goals[0].to_content())]
     for reward in REWARDS:
         env = WebShopEnv(
             world=shop, tasks=TaskList("x", {"train": tasks}), expert="careful", reward=reward
@@ -135,8 +135,8 @@ def test_nothing_but_the_pages_shows_a_product_number(mode: str) -> None:
         _, info = env.reset(options={"split": "train", "index": index})
         for _ in range(12):
             on_offer = info.pop("admissible_actions")
-            told = json.dumps([info, on_offer] if mode == "compact" else info).lower()
-            assert not any(asin in told for asin in asins)
+            text = json.dumps([info, on_offer] if mode == "compact" else info).lower()
+            assert not any(asin in text for asin in asins)
             _, _, _, _, info = env.step(rng.choice([a for a in on_offer if a != "click[buy now]"]))
 
 
@@ -147,12 +147,12 @@ def test_the_state_key_tells_nothing_of_the_answer(shop: Shop) -> None:
         goal = replace(shop.goals[0], asin=shop.products.asins[number], attributes=(f"{number}",))
         tasks = [Task("x/0", "train", 0, goal.instruction_text, goal.to_content())]
         env = WebShopEnv(world=shop, tasks=TaskList("x", {"train": tasks}))
-        seen = [env.reset()[1]["state_key"]]
+        state_keys = [env.reset()[1]["state_key"]]
         actions = ["search[lamps]", "click[next >]", "click[< prev]", "click[b000000003]",
                    "click[navy]", "click[small]", "click[features]", "click[< prev]"]  # fmt: skip
-        seen += [env.step(action)[4]["state_key"] for action in actions]
-        assert len(set(seen)) == len(seen) - 2, "two of the pages are seen twice"
-        keys.append(seen)
+        state_keys += [env.step(action)[4]["state_key"] for action in actions]
+        assert len(set(state_keys)) == len(state_keys) - 2, "two of the pages are seen twice"
+        keys.append(state_keys)
     assert keys[0] == keys[1]
 
 
@@ -204,8 +204,8 @@ def test_snapshots_restore_options_and_rewards() -> None:
     saved = pickle.loads(pickle.dumps(env.snapshot()))
     first = env.step("click[buy now]")
     env.restore(saved)
-    again = env.step("click[buy now]")
-    assert first[:4] == again[:4] and first[4]["state_key"] == again[4]["state_key"]
+    second = env.step("click[buy now]")
+    assert first[:4] == second[:4] and first[4]["state_key"] == second[4]["state_key"]
 
 
 def test_the_potential_is_the_reward_if_bought_now() -> None:
@@ -235,22 +235,22 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_an_argument_of_the_wrong_kind_is_named(name: str, shop: Shop) -> None:
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if name in ("world", "tasks"):
-        given = {"world": shop, "tasks": listed_tasks("tiny", shop.goals)}
+        arguments = {"world": shop, "tasks": listed_tasks("tiny", shop.goals)}
     if name == "results_per_page":
-        given = {"observation_mode": "compact"}
+        arguments = {"observation_mode": "compact"}
     for value in ARGUMENTS[name]:
         with pytest.raises(ConfigurationError) as caught:
-            WebShopEnv(**{**given, name: value})
+            WebShopEnv(**{**arguments, name: value})
         message = str(caught.value)
         assert name in message and "expected" in message and "got" in message, value
         assert name == "nouns" or repr(value)[:20] in message, value
 
 
 def test_every_argument_is_in_the_table() -> None:
-    known = {name for name in inspect.signature(WebShopEnv).parameters if name != "kwargs"}
-    assert known == set(ARGUMENTS)
+    parameters = {name for name in inspect.signature(WebShopEnv).parameters if name != "kwargs"}
+    assert parameters == set(ARGUMENTS)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -313,9 +313,9 @@ def test_nouns_can_be_injected(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(json.dumps({"note": "x", "nouns": table}).encode()))
 
     def make(nouns: Any) -> WebShopEnv:
-        made = gymnasium.make("agentgym/WebShop-v0", data=str(tmp_path), nouns=nouns).unwrapped
-        assert isinstance(made, WebShopEnv)
-        return made
+        env = gymnasium.make("agentgym/WebShop-v0", data=str(tmp_path), nouns=nouns).unwrapped
+        assert isinstance(env, WebShopEnv)
+        return env
 
     envs = [make(nouns) for nouns in (table, str(plain), packed)]
     assert len({id(env.shop) for env in envs}) == 1

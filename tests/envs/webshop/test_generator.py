@@ -179,38 +179,38 @@ def test_every_goal_is_solvable(shop: GeneratedShop) -> None:
         item = product(shop, index)
         for goal in goals_of(shop, index, 4):
             parts = match(item, goal, item.nouns)
-            chosen = dict(choose(item, goal))
-            assert chosen == goal.goal_options
+            selection = dict(choose(item, goal))
+            assert selection == goal.goal_options
             for mode in REWARDS:
-                assert score(parts, item, goal, chosen, mode).reward == 1.0, goal
+                assert score(parts, item, goal, selection, mode).reward == 1.0, goal
             assert goal.name == item.title
 
 
 def test_instructions_name_what_is_asked(shop: GeneratedShop) -> None:
     for index in range(100):
         draft = shop.draft(index)
-        said = {a.name: (a.name, *a.paraphrases) for a in draft.attributes}
+        phrases = {a.name: (a.name, *a.paraphrases) for a in draft.attributes}
         for goal in goals_of(shop, index, 3):
             text = goal.instruction_text
             assert f"${goal.price_upper:.0f}" in text or f"{goal.price_upper:.0f} d" in text
             for name in goal.attributes:
-                assert any(words in text for words in said[name])
+                assert any(words in text for words in phrases[name])
             for group, value in options(goal):
                 assert group in text
                 assert value in text
-            for name, words in said.items():
+            for name, words in phrases.items():
                 if name not in goal.attributes:
                     assert not re.search(rf"\b{re.escape(words[0])}\b", text)
 
 
-def satisfies(shop: GeneratedShop, index: int, goal: Goal, chosen: dict[str, str]) -> bool:
+def satisfies(shop: GeneratedShop, index: int, goal: Goal, purchase: dict[str, str]) -> bool:
     """Tell from the facts alone whether a purchase is what the goal asks for."""
     draft = shop.draft(index)
     assert isinstance(goal.goal_options, dict)
     return (
         draft.type.name == goal.query
         and set(goal.attributes) <= {a.name for a in draft.attributes}
-        and all(chosen.get(group) == value for group, value in goal.goal_options.items())
+        and all(purchase.get(group) == value for group, value in goal.goal_options.items())
         and draft.cents <= 100 * goal.price_upper
     )
 
@@ -223,25 +223,25 @@ def test_only_right_purchases_score_fully(shop: GeneratedShop) -> None:
     for target in rng.sample(range(600), 20):
         goal = shop.goal(target, 1)
         for index, item in enumerate(items):
-            chosen = {name: rng.choice(values) for name, values in item.options.items()}
-            chosen |= choose(item, goal)
+            purchase = {name: rng.choice(values) for name, values in item.options.items()}
+            purchase |= choose(item, goal)
             parts = match(item, goal, items[target].nouns)
-            reward = score(parts, item, goal, chosen).reward
-            assert (reward == 1.0) == satisfies(shop, index, goal, chosen)
+            reward = score(parts, item, goal, purchase).reward
+            assert (reward == 1.0) == satisfies(shop, index, goal, purchase)
             full += reward == 1.0
     assert full >= 20
 
 
 @pytest.mark.parametrize("vocabulary", list(VOCABULARIES))
 def test_option_values_match_only_themselves(vocabulary: str) -> None:
-    def matches(chosen: str, group: OptionGroup, wanted: str) -> bool:
-        return fuzzy(str(plain_colour(chosen)), str(plain_colour((group.name, wanted))))
+    def matches(entry: str, group: OptionGroup, value: str) -> bool:
+        return fuzzy(str(plain_colour(entry)), str(plain_colour((group.name, value))))
 
     for kind in product_types(vocabulary):
-        entries = [(group, value) for group in kind.groups for value in group.values]
-        for (group, wanted), (other, chosen) in itertools.product(entries, entries):
-            same = group.name == other.name and wanted == chosen
-            assert matches(chosen, group, wanted) == same, (group.name, wanted, chosen)
+        entries = [(group, entry) for group in kind.groups for entry in group.values]
+        for (group, value), (other, candidate) in itertools.product(entries, entries):
+            same = group.name == other.name and value == candidate
+            assert matches(candidate, group, value) == same, (group.name, value, candidate)
 
 
 @pytest.mark.parametrize("vocabulary", list(VOCABULARIES))

@@ -51,8 +51,8 @@ def official_like(products: int = 700) -> list[Goal]:
 
 
 def contents(tasks: ShopTasks, split: str) -> Sequence[tuple[str, str]]:
-    found = (tasks.task(split, index) for index in range(tasks.len(split)))
-    return [(task.id, task.content["asin"]) for task in found]
+    listed = (tasks.task(split, index) for index in range(tasks.len(split)))
+    return [(task.id, task.content["asin"]) for task in listed]
 
 
 @pytest.mark.parametrize("difficulty", list(DIFFICULTIES))
@@ -113,11 +113,11 @@ def test_neighbours_are_of_different_clusters() -> None:
 
 def test_goals_do_not_depend_on_how_many_there_are() -> None:
     shop = generate(200, "easy", 0)
-    few, many = GeneratedPool(shop, 4), GeneratedPool(shop, 24)
+    small, large = GeneratedPool(shop, 4), GeneratedPool(shop, 24)
     for index in (0, 7, 199):
         asin = shop.asin(index)
         for k in range(4):
-            assert few.goal(*few.locate(asin, k)) == many.goal(*many.locate(asin, k))
+            assert small.goal(*small.locate(asin, k)) == large.goal(*large.locate(asin, k))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_unknown_ids_are_refused(task_id: str) -> None:
 def test_goals_beyond_a_fixed_size_belong_to_no_split() -> None:
     shop = generate(50, "easy", 0)
     tasks = generated_tasks(shop)
-    found, left = set(), 0
+    ids, left = set(), 0
     for index in range(50):
         for k in range(4):
             try:
@@ -148,10 +148,10 @@ def test_goals_beyond_a_fixed_size_belong_to_no_split() -> None:
             except TaskNotFound:
                 left += 1
             else:
-                found.add(task.id)
+                ids.add(task.id)
                 assert task.content == shop.goal(index, k).to_content()
-    assert found == {task.id for split in tasks.splits for task in tasks.iterate(split)}
-    assert left == 200 - len(found)
+    assert ids == {task.id for split in tasks.splits for task in tasks.iterate(split)}
+    assert left == 200 - len(ids)
 
 
 def test_unknown_splits_and_indices_are_refused() -> None:
@@ -201,8 +201,8 @@ def test_listed_splits_are_disjoint_in_products() -> None:
 def test_listed_splits_do_not_depend_on_the_order_of_products() -> None:
     goals = [make_goal(f"A{i:09d}", k) for i in range(200) for k in range(4)]
     backwards = [make_goal(f"A{i:09d}", k) for i in reversed(range(200)) for k in range(4)]
-    one, other = listed_tasks("x", goals), listed_tasks("x", backwards)
-    assert contents(one, "test") == contents(other, "test")
+    forwards, reversed_tasks = listed_tasks("x", goals), listed_tasks("x", backwards)
+    assert contents(forwards, "test") == contents(reversed_tasks, "test")
 
 
 def test_official_index_keeps_order_and_overlaps() -> None:
@@ -244,17 +244,17 @@ def test_listed_pool_numbers_goals_within_products() -> None:
 
 
 def test_plan_lengths_are_asked_for_once() -> None:
-    asked: list[Goal] = []
+    goals: list[Goal] = []
 
     def plan_length(goal: Goal) -> int:
-        asked.append(goal)
+        goals.append(goal)
         return 3 + len(goal.goal_options)
 
     tasks = generated_tasks(generate(50, "easy", 0), plan_length=plan_length)
     task = tasks.task("train", 0)
     expected = 3 + len(task.content["goal_options"])
     assert [tasks.oracle_turns(task) for _ in range(3)] == [expected] * 3
-    assert len(asked) == 1
+    assert len(goals) == 1
     assert generated_tasks(generate(50, "easy", 0)).oracle_turns(task) is None
 
 

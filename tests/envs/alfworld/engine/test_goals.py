@@ -112,13 +112,13 @@ def test_queries_agree_with_all_assignments() -> None:
     )
     compiled = goal(formula)
     spots = ((), (MUG,), (PEN,), (MUG, PEN))
-    things = [frozenset(x) for x in ((), (MUG,), (PEN,), (MUG, PEN))]
+    object_sets = [frozenset(x) for x in ((), (MUG,), (PEN,), (MUG, PEN))]
     doors = [frozenset(x) for x in ((), (DESK,), (SHELF,))]
-    for first, second, hot, opened in itertools.product(spots, spots, things, doors):
+    for first, second, hot, opened in itertools.product(spots, spots, object_sets, doors):
         state = START._replace(contents=(first, second), hot=hot, opened=opened)
         expected = any(
-            thing not in hot and receptacle not in opened
-            for receptacle, found in enumerate((first, second))
-            for thing in found
+            entity not in hot and receptacle not in opened
+            for receptacle, content in enumerate((first, second))
+            for entity in content
         )
         assert compiled.satisfied(state) is expected

@@ -38,7 +38,7 @@ GALLEY = problem(
         *(f"({ability} Apple_bar_1)" for ability in ("cleanable", "heatable", "coolable",
                                                       "sliceable")),
         "(sliceable Apple_bar_2) (toggleable DeskLamp_bar_1) (cleanable Knife_bar_1)",
-        *(f"(canContain {where}Type {what}Type)" for what in ("Apple", "Knife")
+        *(f"(canContain {where}Type {kind}Type)" for kind in ("Apple", "Knife")
           for where in ("SinkBasin", "CounterTop", "Fridge")),
         "(atLocation agent1 loc_bar_0)",
     ],

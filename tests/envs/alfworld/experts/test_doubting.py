@@ -20,7 +20,7 @@ def make(expert: str, horizon: int = 40) -> ALFWorldEnv:
     return env
 
 
-def played(env: ALFWorldEnv, index: int) -> tuple[list[str], dict[str, Any]]:
+def play_expert(env: ALFWorldEnv, index: int) -> tuple[list[str], dict[str, Any]]:
     """Let the expert play; what it announces has to come true."""
     _, info = env.reset(seed=0, options={"split": "test", "index": index})
     announced, actions = info["oracle_turns"], list[str]()
@@ -34,22 +34,22 @@ def played(env: ALFWorldEnv, index: int) -> tuple[list[str], dict[str, Any]]:
 
 def doubled(actions: list[str]) -> list[str]:
     """Return what the expert does who looks twice wherever the other comes."""
-    seen = []
+    doubled_actions = []
     for action in actions:
-        seen.append(action)
+        doubled_actions.append(action)
         if action.startswith("go to "):
-            seen.append(action.replace("go to", "examine"))
-    return seen
+            doubled_actions.append(action.replace("go to", "examine"))
+    return doubled_actions
 
 
 def test_it_goes_the_way_of_who_searches_and_mostly_looks_twice() -> None:
     searching, doubting, twice = make("searching"), make("doubting"), 0
     for index in range(TASKS):
-        plain, _ = played(searching, index)
-        mine, info = played(doubting, index)
+        plain, _ = play_expert(searching, index)
+        actions, info = play_expert(doubting, index)
         assert info["success"]
-        assert mine in (plain, doubled(plain))
-        twice += mine != plain
+        assert actions in (plain, doubled(plain))
+        twice += actions != plain
     assert twice / TASKS == pytest.approx(DOUBTS / 100, abs=0.1)
 
 
@@ -57,10 +57,10 @@ def test_looking_twice_often_succeeds_by_luck_and_much_less_often_than_looking_o
     once, twice = make("searching", 11), make("doubting", 11)
     won = [0, 0]
     for index in range(TASKS):
-        mine = played(twice, index)
-        if any(action.startswith("examine") for action in mine[0]):
-            won[0] += played(once, index)[1]["success"]
-            won[1] += mine[1]["success"]
+        ending = play_expert(twice, index)
+        if any(action.startswith("examine") for action in ending[0]):
+            won[0] += play_expert(once, index)[1]["success"]
+            won[1] += ending[1]["success"]
     doubted = DOUBTS / 100 * TASKS
     assert won[0] > 0.85 * doubted
     assert 0.3 * doubted < won[1] < 0.6 * doubted

@@ -37,8 +37,8 @@ def test_it_walks_from_each_receptacle_to_the_next(difficulty: str) -> None:
             if verb == "go":
                 name = name.removeprefix("to ")
                 since = [*order, *order][order.index(last) + 1 :]
-                here = (game.native.state.place, place_of[name])
-                assert all(place_of[other] in here for other in since[: since.index(name)])
+                places = (game.native.state.place, place_of[name])
+                assert all(place_of[other] in places for other in since[: since.index(name)])
             if verb in ("go", "open", "examine"):
                 last = name
             game.step(command)
@@ -47,9 +47,9 @@ def test_it_walks_from_each_receptacle_to_the_next(difficulty: str) -> None:
 def test_it_takes_longer_than_the_expert_that_goes_there_directly() -> None:
     turns: dict[str, list[int]] = {"searching": [], "fixed-order": []}
     for house in households("easy", TASKS):
-        for name, found in turns.items():
-            found.append(plan_length(house, name) or 0)
-    in_time = {name: sum(n <= HORIZON for n in found) / TASKS for name, found in turns.items()}
+        for name, lengths in turns.items():
+            lengths.append(plan_length(house, name) or 0)
+    in_time = {name: sum(n <= HORIZON for n in lengths) / TASKS for name, lengths in turns.items()}
     assert in_time["searching"] > 0.98 and 0.7 < in_time["fixed-order"] < 0.95
     assert sum(turns["fixed-order"]) > 1.2 * sum(turns["searching"])
 

@@ -91,8 +91,8 @@ def test_every_official_game_is_won(name: str) -> None:
         session.intro()
         stray(session, rng, 30)
         if plan(session) is None:  # a thing in hand that fits nowhere can never be put down
-            held = session.state.hand
-            assert not any(held in accepted for accepted in session.household.accepts)
+            entity = session.state.hand
+            assert not any(entity in accepted for accepted in session.household.accepts)
             stuck += 1
         else:
             follow(session)

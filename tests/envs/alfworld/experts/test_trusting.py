@@ -27,7 +27,7 @@ def make(expert: str, ready: int = READY) -> ALFWorldEnv:
     return env
 
 
-def played(env: ALFWorldEnv, index: int) -> list[str]:
+def play_expert(env: ALFWorldEnv, index: int) -> list[str]:
     """Let the expert play; what it announces has to come true."""
     _, info = env.reset(seed=0, options={"split": "test", "index": index})
     announced, actions = info["oracle_turns"], list[str]()
@@ -48,32 +48,34 @@ def test_it_mostly_treats_nothing_and_fetches_what_was_not_ready() -> None:
     oracle, searching, trusting = make("oracle"), make("searching"), make("trusting")
     quick = lucky = ready = 0
     for index in range(TASKS):
-        careful, mine, shortest = (played(env, index) for env in (searching, trusting, oracle))
+        careful, actions, shortest = (
+            play_expert(env, index) for env in (searching, trusting, oracle)
+        )
         assert treated(careful), "who has read nothing of it cannot know that a thing is ready"
         ready += not treated(shortest)
-        if mine == careful:
+        if actions == careful:
             continue
         quick += 1
-        lucky += not treated(mine)
-        assert treated(mine) == treated(shortest)
-        moves = [action for action in mine if action.startswith("move")]
-        assert len(moves) == 1 + treated(mine)
-        assert (len(mine) < len(careful)) != treated(mine)
+        lucky += not treated(actions)
+        assert treated(actions) == treated(shortest)
+        moves = [action for action in actions if action.startswith("move")]
+        assert len(moves) == 1 + treated(actions)
+        assert (len(actions) < len(careful)) != treated(actions)
     assert quick / TASKS == pytest.approx(TRUSTS / 100, abs=0.1)
     assert ready / TASKS == pytest.approx(READY / 100, abs=0.13)
     assert 0.25 < lucky / quick < 0.65
 
 
 def test_that_a_thing_is_ready_shows_only_when_it_is_examined() -> None:
-    env, told = make("searching", 100), 0
+    env, revealed = make("searching", 100), 0
     for index in range(9):
-        played(env, index)
+        play_expert(env, index)
         env.reset(seed=0, options={"split": "test", "index": index})
         while (action := str(env.demonstrator_action())).split()[0] != "take":
             env.step(action)
         env.step(action)
-        thing = action.removeprefix("take ").partition(" from ")[0]
-        observation, *_, info = env.step(f"examine {thing}")
+        name = action.removeprefix("take ").partition(" from ")[0]
+        observation, *_, info = env.step(f"examine {name}")
         tells = any(word in observation for word in ("clean", "hot", "cold"))
         left, rest = info["oracle_turns"], list[str]()
         while not info["stop_reason"]:
@@ -82,8 +84,8 @@ def test_that_a_thing_is_ready_shows_only_when_it_is_examined() -> None:
             info = env.step(rest[-1])[-1]
         assert info["success"]
         assert treated(rest) != tells, "of containers it tells what they hold, and no more"
-        told += tells
-    assert 0 < told < 9
+        revealed += tells
+    assert 0 < revealed < 9
 
 
 def test_games_without_such_things_are_those_of_before() -> None:
@@ -91,6 +93,6 @@ def test_games_without_such_things_are_those_of_before() -> None:
         generate(GeneratorConfig(**kwargs), "valid_unseen", 2) for kwargs in ({}, {"ready": 0})
     )
     assert plain == none
-    every = generate(GeneratorConfig(ready=100), "valid_unseen", 2)
-    assert "(isClean" in every.problem
+    generated = generate(GeneratorConfig(ready=100), "valid_unseen", 2)
+    assert "(isClean" in generated.problem
     assert "ready" not in GeneratorConfig().text()

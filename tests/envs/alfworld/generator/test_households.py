@@ -97,22 +97,24 @@ def test_every_household_is_sound_and_won_by_the_expert(
 @given(all_configs, splits, st.integers(0, 10**6))
 def test_objects_lie_where_they_may(config: GeneratorConfig, split: str, number: int) -> None:
     game = generate(config, split, number)
-    found = facts(game)
-    receptacles = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "receptacleType"}
-    objects = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "objectType"}
-    places = {f[1]: f[2] for f in found if f[0] == "receptacleAtLocation"}
-    homes = {f[1]: f[2] for f in found if f[0] == "inReceptacle"}
-    here = {r.pddl_name: r for r in room(int(game.scene.removeprefix("FloorPlan"))).receptacles}
-    assert set(places) == set(receptacles) <= set(here)
-    assert all(here[name].kind == kind for name, kind in receptacles.items())
+    literals = facts(game)
+    receptacles = {f[1]: f[2].removesuffix("Type") for f in literals if f[0] == "receptacleType"}
+    objects = {f[1]: f[2].removesuffix("Type") for f in literals if f[0] == "objectType"}
+    places = {f[1]: f[2] for f in literals if f[0] == "receptacleAtLocation"}
+    homes = {f[1]: f[2] for f in literals if f[0] == "inReceptacle"}
+    available = {
+        r.pddl_name: r for r in room(int(game.scene.removeprefix("FloorPlan"))).receptacles
+    }
+    assert set(places) == set(receptacles) <= set(available)
+    assert all(available[name].kind == kind for name, kind in receptacles.items())
     assert set(homes) == set(objects)
     for name, home in homes.items():
         kind = objects[name]
         allowed = LAMP_SUPPORTS.get(kind) or [r for r in CONTENTS if kind in CONTENTS[r]]
         assert receptacles[home] in allowed
-    closed = {f[1] for f in found if f[0] == "openable"}
+    closed = {f[1] for f in literals if f[0] == "openable"}
     assert closed == {name for name, kind in receptacles.items() if kind in OPENABLE}
-    start = next(f[2] for f in found if f[0] == "atLocation")
+    start = next(f[2] for f in literals if f[0] == "atLocation")
     assert start not in places.values()
 
 
@@ -124,21 +126,21 @@ def test_the_config_decides_the_size(
 ) -> None:
     config = GeneratorConfig(receptacles=receptacles, distractors=distractors, hidden=hidden)
     game = generate(config, split, number)
-    found = facts(game)
-    kinds = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "receptacleType"}
-    objects = {f[1]: f[2].removesuffix("Type") for f in found if f[0] == "objectType"}
-    homes = {f[1]: kinds[f[2]] for f in found if f[0] == "inReceptacle"}
+    literals = facts(game)
+    kinds = {f[1]: f[2].removesuffix("Type") for f in literals if f[0] == "receptacleType"}
+    objects = {f[1]: f[2].removesuffix("Type") for f in literals if f[0] == "objectType"}
+    homes = {f[1]: kinds[f[2]] for f in literals if f[0] == "inReceptacle"}
     room_size = len(room(int(game.scene.removeprefix("FloorPlan"))).receptacles)
     needed = 4 if game.task_type == "pick_two_obj_and_place" else 3
     assert min(receptacles, room_size) <= len(kinds) <= max(receptacles, needed)
     target = re.findall(r"objectType \?\w+ (\w+)Type", game.problem)[-1]
-    mine = [name for name, kind in objects.items() if kind == target]
-    assert len(mine) == (2 if game.task_type == "pick_two_obj_and_place" else 1)
-    assert all((homes[name] in OPENABLE) == hidden for name in mine)
-    others = Counter(kind for kind in objects.values() if kind != target)
+    targets = [name for name, kind in objects.items() if kind == target]
+    assert len(targets) == (2 if game.task_type == "pick_two_obj_and_place" else 1)
+    assert all((homes[name] in OPENABLE) == hidden for name in targets)
+    distractor_counts = Counter(kind for kind in objects.values() if kind != target)
     lamp = game.task_type == "look_at_obj_in_light"
-    assert sum(others.values()) <= distractors + lamp
-    assert max(others.values(), default=0) <= 3
+    assert sum(distractor_counts.values()) <= distractors + lamp
+    assert max(distractor_counts.values(), default=0) <= 3
 
 
 def test_splits_have_rooms_of_their_own_and_every_kind() -> None:
@@ -151,11 +153,11 @@ def test_splits_have_rooms_of_their_own_and_every_kind() -> None:
     for task_type in TASK_TYPES:
         for hidden in (True, False):
             config = GeneratorConfig(task_types=[task_type], hidden=hidden)
-            seen = {generate(config, "valid_unseen", number).scene for number in range(60)}
-            kinds = {kind_of(int(scene.removeprefix("FloorPlan"))) for scene in seen}
+            scenes = {generate(config, "valid_unseen", number).scene for number in range(60)}
+            kinds = {kind_of(int(scene.removeprefix("FloorPlan"))) for scene in scenes}
             if hidden is False:
                 assert kinds == TASK_ROOMS[task_type]
-            assert len(seen) > 1
+            assert len(scenes) > 1
 
 
 def test_splits_share_no_game() -> None:

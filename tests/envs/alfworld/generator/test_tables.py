@@ -48,23 +48,23 @@ def goals(constants: Any) -> Any:
 
 def test_contents(constants: Any) -> None:
     movable = set(constants.MOVABLE_RECEPTACLES)
-    theirs = {
+    contents = {
         kind: {name for name in names if not name.endswith("Sliced")}
         for kind, names in constants.VAL_RECEPTACLE_OBJECTS.items()
         if kind not in movable
     }
-    assert {kind: set(names) for kind, names in CONTENTS.items()} == theirs
+    assert {kind: set(names) for kind, names in CONTENTS.items()} == contents
 
 
 def test_properties(constants: Any) -> None:
-    theirs = {
+    properties = {
         name.lower(): {kind for kind in kinds if not kind.endswith("Sliced")}
         for name, kinds in constants.VAL_ACTION_OBJECTS.items()
     }
-    toggled = theirs.pop("toggleable")
+    toggled = properties.pop("toggleable")
     assert toggled == set(LAMP_SUPPORTS)
-    theirs["isReceptacleObject"] = constants.MOVABLE_RECEPTACLES_SET
-    assert theirs == PROPERTIES
+    properties["isReceptacleObject"] = constants.MOVABLE_RECEPTACLES_SET
+    assert properties == PROPERTIES
     assert OPENABLE == constants.OPENABLE_CLASS_SET - constants.MOVABLE_RECEPTACLES_SET
 
 
@@ -84,28 +84,28 @@ def test_floor_plans(number: int, constants: Any) -> None:
         pddl_name(name): location_name(round(x * 4), round(z * 4), rotation // 90, horizon)
         for name, (x, z, rotation, horizon) in poses.items()
     }
-    mine = room(number)
-    found = {r.pddl_name: r.location for r in mine.receptacles}
-    assert {name: found[name] for name in expected} == expected
+    plan = room(number)
+    locations = {r.pddl_name: r.location for r in plan.receptacles}
+    assert {name: locations[name] for name in expected} == expected
     posed = {BASINS.get(head, head) for head in (name.split("|")[0] for name in poses)}
-    added = [r for r in mine.receptacles if r.pddl_name not in expected]
+    added = [r for r in plan.receptacles if r.pddl_name not in expected]
     assert {r.kind for r in added} == (types & set(CONTENTS)) - posed
-    assert len({r.pddl_name for r in mine.receptacles}) == len(mine.receptacles)
+    assert len({r.pddl_name for r in plan.receptacles}) == len(plan.receptacles)
     assert len({r.location for r in added} - set(expected.values())) == len(added)
     placeable = {kind for kinds in CONTENTS.values() for kind in kinds} | set(LAMP_SUPPORTS)
-    assert set(mine.objects) == types & placeable
-    assert list(mine.objects) == sorted(mine.objects)
+    assert set(plan.objects) == types & placeable
+    assert list(plan.objects) == sorted(plan.objects)
 
 
 @pytest.mark.parametrize("task_type", TASK_TYPES)
 def test_goals_and_sentences(task_type: str, goals: Any) -> None:
     names = {"obj": "Mug", "recep": "Desk", "toggle": "DeskLamp"}
-    theirs = [text.format(**names) for text in goals[task_type]["templates"]]
-    mine = {"target": "Mug", "goal": "Desk", "lamp": "DeskLamp"}
-    assert [text.format(**mine) for text in SENTENCES[task_type]] == theirs
-    whole = goals[task_type]["pddl"].format(**names).replace("#", "-")
-    written = f"(:goal (and {GOALS[task_type].format(**mine)} )) )"
-    assert tokens(written) == tokens(whole)
+    sentences = [text.format(**names) for text in goals[task_type]["templates"]]
+    values = {"target": "Mug", "goal": "Desk", "lamp": "DeskLamp"}
+    assert [text.format(**values) for text in SENTENCES[task_type]] == sentences
+    original = goals[task_type]["pddl"].format(**names).replace("#", "-")
+    goal = f"(:goal (and {GOALS[task_type].format(**values)} )) )"
+    assert tokens(goal) == tokens(original)
 
 
 def tokens(text: str) -> list[str]:

@@ -51,10 +51,12 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
     tasks = OfficialTasks(tmp_path)
     assert tasks.splits == ("valid_unseen",)
     read = [tasks.problem(task) for task in tasks.iterate("test")]
-    written = sorted(GAMES, key=lambda game: trial_folder(game).as_posix())
-    assert read == [replace(game, id=found.id) for game, found in zip(written, read, strict=True)]
+    ordered = sorted(GAMES, key=lambda game: trial_folder(game).as_posix())
+    assert read == [
+        replace(game, id=problem.id) for game, problem in zip(ordered, read, strict=True)
+    ]
     names = [task.content["official_name"] for task in tasks.iterate("test")]
-    assert names == [trial_folder(game).as_posix() for game in written]
+    assert names == [trial_folder(game).as_posix() for game in ordered]
 
 
 @needs_alfworld
@@ -66,10 +68,10 @@ def test_sentences_that_could_be_code_are_refused(tmp_path: Path) -> None:
 
 def test_parameters_of_every_task_type() -> None:
     for game in GAMES:
-        found = task_parameters(game)
-        named = [found[key] for key in ("object_target", "parent_target", "toggle_target")]
-        assert bool(found["toggle_target"]) == (game.task_type == "look_at_obj_in_light")
-        assert bool(found["parent_target"]) != bool(found["toggle_target"])
+        parameters = task_parameters(game)
+        named = [parameters[key] for key in ("object_target", "parent_target", "toggle_target")]
+        assert bool(parameters["toggle_target"]) == (game.task_type == "look_at_obj_in_light")
+        assert bool(parameters["parent_target"]) != bool(parameters["toggle_target"])
         assert all(name.lower() in game.goal for name in named)
     with pytest.raises(DataError, match="goal"):
         task_parameters(replace(GAMES[0], problem="(define (:goal (and)))"))

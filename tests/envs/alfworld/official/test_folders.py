@@ -32,32 +32,32 @@ def split(tmp_path: Path) -> Path:
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Record which trials are read."""
-    seen: list[str] = []
+    trials: list[str] = []
     original = folders._trial
 
     def recorded(folder: Path, relative: str) -> object:
-        seen.append(relative)
+        trials.append(relative)
         return original(folder, relative)
 
     monkeypatch.setattr(folders, "_trial", recorded)
-    yield seen
+    yield trials
 
 
 @pytest.mark.parametrize("old", [False, True])
 def test_both_generations_are_collected(tmp_path: Path, old: bool) -> None:
     split = write_split(tmp_path / "split", games(), old=old)
-    found = folder_index(split)
-    assert [entry.id for entry in found.entries] == sorted(
+    index = folder_index(split)
+    assert [entry.id for entry in index.entries] == sorted(
         trial_folder(game).as_posix() for game in games()
     )
     by_id = {trial_folder(game).as_posix(): game for game in games()}
-    for entry in found.entries:
+    for entry in index.entries:
         game = by_id[entry.id]
         assert (entry.task_type, entry.scene, entry.goal) == (game.task_type, game.scene, game.goal)
         assert entry.human_goal == f"Do it, please: {game.goal}"
         assert entry.sha256 == digest(game.problem)
         assert read_problem(split, entry) == game.problem
-    assert found.skipped == {}
+    assert index.skipped == {}
 
 
 def test_what_alfworld_leaves_out_is_left_out(split: Path) -> None:
@@ -73,10 +73,10 @@ def test_what_alfworld_leaves_out_is_left_out(split: Path) -> None:
     odd = write_trial(split / "odd" / "trial_1", game) / "traj_data.json"
     odd.write_text(json.dumps({"task_type": "pick_and_fly"}))
     deep = write_trial(split / "a" / "b" / "c" / "trial_1", other)
-    found = folder_index(split)
-    assert len(found.entries) == 7
-    assert deep.relative_to(split).as_posix() in {entry.id for entry in found.entries}
-    assert found.skipped == {
+    index = folder_index(split)
+    assert len(index.entries) == 7
+    assert deep.relative_to(split).as_posix() in {entry.id for entry in index.entries}
+    assert index.skipped == {
         "movable or sliced": 2,
         "not marked solvable or unsolvable": 1,
         "of another task type": 1,

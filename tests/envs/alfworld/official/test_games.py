@@ -26,8 +26,8 @@ def write_root(root: Path, splits: tuple[str, ...] = SPLITS, *, old: bool = Fals
     return root
 
 
-def sizes(found: OfficialGames) -> dict[str, int]:
-    return {split: len(found.entries(split)) for split in found.splits}
+def sizes(official_games: OfficialGames) -> dict[str, int]:
+    return {split: len(official_games.entries(split)) for split in official_games.splits}
 
 
 def test_every_layout_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,33 +50,33 @@ def test_the_newest_version_with_games_is_taken(tmp_path: Path) -> None:
     write_root(tmp_path / "json_2.1.9", ("train",))
     (tmp_path / "json_2.2" / "train").mkdir(parents=True)
     (tmp_path / "logic").mkdir()
-    found = OfficialGames(tmp_path)
-    assert sizes(found) == {"valid_seen": 2, "valid_train": 3}
-    assert "json_2.1.10" in found.notes["valid_seen"]
+    official_games = OfficialGames(tmp_path)
+    assert sizes(official_games) == {"valid_seen": 2, "valid_train": 3}
+    assert "json_2.1.10" in official_games.notes["valid_seen"]
 
 
 def test_packs_and_folders_of_packs(tmp_path: Path) -> None:
-    one = write_pack(tmp_path / "valid_seen.json.gz", games(3))
+    pack = write_pack(tmp_path / "valid_seen.json.gz", games(3))
     write_pack(tmp_path / "train.json.gz", games(4))
     plain = tmp_path / "own.json"
     plain.write_text(json.dumps([pack_item(game) for game in games(2)]))
-    assert sizes(OfficialGames(one)) == {"valid_seen": 3}
+    assert sizes(OfficialGames(pack)) == {"valid_seen": 3}
     assert sizes(OfficialGames(tmp_path)) == {"train": 4, "valid_seen": 3}
     assert sizes(OfficialGames(plain)) == {"own": 2}
-    assert [game.problem for game in read_pack(one)] == [game.problem for game in games(3)]
+    assert [game.problem for game in read_pack(pack)] == [game.problem for game in games(3)]
 
 
 def test_folders_and_packs_hold_the_same_games(tmp_path: Path) -> None:
     listed = sorted(games(), key=lambda game: trial_folder(game).as_posix())
     folder = OfficialGames(write_split(tmp_path / "valid_seen", listed, old=True))
     pack = OfficialGames(write_pack(tmp_path / "valid_seen.json.gz", listed))
-    for number, (one, other) in enumerate(
+    for number, (entry, other) in enumerate(
         zip(folder.entries("valid_seen"), pack.entries("valid_seen"), strict=True)
     ):
-        assert (one.id, one.task_type, one.scene, one.goal) == (
+        assert (entry.id, entry.task_type, entry.scene, entry.goal) == (
             other.id, other.task_type, other.scene, other.goal,
         )  # fmt: skip
-        assert one.sha256 == other.sha256
+        assert entry.sha256 == other.sha256
         assert folder.problem("valid_seen", number) == pack.problem("valid_seen", number)
 
 
@@ -92,12 +92,14 @@ def test_counts_are_checked_once_with_an_honest_message(
 ) -> None:
     root = write_root(tmp_path / "json_2.1.1", ("valid_seen", "other"))
     (next((root / "valid_seen").glob("*/*")) / "game.tw-pddl").unlink()
-    found = OfficialGames(tmp_path)
+    official_games = OfficialGames(tmp_path)
     with caplog.at_level(logging.WARNING):
-        found.entries("valid_seen")
-        found.entries("valid_seen")
-    assert [record.getMessage() for record in caplog.records] == [found.notes["valid_seen"]]
-    note = found.notes["valid_seen"]
+        official_games.entries("valid_seen")
+        official_games.entries("valid_seen")
+    assert [record.getMessage() for record in caplog.records] == [
+        official_games.notes["valid_seen"]
+    ]
+    note = official_games.notes["valid_seen"]
     assert note.startswith(f"found 1 of 140 valid_seen games in {root / 'valid_seen'}")
     assert "1 without game.tw-pddl" in note and "incomplete" in note
 
@@ -106,9 +108,9 @@ def test_the_official_number_needs_no_message(tmp_path: Path) -> None:
     source: Any = None
     assert [count_note(split, count, source) for split, count in EXPECTED.items()] == [""] * 4
     assert count_note("mine", 3, source) == ""
-    found = OfficialGames(write_pack(tmp_path / "train.json.gz", games(2)))
-    found._sources["train"].entries()
-    assert "more than" in count_note("valid_seen", 141, found._sources["train"])
+    official_games = OfficialGames(write_pack(tmp_path / "train.json.gz", games(2)))
+    official_games._sources["train"].entries()
+    assert "more than" in count_note("valid_seen", 141, official_games._sources["train"])
 
 
 def test_nothing_to_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,11 +127,11 @@ def test_nothing_to_read_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(DataError, match="nothing"):
         OfficialGames("~nobody-of-this-name/data")
     (tmp_path / "train").mkdir()
-    found = OfficialGames(tmp_path)
+    official_games = OfficialGames(tmp_path)
     with pytest.raises(DataError, match="there are none"):
-        found.entries("train")
+        official_games.entries("train")
     with pytest.raises(TaskNotFound, match="valid_seen"):
-        found.entries("valid_seen")
+        official_games.entries("valid_seen")
 
 
 @pytest.mark.parametrize(
@@ -192,8 +194,8 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize(("name", "count"), [("valid_seen", 140), ("valid_train", 200)])
 def test_recorded_packs_are_complete(name: str, count: int) -> None:
-    found = OfficialGames(shared_pack(f"{name}.json.gz"))
-    entries = found.entries(name)
-    assert len(entries) == count and found.notes == {name: ""}
+    official_games = OfficialGames(shared_pack(f"{name}.json.gz"))
+    entries = official_games.entries(name)
+    assert len(entries) == count and official_games.notes == {name: ""}
     assert {entry.task_type for entry in entries} == set(TASK_TYPES)
     assert all(entry.goal.endswith(".") and entry.scene for entry in entries)

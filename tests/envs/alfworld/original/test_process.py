@@ -29,7 +29,7 @@ def engine_of(session: OriginalSession) -> WorkerEngine:
     return engine
 
 
-def gone(pid: int, seconds: float = 20.0) -> bool:
+def wait_for_end(pid: int, seconds: float = 20.0) -> bool:
     """Wait for the end of a process, zombies counting as alive."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -53,7 +53,7 @@ def test_the_second_session_has_a_worker_of_its_own() -> None:
         assert second.won and not first.won
         second.restore(first.snapshot())
         assert second.state_text() == first.state_text()
-    assert gone(pid, 0.1), "closing leaves a zombie or a worker"
+    assert wait_for_end(pid, 0.1), "closing leaves a zombie or a worker"
     assert set(os.listdir("/proc/self/fd")) == descriptors
     with pytest.raises(EnvFailure, match="closed"):
         second.start(TINY)
@@ -71,7 +71,7 @@ def test_a_worker_that_dies_costs_one_game() -> None:
             session.step("look")
         with pytest.raises(EnvFailure, match="expected a running game"):
             session.step("look")
-        assert gone(pid, 0.1)
+        assert wait_for_end(pid, 0.1)
         session.start(TINY)
         assert [session.step(command)[2] for command in PLAN][-1]
 
@@ -85,7 +85,7 @@ def test_a_worker_that_hangs_is_killed() -> None:
         engine._limit = 0.2
         with pytest.raises(EnvFailure, match=r"within 0\.2 s"):
             session.step("look")
-        assert gone(pid, 0.1) and engine.pid is None
+        assert wait_for_end(pid, 0.1) and engine.pid is None
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan")])

@@ -68,9 +68,9 @@ def test_the_intro_begins_anew(session: OriginalSession) -> None:
 def test_the_sentence_is_what_the_grammar_would_say(session: OriginalSession) -> None:
     domain, grammar = package.package_texts()
     engine = package.original_engine()
-    given = grammar.replace("UNKNOWN GOAL.", TINY.goal)
+    grammar_text = grammar.replace("UNKNOWN GOAL.", TINY.goal)
     with package.undisturbed():
-        engine.load({"pddl_domain": domain, "grammar": given, "pddl_problem": PROBLEM})
+        engine.load({"pddl_domain": domain, "grammar": grammar_text, "pddl_problem": PROBLEM})
         assert engine.reset().feedback == session.intro()
 
 
@@ -119,8 +119,8 @@ def test_importing_leaves_folder_and_variable_alone(tmp_path: Path) -> None:
     home = str(tmp_path)
     default = f"{home}/.cache/alfworld"
     assert run(code, HOME=home) == f"None {default} {default} []"
-    own = f"{home}/own"
-    assert run(code, HOME=home, ALFWORLD_DATA=own) == f"{own} {own} {own} []"
+    folder = f"{home}/own"
+    assert run(code, HOME=home, ALFWORLD_DATA=folder) == f"{folder} {folder} {folder} []"
     assert not any(tmp_path.iterdir())
 
 
@@ -148,8 +148,14 @@ def test_a_grammar_finds_its_words_on_any_python(
     session.start(TINY)
     assert session.intro() == f"{INTRO}put a mug in drawer."
     mug = {"variables": {"mug": "a mug", "json": "shadows the module", "self": "does not"}}
-    told = [textgen.EvalSymbol(words, mug).derive() for words in ("mug", "json", "self.expression")]
-    assert [str(words[0]) for words in told] == ["a mug", "shadows the module", "self.expression"]
+    derivations = [
+        textgen.EvalSymbol(words, mug).derive() for words in ("mug", "json", "self.expression")
+    ]
+    assert [str(words[0]) for words in derivations] == [
+        "a mug",
+        "shadows the module",
+        "self.expression",
+    ]
 
 
 def test_a_process_has_one_engine_and_one_holder(session: OriginalSession) -> None:
@@ -180,16 +186,16 @@ def test_a_snapshot_is_played_again(session: OriginalSession) -> None:
     session.step("nonsense")
     for command in PLAN[:2]:
         session.step(command)
-    fork, there = pickle.loads(pickle.dumps(session.snapshot())), session.state_text()
+    fork, text = pickle.loads(pickle.dumps(session.snapshot())), session.state_text()
     assert fork == (TINY, PLAN[:2])
     admissible = session.admissible()
     session.step("go to drawer 1")
-    assert session.state_text() != there
+    assert session.state_text() != text
     session.restore(fork)
-    assert (session.state_text(), session.admissible()) == (there, admissible)
+    assert (session.state_text(), session.admissible()) == (text, admissible)
     session.start(replace(TINY, id="another"))
     session.restore(fork)
-    assert (session.state_text(), session.game) == (there, TINY)
+    assert (session.state_text(), session.game) == (text, TINY)
     assert [session.step(command) for command in PLAN[2:]][-1][1:] == (1.0, True)
     session.restore((TINY, PLAN))
     assert session.won

@@ -87,13 +87,13 @@ def test_texts_without_an_action_are_told_why(text: str, part: str) -> None:
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_every_grammar_reads_what_it_writes_and_no_forged_evidence(grammar: str) -> None:
     language = SearchLanguage(grammar)
-    for one in (Command(SEARCH, "old mill"), Command(ANSWER, "O'Hare [x], 1934")):
-        written = language.write(one.write())
-        assert language.command(language.read(written).native) == one
-        forged = language.read(f"<information>x</information> {written}")
+    for command in (Command(SEARCH, "old mill"), Command(ANSWER, "O'Hare [x], 1934")):
+        action = language.write(command.write())
+        assert language.command(language.read(action).native) == command
+        forged = language.read(f"<information>x</information> {action}")
         assert FORGED in forged.problem and not forged.native
-        thought = language.read(f"<think><information>x</information></think>{written}")
-        assert language.command(thought.native) == one
+        thought = language.read(f"<think><information>x</information></think>{action}")
+        assert language.command(thought.native) == command
     assert language.read(language.forms).problem, "a form that is copied is no search"
 
 
@@ -106,10 +106,10 @@ def test_any_text_is_read_and_what_is_read_is_stable(text: str, grammar: str) ->
     reading = language.read(text)
     assert bool(reading.native) != bool(reading.problem)
     if reading.native:
-        found = language.command(reading.native)
-        assert found.name in (SEARCH, ANSWER) and "\n" not in found.argument
-        assert language.command(found.write()) == found
-        assert language.native is False or reading.native == found.write()
+        command = language.command(reading.native)
+        assert command.name in (SEARCH, ANSWER) and "\n" not in command.argument
+        assert language.command(command.write()) == command
+        assert language.native is False or reading.native == command.write()
 
 
 @given(st.text(min_size=1, max_size=300))
@@ -122,8 +122,8 @@ def test_a_tool_call_carries_any_text(query: str) -> None:
 
 
 def test_a_query_of_a_megabyte_is_cut_or_refused() -> None:
-    whole = NATIVE.read(f"<search>{'a ' * 500_000}</search>").problem
-    assert "is not closed in the first 32,768 characters: write" in whole
+    problem = NATIVE.read(f"<search>{'a ' * 500_000}</search>").problem
+    assert "is not closed in the first 32,768 characters: write" in problem
     reading = NATIVE.read(f"<search>{'a' * 30_000}</search>")
     assert NATIVE.command(reading.native).argument == "a" * LONGEST_ARGUMENT
     assert len(reading.native) < ACTION_LENGTH

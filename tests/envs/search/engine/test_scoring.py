@@ -37,9 +37,9 @@ TEXTS = st.text(max_size=40) | st.lists(WORDS, max_size=8).map(" ".join)
 
 def plainly_normalised(text: str) -> str:
     """The rules character by character, without regular expressions or tables."""
-    kept = [c for c in text.lower() if c not in string.punctuation]
+    characters = [c for c in text.lower() if c not in string.punctuation]
     words, word = [], ""
-    for character in [*kept, " "]:
+    for character in [*characters, " "]:
         if character.isalnum() or character == "_":
             word += character
             continue
@@ -51,23 +51,23 @@ def plainly_normalised(text: str) -> str:
 
 def by_hand(answer: str, gold: list[str]) -> tuple[float, ...]:
     """The measures from lists of words, one gold answer after the other."""
-    given, best = plainly_normalised(answer), (0.0,) * 4
-    for one in map(plainly_normalised, gold):
-        rest, shared = one.split(), 0
-        for word in given.split():
+    predicted, best = plainly_normalised(answer), (0.0,) * 4
+    for expected in map(plainly_normalised, gold):
+        rest, shared = expected.split(), 0
+        for word in predicted.split():
             if word in rest:
                 rest.remove(word)
                 shared += 1
         if shared:
-            precision, recall = shared / len(given.split()), shared / len(one.split())
+            precision, recall = shared / len(predicted.split()), shared / len(expected.split())
             f1 = 2 * precision * recall / (precision + recall)
             hotpot = f1
         else:
-            f1, hotpot = float(not given and not one), 0.0
-        same = given == one
+            f1, hotpot = float(not predicted and not expected), 0.0
+        same = predicted == expected
         for closed in ("yes", "no", "noanswer"):
-            hotpot = hotpot if same or closed not in (given, one) else 0.0
-        contained = same or (one != "" and given.find(one) >= 0)
+            hotpot = hotpot if same or closed not in (predicted, expected) else 0.0
+        contained = same or (expected != "" and predicted.find(expected) >= 0)
         best = tuple(map(max, best, (float(same), float(contained), f1, hotpot)))
     return best
 
@@ -90,10 +90,10 @@ def test_normalisation_equals_another_formulation(text: str) -> None:
 
 @given(TEXTS)
 def test_normalisation_is_stable_in_case_and_punctuation(text: str) -> None:
-    found = normalise(text)
-    assert not set(found) & set(string.punctuation) and "  " not in found
-    assert found == found.strip()
-    assert not {"a", "an", "the"} & set(re.findall(r"\w+", found))
+    normalised = normalise(text)
+    assert not set(normalised) & set(string.punctuation) and "  " not in normalised
+    assert normalised == normalised.strip()
+    assert not {"a", "an", "the"} & set(re.findall(r"\w+", normalised))
 
 
 @given(
@@ -125,8 +125,8 @@ def test_measures_are_ordered(answer: str, gold: list[str]) -> None:
 def test_f1_of_hotpotqa_counts_yes_and_no_whole(
     answer: str, gold: str, f1: float, f1_hotpot: float
 ) -> None:
-    found = score(answer, [gold])
-    assert (found.f1, found.f1_hotpot) == (pytest.approx(f1), pytest.approx(f1_hotpot))
+    scores = score(answer, [gold])
+    assert (scores.f1, scores.f1_hotpot) == (pytest.approx(f1), pytest.approx(f1_hotpot))
 
 
 @pytest.mark.parametrize(

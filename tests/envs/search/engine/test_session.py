@@ -74,9 +74,9 @@ def test_a_repeated_query_is_shown_again_without_a_search() -> None:
     retriever = CountingRetriever()
     session = begun(retriever, topk=2)
     first = session.act(look("Belden mayor"), 5)
-    again = session.act(look("BELDEN mayor"), 4)
-    assert again.observation == first.observation and again.repeated_query and again.valid
-    assert (again.new_docs, again.gold_hits) == (0, 0)
+    repeat = session.act(look("BELDEN mayor"), 4)
+    assert repeat.observation == first.observation and repeat.repeated_query and repeat.valid
+    assert (repeat.new_docs, repeat.gold_hits) == (0, 0)
     assert len(retriever.calls) == 1 and session.state.n_search == 2
 
 
@@ -212,16 +212,16 @@ def test_what_is_no_hits_is_a_failure(answer: Any) -> None:
         def search(self, queries: Any, k: int) -> Any:
             return answer
 
-    found = find_all(Odd(), ["q"], 3)
-    assert len(found) == 1 and isinstance(found[0], EnvFailure)
-    assert "expected" in str(found[0])
+    results = find_all(Odd(), ["q"], 3)
+    assert len(results) == 1 and isinstance(results[0], EnvFailure)
+    assert "expected" in str(results[0])
 
 
 def test_any_exception_of_a_retriever_is_a_failure_of_each_query() -> None:
     retriever = CountingRetriever()
     retriever.failure = KeyError("x")
-    found = find_all(retriever, ["a", "b"], 3)
-    assert [str(one) for one in found] == [
+    results = find_all(retriever, ["a", "b"], 3)
+    assert [str(failure) for failure in results] == [
         "expected hits from CountingRetriever.search, which raised KeyError: 'x'"
     ] * 2
 
@@ -231,8 +231,8 @@ def test_other_numbers_of_documents_than_k_are_shown_up_to_k() -> None:
         def search(self, queries: Any, k: int) -> Any:
             return [[Hit(passage, 1.0) for passage in PASSAGES[:count]] for count in (6, 1)]
 
-    found = find_all(Generous(), ["a", "b"], 3)
-    assert [len(hits) for hits in found] == [3, 1]  # type: ignore[arg-type]
+    results = find_all(Generous(), ["a", "b"], 3)
+    assert [len(hits) for hits in results] == [3, 1]  # type: ignore[arg-type]
 
 
 def test_a_prepared_result_is_taken_once_and_for_its_query_only() -> None:
@@ -240,12 +240,12 @@ def test_a_prepared_result_is_taken_once_and_for_its_query_only() -> None:
     session = begun(retriever)
     query = session.query_of(look("Belden mayor"), 5)
     assert query is not None
-    (found,) = find_all(retriever, [query], 3)
-    session.prepare(query, found)
+    (result,) = find_all(retriever, [query], 3)
+    session.prepare(query, result)
     session.act(look("Belden mayor"), 5)
     assert len(retriever.calls) == 1
     assert session.query_of(look("belden mayor"), 4) is None, "it is remembered"
-    session.prepare("something else", found)
+    session.prepare("something else", result)
     session.act(look("Wern Tools"), 4)
     assert len(retriever.calls) == 2
 
@@ -273,15 +273,15 @@ def test_what_was_cut_off_is_not_on_offer() -> None:
     )
     session = begun(CountingRetriever([long]), topk=1, max_observation_chars=200)
     assert "Ann Ray" not in session.act(look("Belden"), 7).observation
-    offered = [one.argument for one in admissible(session, 7)]
+    offered = [command.argument for command in admissible(session, 7)]
     assert "Orland" in offered and "Ann Ray" not in offered
 
 
 def test_everything_on_offer_is_done() -> None:
     session = begun(answer_attempts=99)
     session.act(look("Wern Tools"), 90)
-    for one in admissible(session, 90):
-        assert session.act(one, 80).valid, one
+    for command in admissible(session, 90):
+        assert session.act(command, 80).valid, command
 
 
 def test_questions_without_gold_report_none() -> None:

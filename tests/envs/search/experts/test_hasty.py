@@ -15,12 +15,12 @@ TASKS = 150
 
 def make(expert: str, **kwargs: Any) -> SearchEnv:
     corpus = {"difficulty": "local", "size": 1000, "topk": 1, "horizon": 4}
-    made = gymnasium.make("agentgym/Search-v0", expert=expert, **{**corpus, **kwargs}).unwrapped
-    assert isinstance(made, SearchEnv)
-    return made
+    env = gymnasium.make("agentgym/Search-v0", expert=expert, **{**corpus, **kwargs}).unwrapped
+    assert isinstance(env, SearchEnv)
+    return env
 
 
-def played(env: SearchEnv, index: int) -> tuple[list[str], dict[str, Any]]:
+def play_expert(env: SearchEnv, index: int) -> tuple[list[str], dict[str, Any]]:
     """Let the expert play; what it announces has to come true."""
     _, info = env.reset(seed=0, options={"split": "test", "index": index})
     announced, actions = info["oracle_turns"], list[str]()
@@ -36,15 +36,15 @@ def test_it_mostly_answers_after_one_search_and_is_often_right_by_luck() -> None
     hasty, reader = make("hasty"), make("reader")
     lucky: list[bool] = []
     for index in range(TASKS):
-        mine, info = played(hasty, index)
-        whole, known = played(reader, index)
-        assert known["success"] and len(whole) == 3
-        assert mine[0] == whole[0]
-        if len(mine) == 2:
+        actions, info = play_expert(hasty, index)
+        reader_actions, reader_info = play_expert(reader, index)
+        assert reader_info["success"] and len(reader_actions) == 3
+        assert actions[0] == reader_actions[0]
+        if len(actions) == 2:
             lucky.append(info["success"])
-            assert lucky[-1] == (mine[1] == whole[2])
+            assert lucky[-1] == (actions[1] == reader_actions[2])
         else:
-            assert mine == whole
+            assert actions == reader_actions
     assert len(lucky) / TASKS == pytest.approx(1 - PATIENT / 100, abs=0.1)
     assert 0.25 < sum(lucky) / len(lucky) < 0.6
 

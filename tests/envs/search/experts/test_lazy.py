@@ -16,14 +16,14 @@ TASKS = 120
 
 
 def make(expert: str, **kwargs: Any) -> SearchEnv:
-    made = gymnasium.make(
+    env = gymnasium.make(
         "agentgym/Search-v0", expert=expert, horizon=4, **{**CORPUS, **kwargs}
     ).unwrapped
-    assert isinstance(made, SearchEnv)
-    return made
+    assert isinstance(env, SearchEnv)
+    return env
 
 
-def played(env: SearchEnv, index: int) -> tuple[list[str], dict[str, Any]]:
+def play_expert(env: SearchEnv, index: int) -> tuple[list[str], dict[str, Any]]:
     """Let the expert play; what it announces has to come true."""
     _, info = env.reset(seed=0, options={"split": "test", "index": index})
     announced, actions = info["oracle_turns"], list[str]()
@@ -39,16 +39,16 @@ def test_it_mostly_begins_with_half_a_name_and_then_reads_on() -> None:
     lazy, reader = make("lazy"), make("reader")
     short, won = 0, {True: list[bool](), False: list[bool]()}
     for index in range(TASKS):
-        mine, info = played(lazy, index)
-        whole, _ = played(reader, index)
-        won[mine[0] == whole[0]].append(info["success"])
-        if mine[0] != whole[0]:
+        actions, info = play_expert(lazy, index)
+        reading, _ = play_expert(reader, index)
+        won[actions[0] == reading[0]].append(info["success"])
+        if actions[0] != reading[0]:
             short += 1
-            missing = set(whole[0].split()) - set(mine[0].split())
-            assert len(_words(whole[0])) - len(_words(mine[0])) == 1, (missing, mine[0])
-        if info["success"] and mine[0] != whole[0]:
-            assert mine[1:] == whole[1:]  # What it found was what it was to look for.
-        assert len(mine) == len(whole)
+            missing = set(reading[0].split()) - set(actions[0].split())
+            assert len(_words(reading[0])) - len(_words(actions[0])) == 1, (missing, actions[0])
+        if info["success"] and actions[0] != reading[0]:
+            assert actions[1:] == reading[1:]  # What it found was what it was to look for.
+        assert len(actions) == len(reading)
     assert short / TASKS == pytest.approx(1 - WHOLE / 100, abs=0.1)
     assert all(won[True])
     assert 0.25 < sum(won[False]) / len(won[False]) < 0.55

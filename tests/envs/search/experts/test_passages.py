@@ -11,12 +11,12 @@ from agentgym.envs.search.generator.universe import Universe
 from agentgym.retrieval import Passage
 
 
-def stated(universe, thing):
+def stated(universe, entity):
     """Return the facts about a thing, as the generator knows them."""
     facts = universe.facts
-    kind = facts.kind(thing)
+    kind = facts.kind(entity)
     return {
-        name: facts.text(name, facts.value(name, thing))
+        name: facts.text(name, facts.value(name, entity))
         for name in facts.values
         if RELATIONS[name].subject == kind
     }
@@ -25,14 +25,14 @@ def stated(universe, thing):
 @pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
 def test_blocks_are_read_back(difficulty):
     universe = Universe(difficulty, 600, 5)
-    for thing in range(0, 600, 3):
-        things = [thing, (thing + 7) % 600]
-        block = information([universe.passage(one) for one in things], 3, 6000)
+    for entity in range(0, 600, 3):
+        entities = [entity, (entity + 7) % 600]
+        block = information([universe.passage(member) for member in entities], 3, 6000)
         read = read_block(block)
-        assert [article.title for article in read] == [universe.facts.names[t] for t in things]
-        for one, article in zip(things, read, strict=True):
-            assert {f.relation: f.value for f in article.facts} == stated(universe, one)
-            assert all(f.sentence in universe.passage(one).text for f in article.facts)
+        assert [article.title for article in read] == [universe.facts.names[t] for t in entities]
+        for subject, article in zip(entities, read, strict=True):
+            assert {f.relation: f.value for f in article.facts} == stated(universe, subject)
+            assert all(f.sentence in universe.passage(subject).text for f in article.facts)
 
 
 def test_what_is_cut_off_is_not_read():
@@ -40,8 +40,8 @@ def test_what_is_cut_off_is_not_read():
     passage = next(p for p in universe.passages() if len(p.text) > 60)
     first = passage.text.split(". ", 1)[0]
     for cut in range(len(first) + 3, len(passage.text)):
-        whole = Passage("0", passage.title, passage.text[:cut] + "...")
-        (article,) = read_block(information([whole], 1, 6000))
+        passage_start = Passage("0", passage.title, passage.text[:cut] + "...")
+        (article,) = read_block(information([passage_start], 1, 6000))
         assert [fact.sentence for fact in article.facts] == [first + "."]
 
 

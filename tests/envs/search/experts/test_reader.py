@@ -29,15 +29,15 @@ def make(difficulty, **changes):
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
 def test_it_answers_nearly_every_question_of_every_kind(difficulty):
     env = make(difficulty)
-    right, asked = Counter(), Counter()
+    right, total = Counter(), Counter()
     for index in range(200):
         *_, last = playing.play(env.demonstrator(), env, options={"split": "test", "index": index})
         shape = env.session.question.kind, env.session.question.hops
         right[shape] += last.info["success"]
-        asked[shape] += 1
-    assert right.total() >= 0.95 * asked.total()
-    assert len(asked) == (5 if difficulty == "easy" else 11)
-    assert all(right[shape] >= 0.75 * asked[shape] for shape in asked), (right, asked)
+        total[shape] += 1
+    assert right.total() >= 0.95 * total.total()
+    assert len(total) == (5 if difficulty == "easy" else 11)
+    assert all(right[shape] >= 0.75 * total[shape] for shape in total), (right, total)
 
 
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
@@ -47,21 +47,21 @@ def test_it_plays_from_the_texts_of_the_environment_alone(difficulty):
     for index in range(40):
         observation, _ = env.reset(options={"split": "test", "index": index})
         question = observation.removeprefix("Question: ").splitlines()[0]
-        shown, over, left = [], False, env.horizon
+        searches, over, left = [], False, env.horizon
         while not over:
             left -= 1
-            command = read(question, shown, left)
+            command = read(question, searches, left)
             assert command.write() == env.demonstrator_action()
             observation, _, terminated, truncated, _ = env.step(command.write())
-            shown.append(KnownSearch(command.argument, observation))
+            searches.append(KnownSearch(command.argument, observation))
             over = terminated or truncated
 
 
-@pytest.mark.parametrize("said", ["antiquity", "9" * 5000])
-def test_a_year_that_is_none_is_passed_over(said):
+@pytest.mark.parametrize("year", ["antiquity", "9" * 5000])
+def test_a_year_that_is_none_is_passed_over(year):
     title = 'Doc 1 (Title: "Belden") Belden is a town in Orland, founded in'
     question = "Which town is older, Belden or Harrow?"
-    command = read(question, [KnownSearch("Belden", f"{title} {said}.")], 3)
+    command = read(question, [KnownSearch("Belden", f"{title} {year}.")], 3)
     assert command == Command(ANSWER, "Belden"), "a guess"
 
 
@@ -72,16 +72,16 @@ def test_answers_evidence_and_plan_could_be_anything(difficulty):
     nonsense = {"answers": ("nonsense",), "gold": ("-1",), "plan": ("x",), "hops": 0, "kind": ""}
     for index in range(20):
         env.reset(options={"split": "test", "index": index})
-        known, retriever = env.session.question, env.session.retriever
-        played = []
-        for question in (known, replace(known, **nonsense)):
+        actual, retriever = env.session.question, env.session.retriever
+        runs = []
+        for question in (actual, replace(actual, **nonsense)):
             session, left = SearchSession(question, retriever, env.rules), 8
-            played.append([])
+            runs.append([])
             while left and not session.state.over:
                 left -= 1
-                played[-1].append(reader.step(session, left))
-                session.act(played[-1][-1], left)
-        assert played[0] == played[1]
+                runs[-1].append(reader.step(session, left))
+                session.act(runs[-1][-1], left)
+        assert runs[0] == runs[1]
 
 
 def block(*passages):
@@ -97,11 +97,11 @@ LEFT = 5
 def test_a_fact_leads_to_the_next_search():
     first = read(QUESTION, [], LEFT)
     assert first == Command(SEARCH, "Bo Lane born")
-    shown = [KnownSearch(first.argument, block(BO))]
-    second = read(QUESTION, shown, LEFT)
+    searches = [KnownSearch(first.argument, block(BO))]
+    second = read(QUESTION, searches, LEFT)
     assert second == Command(SEARCH, "Tor mayor council")
-    shown.append(KnownSearch(second.argument, block(TOR)))
-    assert read(QUESTION, shown, LEFT) == Command(ANSWER, "Cy Dale")
+    searches.append(KnownSearch(second.argument, block(TOR)))
+    assert read(QUESTION, searches, LEFT) == Command(ANSWER, "Cy Dale")
 
 
 def test_facts_count_wherever_they_were_shown():
@@ -109,15 +109,15 @@ def test_facts_count_wherever_they_were_shown():
 
 
 def test_a_search_that_shows_nothing_is_worded_in_other_ways():
-    shown, seen = [], set()
+    searches, queries = [], set()
     for _ in range(4):
-        command = read(QUESTION, shown, LEFT)
-        assert command.name == SEARCH and command.argument not in seen
+        command = read(QUESTION, searches, LEFT)
+        assert command.name == SEARCH and command.argument not in queries
         assert "Bo Lane" in command.argument
-        seen.add(command.argument)
-        shown.append(KnownSearch(command.argument, "<information>No results.</information>"))
-    shown.append(KnownSearch("Bo Lane, at last", block(BO)))
-    assert read(QUESTION, shown, LEFT) == Command(SEARCH, "Tor mayor council")
+        queries.add(command.argument)
+        searches.append(KnownSearch(command.argument, "<information>No results.</information>"))
+    searches.append(KnownSearch("Bo Lane, at last", block(BO)))
+    assert read(QUESTION, searches, LEFT) == Command(SEARCH, "Tor mayor council")
 
 
 def test_in_the_last_turn_it_gives_its_best_guess():
@@ -127,12 +127,12 @@ def test_in_the_last_turn_it_gives_its_best_guess():
 
 
 def test_it_gives_up_when_it_has_no_other_words():
-    shown = []
+    searches = []
     for _ in range(20):
-        command = read(QUESTION, shown, LEFT)
+        command = read(QUESTION, searches, LEFT)
         if command.name == ANSWER:
             break
-        shown.append(KnownSearch(command.argument, "<information>No results.</information>"))
+        searches.append(KnownSearch(command.argument, "<information>No results.</information>"))
     assert command == Command(ANSWER, UNKNOWN)
 
 
@@ -142,16 +142,16 @@ def test_what_is_shown_twice_counts_once():
              ("Iron", "Iron is a novel by Bo Lane, first published in 1931.")]  # fmt: skip
     assert read(question, [KnownSearch("Salt", block(*books))], LEFT).name == SEARCH
     command = read(question, [], LEFT)
-    shown = [KnownSearch("Salt", block(*books)), KnownSearch(command.argument, block(*books))]
-    assert read(question, shown, LEFT) == Command(ANSWER, "2")
+    searches = [KnownSearch("Salt", block(*books)), KnownSearch(command.argument, block(*books))]
+    assert read(question, searches, LEFT) == Command(ANSWER, "2")
 
 
 def test_another_ones_question_is_searched_for_as_it_is():
     question = "Why is the sky blue?"
     first = read(question, [], LEFT)
     assert first == Command(SEARCH, question)
-    shown = [KnownSearch(question, block(("Sky", "It is blue by day.")))]
-    assert read(question, shown, LEFT) == Command(ANSWER, "Sky")
+    searches = [KnownSearch(question, block(("Sky", "It is blue by day.")))]
+    assert read(question, searches, LEFT) == Command(ANSWER, "Sky")
 
 
 class Hostile:

@@ -29,18 +29,20 @@ def backward(relation, value):
 @pytest.mark.parametrize("name", RELATION_NAMES)
 def test_every_wording_means_its_relation(name):
     relation = RELATIONS[name]
-    known = Name("Ada Marley")
+    person = Name("Ada Marley")
     for text in relation.questions:
-        found = read_question(text.format("Ada Marley"))
-        assert isinstance(found, Value) and (found.relation, found.of) == (relation, known), text
+        phrase = read_question(text.format("Ada Marley"))
+        assert isinstance(phrase, Value) and (phrase.relation, phrase.of) == (relation, person), (
+            text
+        )
     for text in relation.inverse_questions:
-        assert read_question(text.format("Ada Marley")) == Holder(relation, known), text
+        assert read_question(text.format("Ada Marley")) == Holder(relation, person), text
     for text in relation.count:
-        assert read_question(text.format("Ada Marley")) == Count(relation, known), text
+        assert read_question(text.format("Ada Marley")) == Count(relation, person), text
     for greater, texts in ((False, relation.earlier), (True, relation.later)):
         for text in texts:
-            found = read_question(text.format("Ada Marley", "the Tor Quartet"))
-            assert found == ComparisonPhrase(relation, known, Name("Tor Quartet"), greater), text
+            phrase = read_question(text.format("Ada Marley", "the Tor Quartet"))
+            assert phrase == ComparisonPhrase(relation, person, Name("Tor Quartet"), greater), text
 
 
 @pytest.mark.parametrize("name", RELATION_NAMES)
@@ -55,9 +57,9 @@ def test_every_phrase_means_its_relation_inside_of_a_question(name):
         for text in texts:
             assert outer is not None
             # The last wording of a question is none of plain style.
-            found = read_question(outer.questions[-1].format(text.format("Ada Marley")))
+            phrase = read_question(outer.questions[-1].format(text.format("Ada Marley")))
             inner = make(relation.name, Name("Ada Marley"))
-            assert found in (Value(outer, inner), plainly(outer, inner)), text
+            assert phrase in (Value(outer, inner), plainly(outer, inner)), text
 
 
 def plainly(outer, inner):
@@ -68,26 +70,26 @@ def plainly(outer, inner):
 
 
 def test_phrases_stand_in_phrases():
-    found = read_question(
+    phrase = read_question(
         "When was the company founded by the mayor of the town where the Bo Quartet was formed "
         "established?"
     )
-    assert found == forward(
+    assert phrase == forward(
         "established", backward("founder", forward("mayor", forward("home", Name("Bo Quartet"))))
     )
 
 
 def test_a_plain_question_is_known_as_one():
-    found = read_question("Who is the mayor of the birthplace of Ada Marley?")
+    phrase = read_question("Who is the mayor of the birthplace of Ada Marley?")
     inner = forward("birthplace", Name("Ada Marley"), plain=True)
-    assert found == forward("mayor", inner, plain=True)
+    assert phrase == forward("mayor", inner, plain=True)
 
 
 def test_names_may_hold_the_words_between_two_phrases():
-    found = read_question(
+    phrase = read_question(
         "Which novel was written by the mayor of Salt and Iron and is set in the birthplace of Bo?"
     )
-    assert found == Intersection(
+    assert phrase == Intersection(
         backward("author", forward("mayor", Name("Salt and Iron"))),
         backward("setting", forward("birthplace", Name("Bo"))),
     )

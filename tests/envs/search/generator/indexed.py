@@ -20,14 +20,14 @@ class Indexed:
 
     def __init__(self, universe: Universe) -> None:
         self.passages: list[Passage] = list(universe.passages())
-        texts = (f"{one.title} {one.title} {one.text}" for one in self.passages)
+        texts = (f"{passage.title} {passage.title} {passage.text}" for passage in self.passages)
         self._index = BM25Index.build(texts, k1=1.2, b=0.75)
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        found = (self._index.search_rows(query, k) for query in queries)
+        results = (self._index.search_rows(query, k) for query in queries)
         return [
             [Hit(self.passages[row], float(score)) for row, score in zip(rows, scores, strict=True)]
-            for rows, scores in found
+            for rows, scores in results
         ]
 
     def close(self) -> None:

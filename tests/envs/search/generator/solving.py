@@ -19,7 +19,9 @@ class Solver:
     """What can be known from some passages."""
 
     def __init__(self, passages: Iterable[Passage]) -> None:
-        self.facts = {one.title: read_facts(one.title, one.text) for one in passages}
+        self.facts = {
+            passage.title: read_facts(passage.title, passage.text) for passage in passages
+        }
         self._having: dict[tuple[str, str], set[str]] = defaultdict(set)
         for title, facts in self.facts.items():
             for name, value in facts.items():
@@ -37,19 +39,19 @@ class Solver:
             for inner in _inside(relation.questions, question):
                 yield from (self._values(relation, names) for names in self._phrase(inner))
             for inner in _inside(relation.inverse_questions, question):
-                yield from (self._things(relation, names) for names in self._phrase(inner))
+                yield from (self._subjects(relation, names) for names in self._phrase(inner))
             for inner in _inside(relation.count, question):
                 for names in self._phrase(inner):
-                    yield {str(len(self._things(relation, names)))}
+                    yield {str(len(self._subjects(relation, names)))}
             yield from self._compared(relation, relation.earlier, question, min)
             yield from self._compared(relation, relation.later, question, max)
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"Which [a-z ]+? ((?:is|was|has|stands|studied|worked) .+)\?", question
         )
-        if found and found[1].count(" and ") == 1:
-            one, other = found[1].split(" and ")
-            for first in self._predicate(one):
-                for second in self._predicate(other):
+        if match and match[1].count(" and ") == 1:
+            left, right = match[1].split(" and ")
+            for first in self._predicate(left):
+                for second in self._predicate(right):
                     yield first & second
 
     def _compared(
@@ -57,11 +59,11 @@ class Solver:
     ) -> Iterator[set[str]]:
         for wording in wordings:
             pattern = re.escape(wording).replace(r"\{\}", "(.+)")
-            found = re.fullmatch(pattern, question)
-            if not found:
+            match = re.fullmatch(pattern, question)
+            if not match:
                 continue
-            for (first,) in self._phrase(found[1]):
-                for (second,) in self._phrase(found[2]):
+            for (first,) in self._phrase(match[1]):
+                for (second,) in self._phrase(match[2]):
                     years = {name: int(self.facts[name][relation.name]) for name in (first, second)}
                     assert len(set(years.values())) == 2
                     yield {choose(years, key=years.__getitem__)}
@@ -69,7 +71,7 @@ class Solver:
     def _predicate(self, text: str) -> Iterator[set[str]]:
         for relation in RELATIONS.values():
             for inner in _inside((relation.predicate,), text):
-                yield from (self._things(relation, names) for names in self._phrase(inner))
+                yield from (self._subjects(relation, names) for names in self._phrase(inner))
 
     def _phrase(self, text: str) -> Iterator[set[str]]:
         """Yield what each parse of a noun phrase stands for."""
@@ -82,13 +84,13 @@ class Solver:
             for inner in _inside(relation.phrases, text):
                 yield from (self._values(relation, names) for names in self._phrase(inner))
             for inner in _inside(relation.inverse, text):
-                yield from (self._things(relation, names) for names in self._phrase(inner))
+                yield from (self._subjects(relation, names) for names in self._phrase(inner))
 
     def _values(self, relation: Relation, names: set[str]) -> set[str]:
         return {self.facts[name][relation.name] for name in names}
 
-    def _things(self, relation: Relation, names: set[str]) -> set[str]:
-        return {thing for name in names for thing in self._having[relation.name, name]}
+    def _subjects(self, relation: Relation, names: set[str]) -> set[str]:
+        return {subject for name in names for subject in self._having[relation.name, name]}
 
 
 def _inside(wordings: Iterable[str], text: str) -> Iterator[str]:

@@ -57,21 +57,23 @@ def normalised(text: str) -> str:
 
 
 @cache
-def asked(config: str | GeneratorConfig, size: int, seed: int) -> list[Question]:
+def cache_of(config: str | GeneratorConfig, size: int, seed: int) -> list[Question]:
     """Return where the questions about a universe are kept that have been made."""
     return []
 
 
-def made(config: str | GeneratorConfig, size: int, seed: int, count: int) -> list[Question]:
+def first_questions(
+    config: str | GeneratorConfig, size: int, seed: int, count: int
+) -> list[Question]:
     """Return the first questions about a universe."""
-    known, generator = asked(config, size, seed), questions(config, size, seed)
-    known += [generator.question(number) for number in range(len(known), count)]
-    return known[:count]
+    cached, generator = cache_of(config, size, seed), questions(config, size, seed)
+    cached += [generator.question(number) for number in range(len(cached), count)]
+    return cached[:count]
 
 
 @DIFFICULTY
 def test_the_questions_are_fixed(difficulty: str):
-    text = repr([astuple(one) for one in made(difficulty, 1500, 7, 300)])
+    text = repr([astuple(question) for question in first_questions(difficulty, 1500, 7, 300)])
     assert hashlib.sha256(text.encode()).hexdigest() == GOLDEN[difficulty]
 
 
@@ -79,7 +81,7 @@ def test_the_questions_are_fixed(difficulty: str):
 @CONFIG
 def test_the_texts_alone_give_the_answer_and_no_other(config: GeneratorConfig):
     solver = Solver(indexed(config, SIZE, 1)[1].passages)
-    for question in made(config, SIZE, 1, 400):
+    for question in first_questions(config, SIZE, 1, 400):
         answers = solver.answers(question.text)
         assert answers, question
         assert all(answer == {question.answers[0]} for answer in answers), question
@@ -88,7 +90,7 @@ def test_the_texts_alone_give_the_answer_and_no_other(config: GeneratorConfig):
 @CONFIG
 def test_intersections_comparisons_and_counts_are_what_they_say(config: GeneratorConfig):
     generator = questions(config, SIZE, 1)
-    for number, question in enumerate(made(config, SIZE, 1, 400)):
+    for number, question in enumerate(first_questions(config, SIZE, 1, 400)):
         assert (question.kind, question.hops) == generator.shape(number)
         assert question.hops == generator.hops(number) == len(question.plan)
         if question.kind == "count":
@@ -108,11 +110,11 @@ def test_intersections_comparisons_and_counts_are_what_they_say(config: Generato
 @pytest.mark.parametrize(("size", "seed"), [(SHIPPED, 0), (SIZE, 1)])
 def test_every_plan_finds_its_passages(difficulty: str, size: int, seed: int):
     _, index = indexed(difficulty, size, seed)
-    for question in made(difficulty, size, seed, 200):
-        found: set[str] = set()
+    for question in first_questions(difficulty, size, seed, 200):
+        ids: set[str] = set()
         for query in question.plan:
-            found.update(hit.passage.id for hit in index.search([query], TOP)[0])
-        assert found.issuperset(question.gold)
+            ids.update(hit.passage.id for hit in index.search([query], TOP)[0])
+        assert ids.issuperset(question.gold)
         if question.kind == "chain":
             last = index.passages[int(question.gold[-1])]
             assert question.answers[0] in f"{last.title} {last.text}"
@@ -122,28 +124,33 @@ def test_every_plan_finds_its_passages(difficulty: str, size: int, seed: int):
 @pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
 def test_the_question_itself_does_not_find_the_answer(difficulty: str):
     _, index = indexed(difficulty, SHIPPED, 0)
-    shown: list[bool] = []
-    for question in made(difficulty, SHIPPED, 0, 500):
+    answered: list[bool] = []
+    for question in first_questions(difficulty, SHIPPED, 0, 500):
         if question.hops < 2:
             continue
         hits = index.search([question.text], 3)[0]
         text = normalised(" ".join(f"{hit.passage.title} {hit.passage.text}" for hit in hits))
-        shown.append(f" {normalised(question.answers[0])} " in f" {text} ")
-    assert len(shown) > 250
-    assert sum(shown) <= 0.05 * len(shown)
+        answered.append(f" {normalised(question.answers[0])} " in f" {text} ")
+    assert len(answered) > 250
+    assert sum(answered) <= 0.05 * len(answered)
 
 
 @DIFFICULTY
 def test_no_constant_answer_is_worth_giving(difficulty: str):
-    answers = Counter(normalised(one.answers[0]) for one in made(difficulty, SHIPPED, 0, 1000))
+    answers = Counter(
+        normalised(question.answers[0])
+        for question in first_questions(difficulty, SHIPPED, 0, 1000)
+    )
     assert answers.most_common(1)[0][1] <= 0.01 * 1000
 
 
 @DIFFICULTY
 def test_no_two_questions_are_alike(difficulty: str):
-    assert len({one.text for one in made(difficulty, SHIPPED, 0, 1000)}) == 1000
-    few = 1000 // GeneratorConfig.of(difficulty).passages_a_question
-    assert len({one.text for one in made(difficulty, 1000, 1, few)}) == few
+    assert (
+        len({question.text for question in first_questions(difficulty, SHIPPED, 0, 1000)}) == 1000
+    )
+    count = 1000 // GeneratorConfig.of(difficulty).passages_a_question
+    assert len({question.text for question in first_questions(difficulty, 1000, 1, count)}) == count
 
 
 def test_counts_come_equally_often():
@@ -156,7 +163,7 @@ def test_counts_come_equally_often():
 
 @DIFFICULTY
 def test_a_question_depends_on_no_other(difficulty: str):
-    first = made(difficulty, 1000, 1, 240)
+    first = first_questions(difficulty, 1000, 1, 240)
     generator = questions(difficulty, 1000, 1)
     assert [generator.question(number) for number in (239, 3, 150)] == [
         first[number] for number in (239, 3, 150)
@@ -193,14 +200,14 @@ def test_steps_from_a_value_to_the_only_thing_with_it_are_a_setting():
 
     def share(inverse: int) -> float:
         config = replace(MEDIUM, name=f"inverse-{inverse}", inverse=inverse)
-        chains = [one for one in made(config, SIZE, 1, 200) if one.kind == "chain"]
-        return sum(any(one.plan[-1].endswith(w) for w in words) for one in chains) / len(chains)
+        chains = [chain for chain in first_questions(config, SIZE, 1, 200) if chain.kind == "chain"]
+        return sum(any(chain.plan[-1].endswith(w) for w in words) for chain in chains) / len(chains)
 
     assert share(0) == 0 < 0.02 < share(30) < share(100)
 
 
 def test_plain_queries_are_parts_of_the_question():
-    for question in made("easy", SIZE, 1, 100):
+    for question in first_questions("easy", SIZE, 1, 100):
         assert question.plan[0] in question.text
         assert len(question.text.split()) <= 4 + 3 * question.hops + 2
 
@@ -230,5 +237,5 @@ def test_an_index_of_something_else_is_told(other: bool):
 @DIFFICULTY
 def test_small_universes_have_questions_of_every_kind(difficulty: str, size: int):
     count = size // GeneratorConfig.of(difficulty).passages_a_question
-    for question in made(difficulty, size, 2, count):
+    for question in first_questions(difficulty, size, 2, count):
         assert question.plan and question.gold

@@ -19,7 +19,7 @@ RELATION = pytest.mark.parametrize("relation", RELATIONS.values(), ids=list(RELA
 
 def test_there_are_enough_of_them():
     assert len(KINDS) >= 10
-    assert len([one for one in RELATIONS.values() if one.questions]) >= 25
+    assert len([relation for relation in RELATIONS.values() if relation.questions]) >= 25
     assert sum(kind.share for kind in KINDS.values()) == 1000
 
 
@@ -31,7 +31,7 @@ def test_the_sentences_of_a_kind_state_each_of_its_relations_once(kind: Kind):
         assert len(relations) == 1, group
         stated += relations.pop()
         assert 3 <= len(group) <= 4
-    expected = [one.name for one in RELATIONS.values() if one.subject == kind.name]
+    expected = [relation.name for relation in RELATIONS.values() if relation.subject == kind.name]
     assert sorted(stated) == sorted(expected)
     assert all("{subject}" in text for text in kind.sentences[0])
 
@@ -68,8 +68,8 @@ def test_wordings_have_their_places(relation: Relation):
 
 def test_no_wording_belongs_to_two_relations():
     counted = Counter(
-        text for one in RELATIONS.values() for field in (*WORDINGS, *PAIRS)
-        for text in getattr(one, field)
+        text for relation in RELATIONS.values() for field in (*WORDINGS, *PAIRS)
+        for text in getattr(relation, field)
     )  # fmt: skip
     assert [text for text, count in counted.items() if count > 1] == []
 

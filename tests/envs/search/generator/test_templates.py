@@ -27,8 +27,8 @@ def test_a_sentence_gives_back_the_values_it_was_made_of(
         if slot in PRONOUNS:
             filled.append(data.draw(st.sampled_from(PRONOUNS[slot])))
             continue
-        told = RELATIONS.get(slot.rpartition(" ")[2])
-        year = "year" in slot or (told is not None and told.object == YEAR)
+        relation = RELATIONS.get(slot.rpartition(" ")[2])
+        year = "year" in slot or (relation is not None and relation.object == YEAR)
         word = str(data.draw(st.integers(1000, 1999))) if year else data.draw(NAMES)
         if not slot.startswith(("some ", "former ", "a some ")):
             values[slot.removeprefix("a ")] = word

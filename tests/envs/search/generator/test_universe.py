@@ -52,10 +52,10 @@ def test_the_bytes_are_fixed(difficulty: str):
 def test_every_fact_of_every_passage_is_read_back(difficulty: str):
     universe, index = indexed(difficulty, SIZE, 1)
     facts = universe.facts
-    for thing, passage in enumerate(index.passages):
-        kind = facts.kind(thing)
+    for entity, passage in enumerate(index.passages):
+        kind = facts.kind(entity)
         expected = {
-            name: facts.text(name, facts.value(name, thing))
+            name: facts.text(name, facts.value(name, entity))
             for name in facts.values
             if RELATIONS[name].subject == kind
         }
@@ -79,8 +79,8 @@ def test_titles_are_unique_as_answers_and_differ_between_name_spaces(difficulty:
         titles = Universe(difficulty, 20_000, seed).facts.names
         spaces.append({normalised(title) for title in titles})
         assert len(spaces[-1]) == len(titles) == 20_000
-    for one, other in combinations(spaces, 2):
-        assert one.isdisjoint(other)
+    for first, second in combinations(spaces, 2):
+        assert first.isdisjoint(second)
 
 
 @DIFFICULTY
@@ -99,9 +99,11 @@ def test_what_is_offensive():
 @pytest.mark.parametrize("seed", range(SPACES))
 def test_endings_of_a_space_end_in_no_ending_of_another(seed: int):
     tables = (naming._GIVEN, naming._FAMILY, naming._PLACE)
-    own = [e for table in tables for e in table[seed].split()]
-    others = [e for table in tables for i, es in enumerate(table) if i != seed for e in es.split()]
-    assert not [(one, other) for one in own for other in others if one.endswith(other)]
+    endings = [e for table in tables for e in table[seed].split()]
+    foreign = [e for table in tables for i, es in enumerate(table) if i != seed for e in es.split()]
+    assert not [
+        (ending, other) for ending in endings for other in foreign if ending.endswith(other)
+    ]
 
 
 def test_plain_names_come_from_a_closed_vocabulary():
@@ -112,7 +114,7 @@ def test_plain_names_come_from_a_closed_vocabulary():
         words.append({word for title in titles for word in title.split()})
     together = set.union(*words)
     assert len(together) < 300
-    assert all(len(own) >= len(together) - 2 for own in words)
+    assert all(len(vocabulary) >= len(together) - 2 for vocabulary in words)
 
 
 def test_facts_agree():
@@ -129,23 +131,27 @@ def test_facts_agree():
         ("book", "author", 20), ("company", "founder", 22), ("building", "architect", 26),
         ("ship", "captain", 28), ("book", "publisher", 1), ("ship", "builder", 1),
     ):  # fmt: skip
-        for thing in facts.entities[kind]:
-            assert years[thing] - years[value(relation, thing)] >= least
+        for entity in facts.entities[kind]:
+            assert years[entity] - years[value(relation, entity)] >= least
     for relation in ("mayor", "governor", "rector", "leader", "editor"):
-        for thing in facts.entities[RELATIONS[relation].subject]:
-            assert 30 <= TODAY - years[value(relation, thing)] <= 75
-    mentors = [(value("mentor", one), one) for one in facts.entities["person"]]
-    assert all(mentor < one for mentor, one in mentors[1:])
+        for entity in facts.entities[RELATIONS[relation].subject]:
+            assert 30 <= TODAY - years[value(relation, entity)] <= 75
+    mentors = [(value("mentor", pupil), pupil) for pupil in facts.entities["person"]]
+    assert all(mentor < pupil for mentor, pupil in mentors[1:])
     for kind in facts.entities:
-        assert [years[thing] for thing in facts.entities[kind]] == sorted(
-            years[thing] for thing in facts.entities[kind]
+        assert [years[entity] for entity in facts.entities[kind]] == sorted(
+            years[entity] for entity in facts.entities[kind]
         )
 
 
 @DIFFICULTY
 def test_what_can_be_counted_is_at_most_a_page(difficulty: str):
     facts = Universe(difficulty, SIZE, 0).facts
-    for relation in (one for one in RELATIONS.values() if one.count and one.name in facts.values):
+    for relation in (
+        relation
+        for relation in RELATIONS.values()
+        if relation.count and relation.name in facts.values
+    ):
         numbers = [len(having) for having in facts.inverse(relation.name).values()]
         assert max(numbers) <= MOST
         assert {1, 2, MOST} <= set(numbers)
@@ -155,17 +161,17 @@ def test_what_can_be_counted_is_at_most_a_page(difficulty: str):
 def test_articles_and_pronouns_are_right(difficulty: str):
     universe, index = indexed(difficulty, SIZE, 1)
     facts = universe.facts
-    for thing, passage in enumerate(index.passages):
+    for entity, passage in enumerate(index.passages):
         assert not re.search(r"\ba [aeiou]|\ban [^aeiou]", passage.text), passage.text
         assert not re.search(r"[a-z]  |\{|\}|%s|\.\.", passage.text)
         assert all(sentence[0].isupper() for sentence in sentences(passage.text))
-        kind = facts.kind(thing)
+        kind = facts.kind(entity)
         he = re.search(r"\b[Hh](e|is|im)\b", passage.text)
         she = re.search(r"\b([Ss]he|[Hh]er)\b", passage.text)
-        it = re.search(r"\bIts?\b (?!was at)", passage.text)
+        neuter = re.search(r"\bIts?\b (?!was at)", passage.text)
         if kind == "person":
-            assert not (he if facts.women[thing] else she)
-            assert not it
+            assert not (he if facts.women[entity] else she)
+            assert not neuter
         else:
             assert not he and not she
 
@@ -187,7 +193,7 @@ def test_prose_is_varied():
         _, index = indexed(difficulty, SIZE, 1)
         leads = [QuestionTemplate(text) for text in KINDS["book"].sentences[0]]
         first = [sentences(passage.text)[0] for passage in index.passages]
-        return sum(any(lead.read(one) for one in first) for lead in leads)
+        return sum(any(lead.read(sentence) for sentence in first) for lead in leads)
 
     assert wordings("medium") == 3
     assert wordings("hard") == 4
@@ -220,11 +226,11 @@ def test_mentions_and_namesakes_are_settings():
     assert _share(bare, "twinned|twin town") > 0 == _share(bare, "A road built in")
     family = {name.split()[-1] for name in Universe(bare, 2000, 0).facts.names[:1000]}
     facts = Universe(bare, 2000, 0).facts
-    companies = [facts.names[thing] for thing in facts.entities["company"]]
+    companies = [facts.names[entity] for entity in facts.entities["company"]]
     assert not family & {name.split()[0] for name in companies}
     facts = Universe(replace(MEDIUM, name="kin", namesakes=100), 2000, 0).facts
-    family = {facts.names[thing].split()[-1] for thing in facts.entities["person"]}
-    companies = [facts.names[thing] for thing in facts.entities["company"]]
+    family = {facts.names[entity].split()[-1] for entity in facts.entities["person"]}
+    companies = [facts.names[entity] for entity in facts.entities["company"]]
     assert sum(name.split()[0] in family for name in companies) > len(companies) / 2
 
 
@@ -237,7 +243,7 @@ def test_seeds_sizes_and_presets_differ():
 
 def test_passages_do_not_depend_on_the_order_in_which_they_are_made():
     universe = Universe("hard", 400, 0)
-    backwards = [universe.passage(thing) for thing in reversed(range(400))]
+    backwards = [universe.passage(entity) for entity in reversed(range(400))]
     assert backwards[::-1] == list(universe.passages()) == list(Universe("hard", 400, 0).passages())
 
 
@@ -302,7 +308,7 @@ def test_wrong_settings_are_told(changes: dict[str, object], message: str):
 
 
 def test_lists_are_settings_like_tuples():
-    listed = replace(EASY, relations=[*EASY.relations], mix=[[*one] for one in EASY.mix])  # type: ignore[arg-type,misc]
+    listed = replace(EASY, relations=[*EASY.relations], mix=[[*row] for row in EASY.mix])  # type: ignore[arg-type,misc]
     assert listed == EASY and hash(listed) == hash(EASY)
 
 

@@ -128,10 +128,10 @@ def test_lines_in_a_json_file_and_a_list_in_lines_are_told_apart(tmp_path: Path)
         read_questions(packed)
 
 
-@pytest.mark.parametrize("held", [[HOTPOT, HOTPOT], {"Version": 1, "Data": [HOTPOT, HOTPOT]}])
-def test_json_files(tmp_path: Path, held: Any) -> None:
+@pytest.mark.parametrize("content", [[HOTPOT, HOTPOT], {"Version": 1, "Data": [HOTPOT, HOTPOT]}])
+def test_json_files(tmp_path: Path, content: Any) -> None:
     path = tmp_path / "hotpot_dev.json"
-    path.write_text(json.dumps(held), encoding="utf-8")
+    path.write_text(json.dumps(content), encoding="utf-8")
     (questions,) = read_questions(path).values()
     assert questions == (read_record(HOTPOT)[0],) * 2 and question_name(path) == "hotpot_dev"
     for wrong, part in (

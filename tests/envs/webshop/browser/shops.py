@@ -47,12 +47,12 @@ class Shop:
         finally:
             connection.close()
 
-    def post(self, what: str, **body: Any) -> tuple[int, dict[str, Any]]:
-        status, data, _ = self.request("POST", f"/{TOKEN}/api/{what}", body)
+    def post(self, endpoint: str, **body: Any) -> tuple[int, dict[str, Any]]:
+        status, data, _ = self.request("POST", f"/{TOKEN}/api/{endpoint}", body)
         return status, json.loads(data)
 
-    def ask(self, what: str, **body: Any) -> dict[str, Any]:
-        status, state = self.post(what, **body)
+    def ask(self, endpoint: str, **body: Any) -> dict[str, Any]:
+        status, state = self.post(endpoint, **body)
         assert status == 200, state
         return state
 
@@ -63,11 +63,11 @@ class Shop:
 @contextmanager
 def serving(kwargs: Mapping[str, Any], visits: Mapping[str, Any]) -> Iterator[Shop]:
     """Run a server in a thread."""
-    made = kwargs if "data" in kwargs else {**SMALL, **kwargs}
-    owned: Any = Visits(lambda: make_env("agentgym/WebShop-v0", made, "--env-kwargs"), **visits)
+    options = kwargs if "data" in kwargs else {**SMALL, **kwargs}
+    owned: Any = Visits(lambda: make_env("agentgym/WebShop-v0", options, "--env-kwargs"), **visits)
     app = make_app(owned, TOKEN)
     try:
         with serve_in_thread(app, lifespan="off") as url:
-            yield Shop(int(url.rpartition(":")[2]), owned, made)
+            yield Shop(int(url.rpartition(":")[2]), owned, options)
     finally:
         owned.close()

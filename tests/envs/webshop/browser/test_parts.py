@@ -20,8 +20,8 @@ MODES = ("text", "text_rich", "compact")
 
 
 def env_of(**kwargs: Any) -> Any:
-    made = kwargs if "data" in kwargs else {**SMALL, **kwargs}
-    return make_env("agentgym/WebShop-v0", {"horizon": 30, **made}, "--env-kwargs")
+    options = kwargs if "data" in kwargs else {**SMALL, **kwargs}
+    return make_env("agentgym/WebShop-v0", {"horizon": 30, **options}, "--env-kwargs")
 
 
 def page_text(env: Any) -> str:
@@ -37,9 +37,9 @@ def wander(env: Any, episodes: int) -> int:
             page = page_text(env)
             longest = max(longest, len(page))
             if observation != page:
-                said = observation.removesuffix(f"\n{page}")
-                short = said in ("results", "item") or said.startswith("chosen ")
-                assert short or said != observation, (observation[:300], page[:300])
+                notice = observation.removesuffix(f"\n{page}")
+                short = notice in ("results", "item") or notice.startswith("chosen ")
+                assert short or notice != observation, (observation[:300], page[:300])
             names = {part.name for part in page_parts(env)} | set(other_names(env, []))
             for action in info["admissible_actions"] if env.language.native else ():
                 assert action.startswith("search[") or action[6:-1] in names, action
@@ -61,17 +61,17 @@ def test_pages_of_the_generated_shop(mode: str, grammar: str) -> None:
 
 def test_compact_pages_with_highlights() -> None:
     env = env_of(observation_mode="compact", highlights=True, difficulty="medium")
-    draw, seen = random.Random(1), set()
+    draw, pages = random.Random(1), set()
     for seed in range(12):
         observation, info = env.reset(seed=seed)
         while not info["stop_reason"]:
             if observation == page_text(env):
-                seen.add(env.session.state.page)
+                pages.add(env.session.state.page)
             else:
                 assert observation in ("results", "item") or observation.startswith("chosen ")
             observation, _, _, _, info = env.step(draw.choice(info["admissible_actions"]))
-        seen.add(env.session.state.page if observation == page_text(env) else "")
-    assert {"index", "results", "item", "sub", "done"} <= seen
+        pages.add(env.session.state.page if observation == page_text(env) else "")
+    assert {"index", "results", "item", "sub", "done"} <= pages
 
 
 @pytest.mark.slow
@@ -116,11 +116,11 @@ def test_every_option_is_marked_as_it_is() -> None:
     group, values = next(iter(options.items()))
     env.step(f"click[{values[-1]}]")
     parts = page_parts(env)
-    chosen = [part for part in parts if part.kind == "option" and part.chosen]
-    assert [part.text for part in chosen] == [values[-1]]
-    assert chosen[0].before == "  [clicked button] " and chosen[0].name == values[-1]
+    selected = [part for part in parts if part.kind == "option" and part.chosen]
+    assert [part.text for part in selected] == [values[-1]]
+    assert selected[0].before == "  [clicked button] " and selected[0].name == values[-1]
     assert parts[0].kind == "note" and values[-1] in parts[0].text
-    assert [part.text for part in parts if part.box == chosen[0].box] == [group, *values]
+    assert [part.text for part in parts if part.box == selected[0].box] == [group, *values]
 
 
 def test_what_no_action_can_name_cannot_be_clicked(hostile_dir: Path) -> None:

@@ -21,7 +21,7 @@ Serve = Callable[..., Shop]
 
 
 @pytest.fixture
-def own(shop: Serve) -> Iterator[Shop]:
+def server(shop: Serve) -> Iterator[Shop]:
     """A server on which every refused request leaves no visit behind."""
     yield (served := shop())
     assert len(served.visits) == 0
@@ -41,8 +41,8 @@ def buy(served: Shop, state: dict[str, Any]) -> dict[str, Any]:
     return state
 
 
-def test_the_page_and_its_files(own: Shop) -> None:
-    status, data, headers = own.request("GET", f"/{TOKEN}/")
+def test_the_page_and_its_files(server: Shop) -> None:
+    status, data, headers = server.request("GET", f"/{TOKEN}/")
     assert status == 200 and b"agentgym" in data
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
@@ -50,11 +50,11 @@ def test_the_page_and_its_files(own: Shop) -> None:
     assert headers["cache-control"] == "no-store" and headers["referrer-policy"] == "no-referrer"
     assert b"http://" not in data and b"https://" not in data, "nothing comes from a network"
     for name in ("shop.css", "dom.js", "page.js", "agent.js", "app.js"):
-        status, data, headers = own.request("GET", f"/{TOKEN}/static/{name}")
+        status, data, headers = server.request("GET", f"/{TOKEN}/static/{name}")
         assert status == 200 and headers["x-content-type-options"] == "nosniff"
         assert b"innerHTML" not in data and b"https://" not in data
     for name in ("x.js", "..%2fserver.py", "%2e%2e/server.py", "shop.html"):
-        assert own.request("GET", f"/{TOKEN}/static/{name}")[0] == 404
+        assert server.request("GET", f"/{TOKEN}/static/{name}")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,10 @@ def test_the_page_and_its_files(own: Shop) -> None:
         {"Content-Type": "application/x-www-form-urlencoded"},
     ],
 )
-def test_requests_of_others_are_refused(own: Shop, headers: dict[str, str]) -> None:
-    sent = {name: value.format(port=own.port) for name, value in headers.items()}
-    own.headers.update(sent)
-    status, data, answered = own.request("POST", f"/{TOKEN}/api/begin", {})
+def test_requests_of_others_are_refused(server: Shop, headers: dict[str, str]) -> None:
+    request_headers = {name: value.format(port=server.port) for name, value in headers.items()}
+    server.headers.update(request_headers)
+    status, data, answered = server.request("POST", f"/{TOKEN}/api/begin", {})
     assert status == 403 and json.loads(data)["error"]
     assert "content-security-policy" in answered
 
@@ -91,11 +91,11 @@ def test_requests_of_others_are_refused(own: Shop, headers: dict[str, str]) -> N
 @pytest.mark.parametrize(
     "token", ["", "x", TOKEN[:-1], TOKEN + "x", "%00", "\u00e9".encode().hex()]
 )
-def test_without_the_token_there_is_nothing(own: Shop, token: str) -> None:
+def test_without_the_token_there_is_nothing(server: Shop, token: str) -> None:
     for path in (f"/{token}", f"/{token}/", f"/{token}/static/app.js"):
-        status, data, _ = own.request("GET", path)
+        status, data, _ = server.request("GET", path)
         assert status == 403 and b"agentgym serve" in data
-    assert own.request("POST", f"/{token}/api/begin", {})[0] == 403
+    assert server.request("POST", f"/{token}/api/begin", {})[0] == 403
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
@@ -108,13 +108,13 @@ def test_the_names_of_this_machine_are_good(shop: Serve, host: str) -> None:
     assert served.ask("begin")["turn"] == 0
 
 
-def test_a_link_from_elsewhere_opens_the_page_only(own: Shop) -> None:
+def test_a_link_from_elsewhere_opens_the_page_only(server: Shop) -> None:
     named = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
-    assert own.request("GET", f"/{TOKEN}/", **named)[0] == 200
+    assert server.request("GET", f"/{TOKEN}/", **named)[0] == 200
 
 
 @pytest.mark.parametrize(
-    ("what", "body", "status", "words"),
+    ("endpoint", "body", "status", "words"),
     [
         ("begin", b"{", 400, "JSON object"),
         ("begin", b"[]", 400, "JSON object"),
@@ -140,10 +140,10 @@ def test_a_link_from_elsewhere_opens_the_page_only(own: Shop) -> None:
     ],
 )
 def test_bad_requests_are_told_apart(
-    own: Shop, what: str, body: Any, status: int, words: str
+    server: Shop, endpoint: str, body: Any, status: int, words: str
 ) -> None:
-    found, data, _ = own.request("POST", f"/{TOKEN}/api/{what}", body)
-    assert (found, words in json.loads(data)["error"]) == (status, True), data
+    response_status, data, _ = server.request("POST", f"/{TOKEN}/api/{endpoint}", body)
+    assert (response_status, words in json.loads(data)["error"]) == (status, True), data
 
 
 def test_a_wrong_choice_of_a_task_ends_no_episode(shop: Serve) -> None:
@@ -220,8 +220,8 @@ def test_visits_are_bounded_and_idle_ones_closed(shop: Serve) -> None:
     now[0] = 120.0
     served.ask("look", session=fourth)
     assert len(served.visits) == 1
-    again = served.ask("begin", session=sessions[0])
-    assert again["session"] not in sessions, "an id is the server's to choose"
+    renewed = served.ask("begin", session=sessions[0])
+    assert renewed["session"] not in sessions, "an id is the server's to choose"
 
 
 def test_visits_do_not_disturb_each_other(shop: Serve, tmp_path: Path) -> None:
@@ -237,13 +237,13 @@ def test_visits_do_not_disturb_each_other(shop: Serve, tmp_path: Path) -> None:
             problems.append(problem)
 
     people = [threading.Thread(target=person, args=(index,)) for index in range(6)]
-    for one in people:
-        one.start()
-    for one in people:
-        one.join()
+    for thread in people:
+        thread.start()
+    for thread in people:
+        thread.join()
     assert problems == []
-    found = list(read_episodes(tmp_path / "demos.jsonl"))
-    assert sorted(int(one.task_id.rsplit("/")[-1]) for one in found) == list(range(18))
+    episodes = list(read_episodes(tmp_path / "demos.jsonl"))
+    assert sorted(int(episode.task_id.rsplit("/")[-1]) for episode in episodes) == list(range(18))
 
 
 @pytest.mark.parametrize(
@@ -265,11 +265,11 @@ def test_demonstrations_replay_and_can_be_learned_from(
     state = buy(served, state)
     assert state["success"] and state["record"]["written"] == 1
     left = served.act(served.ask("begin", session=state["session"]), "nothing of the kind")
-    again = served.ask("begin", session=left["session"], split="test", index=3)
-    assert buy(served, again)["record"]["written"] == 2, "what is left early is not recorded"
+    restarted = served.ask("begin", session=left["session"], split="test", index=3)
+    assert buy(served, restarted)["record"]["written"] == 2, "what is left early is not recorded"
     episodes = list(read_episodes(file))
-    assert [one.policy for one in episodes] == ["human"] * 2
-    assert [one.seed for one in episodes] == [4, 0]
+    assert [episode.policy for episode in episodes] == ["human"] * 2
+    assert [episode.seed for episode in episodes] == [4, 0]
     assert main(["replay", str(file)]) == 0
     assert "2 equal" in capsys.readouterr().out.replace("\n", " ")
     sft = tmp_path / "sft.jsonl"
@@ -290,7 +290,7 @@ def test_an_episode_that_cannot_be_written_waits(
     file.rmdir()
     state = served.act(served.ask("begin"), "search[lamp]")
     assert state["record"] == {"file": "demos.jsonl", "written": 2, "waiting": 0, "problem": ""}
-    actions = [one.turns[0].action for one in read_episodes(file)]
+    actions = [episode.turns[0].action for episode in read_episodes(file)]
     assert actions == ["search[rug]", "search[lamp]"]
 
 

@@ -60,14 +60,14 @@ def displayed(tab: Page, mode: str) -> str:
     """Return what the page shows of this turn, in the format of the mode."""
     read = tab.run(READ)
     assert [text for text in read["stray"] if text.strip()] == []
-    whole = ""
+    page = ""
     for part in read["found"]:
         assert re.fullmatch(MARKS[mode], part["before"]), part
         assert re.fullmatch(MARKS[mode], part["after"]), part
         assert part["drawn"] or not part["text"].strip(), part
         if part["now"]:
-            whole += part["before"] + part["text"] + part["after"]
-    return whole
+            page += part["before"] + part["text"] + part["after"]
+    return page
 
 
 BUTTONS = "#page .button, #page .link, #others .button"
@@ -85,7 +85,7 @@ class Person:
     def __init__(self, tab: Page, served: Shop, **options: Any) -> None:
         self.tab, self.mode = tab, served.kwargs.get("observation_mode", "text")
         self.env = served.env()
-        self.seen: list[str] = []
+        self.pages: list[str] = []
         tab.visit(served.url, READY)
         if options:
             self.choose(**options)
@@ -109,14 +109,14 @@ class Person:
 
     def check(self) -> None:
         """Compare what is displayed with what the agent is told."""
-        shown = displayed(self.tab, self.mode)
-        assert shown == self.observation
-        assert self.tab.run("pageText()") == shown
-        assert self.tab.run("state.observation") == shown
+        text = displayed(self.tab, self.mode)
+        assert text == self.observation
+        assert self.tab.run("pageText()") == text
+        assert self.tab.run("state.observation") == text
         listed = "[...document.querySelectorAll('#admissible button')].map((e) => e.textContent)"
         assert self.tab.run(listed) == self.info["admissible_actions"]
         assert self.tab.count("#equal.good") == 1
-        self.seen.append(self.env.session.state.page)
+        self.pages.append(self.env.session.state.page)
 
     def click(self, words: str, selector: str = BUTTONS) -> None:
         """Press the button with these words."""
@@ -184,9 +184,9 @@ def wander(person: Person) -> Iterator[str]:
             break
         person.click(previous)
     for values in options.values():
-        chosen = next(v for v in reversed(values) if v in person.env.session.product.choosable)
-        person.click(chosen, "#page .option")
-        assert person.tab.run("document.activeElement.textContent") == chosen
+        value = next(v for v in reversed(values) if v in person.env.session.product.choosable)
+        person.click(value, "#page .option")
+        assert person.tab.run("document.activeElement.textContent") == value
         pressed = "[...document.querySelectorAll('.option[aria-pressed=true]')]"
         texts = person.tab.run(f"{pressed}.map((e) => e.textContent)")
         assert sorted(texts) == sorted(person.env.session.options.values())
@@ -218,7 +218,7 @@ def test_the_page_says_what_the_agent_is_told(
     person = Person(client, shop(**kwargs), split="test", index=7)
     pages = list(wander(person))
     assert {"no results", "results, last page", "item, with an option", "the end"} <= set(pages)
-    assert set(person.seen) == {"index", "results", "item", "sub", "done"}
+    assert set(person.pages) == {"index", "results", "item", "sub", "done"}
     assert client.text("#end h2")
 
 
@@ -322,7 +322,9 @@ def test_what_goes_wrong_is_said(shop: Serve, client: Page) -> None:
     client.wait("document.querySelector('#problem').textContent.includes('index')")
     assert client.run("state.turn") == 0
     # Chromium reports answers of 400 and above on the console by itself.
-    assert {one["text"][:23] for one in client.complaints()} == {"Failed to load resource"}
+    assert {complaint["text"][:23] for complaint in client.complaints()} == {
+        "Failed to load resource"
+    }
     client.forget()
 
 
@@ -342,10 +344,10 @@ def test_the_choice_of_a_task(shop: Serve, client: Page) -> None:
 def test_what_the_agent_sees_can_be_shown_and_hidden(shop: Serve, client: Page) -> None:
     person = Person(client, shop())
     toggle = "document.querySelector('#agent-button')"
-    seen = "document.querySelector('#agent').checkVisibility()"
-    assert not client.run(seen) and client.run(f"{toggle}.ariaPressed") == "false"
+    visible = "document.querySelector('#agent').checkVisibility()"
+    assert not client.run(visible) and client.run(f"{toggle}.ariaPressed") == "false"
     client.run(f"{toggle}.click()")
-    assert client.run(seen) and client.run(f"{toggle}.ariaPressed") == "true"
+    assert client.run(visible) and client.run(f"{toggle}.ariaPressed") == "true"
     assert client.text("#observation") == person.observation
     client.run("document.querySelector('#agent details').open = true")
     assert person.env.action_prompt() in client.texts("#agent details pre")

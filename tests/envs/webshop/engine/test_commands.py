@@ -27,16 +27,16 @@ FORGIVING = [(mode, grammar) for mode in OBSERVATION_MODES for grammar in GRAMMA
 
 @given(st.text("[]a\n search", max_size=14) | st.text(max_size=8))
 def test_the_originals_grammar_is_its_regular_expression(text: str) -> None:
-    found = re.match(r"(.+)\[(.+)\]", text)
-    expected = None if found is None else (found[1], found[2].lower())
+    parsed = re.match(r"(.+)\[(.+)\]", text)
+    expected = None if parsed is None else (parsed[1], parsed[2].lower())
     assert commands.official(text) == expected
 
 
 @pytest.mark.parametrize("text", ["[" * 2_000_000, "search[" * 300_000, "[]" * 1_000_000 + "["])
 def test_long_rows_of_brackets_take_no_time_to_speak_of(text: str) -> None:
     """With a regular expression that backtracks, this test would not end."""
-    found = commands.official(text)
-    assert found is None or found.name == text[: text.rfind("[", 0, text.rfind("]") - 1)]
+    command = commands.official(text)
+    assert command is None or command.name == text[: text.rfind("[", 0, text.rfind("]") - 1)]
 
 
 ODD = ["8.4 ounce  |  250 ml", "8.4 ounce | 250 ml", " | x", "cm\u00a0(25.5\u2033)", "a\u2028b",
@@ -66,16 +66,16 @@ def check_actions(env: WebShopEnv) -> None:
     first = "1" if env.observation_mode == "compact" else "b000000000"
     info = env.step(env.language.write(f"click[{first}]"))[4]
     product, page = env.session.product, env.snapshot()
-    written = info["admissible_actions"]
-    assert {env.language.read(action).native for action in written} == set(env._admissible())
-    assert len(set(written)) == len(written)
-    chosen = []
-    for action in written:
+    actions = info["admissible_actions"]
+    assert {env.language.read(action).native for action in actions} == set(env._admissible())
+    assert len(set(actions)) == len(actions)
+    values = []
+    for action in actions:
         info = env.step(action)[4]
         assert info["action_valid"], action
-        chosen += env.session.options.values()
+        values += env.session.options.values()
         env.restore(page)
-    assert sorted(chosen) == sorted(product.choosable)
+    assert sorted(values) == sorted(product.choosable)
 
 
 @pytest.mark.parametrize("mode", OBSERVATION_MODES)

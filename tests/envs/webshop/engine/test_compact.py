@@ -18,7 +18,7 @@ from agentgym.envs.webshop.tasks import listed_tasks
 @pytest.fixture
 def env(shop: Shop) -> WebShopEnv:
     tasks = listed_tasks("tiny", shop.goals)
-    made = WebShopEnv(world=shop, tasks=tasks, observation_mode="compact", horizon=50)
+    webshop = WebShopEnv(world=shop, tasks=tasks, observation_mode="compact", horizon=50)
     asin = "B000000002"
     split, index = next(
         (split, index)
@@ -26,17 +26,17 @@ def env(shop: Shop) -> WebShopEnv:
         for index in range(tasks.len(split))
         if tasks.task(split, index).content["asin"] == asin
     )
-    made.reset(options={"split": split, "index": index})
-    return made
+    webshop.reset(options={"split": split, "index": index})
+    return webshop
 
 
 def test_texts(env: WebShopEnv) -> None:
-    wanted = env.session.goal.instruction_text
+    instruction = env.session.goal.instruction_text
 
     def act(action: str) -> str:
         return env.step(action)[0]
 
-    assert env.reset(options={"task_id": env.task.id})[0] == wanted
+    assert env.reset(options={"task_id": env.task.id})[0] == instruction
     assert act("click[1]") == "invalid: search first"
     listed = act("search[model 2 running shoes]").split("\n")
     assert listed[0] == "brand2 running shoes model 2 $12.50 #1" and listed[-1] == "next"
@@ -45,7 +45,7 @@ def test_texts(env: WebShopEnv) -> None:
     item = act("click[#1]").split("\n")
     assert item == [
         "feature 2: breathable, second feature", "color: navy | olive | tan",
-        "size: small | large", wanted,
+        "size: small | large", instruction,
     ]  # fmt: skip
     assert act("click[ Navy ]") == "chosen navy"
     assert act("click[description]") == "plain running shoes. made for item 2."
@@ -59,7 +59,7 @@ def test_texts(env: WebShopEnv) -> None:
         act("click[prev]") and act("hello") == "invalid: write search[{query}] or click[{element}]"
     )
     assert act("search[zzzz]") == "no results"
-    assert act("click[back to search]") == wanted
+    assert act("click[back to search]") == instruction
     act("search[model 2 running shoes]")
     assert act("click[b000000002]") == "invalid: no b000000002 here"
     act("click[1]")
@@ -94,14 +94,14 @@ def test_grammar(text: str, expected: tuple[str, str] | None) -> None:
 
 def plain_read(text: str) -> tuple[str, str] | None:
     """The grammar as its definition says it, without regard to time."""
-    for found in re.finditer(r"\b(search|click)\s*\[", text, re.IGNORECASE):
-        ends = [i for i in range(found.end(), len(text)) if text[i] == "]"]
+    for match in re.finditer(r"\b(search|click)\s*\[", text, re.IGNORECASE):
+        ends = [i for i in range(match.end(), len(text)) if text[i] == "]"]
         for end in ends:
-            inside = text[found.end() : end]
+            inside = text[match.end() : end]
             if inside.count("[") == inside.count("]"):
-                return found[1].lower(), inside.lower()
+                return match[1].lower(), inside.lower()
         if ends:
-            return found[1].lower(), text[found.end() : ends[-1]].lower()
+            return match[1].lower(), text[match.end() : ends[-1]].lower()
     return None
 
 

@@ -78,8 +78,8 @@ def test_broken_items_are_named() -> None:
 
 def test_records_round_trip(shop: Shop) -> None:
     item = product(pricing="$20$40")
-    again = Product.from_record(json.loads(json.dumps(item.to_record())))
-    assert vars(again) == {k: v for k, v in vars(item).items() if k in vars(again)}
+    loaded = Product.from_record(json.loads(json.dumps(item.to_record())))
+    assert vars(loaded) == {k: v for k, v in vars(item).items() if k in vars(loaded)}
 
 
 def test_synthetic_goals_cross_all_options(shop: Shop) -> None:
@@ -97,8 +97,8 @@ def test_synthetic_goals_cross_all_options(shop: Shop) -> None:
 
 def test_human_goals(shop: Shop) -> None:
     entries = [
-        {"instruction": text, "instruction_attributes": wanted, "instruction_options": ["x"]}
-        for text, wanted in (("a lamp.", ["soft"]), ("skipped", []))
+        {"instruction": text, "instruction_attributes": attributes, "instruction_options": ["x"]}
+        for text, attributes in (("a lamp.", ["soft"]), ("skipped", []))
     ]
     goals = human_goals(list(shop.products.values()), {"B000000001": entries})
     assert len(goals) == 1 and goals[0].goal_options == ("x",)

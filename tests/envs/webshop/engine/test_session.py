@@ -50,12 +50,12 @@ def test_back_to_search_forgets(shop: Shop) -> None:
 
 def test_texts_of_the_pages(shop: Shop) -> None:
     shopper = session(shop)
-    wanted = shopper.goal.instruction_text
+    instruction = shopper.goal.instruction_text
     assert pages.text(pages.parts(shopper)) == (
-        f"WebShop [SEP] Instruction: [SEP] {wanted} [SEP] Search"
+        f"WebShop [SEP] Instruction: [SEP] {instruction} [SEP] Search"
     )
     assert pages.rich_text(pages.parts(shopper), shopper) == (
-        f"WebShop\nInstruction: \n{wanted}\n[button] Search [button_]\n"
+        f"WebShop\nInstruction: \n{instruction}\n[button] Search [button_]\n"
     )
     shopper.search("model 2")
     shopper.click("b000000002")
@@ -108,17 +108,17 @@ def test_any_walk_keeps_the_promises(
             assert shopper.click(name) == (name not in ("search", ""))
         elif move.startswith("!"):
             before = shopper.state
-            known = move[1:].lower() in names
-            assert shopper.click(move[1:].lower()) == (known and move[1:].lower() != "search")
-            assert known or shopper.state == before
+            possible = move[1:].lower() in names
+            assert shopper.click(move[1:].lower()) == (possible and move[1:].lower() != "search")
+            assert possible or shopper.state == before
         elif shopper.state.page != "done":
             shopper.search(move)
         other = session(shop, 0, page_size)
         other.restore(pickle.loads(pickle.dumps(shopper.snapshot())))
         assert other.state == shopper.state and other.clickables() == shopper.clickables()
         assert other.details == shopper.details
-        for shown in (pages.text(pages.parts(shopper)), compact.page(shopper)):
-            assert isinstance(shown, str) and shown
+        for page in (pages.text(pages.parts(shopper)), compact.page(shopper)):
+            assert isinstance(page, str) and page
         step = expert.step(shopper)
         assert (step is None) == (shopper.state.page == "done")
     left = expert.step(shopper)

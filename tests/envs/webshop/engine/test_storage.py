@@ -87,8 +87,8 @@ def test_concurrent_writers_do_not_disturb_each_other(
 ) -> None:
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path))
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: open_or_build(Shop, "key", lambda: shop), range(8)))
-    assert {len(one.products) for one in made} == {24}
+        builds = list(pool.map(lambda _: open_or_build(Shop, "key", lambda: shop), range(8)))
+    assert {len(build.products) for build in builds} == {24}
     (folder,) = (tmp_path / "webshop").iterdir()
     assert not folder.name.startswith(".")
 

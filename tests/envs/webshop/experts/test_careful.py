@@ -67,8 +67,8 @@ def test_leaves_a_product_that_lacks_the_asked_feature() -> None:
             if action == "click[back]":
                 went_back += 1
                 features = set(page.splitlines()[0].replace(",", " ").split())
-                asked = set(env.task.content["attributes"])
-                assert not asked <= features
+                attributes = set(env.task.content["attributes"])
+                assert not attributes <= features
     assert went_back > 20
 
 
@@ -81,11 +81,11 @@ def test_thought_puts_the_features_side_by_side() -> None:
             thought, _, command = action.rpartition(" click[")
             if not command or not thought:
                 continue
-            found, asked, verdict = thought.split()
+            feature, attribute, verdict = thought.split()
             verdicts.add(verdict)
-            assert page.splitlines()[0].endswith(found)
-            assert asked in observations[0].split()
-            assert verdict == ("yes" if found == asked else "no")
+            assert page.splitlines()[0].endswith(feature)
+            assert attribute in observations[0].split()
+            assert verdict == ("yes" if feature == attribute else "no")
             assert (command == "back]") == (verdict == "no")
     assert verdicts == {"yes", "no"}
 

@@ -43,11 +43,11 @@ def test_it_is_declared_as_fallible() -> None:
 
 def test_it_buys_in_time_and_often_the_wrong_product() -> None:
     env = make()
-    played = [finish(env, start(env, index)) for index in range(TASKS)]
-    success = sum(info["success"] for _, info in played) / TASKS
-    score = sum(info["score"] for _, info in played) / TASKS
+    games = [finish(env, start(env, index)) for index in range(TASKS)]
+    success = sum(info["success"] for _, info in games) / TASKS
+    score = sum(info["score"] for _, info in games) / TASKS
     assert 0.3 < success < 0.5 and 0.8 < score < 0.95
-    for actions, info in played:
+    for actions, info in games:
         assert actions[-1] == "click[buy now]" and not {"click[back]", "click[prev]"} & {*actions}
         missed = info["details"]
         assert missed["r_type"] == missed["r_price"] == 1.0, "its line showed type and price"
@@ -57,11 +57,13 @@ def test_it_searches_as_the_careful_expert_does_and_opens_the_same_product_first
     hasty, careful = make(), make("careful")
     shorter = 0
     for index in range(60):
-        mine, theirs = (finish(env, start(env, index))[0] for env in (hasty, careful))
-        opened = 1 + mine[1:].count("click[next]")
-        assert mine[: opened + 1] == theirs[: opened + 1]
-        assert mine == theirs or len(mine) < len(theirs)
-        shorter += len(mine) < len(theirs)
+        hasty_actions, careful_actions = (
+            finish(env, start(env, index))[0] for env in (hasty, careful)
+        )
+        opened = 1 + hasty_actions[1:].count("click[next]")
+        assert hasty_actions[: opened + 1] == careful_actions[: opened + 1]
+        assert hasty_actions == careful_actions or len(hasty_actions) < len(careful_actions)
+        shorter += len(hasty_actions) < len(careful_actions)
     assert shorter > 20
 
 
@@ -95,12 +97,15 @@ def test_the_hurried_expert_checks_four_tasks_in_ten_and_is_hasty_in_the_others(
     hurried, thinking, hasty = make("hurried"), make("thinking"), make()
     checked = differ = 0
     for index in range(TASKS):
-        mine, careful, quick = (finish(e, start(e, index)) for e in (hurried, thinking, hasty))
-        assert mine[0] in (careful[0], quick[0])
+        ending, careful, quick = (finish(e, start(e, index)) for e in (hurried, thinking, hasty))
+        assert ending[0] in (careful[0], quick[0])
         if careful[0] != quick[0]:
             differ += 1
-            checked += mine[0] == careful[0]
-            assert mine[1]["success"] == (careful if mine[0] == careful[0] else quick)[1]["success"]
+            checked += ending[0] == careful[0]
+            assert (
+                ending[1]["success"]
+                == (careful if ending[0] == careful[0] else quick)[1]["success"]
+            )
     assert differ > TASKS / 2 and 0.3 < checked / differ < 0.5
 
 

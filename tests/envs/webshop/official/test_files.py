@@ -146,8 +146,8 @@ def test_an_entry_of_any_kind_loads_and_plays_or_is_named(
     file: str, value: Any, tmp_path: Path
 ) -> None:
     items, instructions, people = copy.deepcopy((ITEMS, INSTRUCTIONS, PEOPLE))
-    whole: dict[str, Any] = {ITEMS_FILE: items, INS_FILE: instructions, HUMAN_FILE: people}
-    whole[file][2 if file == ITEMS_FILE else "B000000002"] = value
+    content: dict[str, Any] = {ITEMS_FILE: items, INS_FILE: instructions, HUMAN_FILE: people}
+    content[file][2 if file == ITEMS_FILE else "B000000002"] = value
     folder = write(tmp_path, items, instructions, people)
     for mode in MODES:
         try:
