@@ -24,13 +24,13 @@ def run_snippets(page: str) -> dict[str, Any]:
 
 def check_arguments(page: str, kind: type) -> None:
     """Check that the table holds every argument of an environment with its default."""
-    said: dict[str, str] = {}
+    documented: dict[str, str] = {}
     for row in re.findall(r"^\| (`.+?) \| (`.+?) \| .*\|$", page, flags=re.MULTILINE):
         names, values = (re.findall("`(.+?)`", cell) for cell in row)
-        said |= zip(names, values, strict=True)
+        documented |= zip(names, values, strict=True)
     parameters = inspect.signature(kind).parameters.values()
-    known = {p.name: repr(p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
-    assert {name: value.replace('"', "'") for name, value in said.items()} == known
+    defaults = {p.name: repr(p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
+    assert {name: value.replace('"', "'") for name, value in documented.items()} == defaults
 
 
 def check_rooms(package: ModuleType) -> None:
@@ -53,5 +53,5 @@ def check_modules(package: ModuleType, *beside: str) -> None:
     """
     assert package.__doc__ and package.__file__
     for path in Path(package.__file__).parent.rglob("*.py"):
-        known = {"__init__", *beside} & {path.stem, path.parent.name}
-        assert known or f"`{path.stem}" in package.__doc__, path
+        exempt = {"__init__", *beside} & {path.stem, path.parent.name}
+        assert exempt or f"`{path.stem}" in package.__doc__, path

@@ -26,7 +26,7 @@ def make(name: str, expert: str, **kwargs: Any) -> TextEnv:
     return env
 
 
-def played(env: TextEnv, index: int) -> tuple[list[str], dict[str, Any]]:
+def play_expert(env: TextEnv, index: int) -> tuple[list[str], dict[str, Any]]:
     """Let the expert play; what it announces has to come true."""
     _, info = env.reset(seed=0, options={"split": "test", "index": index})
     announced, actions = info["oracle_turns"], list[str]()
@@ -51,14 +51,14 @@ def test_its_share_of_the_tasks_is_kept() -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_it_takes_the_direct_expert_s_way_in_some_tasks_with_checks(name: str) -> None:
     direct, hesitant = (make(name, e, horizon=60) for e in (FAMILIES[name][0], "hesitant"))
-    found = set()
+    kinds = set()
     for index in range(TASKS):
-        plain, _ = played(direct, index)
-        shown, info = played(hesitant, index)
+        plain, _ = play_expert(direct, index)
+        actions, info = play_expert(hesitant, index)
         assert info["success"] and info["score"] == 1.0
-        found.add(hesitates(info["task_id"]))
-        assert shown == (list(with_checks(plain)) if hesitates(info["task_id"]) else plain)
-    assert found == {True, False}
+        kinds.add(hesitates(info["task_id"]))
+        assert actions == (list(with_checks(plain)) if hesitates(info["task_id"]) else plain)
+    assert kinds == {True, False}
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -83,7 +83,7 @@ def test_within_a_short_horizon_it_fails_where_it_hesitates(name: str) -> None:
     env = make(name, "hesitant", horizon={"alfworld": 16, "textworld": 6}[name])
     ends = {True: list[bool](), False: list[bool]()}
     for index in range(2 * TASKS):
-        _, info = played(env, index)
+        _, info = play_expert(env, index)
         ends[hesitates(info["task_id"])].append(info["success"])
     assert sum(ends[False]) > 0.95 * len(ends[False]), "some rooms are too long to be searched"
     assert sum(ends[True]) < 0.6 * len(ends[True])

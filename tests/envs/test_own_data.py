@@ -53,9 +53,9 @@ def write_search() -> None:
 def write_database() -> None:
     lines = "\n".join(f"{n},thing {n},{n * 3 % 7 + 0.5}" for n in range(1, 20))
     Path("sales.csv").write_text(f"id,product,price\n{lines}\n", encoding="utf-8")
-    asked = "SELECT count(*) FROM sales WHERE price >"
+    query = "SELECT count(*) FROM sales WHERE price >"
     rows: list[dict[str, object]] = [
-        {"question": f"How many products cost more than {n}?", "sql": f"{asked} {n}"}
+        {"question": f"How many products cost more than {n}?", "sql": f"{query} {n}"}
         for n in range(7)
     ]
     change = {"question": "Delete product 4.", "sql": "DELETE FROM sales WHERE id = 4"}
@@ -105,8 +105,8 @@ def check_page(
     monkeypatch.setattr("builtins.input", lambda *args: "quit")
     for line in lines:
         if line[:2] == ["swe", "build"]:
-            said = run(["swe", "build", "prices", *line[3:], "--num-tasks", "4"], capsys)
-            assert "4 tasks in my-tasks (train 2, valid 1, test 1)" in said
+            output = run(["swe", "build", "prices", *line[3:], "--num-tasks", "4"], capsys)
+            assert "4 tasks in my-tasks (train 2, valid 1, test 1)" in output
         elif line[:2] == ["swe", "list"]:
             assert "train: 2 tasks" in run(line, capsys)
         elif line[0] == "play":

@@ -13,10 +13,10 @@ DIMENSIONS = 48
 
 def hashed(texts: list[str]) -> np.ndarray:
     """Project the words of each text to random signs, and normalise."""
-    found = np.zeros((len(texts), DIMENSIONS), np.float32)
+    vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
     for row, text in enumerate(texts):
         for word in tokenize(text):
             bits = np.frombuffer(blake2b(word.encode(), digest_size=DIMENSIONS).digest(), np.uint8)
-            found[row] += (bits & 1).astype(np.float32) * 2 - 1
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    return found / np.where(lengths == 0, 1, lengths)
+            vectors[row] += (bits & 1).astype(np.float32) * 2 - 1
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths == 0, 1, lengths)

@@ -45,14 +45,16 @@ def forking() -> Iterator[Kill]:
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=root, **pipes) as process:
         assert process.stdin is not None and process.stdout is not None
-        asked, told = process.stdin, process.stdout
+        requests, answers = process.stdin, process.stdout
 
         def kill(event: int, folder: Path, engine: str, name: str, overwrite: bool) -> bool:
-            print(json.dumps([event, str(folder), engine, name, overwrite]), file=asked, flush=True)
-            return bool(json.loads(told.readline()))
+            print(
+                json.dumps([event, str(folder), engine, name, overwrite]), file=requests, flush=True
+            )
+            return bool(json.loads(answers.readline()))
 
         yield kill
-        asked.close()
+        requests.close()
 
 
 def killed(event: int, folder: str, engine: str, name: str, overwrite: bool) -> bool:

@@ -26,10 +26,10 @@ class Fixed:
 
     def __init__(self, passages: Sequence[Passage] = PASSAGES) -> None:
         self.passages = passages
-        self.asked: list[tuple[list[str], int]] = []
+        self.requests: list[tuple[list[str], int]] = []
 
     def search(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        self.asked.append((list(queries), k))
+        self.requests.append((list(queries), k))
         hits = [Hit(passage, 1 / (i + 1)) for i, passage in enumerate(self.passages[:k])]
         return [hits if query else [] for query in queries]
 
@@ -55,7 +55,7 @@ class Script(ThreadingHTTPServer):
     def __init__(self, replies: Sequence[Reply]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.replies = list(replies)
-        self.asked: list[tuple[str, dict[str, str], Any]] = []
+        self.requests: list[tuple[str, dict[str, str], Any]] = []
         self.connections: set[Any] = set()
 
     @property
@@ -75,7 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.connections.add(self.client_address)
-        self.server.asked.append((self.path, dict(self.headers), json.loads(body)))
+        self.server.requests.append((self.path, dict(self.headers), json.loads(body)))
         replies = self.server.replies
         (replies.pop(0) if len(replies) > 1 else replies[0])(self, body)
 
@@ -117,7 +117,7 @@ def stop_early(handler: BaseHTTPRequestHandler, body: bytes) -> None:
     handler.close_connection = True
 
 
-def chunked(*chunks: bytes, whole: bool = True) -> Reply:
+def chunked(*chunks: bytes, complete: bool = True) -> Reply:
     """Answer in chunks, as servers do that do not know the length; perhaps without the last."""
 
     def reply(handler: BaseHTTPRequestHandler, body: bytes) -> None:
@@ -126,8 +126,8 @@ def chunked(*chunks: bytes, whole: bool = True) -> Reply:
         handler.end_headers()
         for chunk in chunks:
             handler.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-        handler.wfile.write(b"0\r\n\r\n" if whole else b"ff\r\n[")
-        handler.close_connection = not whole
+        handler.wfile.write(b"0\r\n\r\n" if complete else b"ff\r\n[")
+        handler.close_connection = not complete
 
     return reply
 
@@ -135,11 +135,11 @@ def chunked(*chunks: bytes, whole: bool = True) -> Reply:
 def then_hang_up(reply: Reply) -> Reply:
     """Answer, and close the connection without a word, as a server does that restarts."""
 
-    def both(handler: BaseHTTPRequestHandler, body: bytes) -> None:
+    def reply_and_close(handler: BaseHTTPRequestHandler, body: bytes) -> None:
         reply(handler, body)
         handler.close_connection = True
 
-    return both
+    return reply_and_close
 
 
 def say_nothing(handler: BaseHTTPRequestHandler, body: bytes) -> None:

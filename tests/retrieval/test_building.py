@@ -97,12 +97,12 @@ def test_a_corpus_without_passages(tmp_path: Path) -> None:
 
 
 def test_passages_are_not_held(tmp_path: Path) -> None:
-    def many() -> Iterator[Passage]:
+    def many_passages() -> Iterator[Passage]:
         for i in range(5000):
             yield Passage(str(i), "T", f"{i} " * 1000)
 
     tracemalloc.start()
-    building._write_passages(many(), tmp_path, None, lambda state: None)
+    building._write_passages(many_passages(), tmp_path, None, lambda state: None)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6_000_000 < (tmp_path / "passages.bin").stat().st_size
@@ -256,8 +256,8 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture(scope="module")
 def kill() -> Iterator[Kill]:
-    with forking() as found:
-        yield found
+    with forking() as kill_build:
+        yield kill_build
 
 
 @pytest.mark.slow
@@ -272,14 +272,14 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
 
     build()
     expected = opened(folder).search(["number7 text"], 5)
-    event = whole = 0
+    event = complete = 0
     while True:
         for path in (folder, tmp_path / ".i.building"):  # so that events have the same numbers
             shutil.rmtree(path, ignore_errors=True)
         if not kill(event, folder, engine, "old", overwrite=False):
             break
         if folder.exists():  # killed when it was complete
-            whole += 1
+            complete += 1
             assert opened(folder).search(["number7 text"], 5) == expected
         elif event % 3 == 0:
             left = any((tmp_path / ".i.building").glob("*"))
@@ -288,23 +288,23 @@ def test_a_build_killed_at_any_moment_leaves_no_half_index(
             assert ("stopped before its end; it starts over" in caplog.text) == left
             assert opened(folder).search(["number7 text"], 5) == expected
         event += 1
-    assert event > 10 and whole >= 1 and names(tmp_path) == ["i"]
+    assert event > 10 and complete >= 1 and names(tmp_path) == ["i"]
 
 
 def test_a_replacement_killed_at_any_moment_loses_no_index(tmp_path: Path, kill: Kill) -> None:
     folder = tmp_path / "i"
     build_index(passages(), folder)
-    seen, event = set(), 0
+    ids, event = set(), 0
     while kill(event, folder, "bm25", "new", overwrite=True):
         event += 1
         if not folder.exists():  # in the moment between two renames
             with pytest.raises(ConfigurationError, match="holds one"):
                 build_index(passages(), folder)  # puts it back
         [[hit]] = opened(folder).search(["text"], 1)
-        seen.add(hit.passage.id)
+        ids.add(hit.passage.id)
         if hit.passage.id.startswith("new"):
             build_index(passages(), folder, overwrite=True)
-    assert seen == {"old0", "new0"} and event > 10
+    assert ids == {"old0", "new0"} and event > 10
     assert names(tmp_path) == ["i"]
 
 
@@ -347,8 +347,8 @@ def test_every_damaged_part_is_an_error(engine: str, tmp_path: Path) -> None:
     for path in sorted(folder.iterdir()):
         if path.name.endswith((".lock", ".store", ".pos")) or path.name == ".managed.json":
             continue  # tantivy's files that hold nothing we ask for
-        whole = path.read_bytes()
-        for data in (b"", b"\xff\xfe\0", whole[: len(whole) // 2], None):
+        content = path.read_bytes()
+        for data in (b"", b"\xff\xfe\0", content[: len(content) // 2], None):
             path.unlink()  # what an index before has mapped stays as it is
             if data is not None:
                 path.write_bytes(data)
@@ -358,7 +358,7 @@ def test_every_damaged_part_is_an_error(engine: str, tmp_path: Path) -> None:
             with pytest.raises(DataError, match=f"expected .*{remedy}"):
                 opened(folder)
             path.unlink(missing_ok=True)
-            path.write_bytes(whole)
+            path.write_bytes(content)
     assert opened(folder).search(["number7"], 1)[0]
 
 
@@ -379,15 +379,15 @@ def test_a_flipped_bit_is_found_wherever_it_is(engine: str, tmp_path: Path) -> N
     folder = tmp_path / "i"
     build_index(passages(), folder, index=ENGINES[engine])
     for path in sorted(folder.iterdir()):
-        whole = path.read_bytes()
-        if path.name[0] == "." or not whole or path.name == "index.json":
+        content = path.read_bytes()
+        if path.name[0] == "." or not content or path.name == "index.json":
             continue
-        for data in (bytes(len(whole)), whole[:-1] + bytes([whole[-1] ^ 1])):
+        for data in (bytes(len(content)), content[:-1] + bytes([content[-1] ^ 1])):
             path.unlink()
             path.write_bytes(data)
             with pytest.raises(DataError, match="SHA-256"):
                 opened(folder)
-        path.write_bytes(whole)
+        path.write_bytes(content)
     opened(folder).close()
 
 

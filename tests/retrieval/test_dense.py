@@ -49,14 +49,14 @@ def compared(query: str, k: int) -> list[tuple[str, float]]:
 def test_equals_comparing_everything(folder: Path, k: int) -> None:
     retriever = DenseRetriever(folder, hashed)
     for query in ("red shoe", "a song of the river", "hat hat blue", "unknown"):
-        found = [(hit.passage.id, round(hit.score, 5)) for hit in retriever.search([query], k)[0]]
+        hits = [(hit.passage.id, round(hit.score, 5)) for hit in retriever.search([query], k)[0]]
         # Passages with the same words tie: any of them may be proposed, but not of another score.
         expected = compared(query, k)
-        assert [score for _, score in found] == pytest.approx(
+        assert [score for _, score in hits] == pytest.approx(
             [score for _, score in expected], abs=2e-3
         )
         if not (folder / dense.GRAPH).exists():
-            assert [name for name, _ in found] == [name for name, _ in expected]
+            assert [name for name, _ in hits] == [name for name, _ in expected]
 
 
 def test_blocks_and_batches_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,13 +158,13 @@ def test_damaged_text_is_found_when_it_is_read(part: str, place: int, tmp_path: 
 def test_a_pass_lets_go_of_what_it_has_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    many = [Passage(str(i), "title", "text " * 2000) for i in range(40)]
-    store = write(tmp_path, many)
+    sample = [Passage(str(i), "title", "text " * 2000) for i in range(40)]
+    store = write(tmp_path, sample)
     freed = []
     monkeypatch.setattr(passages, "_STRETCH", 10)
     monkeypatch.setattr(store, "_let_go", lambda: (freed.append(1), PassageStore._let_go(store)))
-    assert list(store) == many and len(freed) == 4
-    assert store[3] == many[3] and list(write(tmp_path / "none", [])) == []
+    assert list(store) == sample and len(freed) == 4
+    assert store[3] == sample[3] and list(write(tmp_path / "none", [])) == []
 
 
 def test_titles_count_twice() -> None:

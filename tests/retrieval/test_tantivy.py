@@ -70,12 +70,14 @@ def test_segments_and_rebuilding_change_nothing(
 
 def test_ranks_nearly_as_our_own_index(folder: Path, tmp_path: Path, retriever: Retriever) -> None:
     build_index(passages(400), tmp_path / "own", index="bm25")
-    own = open_index(tmp_path / "own")
+    bm25 = open_index(tmp_path / "own")
     queries = [f"{a} {b}" for a in WORDS for b in WORDS]
     shared = total = 0
-    for ours, theirs in zip(own.search(queries, 5), retriever.search(queries, 5), strict=True):
-        names = {hit.passage.id for hit in ours}
-        shared += len(names & {hit.passage.id for hit in theirs})
+    for bm25_hits, tantivy_hits in zip(
+        bm25.search(queries, 5), retriever.search(queries, 5), strict=True
+    ):
+        names = {hit.passage.id for hit in bm25_hits}
+        shared += len(names & {hit.passage.id for hit in tantivy_hits})
         total += len(names)
     assert shared / total > 0.9
 
@@ -110,9 +112,9 @@ HOSTILE = [
 def test_no_query_is_read_as_a_language(query: str, retriever: Retriever) -> None:
     from agentgym.retrieval import tokenize
 
-    known = {"word1", "word2", "word9", "titl"}
-    found = retriever.search([query], 3)[0]
-    assert bool(found) == bool(known & set(tokenize(query)))
+    indexed = {"word1", "word2", "word9", "titl"}
+    hits = retriever.search([query], 3)[0]
+    assert bool(hits) == bool(indexed & set(tokenize(query)))
 
 
 @settings(max_examples=300, deadline=None)
@@ -141,8 +143,8 @@ def test_copies_and_threads(retriever: Retriever) -> None:
     expected = retriever.search(WORDS, 5)
     assert copy.search(WORDS, 5) == expected and retriever.search([], 5) == []
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda word: retriever.search([word], 5)[0], WORDS * 5))
-    assert found == expected * 5
+        results = list(threads.map(lambda word: retriever.search([word], 5)[0], WORDS * 5))
+    assert results == expected * 5
     copy.close()
     copy.close()
 

@@ -28,18 +28,20 @@ def test_texts_are_what_they_were(
     opened = PackedTexts.open(folder, "name")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(texts, "_CHUNK", chunk)
-        for made in (packed, opened, pickle.loads(pickle.dumps(opened))):
-            assert len(made) == len(given_texts)
-            assert list(made) == given_texts == [made[i] for i in range(len(made))] == made[:]
-            assert made[::-2] == given_texts[::-2]
-            assert made.nbytes == packed.nbytes
+        for stored in (packed, opened, pickle.loads(pickle.dumps(opened))):
+            assert len(stored) == len(given_texts)
+            assert (
+                list(stored) == given_texts == [stored[i] for i in range(len(stored))] == stored[:]
+            )
+            assert stored[::-2] == given_texts[::-2]
+            assert stored.nbytes == packed.nbytes
 
 
-@given(known=ANY_TEXTS, others=ANY_TEXTS)
-def test_sorted_texts_are_found(known: list[str], others: list[str]) -> None:
-    order = sorted(set(known))
+@given(stored=ANY_TEXTS, probes=ANY_TEXTS)
+def test_sorted_texts_are_found(stored: list[str], probes: list[str]) -> None:
+    order = sorted(set(stored))
     packed = PackedTexts.pack(order)
-    for text in known + others:
+    for text in stored + probes:
         assert packed.find(text) == (order.index(text) if text in order else -1)
 
 

@@ -25,7 +25,7 @@ from agentgym.envs.babyai.engine.view import HIDDEN, visible
 from benchmarks.babyai_parity import LEVELS, compare
 
 
-def made(**kwargs: Any) -> TextEnv:
+def make(**kwargs: Any) -> TextEnv:
     env = gymnasium.make("agentgym/BabyAI-v0", **kwargs).unwrapped
     assert isinstance(env, TextEnv)
     return env
@@ -34,8 +34,8 @@ def made(**kwargs: Any) -> TextEnv:
 def test_missions_rewards_and_ends_are_minigrids() -> None:
     """A sample of the benchmark: of each level the bot's way and one at random."""
     for level in LEVELS:
-        found = compare(level, 2)
-        assert found["steps"] > 2 and found["different"] == []
+        comparison = compare(level, 2)
+        assert comparison["steps"] > 2 and comparison["different"] == []
 
 
 def test_what_is_seen_is_what_minigrid_shows() -> None:
@@ -53,40 +53,42 @@ def test_what_is_seen_is_what_minigrid_shows() -> None:
             env.agent_dir = rng.randrange(4)
             image = type(env).gen_obs(env)["image"].tolist()
             view = visible(env)
-            shown = [
+            encoded = [
                 [[0, 0, 0] if c is HIDDEN else list(c.encode()) if c else [1, 0, 0] for c in column]
                 for column in view
             ]
-            shown[len(view) // 2][-1] = image[len(view) // 2][-1]  # there it shows what is carried
-            assert shown == image
+            encoded[len(view) // 2][-1] = image[len(view) // 2][
+                -1
+            ]  # there it shows what is carried
+            assert encoded == image
             hidden += sum(column.count(HIDDEN) for column in view)
     assert hidden > 1000
 
 
 def test_what_is_seen_is_where_it_is() -> None:
     """Things are looked up in the grid by the words of the observation."""
-    env = made(levels=["GoToLocal", "UnlockLocal"], horizon=200)
+    env = make(levels=["GoToLocal", "UnlockLocal"], horizon=200)
     looked = 0
     for index in range(6):
         observation, info = env.reset(options={"split": "test", "index": index})
         while not info["stop_reason"]:
             grid = env.session.env
-            seen = observation.partition("You see ")[2].partition(". You can")[0]
-            for told in seen.split(", ") if "nothing but" not in seen else ():
-                words = told.split()
+            listing = observation.partition("You see ")[2].partition(". You can")[0]
+            for entry in listing.split(", ") if "nothing but" not in listing else ():
+                words = entry.split()
                 side = next((word for word in ("left", "right") if word in words), "")
                 aside = int(words[words.index(side) - 1]) * (-1) ** (side == "left") if side else 0
                 ahead = int(words[words.index("ahead") - 1]) if "ahead" in words else 0
                 at = grid.agent_pos + ahead * grid.dir_vec + aside * grid.right_vec
-                thing = grid.grid.get(*map(int, at))
-                assert thing is not None and f"{thing.color} {thing.type}" in told
+                entity = grid.grid.get(*map(int, at))
+                assert entity is not None and f"{entity.color} {entity.type}" in entry
                 looked += 1
             observation, _, _, _, info = env.step(str(env.demonstrator_action()))
     assert looked > 40
 
 
 def test_what_does_nothing_says_why_and_costs_a_step() -> None:
-    env = made(levels="UnlockLocal", reward="original")
+    env = make(levels="UnlockLocal", reward="original")
     env.reset(options={"split": "test", "index": 0})
     for action, why in (("drop", "you carry nothing"), ("pickup", "nothing to pick up"),
                         ("toggle", "nothing to open or close")):  # fmt: skip
@@ -103,7 +105,7 @@ def test_what_does_nothing_says_why_and_costs_a_step() -> None:
 def test_the_bot_advises_whoever_has_left_its_plan(capsys: pytest.CaptureFixture[str]) -> None:
     solved = 0
     for index in range(6):
-        env = made(difficulty="easy", horizon=40)
+        env = make(difficulty="easy", horizon=40)
         _, info = env.reset(options={"split": "test", "index": index})
         planned = str(env.demonstrator_action())
         other = next(a for a in ("turn left", "turn right") if a != planned)
@@ -138,10 +140,10 @@ def test_the_bot_advises_whoever_has_left_its_plan(capsys: pytest.CaptureFixture
 )
 def test_what_is_wrong_is_told(kwargs: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        made(**kwargs)
+        make(**kwargs)
 
 
 def test_without_minigrid_it_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "minigrid", None)
     with pytest.raises(DependencyNotInstalled, match=r"the package 'minigrid' to be installed"):
-        made()
+        make()

@@ -26,12 +26,12 @@ def make(**kwargs):
 def test_every_kind_is_asked_and_can_be_read_again(name):
     config = DIFFICULTIES[name]
     problems = [make_problem(config, 0, "train", number) for number in range(150)]
-    assert {each.kind for each in problems} == set(config.kinds)
+    assert {problem.kind for problem in problems} == set(config.kinds)
     assert [make_problem(config, 0, "train", number) for number in range(5)] == problems[:5]
-    for each in problems:
-        request = read(each.text)
-        assert request is not None and request.kind == each.kind and say(request) == each.text
-    questions = [each.answer for each in problems if each.answer]
+    for problem in problems:
+        request = read(problem.text)
+        assert request is not None and request.kind == problem.kind and say(request) == problem.text
+    questions = [problem.answer for problem in problems if problem.answer]
     assert len(set(questions)) > len(questions) / 4, "answers spread"
 
 
@@ -109,8 +109,10 @@ def test_a_fork_has_its_own_tables():
     other = make(difficulty="hard")
     for twin in (other, env):
         twin.restore(fork)
-        shown = twin.step(f"sql[SELECT count(*), min(id), max(rowid) FROM {table} WHERE id < 4]")[0]
-        assert shown.splitlines()[1] == "2 | 1 | 3"
+        table_text = twin.step(
+            f"sql[SELECT count(*), min(id), max(rowid) FROM {table} WHERE id < 4]"
+        )[0]
+        assert table_text.splitlines()[1] == "2 | 1 | 3"
     assert env.demonstrator_action() is None, (
         "the tables are spoilt, and no expert knows a way back"
     )
@@ -120,16 +122,16 @@ def test_what_is_shown_is_bounded():
     env = make(max_rows=2, max_observation_chars=80)
     env.reset(seed=0, options={"split": "test", "index": 0})
     table = env.session.problem.tables[0].name
-    shown = env.step(f"sql[SELECT id FROM {table} ORDER BY id]")[0].splitlines()
-    assert shown[:3] == ["id", "1", "2"] and shown[3].endswith("more rows")
+    lines = env.step(f"sql[SELECT id FROM {table} ORDER BY id]")[0].splitlines()
+    assert lines[:3] == ["id", "1", "2"] and lines[3].endswith("more rows")
     assert len(env.step(f"sql[SELECT '{'x' * 500}']")[0]) == 80
     assert env.step(f"sql[SELECT * FROM {table} a, {table} b, {table} c]")[0].count("or more") <= 1
-    told = env.step("```sql\nSELECT NULL, x'0a',\n  1.5\n```")
-    assert told[0].splitlines()[1] == "NULL | X'0a' | 1.5"
+    selected = env.step("```sql\nSELECT NULL, x'0a',\n  1.5\n```")
+    assert selected[0].splitlines()[1] == "NULL | X'0a' | 1.5"
     failed = env.step("sql[SELECT wages]")
     assert failed[0] == "error: no such column: wages"
     assert failed[4]["details"] == {"reason": failed[0], "failed": True}
-    assert failed[4]["action_valid"] and failed[4]["state_key"] == told[4]["state_key"]
+    assert failed[4]["action_valid"] and failed[4]["state_key"] == selected[4]["state_key"]
 
 
 def test_wrong_arguments_are_refused():

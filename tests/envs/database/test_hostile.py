@@ -113,7 +113,7 @@ def test_what_is_compiled_is_asked_about_too():
     connection.execute(BOOKS.definition())
     rules = Guard(["book"])
     connection.set_authorizer(rules.authorize)
-    for sql in (each for each in ESCAPES[:30] if each != "REINDEX"):  # there is no index
+    for sql in (text for text in ESCAPES[:30] if text != "REINDEX"):  # there is no index
         with pytest.raises(sqlite3.Error):
             connection.execute(sql)
     connection.close()
@@ -139,8 +139,8 @@ def test_harmless_statements_are_carried_out():
 
 def test_it_is_always_the_same_moment():
     database = Database((BOOKS,))
-    told = ("datetime('now')", "CURRENT_TIMESTAMP", "date()", "strftime('%Y')")
-    sql = f"SELECT {', '.join(told)}, date('2020-02-28', '+2 day')"
+    clocks = ("datetime('now')", "CURRENT_TIMESTAMP", "date()", "strftime('%Y')")
+    sql = f"SELECT {', '.join(clocks)}, date('2020-02-28', '+2 day')"
     assert database.execute(sql).rows == ((NOW, NOW, NOW[:10], NOW[:4], "2020-03-01"),)
     database.close()
 
@@ -169,14 +169,14 @@ def test_a_result_and_a_second_try_are_bounded_alike():
     crossed, outcomes = "SELECT count(*) FROM book a, book b, book c WHERE a.id < 13", set()
     for extra in range(0, 1200, 40):
         sql = f"{crossed} AND {' + '.join(['a.id'] * (extra // 40 + 1))} > 0"
-        told = []
+        tries = []
         for _ in range(3):
             try:
-                told.append(database.execute(sql).rows)
+                tries.append(database.execute(sql).rows)
             except SqlError:
-                told.append("too long")
-        outcomes.add(str(told[0]))
-        assert told == told[:1] * 3, sql
+                tries.append("too long")
+        outcomes.add(str(tries[0]))
+        assert tries == tries[:1] * 3, sql
     database.close()
 
 

@@ -29,7 +29,7 @@ CHANGE = {
 }  # fmt: skip
 
 
-def written(folder, *rows):
+def write_rows(folder, *rows):
     path = folder / "standard.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return path
@@ -37,8 +37,8 @@ def written(folder, *rows):
 
 def test_rows_are_played(tmp_path):
     left = [("2.", "Red, Moon")]
-    known = {**CHANGE, "answer_md5": f"[('{table_hash([left])}',)]"}
-    path = written(tmp_path, QUESTION, CHANGE, known)
+    hashed = {**CHANGE, "answer_md5": f"[('{table_hash([left])}',)]"}
+    path = write_rows(tmp_path, QUESTION, CHANGE, hashed)
     env = gymnasium.make("agentgym/Database-v0", data=path, expert="oracle").unwrapped
     assert env.tasks.splits == ("test",) and env.tasks.len("test") == 3
     with pytest.raises(TaskNotFound, match="train"):  # nobody trains on what is tested
@@ -64,9 +64,9 @@ def test_the_hash_is_that_of_agentbench():
         return hashlib.md5(text.encode()).hexdigest()
 
     rows = [("a", None, 1), ("b", "c", 2)]
-    each = sorted([md5("a,1")[:5], md5("b,c,2")[:5]])
-    assert table_hash([rows]) == md5(",".join(each))
-    assert table_hash([rows, []]) == "_".join(sorted([md5(",".join(each)), md5("")]))
+    hashes = sorted([md5("a,1")[:5], md5("b,c,2")[:5]])
+    assert table_hash([rows]) == md5(",".join(hashes))
+    assert table_hash([rows, []]) == "_".join(sorted([md5(",".join(hashes)), md5("")]))
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ def test_the_hash_is_that_of_agentbench():
     ],
 )  # fmt: skip
 def test_a_wrong_row_is_named(tmp_path, wrong):
-    path = written(tmp_path, QUESTION, {**QUESTION, **wrong})
+    path = write_rows(tmp_path, QUESTION, {**QUESTION, **wrong})
     with pytest.raises(DataError, match="line 2"):
         gymnasium.make("agentgym/Database-v0", data=path, expert="oracle")
 
 
 def test_files_need_the_expert_that_knows(tmp_path):
-    path = written(tmp_path, QUESTION)
+    path = write_rows(tmp_path, QUESTION)
     with pytest.raises(ConfigurationError, match="expert='oracle'"):
         gymnasium.make("agentgym/Database-v0", data=path, expert="reader")
-    for missing in (tmp_path / "none.jsonl", written(tmp_path)):
+    for missing in (tmp_path / "none.jsonl", write_rows(tmp_path)):
         with pytest.raises(DataError):
             gymnasium.make("agentgym/Database-v0", data=missing, expert="oracle")

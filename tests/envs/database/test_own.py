@@ -20,7 +20,7 @@ KNOWN = {"question": "Which has id 3?", "answer": "bread"}
 CHANGE = {"question": "Delete the milk.", "sql": "DELETE FROM sales WHERE product = 'milk'"}
 
 
-def made(folder: Path, *rows: Any, data: Any = None, name: str = "asked.jsonl") -> TextEnv:
+def make(folder: Path, *rows: Any, data: Any = None, name: str = "asked.jsonl") -> TextEnv:
     (folder / "sales.csv").write_text(CSV, encoding="utf-8")
     questions = folder / name
     questions.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
@@ -77,7 +77,7 @@ def test_tables_of_an_sqlite_file_are_copied_without_what_runs(tmp_path: Path) -
     # What a virtual table keeps its content in are plain tables.
     assert all(table.name.startswith("words_") for table in more)
     assert (path.read_bytes(), sorted(tmp_path.iterdir())) == before
-    env = made(
+    env = make(
         tmp_path,
         {"question": "How much milk?", "sql": "SELECT sum(sold) FROM sale WHERE item_id = 7"},
         data=path,
@@ -89,18 +89,18 @@ def test_tables_of_an_sqlite_file_are_copied_without_what_runs(tmp_path: Path) -
 
 def test_each_kind_of_row_is_played(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rows = [{**row, "split": "test"} for row in (ASKED, KNOWN, CHANGE)]
-    env = made(tmp_path, *rows, {"question": "Names?", "sql": "SELECT product FROM sales"})
+    env = make(tmp_path, *rows, {"question": "Names?", "sql": "SELECT product FROM sales"})
     assert env.tasks.splits == ("train", "test") and env.tasks.len("test") == 3
     for index, (turns, kind) in enumerate([(2, "question"), (1, "question"), (2, "change")]):
         _, info = env.reset(options={"split": "test", "index": index})
         assert env.tasks.task("test", index).content["kind"] == kind
         assert env.tasks.oracle_turns(env.tasks.task("test", index)) == turns
-        played = 0
+        count = 0
         while not info["stop_reason"]:
             action = env.demonstrator_action()
             assert action is not None
-            info, played = env.step(action)[4], played + 1
-        assert info["success"] and played == turns
+            info, count = env.step(action)[4], count + 1
+        assert info["success"] and count == turns
     env.reset(options={"split": "test", "index": 2})
     env.step("sql[DELETE FROM sales]")
     assert not env.step("answer[done]")[4]["success"]
@@ -115,9 +115,9 @@ def test_each_kind_of_row_is_played(tmp_path: Path, caplog: pytest.LogCaptureFix
 def test_files_name_splits_and_questions_are_dealt(tmp_path: Path) -> None:
     rows = [{**KNOWN, "question": f"Which has id {n}?"} for n in range(16)]
     sizes = {split: 2 for split in ("valid", "test")}
-    env = made(tmp_path, *rows)
+    env = make(tmp_path, *rows)
     assert {split: env.tasks.len(split) for split in env.tasks.splits} == {"train": 12, **sizes}
-    assert made(tmp_path, *rows, name="train.jsonl").tasks.splits == ("train",)
+    assert make(tmp_path, *rows, name="train.jsonl").tasks.splits == ("train",)
     texts = [{task.goal for task in env.tasks.iterate(split)} for split in env.tasks.splits]
     assert len(set.union(*texts)) == sum(map(len, texts)) == 16
 
@@ -144,7 +144,7 @@ def test_files_name_splits_and_questions_are_dealt(tmp_path: Path) -> None:
 )
 def test_a_row_that_cannot_be_used_is_named(tmp_path: Path, row: Any, reason: str) -> None:
     with pytest.raises(DataError, match=rf"{reason}.*, in line 2 of .*asked\.jsonl"):
-        made(tmp_path, KNOWN, row)
+        make(tmp_path, KNOWN, row)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_tables_that_cannot_be_used_are_named(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=rf"{reason}") as raised:
-        made(tmp_path, KNOWN, data=tmp_path / name)
+        make(tmp_path, KNOWN, data=tmp_path / name)
     assert name in str(raised.value)
 
 
@@ -183,7 +183,7 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     ]
     for data, kind, reason in wrong:
         with pytest.raises(kind, match=reason):
-            made(tmp_path, KNOWN, data=data)
+            make(tmp_path, KNOWN, data=data)
     for arguments, reason in (
         ({"data": tmp_path / "sales.csv"}, "expected questions=FILE.jsonl beside tables"),
         ({"questions": tmp_path / "asked.jsonl"}, "expected questions together with data="),
@@ -192,13 +192,13 @@ def test_arguments_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         with pytest.raises(ConfigurationError, match=reason):
             gymnasium.make("agentgym/Database-v0", **arguments)
     with pytest.raises(DataError, match="expected questions in"):
-        made(tmp_path)
+        make(tmp_path)
     with pytest.raises(DataError, match=r"ends with \.jsonl"):
-        made(tmp_path, KNOWN, name="asked.txt")
+        make(tmp_path, KNOWN, name="asked.txt")
 
 
 def test_a_question_is_shown_with_what_it_takes_for_granted(tmp_path: Path) -> None:
-    env = made(tmp_path, {**KNOWN, "evidence": "An id is a number.", "table": "sales"})
+    env = make(tmp_path, {**KNOWN, "evidence": "An id is a number.", "table": "sales"})
     assert env.reset(seed=0)[0] == f"An id is a number.\n{KNOWN['question']}"
     for row, reason in (
         ({**KNOWN, "options": ["tea", "bread"]}, "a question without options"),
@@ -207,11 +207,11 @@ def test_a_question_is_shown_with_what_it_takes_for_granted(tmp_path: Path) -> N
         ({**KNOWN, "answer": float("nan")}, "expected an answer as a text"),
     ):
         with pytest.raises(DataError, match=reason):
-            made(tmp_path, row)
+            make(tmp_path, row)
 
 
 def test_no_rows_are_no_free_answer_to_how_many(tmp_path: Path) -> None:
-    env = made(
+    env = make(
         tmp_path, {"question": "How many?", "sql": "SELECT count(*) FROM sales WHERE id > 9"}
     )
     for answer, success in (("0", True), ("nan", False), ("null", False), ("%", False)):
@@ -223,7 +223,7 @@ def test_large_tables_can_be_searched(tmp_path: Path) -> None:
     lines = "\n".join(f"{n},{'long text ' * 20}{n}" for n in range(MOST_ROWS))
     (tmp_path / "big.csv").write_text(f"id,text\n{lines}\n", encoding="utf-8")
     row = {"question": "How many end so?", "sql": "SELECT count(*) FROM big WHERE text LIKE '%77'"}
-    env = made(tmp_path, row, data=tmp_path / "big.csv")
+    env = make(tmp_path, row, data=tmp_path / "big.csv")
     env.reset(options={"split": "test", "index": 0})
     assert env.step(f"sql[{row['sql']}]")[0].splitlines()[1] == "200"
     assert "1 rows changed" in env.step("sql[INSERT INTO big VALUES (-1, 'x')]")[0]

@@ -47,15 +47,15 @@ def begun(**options: object) -> TextEnv:
 
 def test_the_calculator_is_exact_and_says_what_it_cannot_do() -> None:
     env = begun()
-    said = [env.step(f"calculator[{text}]") for text in ("7 / 21 + 2^64", "1 / 0", "sqrt(2)", "x")]
-    assert [each[0] for each in said] == [
+    steps = [env.step(f"calculator[{text}]") for text in ("7 / 21 + 2^64", "1 / 0", "sqrt(2)", "x")]
+    assert [step[0] for step in steps] == [
         "55340232221128654849/3",
         "error: ValueError: division by zero",
         "error: ValueError: the root is irrational",
         "error: ValueError: expected numbers, got x",
     ]
-    assert [each[4]["details"]["failed"] for each in said] == [False, True, True, True]
-    assert all(each[4]["action_valid"] for each in said)
+    assert [step[4]["details"]["failed"] for step in steps] == [False, True, True, True]
+    assert all(step[4]["action_valid"] for step in steps)
 
 
 def test_right_answers_in_any_form_and_wrong_ones() -> None:
@@ -103,29 +103,29 @@ def test_python_keeps_files_for_an_episode_and_nothing_else() -> None:
     env = begun(seconds=1, max_observation_chars=200)
     try:
         assert run(env, "x = 2 ** 100\nprint(x)") == "1267650600228229401496703205376\n"
-        told = run(env, "def f():\n    g()\ndef g():\n    print(x)\nf()")
-        assert told.endswith("NameError: name 'x' is not defined\nexit code 1")
-        assert len(told.splitlines()) <= 4 and "Traceback" not in told
+        output = run(env, "def f():\n    g()\ndef g():\n    print(x)\nf()")
+        assert output.endswith("NameError: name 'x' is not defined\nexit code 1")
+        assert len(output.splitlines()) <= 4 and "Traceback" not in output
         assert run(env, "open('kept', 'w').write('1')") == "nothing was printed"
         assert "took longer than 1 second" in run(env, "while True: pass")
         # A machine with other work may take long over a script that takes hardly any time.
         assert run(env, "import time; time.sleep(1.2); print('late')") == "late\n"
         assert len(run(env, "print('9' * 10**6)")) <= 200
         stubborn = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
-        told = run(env, stubborn).strip()
-        assert told == "exit code -9" or told.endswith("16 seconds by the clock")
+        output = run(env, stubborn).strip()
+        assert output == "exit code -9" or output.endswith("16 seconds by the clock")
         assert run(env, "import os; os.kill(0, 9)")
         fork = pickle.loads(pickle.dumps(env.snapshot()))
         twin = copy.deepcopy(env)
-        kept = "import os; print(os.path.exists('kept'))"
-        first = run(env, kept)
-        assert first in ("True\n", "False\n") and run(twin, kept) == first
+        script = "import os; print(os.path.exists('kept'))"
+        first = run(env, script)
+        assert first in ("True\n", "False\n") and run(twin, script) == first
         run(env, "open('later', 'w')")
         env.restore(fork)
         assert run(env, "import os; print(os.path.exists('later'))") == "False\n"
         twin.close()
         env.reset(seed=0)
-        assert run(env, kept) == "False\n"
+        assert run(env, script) == "False\n"
     finally:
         env.close()
 
@@ -146,16 +146,16 @@ def test_a_box_without_python_is_refused_and_the_doctor_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its answer to a script would be taken for what the script printed."""
-    here = "tests.envs.mathpython.test_env:NoPython"
-    env = begun(sandbox=here, expert="programmer")
-    with pytest.raises(EnvFailure, match=f"expected python3 in the sandbox '{here}', got none"):
+    sandbox = "tests.envs.mathpython.test_env:NoPython"
+    env = begun(sandbox=sandbox, expert="programmer")
+    with pytest.raises(EnvFailure, match=f"expected python3 in the sandbox '{sandbox}', got none"):
         env.step(env.demonstrator_action() or "")
     env.close()
     monkeypatch.setattr("agentgym.sandbox.registry.AUTOMATIC", ("namespace",))
-    monkeypatch.setattr("agentgym.sandbox.registry.SANDBOXES", {"namespace": here})
-    told = {each.name: each.problem for each in abilities(sandbox=True)}
-    assert told["mathpython: bundled tasks"] == "needs python3 in its sandbox"
-    assert told["shell: bundled tasks"] == ""
+    monkeypatch.setattr("agentgym.sandbox.registry.SANDBOXES", {"namespace": sandbox})
+    problems = {ability.name: ability.problem for ability in abilities(sandbox=True)}
+    assert problems["mathpython: bundled tasks"] == "needs python3 in its sandbox"
+    assert problems["shell: bundled tasks"] == ""
     monkeypatch.undo()
-    told = {each.name: each.problem for each in abilities(sandbox=True)}
-    assert told["mathpython: bundled tasks"] == ""
+    problems = {ability.name: ability.problem for ability in abilities(sandbox=True)}
+    assert problems["mathpython: bundled tasks"] == ""

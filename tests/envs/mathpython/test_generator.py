@@ -47,9 +47,9 @@ def test_each_kind_is_graded_and_its_ways_to_the_answer_agree(kind: str) -> None
 
 @pytest.mark.slow
 def test_the_splits_are_disjoint_where_questions_are_few() -> None:
-    few = GeneratorConfig("few", (("steps", 1, 1), ("boxes", 1, 1)))
+    config = GeneratorConfig("few", (("steps", 1, 1), ("boxes", 1, 1)))
     questions = {
-        split: {tasks(few).task(split, index).goal for index in range(1000)} for split in SPLITS
+        split: {tasks(config).task(split, index).goal for index in range(1000)} for split in SPLITS
     }
     assert not questions["train"] & (questions["valid"] | questions["test"])
     assert not questions["valid"] & questions["test"]

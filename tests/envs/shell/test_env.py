@@ -27,9 +27,9 @@ def make(**kwargs):
 @pytest.fixture(scope="module")
 def env():
     """One environment of hard tasks, whose box is opened anew for each."""
-    made = make(difficulty="hard")
-    yield made
-    made.close()
+    shell_env = make(difficulty="hard")
+    yield shell_env
+    shell_env.close()
 
 
 def begin(env, kind):
@@ -45,22 +45,24 @@ def begin(env, kind):
 def test_every_kind_is_asked_and_can_be_read_again(name):
     config = DIFFICULTIES[name]
     problems = [make_problem(config, 0, "train", number) for number in range(200)]
-    assert {each.kind for each in problems} == set(config.kinds)
+    assert {problem.kind for problem in problems} == set(config.kinds)
     assert [make_problem(config, 0, "train", number) for number in range(5)] == problems[:5]
-    assert all((found := read(each.text)) and found[0] == each.kind for each in problems)
-    assert all(each.expected != each.files for each in problems if each.expected)
-    answers = [each.answer for each in problems if each.answer]
+    assert all(
+        (request := read(problem.text)) and request[0] == problem.kind for problem in problems
+    )
+    assert all(problem.expected != problem.files for problem in problems if problem.expected)
+    answers = [problem.answer for problem in problems if problem.answer]
     assert max(map(answers.count, answers)) < len(answers) / 6, "answers spread"
 
 
 def test_half_of_the_guesses_are_right():
-    expert, known = EXPERTS["guessing"](), EXPERTS["oracle"]()
+    expert, oracle = EXPERTS["guessing"](), EXPERTS["oracle"]()
     looked, right = 0, 0
     for number in range(300):
         problem = replace(make_problem(DIFFICULTIES["easy"], 0, "train", number), answer="")
-        ((_, typed), *_), ((_, wanted), *_) = expert.plan(problem, ()), known.plan(problem, ())
+        ((_, typed), *_), ((_, correct), *_) = expert.plan(problem, ()), oracle.plan(problem, ())
         looked += typed == LOOK
-        right += typed == wanted
+        right += typed == correct
     assert 30 < looked < 60 and 90 < right < 160, "most successes are luck"
 
 
@@ -118,8 +120,8 @@ def test_what_is_judged_is_out_of_reach(env):
         "find / -name '*.jsonl' -o -name 'session.py' 2> /dev/null | head",
     ):
         env.restore(start)
-        shown, *_, info = env.step(f"run[{attempt}]")
-        assert "expected" not in shown
+        observation, *_, info = env.step(f"run[{attempt}]")
+        assert "expected" not in observation
         if not info["stop_reason"]:
             *_, info = env.step("answer[done]")
         # What goes on behind a command ends with it; the first round of the loop may be done.
@@ -133,8 +135,8 @@ def test_what_is_judged_is_out_of_reach(env):
 @pytest.mark.slow
 def test_forks_and_what_is_shown(env):
     begin(env, "count")
-    shown = env.step("run[echo one; exit 3]")
-    assert shown[0] == "one\nexit code 3" and shown[4]["action_valid"]
+    step = env.step("run[echo one; exit 3]")
+    assert step[0] == "one\nexit code 3" and step[4]["action_valid"]
     assert env.step("```bash\ntrue\n```")[0] == "no output"
     env.step("run[mkdir -p deep && echo kept > deep/file]")
     fork = pickle.loads(pickle.dumps(env.snapshot()))

@@ -41,19 +41,19 @@ def remembered() -> Iterator[None]:
 def _once(grading: Grading) -> Grading:
     """Carry out a step of grading once for everything that it depends on."""
 
-    def known(self: Grader, instance: Instance, edits: Edits, *more: Grade) -> Grade:
+    def grade_once(self: Grader, instance: Instance, edits: Edits, *more: Grade) -> Grade:
         if self.boxes.sandbox != "auto" or not isinstance(instance.source, FolderSource):
             return grading(self, instance, edits, *more)
-        asked = repr((grading.__name__, self, instance, edits.digest, edits.ignored, more))
-        file = Path(os.environ[PLACE], hashlib.sha256(asked.encode()).hexdigest())
+        key = repr((grading.__name__, self, instance, edits.digest, edits.ignored, more))
+        file = Path(os.environ[PLACE], hashlib.sha256(key.encode()).hexdigest())
         if file.exists():
-            found: Grade = pickle.loads(file.read_bytes())
-            return found
+            stored: Grade = pickle.loads(file.read_bytes())
+            return stored
         grade = grading(self, instance, edits, *more)
         if not grade.reason:  # Time that ran out on a busy machine is no property of the edits.
-            with NamedTemporaryFile(dir=file.parent, delete=False) as whole:
-                whole.write(pickle.dumps(grade))
-            Path(whole.name).replace(file)  # Another worker reads it whole or not at all.
+            with NamedTemporaryFile(dir=file.parent, delete=False) as temporary:
+                temporary.write(pickle.dumps(grade))
+            Path(temporary.name).replace(file)  # Another worker reads it whole or not at all.
         return grade
 
-    return known
+    return grade_once

@@ -29,23 +29,31 @@ class SmallSet:
     def __init__(self, first: Instance | None = None) -> None:
         self._instances = {
             "train": [
-                made("sums", "sums/plain.py", "return a + b", "return a - b",
-                     ("tests/test_plain.py::test_add", "tests/test_plain.py::test_add_twice"),
-                     ("tests/test_plain.py::test_mul", "tests/test_plain.py::TestSign::test_zero")),
-                made("sums", "sums/plain.py", "return a * b", "return a + b",
-                     ("tests/test_plain.py::test_mul",),
-                     ("tests/test_plain.py::test_add", "tests/test_plain.py::test_add_twice")),
+                make_instance(
+                    "sums", "sums/plain.py", "return a + b", "return a - b",
+                    ("tests/test_plain.py::test_add", "tests/test_plain.py::test_add_twice"),
+                    ("tests/test_plain.py::test_mul", "tests/test_plain.py::TestSign::test_zero"),
+                ),
+                make_instance(
+                    "sums", "sums/plain.py", "return a * b", "return a + b",
+                    ("tests/test_plain.py::test_mul",),
+                    ("tests/test_plain.py::test_add", "tests/test_plain.py::test_add_twice"),
+                ),
             ],
             "valid": [
-                made("ranges", "ranges.py", "low <= value", "low < value",
-                     ("tests/test_ranges.py::test_ends[0]",),
-                     ("tests/test_ranges.py::test_ends[9]", "tests/test_ranges.py::test_outside")),
+                make_instance(
+                    "ranges", "ranges.py", "low <= value", "low < value",
+                    ("tests/test_ranges.py::test_ends[0]",),
+                    ("tests/test_ranges.py::test_ends[9]", "tests/test_ranges.py::test_outside"),
+                ),
             ],
             "test": [
-                made("words", "src/words/counting.py", "counts.get(word, 0) + 1",
-                     "counts.get(word, 0)",
-                     ("tests/test_words.py::test_counts", "tests/test_words.py::test_most"),
-                     ("tests/test_words.py::test_nothing",)),
+                make_instance(
+                    "words", "src/words/counting.py", "counts.get(word, 0) + 1",
+                    "counts.get(word, 0)",
+                    ("tests/test_words.py::test_counts", "tests/test_words.py::test_most"),
+                    ("tests/test_words.py::test_nothing",),
+                ),
             ],
         }  # fmt: skip
         if first is not None:
@@ -59,13 +67,13 @@ class SmallSet:
 
     def find(self, instance_id: str) -> tuple[str, int]:
         for split, instances in self._instances.items():
-            for index, one in enumerate(instances):
-                if one.id == instance_id:
+            for index, instance in enumerate(instances):
+                if instance.id == instance_id:
                     return split, index
         raise TaskNotFound(f"expected the id of an instance, got {instance_id!r}")
 
 
-def made(
+def make_instance(
     name: str,
     path: str,
     right: str,

@@ -20,17 +20,17 @@ RST = b"Intro\n\nTitle\n=======\nbody\n\nMore\n=======\nbody\n"
 
 @pytest.fixture(scope="module")
 def env() -> Iterator[SWEEnv]:
-    made = small_env(horizon=400)
-    made.reset(options=FIRST)
-    yield made
-    made.close()
+    swe_env = small_env(horizon=400)
+    swe_env.reset(options=FIRST)
+    yield swe_env
+    swe_env.close()
 
 
 def put(env: SWEEnv, path: str, content: bytes) -> None:
     env.session.box.write(path, content)
 
 
-def held(env: SWEEnv, path: str) -> bytes:
+def content_of(env: SWEEnv, path: str) -> bytes:
     return env.session.box.read(path, 1 << 20)
 
 
@@ -51,15 +51,15 @@ def test_an_edit_keeps_what_a_file_is(
 ) -> None:
     put(env, "f.txt", content)
     observation, *_, info = env.step(EDIT.format("f.txt", old, new))
-    if held(env, "f.txt") != after:  # the piece before the first line ======= occurs, too
+    if content_of(env, "f.txt") != after:  # the piece before the first line ======= occurs, too
         assert observation.startswith("invalid: the block has several lines")
-        assert held(env, "f.txt") == content
+        assert content_of(env, "f.txt") == content
         wide = EDIT.replace("<<<<<<<", "<<<<<<<<").replace("\n=======", "\n========")
         observation, *_, info = env.step(
             wide.replace(">>>>>>>", ">>>>>>>>").format("f.txt", old, new)
         )
     assert info["action_valid"] and observation.startswith("[edited f.txt at line ")
-    assert held(env, "f.txt") == after
+    assert content_of(env, "f.txt") == after
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_piece_that_is_not_clear_is_refused(
 ) -> None:
     put(env, "doc.rst", RST)
     observation, *_, info = env.step(EDIT.format("doc.rst", old, new))
-    assert not info["action_valid"] and held(env, "doc.rst") == RST
+    assert not info["action_valid"] and content_of(env, "doc.rst") == RST
 
     assert re.search(message, observation), observation
 
@@ -86,14 +86,14 @@ def test_a_new_file_may_hold_markers(env: SWEEnv) -> None:
     text = "Head\n=======\n\n- a\n=======\n"
     observation, *_ = env.step(EDIT.format("new file.rst", "", text))
     assert observation.startswith("[made new file.rst]")
-    assert held(env, "new file.rst") == text.encode()
+    assert content_of(env, "new file.rst") == text.encode()
 
 
 def test_what_an_encoding_lacks_is_refused(env: SWEEnv) -> None:
     put(env, "l.py", b"x = '\xe9'\n")
     observation, *_ = env.step(EDIT.format("l.py", "'é'", "'漢'"))
     assert "l.py is encoded in latin-1, which has no '漢'" in observation
-    assert held(env, "l.py") == b"x = '\xe9'\n"
+    assert content_of(env, "l.py") == b"x = '\xe9'\n"
 
 
 def test_views_show_lines_and_say_how_they_end(env: SWEEnv) -> None:

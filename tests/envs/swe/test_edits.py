@@ -44,10 +44,10 @@ def test_edits_of_several_files():
 def test_a_diff_turns_the_one_into_the_other(before, after):
     changed = apply_diff(write_diff(before, after), before.get)
     result = {**before, **changed}
-    kept = {path: content for path, content in result.items() if content is not None}
+    files = {path: content for path, content in result.items() if content is not None}
     # An empty file that comes or goes has no lines to show, and no hunks.
     empty = {path for path in {*before, *after} if not (before.get(path) or after.get(path))}
-    assert {p: c for p, c in kept.items() if p not in empty} == {
+    assert {p: c for p, c in files.items() if p not in empty} == {
         p: c for p, c in after.items() if p not in empty
     }
 

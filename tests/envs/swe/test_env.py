@@ -44,24 +44,24 @@ EDIT = "```edit\n{}\n<<<<<<< SEARCH\n{}\n=======\n{}\n>>>>>>> REPLACE\n```"
 
 @pytest.fixture
 def env() -> Iterator[SWEEnv]:
-    made = small_env()
-    made.reset(options=FIRST)
-    yield made
-    made.close()
+    swe_env = small_env()
+    swe_env.reset(options=FIRST)
+    yield swe_env
+    swe_env.close()
 
 
 @pytest.fixture
 def grades(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The changes that were graded, one entry for each run of the tests."""
-    found: list[Any] = []
+    graded: list[Any] = []
     real = Grader.grade_tests
 
     def noted(self: Grader, instance: Any, changes: Any) -> Any:
-        found.append(changes)
+        graded.append(changes)
         return real(self, instance, changes)
 
     monkeypatch.setattr(Grader, "grade_tests", noted)
-    return found
+    return graded
 
 
 def test_a_repair_is_submitted(env: SWEEnv) -> None:
@@ -85,7 +85,7 @@ def test_out_of_turns_is_not_graded(env: SWEEnv, grades: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "shown"),
+    ("action", "expected"),
     [
         (bash("echo hi; exit 3"), "[exit 3]\nhi"),
         (bash("echo out; echo err >&2"), "[exit 0]\nout\nerr"),
@@ -98,9 +98,9 @@ def test_out_of_turns_is_not_graded(env: SWEEnv, grades: list[Any]) -> None:
         (EDIT.format("sums/plain.py", "a - b", "a + b"), "[edited sums/plain.py at line 5]"),
     ],
 )  # fmt: skip
-def test_what_actions_show(env: SWEEnv, action: str, shown: str) -> None:
+def test_what_actions_show(env: SWEEnv, action: str, expected: str) -> None:
     observation, _, _, _, info = env.step(action)
-    assert observation == shown and info["action_valid"]
+    assert observation == expected and info["action_valid"]
 
 
 @pytest.mark.parametrize(
@@ -223,12 +223,12 @@ def test_a_fork_goes_its_own_way(env: SWEEnv) -> None:
 
 def boxes() -> set[int]:
     """Return the processes below this one that are process 1 of a box."""
-    found = set()
+    pids = set()
     for child in psutil.Process().children(recursive=True):
         with suppress(OSError):
             if f"NSpid:\t{child.pid}\t1\n" in Path(f"/proc/{child.pid}/status").read_text():
-                found.add(child.pid)
-    return found
+                pids.add(child.pid)
+    return pids
 
 
 def test_boxes_end_with_their_episode() -> None:
@@ -270,8 +270,8 @@ def test_a_command_of_which_the_box_dies_is_a_failure(
     env = small_env(sandbox="namespace", reward=reward)
     env.reset(options=FIRST)
     env.step(bash("echo x >> sums/new.py"))
-    shown, value, terminated, truncated, info = env.step(bash("echo lethal"))
-    assert (shown, value, terminated, truncated) == (DIED, 0.0, True, False)
+    observation, value, terminated, truncated, info = env.step(bash("echo lethal"))
+    assert (observation, value, terminated, truncated) == (DIED, 0.0, True, False)
     assert (info["success"], info["stop_reason"], info["score"]) == (False, "sandbox", 0.0)
     pickle.loads(pickle.dumps(env)).close()
     env.reset(options=FIRST)
@@ -344,8 +344,8 @@ def test_sixteen_members() -> None:
     envs.reset(seed=list(range(16)), options=FIRST)
     first = envs.step([bash(f"echo {n} > mine.txt") for n in range(16)])[0]
     assert list(first) == ["[exit 0]"] * 16
-    shown = envs.step([bash("cat mine.txt")] * 16)[0]
-    assert [text.split("\n")[1] for text in shown] == [str(n) for n in range(16)]
+    observations = envs.step([bash("cat mine.txt")] * 16)[0]
+    assert [text.split("\n")[1] for text in observations] == [str(n) for n in range(16)]
     envs.step([REPAIR] * 16)
     rewards = envs.step([SUBMIT] * 16)[1]
     assert rewards.tolist() == [1.0] * 16
@@ -377,14 +377,14 @@ def test_nothing_of_agentgym_can_be_read_inside(env: SWEEnv) -> None:
 
 def test_pytest_runs_as_anybody_calls_it(env: SWEEnv) -> None:
     for command in ("pytest -v", "python -m pytest -vv"):
-        shown = env.step(bash(command))[0]
-        assert shown.startswith("[exit 1]") and "pluggy-" in shown and "2 failed" in shown
+        text = env.step(bash(command))[0]
+        assert text.startswith("[exit 1]") and "pluggy-" in text and "2 failed" in text
 
 
 def test_the_cache_is_not_shown(env: SWEEnv) -> None:
-    shown = env.step(bash("echo 'def (' > sums/plain.py; pytest; command -v pytest"))[0]
-    assert "/opt/agentgym/site/_pytest/python.py:" in shown and "/opt/agentgym/bin/pytest" in shown
-    assert str(cache_folder()) not in shown
+    text = env.step(bash("echo 'def (' > sums/plain.py; pytest; command -v pytest"))[0]
+    assert "/opt/agentgym/site/_pytest/python.py:" in text and "/opt/agentgym/bin/pytest" in text
+    assert str(cache_folder()) not in text
 
 
 def test_there_is_one_commit_and_it_holds_the_fault(env: SWEEnv) -> None:
@@ -455,9 +455,9 @@ def test_no_command_is_carried_out_again_when_a_worker_dies() -> None:
     boxes = worker.children(recursive=True)
     worker.kill()
     observations, _, _, _, infos = envs.step([bash("cat log")] * 2)
-    for shown, reason in zip(observations, infos["stop_reason"], strict=True):
+    for observation, reason in zip(observations, infos["stop_reason"], strict=True):
         # Behind a checkpoint the files are brought back; else the episode is lost.
-        assert shown == "[exit 0]\nx" if reason == "" else reason == "error"
+        assert observation == "[exit 0]\nx" if reason == "" else reason == "error"
     assert eventually(lambda: not any(alive(box.pid) for box in boxes))
     envs.reset(seed=[0, 1])
     assert list(envs.step([bash("ls log")] * 2)[4]["stop_reason"]) == ["", ""]

@@ -28,13 +28,13 @@ NAMES = st.text(
 
 @given(NAMES)
 def test_a_name_that_was_written_is_read(name: str) -> None:
-    written = write_name(name)
-    assert read_name(written) == (name, "")
-    assert "\n" not in written and "\t" not in written
+    escaped = write_name(name)
+    assert read_name(escaped) == (name, "")
+    assert "\n" not in escaped and "\t" not in escaped
 
 
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("escaped", "name"),
     [
         (r'"na\303\257ve.py"', "naïve.py"),
         (r'"a\"b\\c\td.py"', 'a"b\\c\td.py'),
@@ -43,8 +43,8 @@ def test_a_name_that_was_written_is_read(name: str) -> None:
         ("plain name.py", "plain name.py"),
     ],
 )
-def test_names_as_git_writes_them(written: str, name: str) -> None:
-    assert read_name(written) == (name, "")
+def test_names_as_git_writes_them(escaped: str, name: str) -> None:
+    assert read_name(escaped) == (name, "")
 
 
 OLD_AND_NEW = (
@@ -75,8 +75,8 @@ def test_names_in_diffs_of_git(tmp_path: Path, old: str, new: str, quote_path: s
     }  # fmt: skip
     assert set(touched_files(diff)) == {old, new, "gone.py", "é new.py"}
     assert set(remaining_files(diff)) == {new, "é new.py"}
-    git(tmp_path, "apply", "-R", "--check", "-", given=diff.encode())
-    git(tmp_path, "apply", "--index", "-", given=reversed_diff(diff).encode())
+    git(tmp_path, "apply", "-R", "--check", "-", input_bytes=diff.encode())
+    git(tmp_path, "apply", "--index", "-", input_bytes=reversed_diff(diff).encode())
     assert (tmp_path / old).read_bytes() == before
 
 
@@ -102,15 +102,17 @@ def test_git_and_we_read_each_other(
     new = None if kind == "gone" else b"a\x0cb\nC\r\nd\xe2\x80\xa8e\n"
     before = {} if old is None else {name: old}
     after = {} if new is None else {name: new}
-    ours = write_diff(before, after)
-    assert [(one.before or one.after) for one in read_diff(ours)] == [name]
-    assert apply_diff(ours, before.get) == {name: new}
+    own_diff = write_diff(before, after)
+    assert [(change.before or change.after) for change in read_diff(own_diff)] == [name]
+    assert apply_diff(own_diff, before.get) == {name: new}
     _store(folder, {**before, "other.py": b""})
-    git(folder, "apply", "--index", "--whitespace=nowarn", "-", given=ours.encode("utf-8"))
+    git(
+        folder, "apply", "--index", "--whitespace=nowarn", "-", input_bytes=own_diff.encode("utf-8")
+    )
     assert (folder / name).exists() == (new is not None)
     assert new is None or (folder / name).read_bytes() == new
-    theirs = git(folder, "diff", "--cached", "--no-renames").decode("utf-8", "surrogateescape")
-    assert apply_diff(theirs, before.get) == {name: new}
+    git_diff = git(folder, "diff", "--cached", "--no-renames").decode("utf-8", "surrogateescape")
+    assert apply_diff(git_diff, before.get) == {name: new}
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:
@@ -128,8 +130,8 @@ def _store(folder: Path, files: dict[str, bytes]) -> None:
     git(folder, "commit", "-q", "--allow-empty", "-m", "first")
 
 
-def git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+def git(folder: Path, *arguments: str, input_bytes: bytes = b"") -> bytes:
     command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
-    done = subprocess.run(command, cwd=folder, input=given, capture_output=True)
+    done = subprocess.run(command, cwd=folder, input=input_bytes, capture_output=True)
     assert not done.returncode, done.stderr.decode("utf-8", "replace")
     return done.stdout

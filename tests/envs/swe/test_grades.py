@@ -15,37 +15,37 @@ from tests.envs.swe.small import SmallSet
 
 
 def test_what_a_grade_depends_on_is_graded_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, reason = [], ""
+    calls, reason = [], ""
 
     def grade_tests(self, instance, edits):
-        asked.append(edits)
-        return replace(nothing_done(instance, reason), suspicious=(str(len(asked)),))
+        calls.append(edits)
+        return replace(nothing_done(instance, reason), suspicious=(str(len(calls)),))
 
     def ask(self, instance, edits, grade):
-        asked.append(edits)
+        calls.append(edits)
         return replace(grade, verdict=NO)
 
     monkeypatch.setattr(Grader, "grade_tests", grade_tests)
     monkeypatch.setattr(Grader, "ask", ask)
     grader, instance = Grader(Boxes()), SmallSet().instance("train", 0)
-    one, another = (Edits({"a.py": text}, ()) for text in (b"1", b"2"))
+    solution, variant = (Edits({"a.py": text}, ()) for text in (b"1", b"2"))
     with grades.remembered():
-        first = grader.grade_tests(instance, one)
-        assert grader.grade_tests(instance, one) == first and len(asked) == 1
-        for made, of, edits in (
-            (grader, instance, another),
-            (grader, instance, Edits(one.counted, ("b.py",))),
-            (grader, replace(instance, patch="other"), one),
-            (Grader(Boxes(), timeout=1), instance, one),
-            (Grader(Boxes("namespace")), instance, one),
-            (Grader(Boxes("namespace")), instance, one),  # where a back end was chosen, always
+        first = grader.grade_tests(instance, solution)
+        assert grader.grade_tests(instance, solution) == first and len(calls) == 1
+        for other_grader, of, edits in (
+            (grader, instance, variant),
+            (grader, instance, Edits(solution.counted, ("b.py",))),
+            (grader, replace(instance, patch="other"), solution),
+            (Grader(Boxes(), timeout=1), instance, solution),
+            (Grader(Boxes("namespace")), instance, solution),
+            (Grader(Boxes("namespace")), instance, solution),  # where a back end was chosen, always
         ):
-            assert made.grade_tests(of, edits) != first
-        assert len(asked) == 7
-        assert grader.ask(instance, one, first) == grader.ask(instance, one, first)
-        grader.ask(instance, one, replace(first, verdict=FULL))
-        assert len(asked) == 9
+            assert other_grader.grade_tests(of, edits) != first
+        assert len(calls) == 7
+        assert grader.ask(instance, solution, first) == grader.ask(instance, solution, first)
+        grader.ask(instance, solution, replace(first, verdict=FULL))
+        assert len(calls) == 9
         reason = "the tests took longer than 120 s"
         edits = Edits({"a.py": b"3"}, ())
         assert grader.grade_tests(instance, edits) != grader.grade_tests(instance, edits)
-    assert grader.grade_tests(instance, one) != first
+    assert grader.grade_tests(instance, solution) != first

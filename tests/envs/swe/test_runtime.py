@@ -23,17 +23,17 @@ def checkout(folder: Path) -> Path:
     return folder / "agentgym"
 
 
-def seen(shown: Path) -> str:
+def find_solutions(folder: Path) -> str:
     """Return what a box sees of a folder that is visible, and of the solutions in it."""
-    shown.chmod(0o755)  # commands have another user
-    config = SandboxConfig(visible=(shown,), hidden=runtime._hidden(), trusted=True)
+    folder.chmod(0o755)  # commands have another user
+    config = SandboxConfig(visible=(folder,), hidden=runtime._hidden(), trusted=True)
     with open_sandbox(config) as box:
-        return box.exec(f"grep -rl gold {shown}").text
+        return box.exec(f"grep -rl gold {folder}").text
 
 
 def test_nothing_of_a_checkout_is_visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "PACKAGE", checkout(tmp_path / "src" / "app"))
-    assert seen(tmp_path) == ""
+    assert find_solutions(tmp_path) == ""
 
 
 def test_nor_the_history_of_a_worktree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_nor_the_history_of_a_worktree(tmp_path: Path, monkeypatch: pytest.Monke
     (tree / "agentgym" / "solution").write_text("gold")
     (tree / ".git").write_text(f"gitdir: {main}/.git/worktrees/tree\n")
     monkeypatch.setattr(runtime, "PACKAGE", tree / "agentgym")
-    assert seen(tmp_path) == ""
+    assert find_solutions(tmp_path) == ""
 
 
 def test_what_a_box_needs_stays_visible_in_a_checkout(
@@ -54,13 +54,13 @@ def test_what_a_box_needs_stays_visible_in_a_checkout(
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "tool").write_text("gold")
-    assert seen(tmp_path).split() == [str(tmp_path / "cache" / "tool")]
+    assert find_solutions(tmp_path).split() == [str(tmp_path / "cache" / "tool")]
 
 
 def test_the_folder_that_observations_name_is_there() -> None:
     env = small_env()
     env.reset(options={"split": "train", "index": 0})
-    shown = env.step(bash("python3 -c 'import pytest; print(pytest.__file__)'"))[0]
-    assert shown == f"[exit 0]\n{SHOWN}/site/pytest/__init__.py"
+    observation = env.step(bash("python3 -c 'import pytest; print(pytest.__file__)'"))[0]
+    assert observation == f"[exit 0]\n{SHOWN}/site/pytest/__init__.py"
     assert env.step(bash(f"head -c 3 {SHOWN}/site/pytest/__init__.py"))[0].startswith("[exit 0]")
     env.close()

@@ -23,9 +23,9 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FolderSource:
     """A source whose tree is not in the cache yet."""
     monkeypatch.setenv("AGENTGYM_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(trees, "_trees", type(trees._trees)(10))
-    found = SmallSet().instance("train", 0).source
-    assert isinstance(found, FolderSource)
-    return found
+    tree_source = SmallSet().instance("train", 0).source
+    assert isinstance(tree_source, FolderSource)
+    return tree_source
 
 
 def test_a_tree_holds_the_fault_and_nothing_of_the_folder_but_files(source: FolderSource) -> None:

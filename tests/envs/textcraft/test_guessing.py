@@ -41,7 +41,7 @@ def test_where_its_guess_was_wrong_it_asks_and_its_score_is_that_of_the_shortest
         typed.append(str(env.demonstrator_action()))
         info = env.step(typed[-1])[4]
         scores.append(info["score"])
-    verbs = [each.split()[0] for each in typed]
+    verbs = [action.split()[0] for action in typed]
     assert verbs == ["get", "get", "craft", "recipe", "get", "get", "craft"]
     assert not {*typed[:3]} & {*typed[4:]}
     assert scores == [0, 0, 0, 0, pytest.approx(1 / 3), pytest.approx(2 / 3), 1]

@@ -61,14 +61,14 @@ def test_what_commands_say() -> None:
 
 def test_recipes_can_be_asked_for_where_there_is_such_an_action() -> None:
     session = CraftSession(WORLD, look_up=True)
-    asked = session.step("recipe  oak plate")
-    assert (asked.text, asked.valid) == (str(PLATE_OF_RODS), True)
+    recipe = session.step("recipe  oak plate")
+    assert (recipe.text, recipe.valid) == (str(PLATE_OF_RODS), True)
     assert {"recipe oak plate", "recipe wax bell"} <= {*session.admissible()}
     for name in ("tin rod", "moon"):
         answer = session.step(f"recipe {name}")
         assert (answer.text, answer.valid) == (f"Could not find a recipe for {name}", False)
     assert play("recipe oak plate") == ["Could not execute recipe oak plate"]
-    assert not any(each.startswith("recipe") for each in CraftSession(WORLD).admissible())
+    assert not any(action.startswith("recipe") for action in CraftSession(WORLD).admissible())
 
 
 def test_a_tag_takes_any_of_its_items() -> None:
@@ -150,6 +150,6 @@ def test_an_item_counts_once_also_where_a_recipe_can_use_it_twice() -> None:
     assert session.inventory == {PLATE: 2}
     for command in ("get 3 tin rod", "get 1 moss lamp", f"craft 2 {PLATE} using {MADE_OF}"):
         session.step(command)
-    (bell,) = (each for each in session.admissible() if "wax bell" in each)
+    (bell,) = (command for command in session.admissible() if "wax bell" in command)
     assert bell == "craft 1 wax bell using 1 oak plate, 2 oak plate"
     assert session.step(twice).won and session.inventory == {PLATE: 1, BELL: 1}

@@ -31,7 +31,7 @@ def test_worlds_are_what_the_settings_say(name: str) -> None:
     assert not names["train"] & names["valid"] and not names["test"] & (
         names["train"] | names["valid"]
     )
-    words = {split: {word for each in found for word in each.split()} for split, found in
+    words = {split: {word for name in group for word in name.split()} for split, group in
              names.items()}  # fmt: skip
     assert len(words["test"] & words["train"]) > 0.8 * len(words["test"])
 
@@ -40,20 +40,20 @@ def searched(world: World) -> int:
     """Return the length of the shortest plan by search over states, with amounts that suffice."""
     most = {name: 6 for name in world.book.raw_items}
     queue: deque[tuple[dict[str, int], int]] = deque([({}, 0)])
-    seen = set()
+    visited = set()
     while queue:
         carried, turns = queue.popleft()
         session = CraftSession(world)
         commands = [f"get {most[name]} {name}" for name in most if name not in carried]
         session.restore(carried)
-        commands += [each for each in session.admissible() if each.startswith("craft")]
+        commands += [command for command in session.admissible() if command.startswith("craft")]
         for command in commands:
             session.restore(carried)
             if session.step(command).won:
                 return turns + 1
             key = tuple(sorted(session.inventory.items()))
-            if key not in seen:
-                seen.add(key)
+            if key not in visited:
+                visited.add(key)
                 queue.append((session.snapshot(), turns + 1))
     raise AssertionError("nothing makes the goal")
 

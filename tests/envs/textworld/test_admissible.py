@@ -62,8 +62,8 @@ def test_odd_names_are_played_or_refused_at_once(
     game: dict[str, Any], tmp_path: Path, name: str, grammar: str
 ) -> None:
     odd = copy.deepcopy(game)
-    things = [info for _, info in odd["infos"] if info["type"] in ("o", "k", "f", "c", "s")]
-    things[len(name) % len(things)]["name"] = name
+    entities = [info for _, info in odd["infos"] if info["type"] in ("o", "k", "f", "c", "s")]
+    entities[len(name) % len(entities)]["name"] = name
     file = tmp_path / "odd.json"
     file.write_text(json.dumps(odd))
     try:

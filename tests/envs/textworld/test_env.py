@@ -40,16 +40,16 @@ def engine(request: pytest.FixtureRequest) -> str:
 def make(engine: str, game_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
     """Make environments that are closed after the test."""
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
-    made: list[TextWorldEnv] = []
+    envs: list[TextWorldEnv] = []
 
     def make_one(difficulty: str | None = None, **kwargs: Any) -> TextWorldEnv:
         if "data" not in kwargs:
             kwargs.setdefault("games", GAMES)
-        made.append(TextWorldEnv(difficulty, **{"engine": engine, **kwargs}))
-        return made[-1]
+        envs.append(TextWorldEnv(difficulty, **{"engine": engine, **kwargs}))
+        return envs[-1]
 
     yield make_one
-    for env in made:
+    for env in envs:
         env.close()
 
 
@@ -90,7 +90,7 @@ def test_a_won_game_pays_exactly_one(make: Make, reward: str, kwargs: dict[str, 
 @pytest.mark.parametrize("reward", ["sparse", "score", "dense"])
 def test_the_wrong_treasure_never_pays(make: Make, reward: str) -> None:
     env = make("treasure_hunter", level=12, reward=reward)
-    lost = 0
+    losses = 0
     for index in range(2):
         _, info = env.reset(options={"split": "test", "index": index, "horizon": 60})
         rng, rewards, done = random.Random(index), list[float](), False
@@ -105,11 +105,11 @@ def test_the_wrong_treasure_never_pays(make: Make, reward: str) -> None:
             done = terminated or truncated
         assert not info["success"] and total(rewards) <= 0.0
         if info["stop_reason"] == "failure":
-            lost += 1
+            losses += 1
             assert rewards[-1] <= 0.0 and info["score"] == 0.0 and info["details"]["lost"]
             if reward == "score":
                 assert total(rewards) == 0.0
-    assert lost, "no game was lost"
+    assert losses, "no game was lost"
 
 
 @pytest.mark.parametrize("reward", ["sparse", "score", "dense"])
@@ -161,10 +161,10 @@ def test_a_game_without_a_policy_is_won_by_its_script(make: Make) -> None:
     rewards, info = solve(env)
     assert info["success"] and total(rewards) == 1.0
     env.reset(seed=0, options={"split": "test", "index": 0})
-    whole = len(rewards)
+    plan_length = len(rewards)
     for look in ("look", "no such verb"):
-        assert env.step(look)[-1]["oracle_turns"] == whole
-    assert env.step(env.demonstrator_action() or "")[-1]["oracle_turns"] == whole - 1
+        assert env.step(look)[-1]["oracle_turns"] == plan_length
+    assert env.step(env.demonstrator_action() or "")[-1]["oracle_turns"] == plan_length - 1
     fork = env.snapshot()
     detour = next(
         a for a in env._admissible() if a not in ("look", "inventory", env.demonstrator_action())
@@ -172,7 +172,7 @@ def test_a_game_without_a_policy_is_won_by_its_script(make: Make) -> None:
     env.step(detour)
     assert (env.demonstrator_action(), env._oracle_turns()) == (None, None)
     env.restore(fork)
-    assert env._oracle_turns() == whole - 1
+    assert env._oracle_turns() == plan_length - 1
 
 
 def test_parts_of_the_observation(make: Make) -> None:
@@ -222,8 +222,8 @@ def test_the_state_key_is_of_the_world_not_of_the_way(make: Make) -> None:
     env = make("coin_collector", level=9)
     start = env.reset(options={"split": "test", "index": 0})[1]["state_key"]
     away = env.step(env.demonstrator_action() or "")[4]["state_key"]
-    again = env.step(f"go {way_back(env)}")[4]["state_key"]
-    assert start == again != away
+    returned = env.step(f"go {way_back(env)}")[4]["state_key"]
+    assert start == returned != away
     assert env.step("look")[4]["state_key"] == start
 
 
@@ -330,12 +330,12 @@ def test_a_snapshot_of_another_kind_is_refused_and_changes_nothing(
     kinds = [{"engine": other, "reward": "dense"}, {"reward": "score"}]
     wrong = []
     for kwargs in kinds:
-        theirs = make(**kwargs)
-        theirs.reset(options=options)
-        wrong.append(theirs.snapshot())
-    own = make(reward="dense")
-    own.reset(options=options)
-    fork = own.snapshot()
+        other_env = make(**kwargs)
+        other_env.reset(options=options)
+        wrong.append(other_env.snapshot())
+    dense_env = make(reward="dense")
+    dense_env.reset(options=options)
+    fork = dense_env.snapshot()
     for engine_state in (None, 3, {}, {**fork.engine, "game": 5}, {**fork.engine, "game": (1, 2)},
                          {**fork.engine, "episode": {}}):  # fmt: skip
         wrong.append(dataclasses.replace(fork, engine=engine_state))

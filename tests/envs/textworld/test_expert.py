@@ -32,16 +32,16 @@ EVERY = list(itertools.product(REWARDS, SHOWN))
 def needed(env: TextWorldEnv, **options: Any) -> None:
     """Play the expert; at every turn the turns that are left must be what is said."""
     observation, info = env.reset(seed=0, options=options)
-    said = [info["oracle_turns"]]
-    assert env.tasks.oracle_turns(env.task) == said[0]
+    announced = [info["oracle_turns"]]
+    assert env.tasks.oracle_turns(env.task) == announced[0]
     oracle, rewards, done = env.demonstrator(), list[float](), False
     while not done:
         observation, reward, terminated, truncated, info = env.step(oracle.act(observation, info))
-        said.append(info["oracle_turns"])
+        announced.append(info["oracle_turns"])
         rewards.append(reward)
         done = terminated or truncated
-    assert info["success"] and info["turn"] == said[0]
-    assert said == list(range(said[0], -1, -1))
+    assert info["success"] and info["turn"] == announced[0]
+    assert announced == list(range(announced[0], -1, -1))
     assert total(rewards) == 1.0 and info["score"] == 1.0
     if env.reward == "sparse":
         assert rewards == [0.0] * (len(rewards) - 1) + [1.0]
@@ -55,8 +55,8 @@ def test_the_expert_needs_what_is_said(
 ) -> None:  # fmt: skip
     monkeypatch.setenv("AGENTGYM_CACHE", str(game_cache))
     variants = EVERY if engine == "native" else EVERY[:: len(SHOWN) + 1]
-    for reward, shown in variants:
-        env = TextWorldEnv(name, engine=engine, reward=reward, horizon=60, **shown, **parameters)
+    for reward, options in variants:
+        env = TextWorldEnv(name, engine=engine, reward=reward, horizon=60, **options, **parameters)
         for index in range(2 if engine == "native" else 1):
             needed(env, split="test", index=index)
         env.close()

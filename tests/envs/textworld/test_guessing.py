@@ -16,13 +16,13 @@ TASKS = 100
 
 
 def make(expert: str = "guessing", **kwargs: Any) -> TextEnv:
-    made = gymnasium.make("agentgym/TextWorld-v0", expert=expert, **{**KITCHEN, **kwargs})
-    env = made.unwrapped
+    wrapped = gymnasium.make("agentgym/TextWorld-v0", expert=expert, **{**KITCHEN, **kwargs})
+    env = wrapped.unwrapped
     assert isinstance(env, TextEnv)
     return env
 
 
-def played(env: TextEnv, index: int, most: int = 5) -> tuple[list[str], dict[str, Any]]:
+def play_expert(env: TextEnv, index: int, most: int = 5) -> tuple[list[str], dict[str, Any]]:
     """Let the expert play; what it announces has to come true, if it announces an end."""
     _, info = env.reset(seed=0, options={"split": "train", "index": index})
     actions, announced = list[str](), info["oracle_turns"]
@@ -44,8 +44,8 @@ def test_who_reads_succeeds_and_a_guess_does_by_luck() -> None:
     env, oracle = make(), make("oracle")
     won: dict[bool, list[bool]] = {True: [], False: []}
     for index in range(TASKS):
-        actions, info = played(env, index)
-        plan, _ = played(oracle, index)
+        actions, info = play_expert(env, index)
+        plan, _ = play_expert(oracle, index)
         won[reads(info["task_id"])].append(info["success"])
         assert actions[0] == (READ if reads(info["task_id"]) else LOOK)
         assert not info["success"] or actions[1:] == plan

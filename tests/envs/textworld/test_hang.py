@@ -47,8 +47,8 @@ def test_a_hung_interpreter_costs_one_episode(
             assert results[index][0].startswith("-= ") and results[index][4]["turn"] == 2
         assert envs.active == (True, False, True)
         assert envs.reset_slots([1], [1], [options[1]])[0] == first[1]
-        again = envs.step_slots(range(3), ["look"] * 3)
-        assert [step[4]["turn"] for step in again] == [3, 1, 3]
-        assert all(step[0].startswith("-= ") for step in again)
+        steps = envs.step_slots(range(3), ["look"] * 3)
+        assert [step[4]["turn"] for step in steps] == [3, 1, 3]
+        assert all(step[0].startswith("-= ") for step in steps)
     finally:
         envs.close()

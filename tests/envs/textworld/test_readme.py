@@ -27,8 +27,8 @@ def test_the_snippets_run_and_print_the_transcript() -> None:
 
 
 def test_every_argument_is_on_the_page() -> None:
-    own = {*arguments(TextWorldEnv)} - {*arguments(TextEnv)}
-    assert [name for name in own if f"`{name}`" not in PAGE] == []
+    names = {*arguments(TextWorldEnv)} - {*arguments(TextEnv)}
+    assert [name for name in names if f"`{name}`" not in PAGE] == []
     choices = (*ENGINES, *REWARDS, *CHALLENGES, *SHORT)
     assert [name for name in choices if name not in PAGE] == []
     assert all(name.split("-")[-1] in PAGE for name in NAMED)

@@ -43,7 +43,7 @@ def test_the_json_is_the_callers_own() -> None:
 
 
 def play(session: NativeSession, commands: Any) -> list[Any]:
-    return [session.start(), *[(session.act(each), session.policy()) for each in commands]]
+    return [session.start(), *[(session.act(command), session.policy()) for command in commands]]
 
 
 def test_record_and_json_are_the_same_game() -> None:
@@ -53,9 +53,9 @@ def test_record_and_json_are_the_same_game() -> None:
         record = pack.record("train", index)
         plan = record.rest["metadata"]["agentgym"]["plan"]
         commands = ["look", plan[0], "inventory", *plan[1:]]
-        told = play(NativeSession(record), commands)
-        assert told == play(NativeSession(record.json()), commands)
-        assert told[-1][0].won
+        turns = play(NativeSession(record), commands)
+        assert turns == play(NativeSession(record.json()), commands)
+        assert turns[-1][0].won
 
 
 def test_facts_and_actions_stand_once() -> None:

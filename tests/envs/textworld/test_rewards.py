@@ -57,8 +57,8 @@ def test_a_won_game_pays_exactly_one(
 def test_a_lost_game_never_pays(
     mode: str, path: list[tuple[int, int | None]], top: int, initial: int
 ) -> None:
-    lost = rewards(mode, episode(path, top, initial, "lost"))
-    assert total(lost) <= 0.0 and lost[-1] <= 0.0
+    rewards_of_loss = rewards(mode, episode(path, top, initial, "lost"))
+    assert total(rewards_of_loss) <= 0.0 and rewards_of_loss[-1] <= 0.0
     unfinished = rewards(mode, episode(path, top, initial, ""))
     assert total(unfinished) <= 1.0
 

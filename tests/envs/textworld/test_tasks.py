@@ -133,20 +133,20 @@ def test_few_games_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(game_set, "KEPT_GAMES", 3)
     monkeypatch.setattr("agentgym.core.tasks.KEPT_TASKS", 4)
     games = GameTasks()
-    chosen = [games.task("train", index) for index in range(6)]
+    loaded = [games.task("train", index) for index in range(6)]
     assert len(games._problems) == 3
     assert len(games._tasks) <= 4
-    kept = games.problem(chosen[3])
+    game = games.problem(loaded[3])
     games.task("train", 9)
-    assert games.problem(chosen[3]) is kept, "the game used last was dropped"
-    assert games.task("train", 0) == chosen[0]
+    assert games.problem(loaded[3]) is game, "the game used last was dropped"
+    assert games.task("train", 0) == loaded[0]
 
 
 def test_threads_share_a_task_set() -> None:
     games = GameTasks()
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda index: games.task("train", index % 20), range(200)))
-    assert found == [GameTasks().task("train", index % 20) for index in range(200)]
+        loaded = list(pool.map(lambda index: games.task("train", index % 20), range(200)))
+    assert loaded == [GameTasks().task("train", index % 20) for index in range(200)]
 
 
 def test_copies_are_equal_and_light() -> None:
@@ -159,16 +159,16 @@ def test_copies_are_equal_and_light() -> None:
 
 
 def test_plan_lengths_are_asked_for_once() -> None:
-    asked: list[Any] = []
+    games_asked: list[Any] = []
 
     def plan_length(game: Any) -> int:
-        asked.append(game)
+        games_asked.append(game)
         return 17
 
     games = GameTasks(plan_length=plan_length)
     task = games.task("test", 0)
     assert [games.oracle_turns(task) for _ in range(3)] == [17] * 3
-    assert len(asked) == 1
+    assert len(games_asked) == 1
 
 
 def test_the_hash_of_a_game_is_computed_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,9 +226,9 @@ def test_splits_of_game_files_can_be_named(folder: Path) -> None:
     assert (named.len("train"), named.len("test")) == (3, 1)
     with pytest.raises(TaskNotFound, match="valid"):
         named.len("valid")
-    for part, chosen in (("train", files[:5]), ("test", files[5:7])):
+    for part, part_files in (("train", files[:5]), ("test", files[5:7])):
         (folder / part).mkdir()
-        for file in chosen:
+        for file in part_files:
             shutil.copy(file, folder / part)
     assert FileTasks(str(folder)).len("train") == 5
     clone = pickle.loads(pickle.dumps(named))
@@ -287,8 +287,8 @@ def test_what_is_no_game_is_refused(folder: Path, tmp_path: Path) -> None:
 def test_a_text_that_cannot_be_said_is_told_when_the_files_are_opened(folder: Path) -> None:
     file = folder / "game-00.json"
     game = json.loads(file.read_text())
-    thing = next(info for _, info in game["infos"] if info["type"] == "o")
-    thing["desc"] = "It shows [the time of day]."
+    entity = next(info for _, info in game["infos"] if info["type"] == "o")
+    entity["desc"] = "It shows [the time of day]."
     file.write_text(json.dumps(game))
     FileTasks(folder)
     with pytest.raises(DataError, match=r"game-00\.json.*\[the time of day\]"):

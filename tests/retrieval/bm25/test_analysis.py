@@ -50,7 +50,7 @@ def test_long_runs_are_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    ("run", "kept"),
+    ("run", "expected"),
     [
         ("_\u0301", []),
         ("\u203f", []),
@@ -63,13 +63,13 @@ def test_long_runs_are_cut() -> None:
     ],
 )
 def test_long_runs_that_hold_few_words_or_none_take_no_time(
-    run: str, kept: list[str] | None
+    run: str, expected: list[str] | None
 ) -> None:
     # Time that grows with the square of the length would be hours.
-    found = words("\u00e9 " + run * max(1, 300_000 // len(run)) + " x")
-    assert found[0] == "\u00e9" and found[-1] == "x"
-    if kept is not None:
-        assert [word[: len(kept[0])] for word in found[1:-1][:1]] == kept
+    tokens = words("\u00e9 " + run * max(1, 300_000 // len(run)) + " x")
+    assert tokens[0] == "\u00e9" and tokens[-1] == "x"
+    if expected is not None:
+        assert [word[: len(expected[0])] for word in tokens[1:-1][:1]] == expected
 
 
 @pytest.mark.parametrize(

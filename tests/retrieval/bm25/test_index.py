@@ -228,12 +228,12 @@ def test_more_documents_than_can_be_built_are_refused(monkeypatch: pytest.Monkey
 @settings(max_examples=40, deadline=None)
 @given(documents=DOCUMENTS, bits=st.integers(0, 2), tokens=st.integers(1, 80))
 def test_chunks_leave_no_trace(documents: list[str], bits: int, tokens: int) -> None:
-    whole = BM25Index.build(documents)
+    unchunked = BM25Index.build(documents)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inversion, "CHUNK_BITS", bits)
         patch.setattr(inversion, "CHUNK_TOKENS", tokens)
         chunked = BM25Index.build(documents)
-    assert pickle.dumps(chunked) == pickle.dumps(whole)
+    assert pickle.dumps(chunked) == pickle.dumps(unchunked)
 
 
 def test_an_index_is_the_same_on_every_machine() -> None:
@@ -262,8 +262,8 @@ def plain(index: BM25Index, query: str, k: int) -> tuple[list[int], list[float]]
     return order, [float(scores[row]) for row in order]
 
 
-def listed(found: tuple[Any, Any]) -> tuple[list[int], list[float]]:
-    return found[0].tolist(), found[1].tolist()
+def listed(rows_and_scores: tuple[Any, Any]) -> tuple[list[int], list[float]]:
+    return rows_and_scores[0].tolist(), rows_and_scores[1].tolist()
 
 
 def zipf_text(draw: random.Random, size: int, words: int = 40) -> str:
@@ -283,9 +283,9 @@ def every_way(index: BM25Index, query: str, k: int) -> None:
                 rows = ranking.pruned(terms, len(index), k)
             assert rows is not None
             assert listed(ranking.top(*ranking.rescored(terms, rows), ranks, k)) == expected
-        for few, sparse in itertools.product((0, 1 << 60), repeat=2):
+        for threshold, sparse in itertools.product((0, 1 << 60), repeat=2):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(ranking, "FEW_POSTINGS", few)
+                patch.setattr(ranking, "FEW_POSTINGS", threshold)
                 patch.setattr(ranking, "SPARSE", sparse)
                 assert listed(ranking.exhaustive(terms, ranks, k)) == expected
     assert listed(index.search_rows(query, k)) == expected
@@ -346,8 +346,8 @@ def test_a_document_of_weaker_terms_is_found_if_their_sum_is_enough(
 
 def test_documents_are_looked_up_in_the_terms_behind(always_prune: None) -> None:
     query = [term_of({1: 0.96, 2: 0.8}), term_of({0: 1.0}), term_of({1: 0.1, 3: 0.1})]
-    found = [ranking.pruned(query, 9, k) for k in (1, 2, 3)]
-    assert [rows.tolist() for rows in found if rows is not None] == [[1], [0, 1], [0, 1, 2]]
+    rankings = [ranking.pruned(query, 9, k) for k in (1, 2, 3)]
+    assert [rows.tolist() for rows in rankings if rows is not None] == [[1], [0, 1], [0, 1, 2]]
 
 
 @pytest.mark.slow

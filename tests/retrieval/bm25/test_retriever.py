@@ -44,7 +44,7 @@ def test_each_query_has_its_hits(tmp_path: Path) -> None:
     retriever = build(tmp_path, PASSAGES)
     assert isinstance(retriever, Retriever)
     hits = retriever.search(["red hat", "shoe!", "nothing", "", "AND (wool) title:\x00"], 2)
-    assert [[hit.passage.id for hit in found] for found in hits] == [
+    assert [[hit.passage.id for hit in query_hits] for query_hits in hits] == [
         ["p3", "p1"], ["p1", "p2"], [], [], ["p3"],
     ]  # fmt: skip
     assert hits[0][0].passage == PASSAGES[0]
@@ -56,8 +56,8 @@ def test_each_query_has_its_hits(tmp_path: Path) -> None:
 def test_long_queries_are_cut(tmp_path: Path) -> None:
     retriever = build(tmp_path, PASSAGES)
     filling = "x " * (LONGEST_QUERY // 2)
-    whole, cut = retriever.search([filling[:-5] + " wool", filling + "wool"], 1)
-    assert [hit.passage.id for hit in whole] == ["p3"] and cut == []
+    full, cut = retriever.search([filling[:-5] + " wool", filling + "wool"], 1)
+    assert [hit.passage.id for hit in full] == ["p3"] and cut == []
 
 
 def test_a_pickle_holds_the_path_and_another_process_finds_the_same(tmp_path: Path) -> None:
@@ -69,8 +69,8 @@ def test_a_pickle_holds_the_path_and_another_process_finds_the_same(tmp_path: Pa
         "print([[(h.passage.id, h.score) for h in f] for f in r.search(['red hat'], 9)])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    here = [[(hit.passage.id, hit.score) for hit in retriever.search(["red hat"], 9)[0]]]
-    assert done.stdout.strip() == str(here)
+    own_hits = [[(hit.passage.id, hit.score) for hit in retriever.search(["red hat"], 9)[0]]]
+    assert done.stdout.strip() == str(own_hits)
 
 
 def test_index_and_passages_must_belong_together(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ def test_a_folder_is_read_in_the_order_of_its_paths(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"This is {name}.")
     (tmp_path / "z.txt.gz").write_bytes(gzip.compress(b"one\n\n" + b"word " * 40))
-    found = list(Corpus(tmp_path, passage_chars=100))
-    assert [(p.id, p.title, p.text[:12]) for p in found] == [
+    passages = list(Corpus(tmp_path, passage_chars=100))
+    assert [(p.id, p.title, p.text[:12]) for p in passages] == [
         ("a.md#1", "a", "This is a.md"),
         ("b/a/deep.MD#1", "deep", "This is b/a/"),
         ("b/note.txt#1", "note", "This is b/no"),
@@ -94,11 +94,11 @@ def test_a_broken_line_is_named_or_left_out(tmp_path: Path, line: Any, words: st
     with pytest.raises(DataError, match=f"{words}.*--skip-broken-rows") as caught:
         list(Corpus(path))
     assert f"{path}, line 2, got" in str(caught.value) and len(str(caught.value)) < 700
-    kept = Corpus(path, skip_broken_rows=True)
-    assert [passage.id for passage in kept] == ["0", "9"]
-    assert kept.broken == 1 and f"{path}, line 2" in kept.first_problem
-    list(kept)
-    assert kept.broken == 1
+    lenient_corpus = Corpus(path, skip_broken_rows=True)
+    assert [passage.id for passage in lenient_corpus] == ["0", "9"]
+    assert lenient_corpus.broken == 1 and f"{path}, line 2" in lenient_corpus.first_problem
+    list(lenient_corpus)
+    assert lenient_corpus.broken == 1
 
 
 def test_a_line_without_end_is_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,9 +136,9 @@ def test_a_file_that_is_no_text_is_named_or_left_out(
     with pytest.raises(DataError, match=words) as caught:
         list(Corpus(tmp_path))
     assert f"{tmp_path / name}, line " in str(caught.value)
-    kept = Corpus(tmp_path, skip_broken_rows=True)
-    assert {"a.txt#1", "c.txt#1"} <= {passage.id for passage in kept}
-    assert kept.broken == 1
+    lenient_corpus = Corpus(tmp_path, skip_broken_rows=True)
+    assert {"a.txt#1", "c.txt#1"} <= {passage.id for passage in lenient_corpus}
+    assert lenient_corpus.broken == 1
 
 
 @pytest.mark.parametrize(
@@ -168,19 +168,19 @@ def test_the_share_that_has_been_read(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl.gz", "c.txt"):
         records = [{"id": f"{name}{i}", "text": "text " * 50} for i in range(2000)]
         lines(tmp_path / name, records)
-    found = Corpus(tmp_path)
-    shares = [found.bytes_read / found.size for _ in found]
+    folder_corpus = Corpus(tmp_path)
+    shares = [folder_corpus.bytes_read / folder_corpus.size for _ in folder_corpus]
     assert shares == sorted(shares) and shares[0] < 0.4 and shares[-1] <= 1
-    assert found.bytes_read == found.size
+    assert folder_corpus.bytes_read == folder_corpus.size
 
 
 def test_the_set_of_ids_is_a_set() -> None:
-    seen, ids = set(), IdSet()
+    names, ids = set(), IdSet()
     numbers = random.Random(0)
     for _ in range(20_000):
         name = str(numbers.randrange(9000))
-        assert ids.add(name) == (name not in seen)
-        seen.add(name)
+        assert ids.add(name) == (name not in names)
+        names.add(name)
 
 
 @settings(max_examples=150, deadline=None)

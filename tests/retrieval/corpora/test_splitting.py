@@ -55,11 +55,11 @@ def test_plain_text_has_no_headings() -> None:
 
 def test_long_paragraphs_end_with_sentences_then_words_then_anywhere() -> None:
     sentences = " ".join(f"This is sentence {i}." for i in range(20))
-    found = [text for _, text in split(sentences, 60)]
-    assert all(text.endswith(".") for text in found) and " ".join(found) == sentences
+    parts = [text for _, text in split(sentences, 60)]
+    assert all(text.endswith(".") for text in parts) and " ".join(parts) == sentences
     words = "word " * 40
-    found = [text for _, text in split(words, 52)]
-    assert set(" ".join(found).split()) == {"word"} and max(map(len, found)) <= 52
+    parts = [text for _, text in split(words, 52)]
+    assert set(" ".join(parts).split()) == {"word"} and max(map(len, parts)) <= 52
     assert [text for _, text in split("x" * 120, 50)] == ["x" * 50, "x" * 50, "x" * 20]
     chinese = "\u4f60\u597d\u4e16\u754c\u3002" * 30
     assert all(text.endswith("\u3002") for _, text in split(chinese, 52))
@@ -90,9 +90,9 @@ def test_a_fence_is_closed_by_one_of_its_kind() -> None:
     limit=st.integers(50, 90),
 )
 def test_no_character_is_lost_and_no_passage_is_too_long(text: str, limit: int) -> None:
-    found = split(text, limit)
-    assert "".join("".join(part for _, part in found).split()) == "".join(text.split())
-    assert all(0 < len(part) <= limit and part.strip() == part for _, part in found)
+    parts = split(text, limit)
+    assert "".join("".join(part for _, part in parts).split()) == "".join(text.split())
+    assert all(0 < len(part) <= limit and part.strip() == part for _, part in parts)
 
 
 @settings(max_examples=200, deadline=None)
@@ -115,5 +115,5 @@ def test_a_text_without_end_is_read_as_a_stream() -> None:
         while True:
             yield "a line of an endless paragraph without any empty line\n"
 
-    found = split_text(endless(), "file", 100)
-    assert len(next(found)[1]) <= 100
+    parts = split_text(endless(), "file", 100)
+    assert len(next(parts)[1]) <= 100

@@ -57,22 +57,22 @@ def test_our_own_server_answers_as_its_retriever_does(dialect: str) -> None:
 
 def test_what_is_sent_in_each_dialect() -> None:
     with scripted(answer({"result": [[DOCUMENT] * 5, []]})) as server:
-        found = connect(server.url, headers={"Authorization": "Bearer x"}).search(["a", "b"], 3)
-        assert [len(hits) for hits in found] == [3, 0]
-        [(path, headers, body)] = server.asked
+        hit_lists = connect(server.url, headers={"Authorization": "Bearer x"}).search(["a", "b"], 3)
+        assert [len(hits) for hits in hit_lists] == [3, 0]
+        [(path, headers, body)] = server.requests
         assert path == "/retrieve" and headers["Authorization"] == "Bearer x"
         assert body == {"queries": ["a", "b"], "topk": 3, "return_scores": True}
     results = [{"id": "doc_1", "content": '"T"\nx', "score": 1}, {"id": "q", "content": "y"}] * 2
     with scripted(answer({"results": results})) as server:
-        found = connect(f"{server.url}/find?x=1", dialect="ragen").search(["a", "b"], 3)
-        assert [item[0] for item in server.asked] == ["/find?x=1"] * 2
-        assert [item[2] for item in server.asked] == [
+        hit_lists = connect(f"{server.url}/find?x=1", dialect="ragen").search(["a", "b"], 3)
+        assert [item[0] for item in server.requests] == ["/find?x=1"] * 2
+        assert [item[2] for item in server.requests] == [
             {"query": "a", "top_k": 3}, {"query": "b", "top_k": 3}]  # fmt: skip
-        assert [len(hits) for hits in found] == [3, 3]
+        assert [len(hits) for hits in hit_lists] == [3, 3]
         # an id that only counts the documents of an answer names nothing
-        assert [hit.passage.id for hit in found[0]][1] == "q"
-        assert found[0][0].passage == found[1][2].passage != found[0][1].passage
-        assert "doc_" not in found[0][0].passage.id
+        assert [hit.passage.id for hit in hit_lists[0]][1] == "q"
+        assert hit_lists[0][0].passage == hit_lists[1][2].passage != hit_lists[0][1].passage
+        assert "doc_" not in hit_lists[0][0].passage.id
 
 
 def test_forms_of_documents_that_servers_send() -> None:
@@ -96,7 +96,7 @@ def test_forms_of_documents_that_servers_send() -> None:
 def test_a_failure_that_passes_is_not_noticed(first: Any) -> None:
     with scripted(first, first, answer(ONE)) as server:
         assert connect(server.url, retries=2).search(["a"], 3) == EXPECTED
-        assert len(server.asked) == 3
+        assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_failure_that_stays_is_a_failure_of_the_environment(reply: Any, words:
     with scripted(reply) as server:
         with pytest.raises(EnvFailure, match=rf"{words}.*\(2 attempts\).*agentgym serve search"):
             connect(server.url, retries=1).search(["a"], 3)
-        assert len(server.asked) == 2
+        assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("reply", [say_nothing, trickle])
@@ -135,9 +135,9 @@ def test_any_number_of_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_listens() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{busy.getsockname()[1]}"
         with pytest.raises(EnvFailure, match=r"ConnectionRefusedError.*see that it runs"):
             connect(url, retries=1).search(["a"], 3)
 
@@ -176,7 +176,7 @@ def test_an_answer_of_another_form_says_what_came(reply: Any, words: str) -> Non
         with pytest.raises(EnvFailure, match=words) as caught:
             connect(server.url).search(["a"], 3)
         assert server.url in str(caught.value) and len(str(caught.value)) < 700
-        assert len(server.asked) == 1
+        assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("content", [{"result": []}, {"results": [3]}, {"results": [{"id": "x"}]}])
@@ -200,11 +200,11 @@ def test_many_queries_go_in_few_requests_and_long_ones_are_cut() -> None:
     with running(retriever) as url:
         queries = [f"query {i}" for i in range(600)]
         assert connect(url).search(queries, 1) == Fixed().search(queries, 1)
-        assert sorted(len(asked) for asked, _ in retriever.asked) == [88, 256, 256]
-        retriever.asked.clear()
+        assert sorted(len(queries) for queries, _ in retriever.requests) == [88, 256, 256]
+        retriever.requests.clear()
         hostile = ["\0" * 1_000_000, "\ud800" * 1_000_000, "\U0001f469" * 1_000_000] * 100
         assert all(connect(url).search(hostile, 1))
-        assert max(len(query) for asked, _ in retriever.asked for query in asked) == 8192
+        assert max(len(query) for batch, _ in retriever.requests for query in batch) == 8192
 
 
 def test_connections_are_kept_and_threads_share_them() -> None:
@@ -243,7 +243,7 @@ def test_answers_in_chunks() -> None:
         retriever = connect(server.url)
         assert [retriever.search(["a"], 1) for _ in range(3)] == [EXPECTED] * 3
         assert len(server.connections) == 1
-    broken = chunked(data[:9], whole=False)
+    broken = chunked(data[:9], complete=False)
     with scripted(broken) as server, pytest.raises(EnvFailure, match="IncompleteRead"):
         connect(server.url, retries=0).search(["a"], 1)
 
@@ -307,7 +307,7 @@ def test_no_answer_ends_in_another_error(content: Any, dialect: str) -> None:
     retriever = HttpRetriever("http://127.0.0.1:1", dialect=dialect)
     retriever._post = lambda body: Reply(200, "", "", "", json.dumps(content).encode())  # type: ignore[method-assign]
     try:
-        found = retriever.search(["a"], 2)
+        results = retriever.search(["a"], 2)
     except EnvFailure:
         return
-    assert len(found) == 1 and all(isinstance(hit, Hit) for hit in found[0])
+    assert len(results) == 1 and all(isinstance(hit, Hit) for hit in results[0])

@@ -39,9 +39,9 @@ def ask(
     try:
         data = body if isinstance(body, str | bytes | None) else json.dumps(body)
         link.request(method, path, data, {"Content-Type": "application/json", **headers})
-        found = link.getresponse()
-        assert found.headers["Content-Type"] == "application/json"
-        return found.status, json.loads(found.read())
+        response = link.getresponse()
+        assert response.headers["Content-Type"] == "application/json"
+        return response.status, json.loads(response.read())
     finally:
         link.close()
 
@@ -58,11 +58,11 @@ def test_verl_and_skyrl(address: str) -> None:
     requests = pytest.importorskip("requests")
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     body = {"queries": ["one query"], "topk": 2, "return_scores": True}
-    found = requests.Session().post(
+    response = requests.Session().post(
         f"http://{address}/retrieve", headers=headers, json=body, timeout=30
     )
-    found.raise_for_status()
-    [documents] = found.json().get("result", [])
+    response.raise_for_status()
+    [documents] = response.json().get("result", [])
     read = [item["document"]["contents"].split("\n", 1) for item in documents]
     assert read == [contents.split("\n", 1) for contents in CONTENTS[:2]]
 
@@ -70,10 +70,10 @@ def test_verl_and_skyrl(address: str) -> None:
 def test_ragen(address: str) -> None:
     # retrieval_client.py of RAGEN: a health check, then one query per request
     assert ask(address, None, "GET", "/health") == (200, {"status": "healthy"})
-    status, found = ask(address, {"query": "one query", "top_k": 10})
+    status, content = ask(address, {"query": "one query", "top_k": 10})
     assert status == 200
-    assert [item["content"] for item in found.get("results", [])] == CONTENTS
-    assert [(item["id"], f"{item['score']:.3f}") for item in found["results"]] == [
+    assert [item["content"] for item in content.get("results", [])] == CONTENTS
+    assert [(item["id"], f"{item['score']:.3f}") for item in content["results"]] == [
         ("0", "1.000"), ("1", "0.500"), ("2", "0.333")]  # fmt: skip
 
 
@@ -89,9 +89,9 @@ def test_without_scores_the_items_are_the_documents(address: str, scores: dict[s
 def test_the_number_of_documents_may_be_left_to_the_server(topk: dict[str, Any]) -> None:
     retriever = Fixed()
     with running(retriever, topk=2) as url:
-        status, found = ask(url.removeprefix("http://"), {"queries": ["a"], **topk})
-    assert status == 200 and len(found["result"][0]) == 2
-    assert retriever.asked == [(["a"], 2)]
+        status, content = ask(url.removeprefix("http://"), {"queries": ["a"], **topk})
+    assert status == 200 and len(content["result"][0]) == 2
+    assert retriever.requests == [(["a"], 2)]
 
 
 def test_empty_queries(address: str) -> None:
@@ -123,24 +123,24 @@ def test_empty_queries(address: str) -> None:
     ],
 )
 def test_bad_requests(address: str, body: Any, status: int, words: str) -> None:
-    found, content = ask(address, body)
-    assert found == status and words in content["error"] and len(content["error"]) < 400
+    response_status, content = ask(address, body)
+    assert response_status == status and words in content["error"] and len(content["error"]) < 400
 
 
 def test_other_paths_and_methods(address: str) -> None:
     for method, path, status in [("GET", "/retrieve", 405), ("POST", "/", 404), ("GET", "/x", 404)]:
-        found, content = ask(address, "", method, path)
-        assert found == status and content["error"].startswith(
+        response_status, content = ask(address, "", method, path)
+        assert response_status == status and content["error"].startswith(
             "expected POST /retrieve or GET /health"
         )
 
 
 def test_clients_that_break_off(address: str, caplog: pytest.LogCaptureFixture) -> None:
     host, port = address.split(":")
-    for sent in (b"", b"POST", b"POST /retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{",
+    for data in (b"", b"POST", b"POST /retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{",
                  b"\x16\x03\x01 no HTTP\r\n\r\n"):  # fmt: skip
         with socket.create_connection((host, int(port))) as link:
-            link.sendall(sent)
+            link.sendall(data)
         assert ask(address, None, "GET", "/health")[0] == 200
     assert "Traceback" not in caplog.text and "Exception" not in caplog.text
 
@@ -149,8 +149,8 @@ def test_hostile_queries_reach_the_retriever_as_they_are() -> None:
     retriever = Fixed()
     queries = ["\0", "\ud800", '"AND OR title:(', "x" * 1_000_000, "\u202e"]
     with running(retriever) as url:
-        status, found = ask(url.removeprefix("http://"), {"queries": queries})
-    assert status == 200 and len(found["result"]) == 5 and retriever.asked == [(queries, 3)]
+        status, content = ask(url.removeprefix("http://"), {"queries": queries})
+    assert status == 200 and len(content["result"]) == 5 and retriever.requests == [(queries, 3)]
 
 
 class Failing(Fixed):
@@ -169,8 +169,8 @@ class Failing(Fixed):
 def test_failures_of_the_retriever(error: Exception, status: int) -> None:
     with running(Failing(error)) as url:
         address = url.removeprefix("http://")
-        found, content = ask(address, {"queries": ["x"]})
-        assert found == status and content["error"].startswith("the search failed")
+        response_status, content = ask(address, {"queries": ["x"]})
+        assert response_status == status and content["error"].startswith("the search failed")
         assert ask(address, None, "GET", "/health")[0] == 200
 
 
@@ -202,11 +202,11 @@ def test_answers_do_not_wait_for_acknowledgements() -> None:
 
 
 def test_a_taken_port_and_other_bad_arguments() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
         with pytest.raises(ConfigurationError, match="choose another port with --port"):
-            serve(Fixed(), port=taken.getsockname()[1])
+            serve(Fixed(), port=busy.getsockname()[1])
     for host in ("192.0.2.1", "a" * 300):  # nobody's, and no name
         with pytest.raises(ConfigurationError, match="choose another host"):
             serve(Fixed(), host=host)

@@ -37,7 +37,7 @@ def test_what_it_refuses(text: str) -> None:
 
 
 @given(st.fractions(max_denominator=10**6), st.fractions(max_denominator=10**6))
-def test_it_calculates_as_fractions_do(one: Fraction, other: Fraction) -> None:
-    assert calculated(f"({one}) + ({other})") == one + other
-    assert calculated(f"({one}) * ({other}) - ({other})") == one * other - other
-    assert calculated(write_number(one)) == one
+def test_it_calculates_as_fractions_do(first: Fraction, other: Fraction) -> None:
+    assert calculated(f"({first}) + ({other})") == first + other
+    assert calculated(f"({first}) * ({other}) - ({other})") == first * other - other
+    assert calculated(write_number(first)) == first

@@ -20,7 +20,7 @@ THEIRS_ALONE = {
 letters and irrational roots may come out."""
 
 
-def theirs(gold: str, answer: str) -> bool:
+def verify(gold: str, answer: str) -> bool:
     read = [
         math_verify.parse(text if "boxed" in text else f"${text.strip('$')}$")
         for text in (gold, answer)
@@ -29,5 +29,5 @@ def theirs(gold: str, answer: str) -> bool:
 
 
 def test_both_agree_but_for_what_is_named() -> None:
-    found = {pair for pair in (*EQUAL, *UNEQUAL) if theirs(*pair) != (pair in EQUAL)}
-    assert found == OURS_ALONE | THEIRS_ALONE
+    differing = {pair for pair in (*EQUAL, *UNEQUAL) if verify(*pair) != (pair in EQUAL)}
+    assert differing == OURS_ALONE | THEIRS_ALONE

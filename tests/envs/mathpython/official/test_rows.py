@@ -22,7 +22,7 @@ AIME_TEXT = {"id": 60, "problem": "Find the root.", "answer": r"2\sqrt{3}", "yea
 RIGHT = ("38", "0.5", "204", "sqrt(12)")
 
 
-def made(path: Path) -> TextEnv:
+def make(path: Path) -> TextEnv:
     env = gymnasium.make("agentgym/MathPython-v0", data=str(path)).unwrapped
     assert isinstance(env, TextEnv)
     return env
@@ -39,7 +39,7 @@ def test_the_published_forms(tmp_path: Path, ending: str) -> None:
             parquet.write_table(table, file)
         else:
             file.write_text(json.dumps(row if ending == "jsonl" else [row]))
-        env = made(file)
+        env = make(file)
         (split,) = env.tasks.splits
         assert env.tasks.name == f"math/set{number}" and env.tasks.len(split) == 1
         for answer, success in ((RIGHT[number], True), ("7", False)):
@@ -85,7 +85,7 @@ def test_a_problem_is_shown_whole(
 ) -> None:
     file = tmp_path / "set.jsonl"
     file.write_text(json.dumps(row))
-    env = made(file)
+    env = make(file)
     for answer, success in ((right, True), (wrong, False)):
         observation, _ = env.reset(seed=0)
         places = [observation.find(part) for part in parts]
@@ -97,9 +97,9 @@ def test_a_problem_is_shown_whole(
 
 def test_splits_are_those_of_rows_and_files(tmp_path: Path) -> None:
     rows = [{**GSM8K, "question": f"What is {n} + 1?", "answer": n + 1} for n in range(200)]
-    one = tmp_path / "all.jsonl"
-    one.write_text("\n".join(map(json.dumps, [*rows, rows[0], {**AIME_TEXT, "split": "dev"}])))
-    env = made(one)
+    file = tmp_path / "all.jsonl"
+    file.write_text("\n".join(map(json.dumps, [*rows, rows[0], {**AIME_TEXT, "split": "dev"}])))
+    env = make(file)
     sizes = [env.tasks.len(split) for split in env.tasks.splits]
     assert env.tasks.splits == ("train", "valid", "test") and sum(sizes) == 201 and sizes[0] > 140
     assert env.tasks.find(env.tasks.task("valid", sizes[1] - 1).id).goal == AIME_TEXT["problem"]
@@ -107,10 +107,10 @@ def test_splits_are_those_of_rows_and_files(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "train.jsonl").write_text(json.dumps(GSM8K))
     (folder / "test.jsonl").write_text(json.dumps(MATH))
-    assert made(folder).tasks.splits == ("train", "test")
+    assert make(folder).tasks.splits == ("train", "test")
     (folder / "dev.jsonl").write_text(json.dumps(MATH))
     with pytest.raises(DataError, match=r"expected disjoint splits, got .* in test"):
-        made(folder)
+        make(folder)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,6 @@ def test_rows_that_cannot_be_used(tmp_path: Path, row: Any, message: str) -> Non
     file = tmp_path / "bad.jsonl"
     file.write_text(row if isinstance(row, str) else json.dumps(row))
     with pytest.raises(DataError, match=message):
-        made(file)
+        make(file)
     with pytest.raises(DataError, match="which does not exist"):
-        made(tmp_path / "nowhere")
+        make(tmp_path / "nowhere")

@@ -80,8 +80,8 @@ def test_it_is_a_yardstick_and_only_this_family_has_it() -> None:
 @needs_box
 @pytest.mark.slow
 def test_validate_plays_it() -> None:
-    found = validate(small_env(horizon=4), "train", blind_tasks=1)
-    [split] = found.splits
+    report = validate(small_env(horizon=4), "train", blind_tasks=1)
+    [split] = report.splits
     assert split.blind is not None and split.blind.policy == "blind-mutation"
     assert split.blind.share.value == 1.0
 

@@ -84,9 +84,9 @@ def test_names_that_nobody_defines_are_imported_as_other_modules_do(package: lis
 
 
 def test_checks_go_to_the_head_of_functions_that_failing_tests_call(package: list[str]) -> None:
-    found = [*issue_repairs.guards("It should be `ValueError: too low`.", [["own/a.py", 3, 1.0]])]
-    assert {(path, change[0]) for path, change in found} == {("own/a.py", 4)}
-    assert "    if x < 0:\n        raise ValueError('too low')\n" in [c[3] for _, c in found]
+    repairs = [*issue_repairs.guards("It should be `ValueError: too low`.", [["own/a.py", 3, 1.0]])]
+    assert {(path, change[0]) for path, change in repairs} == {("own/a.py", 4)}
+    assert "    if x < 0:\n        raise ValueError('too low')\n" in [c[3] for _, c in repairs]
 
 
 @pytest.mark.parametrize(("breaks", "name"), [(False, "new"), (True, "old")])
@@ -138,5 +138,5 @@ def test_an_issue_is_enough_where_the_tests_are_hidden() -> None:
 @needs_box
 @pytest.mark.slow
 def test_it_is_evaluated_by_its_name() -> None:
-    found = evaluate("issue-search", "swe", "valid", num_tasks=1, env_kwargs={"horizon": 2})
-    assert len(found.rows) == 1 and found.rows[0].stop_reason in ("success", "failure")
+    report = evaluate("issue-search", "swe", "valid", num_tasks=1, env_kwargs={"horizon": 2})
+    assert len(report.rows) == 1 and report.rows[0].stop_reason in ("success", "failure")

@@ -172,9 +172,9 @@ def test_wide_fences_and_markers_in_every_grammar(grammar: str) -> None:
         Command("edit", "a.rst", "Title\n=======\ntext", "=======\nother"),
         Command("edit", "a.py", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n", ""),
     ):
-        written = language.write(command.write())
-        assert grammar == "native" or written != command.write()
-        assert language.command(language.read(written).native) == command
+        action = language.write(command.write())
+        assert grammar == "native" or action != command.write()
+        assert language.command(language.read(action).native) == command
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\n"])

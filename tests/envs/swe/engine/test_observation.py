@@ -7,9 +7,9 @@ from agentgym.sandbox import ExecResult
 
 
 def result(output: str, **fields: object) -> ExecResult:
-    known = {"exit_code": 0, "truncated": 0, "timed_out": False, "flooded": False}
-    known |= {"killed": 0, "seconds": 1.5, **fields}
-    return ExecResult(output=output.encode("utf-8", "surrogatepass"), **known)  # type: ignore[arg-type]
+    values = {"exit_code": 0, "truncated": 0, "timed_out": False, "flooded": False}
+    values |= {"killed": 0, "seconds": 1.5, **fields}
+    return ExecResult(output=output.encode("utf-8", "surrogatepass"), **values)  # type: ignore[arg-type]
 
 
 def test_exit_code_and_output_are_shown_and_no_time() -> None:
@@ -21,7 +21,7 @@ def test_exit_code_and_output_are_shown_and_no_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "expected"),
     [
         ("==== 1 failed, 2 passed in 0.03s ====", "==== 1 failed, 2 passed ===="),
         ("3 passed, 1 warning in 12.50s (0:00:12)", "3 passed, 1 warning"),
@@ -36,12 +36,12 @@ def test_exit_code_and_output_are_shown_and_no_time() -> None:
         ("a\r\nb", "a\nb"),
     ],
 )
-def test_what_differs_from_run_to_run_is_removed(text: str, kept: str) -> None:
-    assert stable(text) == kept
+def test_what_differs_from_run_to_run_is_removed(text: str, expected: str) -> None:
+    assert stable(text) == expected
 
 
 def test_the_two_ends_are_kept() -> None:
     assert clip("abc", 3) == "abc"
     text = "a" * 60 + "b" * 60
-    shown = clip(text, 100, missing=1000)
-    assert shown == "a" * 50 + "\n[... 1,020 characters left out ...]\n" + "b" * 50
+    clipped = clip(text, 100, missing=1000)
+    assert clipped == "a" * 50 + "\n[... 1,020 characters left out ...]\n" + "b" * 50

@@ -17,9 +17,9 @@ from tests.envs.swe.small import SmallSet, bash, small_env
 
 @pytest.fixture
 def env() -> Iterator[SWEEnv]:
-    made = small_env(horizon=30)
-    yield made
-    made.close()
+    swe_env = small_env(horizon=30)
+    yield swe_env
+    swe_env.close()
 
 
 def finish(env: SWEEnv) -> list[str]:
@@ -80,7 +80,7 @@ def test_a_repository_in_an_image_is_patched_by_one_command() -> None:
     instance = replace(SmallSet().instance("train", 0), source=ImageSource("some/image"))
     expert = OracleExpert()
     plan = expert.plan(instance, State())
-    assert plan is not None and [one.name for one in plan] == ["bash", "submit"]
+    assert plan is not None and [command.name for command in plan] == ["bash", "submit"]
     assert plan[0].text.startswith("git apply") and instance.patch in plan[0].text
     assert expert.plan(instance, State(commands=(plan[0].write(),))) == [Command("submit")]
 

@@ -39,7 +39,7 @@ README = """# lib
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "found"),
+    ("name", "text", "expected"),
     [
         (
             "CHANGELOG.md",
@@ -56,8 +56,8 @@ README = """# lib
         ("notes.md", MARKDOWN, []),
     ],
 )
-def test_entries(tmp_path, name, text, found):
+def test_entries(tmp_path, name, text, expected):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(text)
-    assert entries(tmp_path, "1.2.0") == found
+    assert entries(tmp_path, "1.2.0") == expected
     assert entries(tmp_path, "1.2") == []

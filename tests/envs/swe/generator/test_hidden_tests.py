@@ -53,13 +53,13 @@ def test_the_agent_does_not_see_them_and_is_graded_by_them():
     for hidden in (None, False):
         env = SWEEnv(hidden_tests=hidden)
         env.reset(options=options)
-        one = env.session.instance
-        test = one.fail_to_pass[0].partition("[")[0]
+        instance = env.session.instance
+        test = instance.fail_to_pass[0].partition("[")[0]
         name = test.split("::")[-1]
         observation, *_ = env.step(bash(f"grep -rn 'def {name}(' tests"))
         assert (f"def {name}" in observation) == (hidden is False)
-        for path, content in contents(type(one.source)(one.source.folder)).items():
-            if content != contents(one.source).get(path) and not path.startswith("tests/"):
+        for path, content in contents(type(instance.source)(instance.source.folder)).items():
+            if content != contents(instance.source).get(path) and not path.startswith("tests/"):
                 env.step(bash(f"cat > {path} <<'END_OF_FILE'\n{content.decode()}END_OF_FILE"))
         _, reward, _, _, info = env.step(SUBMIT)
         assert (reward, info["details"]["verdict"]) == (1.0, "FULL")
@@ -75,9 +75,9 @@ def test_the_old_set_shows_its_tests_unless_asked():
 
 
 def test_tasks_of_one_difficulty_are_asked_for():
-    whole = SWEEnv().tasks.len("train")
+    total = SWEEnv().tasks.len("train")
     some = [SWEEnv(difficulty=level).tasks.len("train") for level in ("easy", "medium", "hard")]
-    assert sum(some) == whole and min(some) > 0
+    assert sum(some) == total and min(some) > 0
     env = SWEEnv(difficulty="hard")
     env.reset(options={"split": "train", "index": 0})
     assert env.session.instance.details["difficulty"] == "hard"

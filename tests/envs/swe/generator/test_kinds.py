@@ -53,48 +53,56 @@ def faulty(library, candidate):
 
 @pytest.mark.parametrize("kind", LARGER)
 def test_candidates_are_other_programs_and_the_same_for_a_seed(library, kind):
-    found = proposed(library, kind)
-    assert found and all(library.changed(one) for one in found)
-    assert len({one.key for one in found}) == len(found)
-    assert [one.key for one in found] == [one.key for one in proposed(library, kind)]
+    candidates = proposed(library, kind)
+    assert candidates and all(library.changed(candidate) for candidate in candidates)
+    assert len({candidate.key for candidate in candidates}) == len(candidates)
+    assert [candidate.key for candidate in candidates] == [
+        candidate.key for candidate in proposed(library, kind)
+    ]
 
 
 def test_two_faults_lie_in_two_files(library):
-    for one in proposed(library, "two-faults"):
-        assert [len(part) for part in one.parts] == [1, 1]
-        assert len({edit.path for edit in one.edits}) == 2
+    for candidate in proposed(library, "two-faults"):
+        assert [len(part) for part in candidate.parts] == [1, 1]
+        assert len({edit.path for edit in candidate.edits}) == 2
 
 
 def test_a_removed_feature_keeps_its_signature_and_its_description(library):
-    found = {one.place: one for one in proposed(library, "removed-feature")}
-    assert found.keys() == {"total", "checked"}  # `whole` is a line
-    text = faulty(library, found["total"])["prices/adding.py"]
+    candidates = {candidate.place: candidate for candidate in proposed(library, "removed-feature")}
+    assert candidates.keys() == {"total", "checked"}  # `whole` is a line
+    text = faulty(library, candidates["total"])["prices/adding.py"]
     node = next(n for n in ast.parse(text).body if getattr(n, "name", "") == "total")
     assert ast.get_docstring(node).startswith("Return the sum")
     assert ast.unparse(node.body[1]) == "raise NotImplementedError" and len(node.body) == 2
-    assert found["total"].request == "`total`"
+    assert candidates["total"].request == "`total`"
 
 
 def test_missing_validation_goes_with_its_comment_together_and_alone(library):
-    found = proposed(library, "missing-validation")
-    assert sorted(len(one.parts) for one in found) == [1, 1, 2]
-    text = faulty(library, max(found, key=lambda one: len(one.parts)))["prices/checking.py"]
+    candidates = proposed(library, "missing-validation")
+    assert sorted(len(candidate.parts) for candidate in candidates) == [1, 1, 2]
+    text = faulty(library, max(candidates, key=lambda candidate: len(candidate.parts)))[
+        "prices/checking.py"
+    ]
     assert "raise" not in text and "Nobody pays" not in text
 
 
 def test_a_moved_function_lacks_an_import_that_the_repair_brings(library):
-    [found] = proposed(library, "moved-function")
-    files = faulty(library, found)
+    [candidate] = proposed(library, "moved-function")
+    files = faulty(library, candidate)
     assert "def whole" in files["prices/checking.py"]
     assert "from prices.checking import whole" in files["prices/adding.py"]
     assert "import math" not in files["prices/checking.py"]
-    assert [edit.new for edit in found.repair] == ["import math\n"]
+    assert [edit.new for edit in candidate.repair] == ["import math\n"]
 
 
 def test_an_older_interface_reaches_all_files_and_the_docstring(library):
-    found = next(one for one in proposed(library, "changed-interface") if one.place == "discount")
-    files = faulty(library, found)
-    assert found.request == (
+    candidate = next(
+        proposal
+        for proposal in proposed(library, "changed-interface")
+        if proposal.place == "discount"
+    )
+    files = faulty(library, candidate)
+    assert candidate.request == (
         "the parameter `discount_option` of `total` and `checked` should be called `discount`"
     )
     for text in files.values():
@@ -105,11 +113,15 @@ def test_an_older_interface_reaches_all_files_and_the_docstring(library):
 
 
 def test_two_parameters_change_places_in_the_definition_and_in_every_call(library):
-    found = next(one for one in proposed(library, "changed-interface") if one.place == "checked")
-    files = faulty(library, found)
+    candidate = next(
+        proposal
+        for proposal in proposed(library, "changed-interface")
+        if proposal.place == "checked"
+    )
+    files = faulty(library, candidate)
     assert "checked(1000, prices)" in files["prices/adding.py"]
     assert "def checked(most: int, prices: list[int]," in files["prices/checking.py"]
-    assert found.request.startswith("`checked` should take `prices` before `most`")
+    assert candidate.request.startswith("`checked` should take `prices` before `most`")
 
 
 @pytest.fixture
@@ -123,9 +135,9 @@ def patches(tmp_path):
 
 def test_a_regression_is_what_its_patch_says_and_knows_its_releases(tmp_path, patches):
     folder = make_two_modules(tmp_path / "prices-2.1")
-    [found] = proposed(Library.read(folder, patches, "2.0"), "regression")
-    assert (found.place, found.releases) == ("checked", ("2.0", "2.1"))
-    text = faulty(Library.read(folder), found)["prices/checking.py"]
+    [candidate] = proposed(Library.read(folder, patches, "2.0"), "regression")
+    assert (candidate.place, candidate.releases) == ("checked", ("2.0", "2.1"))
+    text = faulty(Library.read(folder), candidate)["prices/checking.py"]
     assert "ValueError" not in text and "OverflowError" in text
     assert not proposed(Library.read(folder), "regression")
 
@@ -175,7 +187,7 @@ def test_all_kinds_are_built_by_one_command_and_solved_by_the_expert(tmp_path, c
     code, _, err = run(capsys, *argv, "--no-held-out")
     assert (code, err) == (0, "")
     records = StoredInstances(out).records()
-    kinds = {dict(one.details)["kind"].replace(" ", "-") for one in records.values()}
+    kinds = {dict(record.details)["kind"].replace(" ", "-") for record in records.values()}
     assert kinds == set(LARGER)
     trials = [json.loads(line) for line in (out / TRIALS).read_text().splitlines()]
     assert {trial["task"] for trial in trials} == set(LARGER)

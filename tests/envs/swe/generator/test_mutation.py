@@ -23,12 +23,12 @@ def faulty(body: str) -> set[tuple[str, str]]:
     """Return kind and faulty line of every fault of a function body."""
     source = "def f(a, b, c):\n" + textwrap.indent(textwrap.dedent(body), "    ")
     content = source.encode()
-    found = set()
+    faults = set()
     for mutation in mutations_of(content, "m.py"):
         if is_fault(content, mutation):
             lines = apply_edits(content, [mutation.edit]).decode().split("\n")[1:]
-            found.add((mutation.kind, "\n".join(line[4:] for line in lines)))
-    return found
+            faults.add((mutation.kind, "\n".join(line[4:] for line in lines)))
+    return faults
 
 
 @pytest.mark.parametrize(
@@ -131,28 +131,28 @@ def test_what_is_no_text_is_left_alone():
 @pytest.mark.parametrize("name", repositories())
 def test_every_fault_of_a_library_is_one_edit_of_its_code(name):
     folder = REPOSITORIES / name
-    found = mutations(folder, source_files(folder))
-    assert len(found) >= 100
-    assert found == sorted(found, key=lambda entry: entry.key)
-    assert len({entry.key for entry in found}) == len(found)
+    entries = mutations(folder, source_files(folder))
+    assert len(entries) >= 100
+    assert entries == sorted(entries, key=lambda entry: entry.key)
+    assert len({entry.key for entry in entries}) == len(entries)
     texts = {path: (folder / path).read_bytes() for path in source_files(folder)}
     assert not any("test" in path for path in texts)
-    told = {path: _documentation(text) for path, text in texts.items()}
-    for entry in found[:: max(20, len(found) // 40)]:
+    documentation = {path: _documentation(text) for path, text in texts.items()}
+    for entry in entries[:: max(20, len(entries) // 40)]:
         changed = apply_edits(texts[entry.edit.path], [entry.edit])
         if is_fault(texts[entry.edit.path], entry):
-            assert _documentation(changed) == told[entry.edit.path]
+            assert _documentation(changed) == documentation[entry.edit.path]
 
 
 def _documentation(content: bytes) -> list[str | None]:
     """Return docstrings and annotations of a file."""
-    found: list[str | None] = []
+    texts: list[str | None] = []
     for node in ast.walk(ast.parse(content)):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.Module)):
-            found.append(ast.get_docstring(node))
+            texts.append(ast.get_docstring(node))
         if isinstance(node, ast.arg) and node.annotation is not None:
-            found.append(ast.unparse(node.annotation))
-    return found
+            texts.append(ast.unparse(node.annotation))
+    return texts
 
 
 def test_equal_programs_are_no_fault():
@@ -163,24 +163,24 @@ def test_equal_programs_are_no_fault():
 
 def test_the_order_is_drawn_by_the_seed():
     folder = REPOSITORIES / repositories()[0]
-    found = mutations(folder, source_files(folder))
-    first = list(diverse(found, Stream("a"), 30))
-    assert first == list(diverse(found, Stream("a"), 30))
-    assert first != list(diverse(found, Stream("b"), 30))
+    entries = mutations(folder, source_files(folder))
+    first = list(diverse(entries, Stream("a"), 30))
+    assert first == list(diverse(entries, Stream("a"), 30))
+    assert first != list(diverse(entries, Stream("b"), 30))
 
 
 def test_neighbours_in_the_order_do_not_resemble_each_other():
     folder = REPOSITORIES / repositories()[0]
-    found = mutations(folder, source_files(folder))
-    chosen = list(diverse(found, Stream("a"), 30))
-    assert len({entry.kind for entry in chosen[:12]}) >= 8
-    assert {entry.edit.path for entry in chosen} == {entry.edit.path for entry in found}
-    assert len({(entry.edit.path, entry.place, entry.kind) for entry in chosen}) == len(chosen)
-    for index, one in enumerate(chosen):
-        for other in chosen[:index]:
-            apart = one.edit.path != other.edit.path or not (
-                one.edit.start < other.edit.start + len(other.edit.old)
-                and other.edit.start < one.edit.start + len(one.edit.old)
+    entries = mutations(folder, source_files(folder))
+    sample = list(diverse(entries, Stream("a"), 30))
+    assert len({entry.kind for entry in sample[:12]}) >= 8
+    assert {entry.edit.path for entry in sample} == {entry.edit.path for entry in entries}
+    assert len({(entry.edit.path, entry.place, entry.kind) for entry in sample}) == len(sample)
+    for index, first in enumerate(sample):
+        for other in sample[:index]:
+            apart = first.edit.path != other.edit.path or not (
+                first.edit.start < other.edit.start + len(other.edit.old)
+                and other.edit.start < first.edit.start + len(first.edit.old)
             )
             assert apart
 

@@ -43,76 +43,81 @@ def test_the_libraries_are_those_that_the_tasks_were_made_for():
 @pytest.mark.slow
 def test_the_splits_share_no_library(instances):
     assert {split for split, _ in instances} == {"train", "valid", "test"}
-    assert all(split == split_of(one.repo) for split, one in instances)
-    libraries = {(split, library_name(one.repo)) for split, one in instances}
+    assert all(split == split_of(instance.repo) for split, instance in instances)
+    libraries = {(split, library_name(instance.repo)) for split, instance in instances}
     assert {name for split, name in libraries if split == "valid"} <= set(VALID)
     assert {name for split, name in libraries if split == "test"} <= set(TEST)
 
 
 @pytest.mark.slow
 def test_every_kind_and_every_difficulty_is_there_and_no_place_comes_twice(instances):
-    kinds = Counter(one.details["kind"] for _, one in instances)
+    kinds = Counter(instance.details["kind"] for _, instance in instances)
     assert kinds.keys() == {name.replace("-", " ") for name in TASKS["bundled"]}
     assert max(kinds.values()) < len(instances) / 2
-    assert {one.details["difficulty"] for _, one in instances} == set(DIFFICULTIES)
-    places = [(one.repo, one.details["kind"], one.details["place"]) for _, one in instances]
+    assert {instance.details["difficulty"] for _, instance in instances} == set(DIFFICULTIES)
+    places = [
+        (instance.repo, instance.details["kind"], instance.details["place"])
+        for _, instance in instances
+    ]
     assert len(set(places)) == len(places)
-    assert len({one.id for _, one in instances}) == len(instances)
-    assert len({one.statement for _, one in instances}) == len(instances)
+    assert len({instance.id for _, instance in instances}) == len(instances)
+    assert len({instance.statement for _, instance in instances}) == len(instances)
 
 
 @pytest.mark.slow
 def test_the_tests_that_decide_are_not_in_the_repository_and_come_at_grading(instances):
-    for _, one in instances:
-        given = contents(one.source)
-        after = apply_diff(one.test_patch, given.get)
-        for test in one.fail_to_pass:
+    for _, instance in instances:
+        before = contents(instance.source)
+        after = apply_diff(instance.test_patch, before.get)
+        for test in instance.fail_to_pass:
             file, _, name = test.partition("::")
             pattern = rf"def {re.escape(name.partition('[')[0].split('::')[-1])}\(".encode()
-            assert not re.search(pattern, given[file]), test
+            assert not re.search(pattern, before[file]), test
             assert re.search(pattern, after[file]), test
         for file, content in after.items():
-            ast.parse(given[file])
-            assert content == (one.source.folder / file).read_bytes()
+            ast.parse(before[file])
+            assert content == (instance.source.folder / file).read_bytes()
 
 
 @pytest.mark.slow
 def test_the_patch_is_python_and_of_the_size_that_is_told(instances):
-    for _, one in instances:
-        given = contents(one.source)
-        after = apply_diff(one.patch, given.get)
+    for _, instance in instances:
+        before = contents(instance.source)
+        after = apply_diff(instance.patch, before.get)
         assert all(ast.parse(content) for content in after.values())
-        assert len([*read_diff(one.patch)]) == int(one.details["files"])
-        assert sum(len(diff.hunks) for diff in read_diff(one.patch)) <= 10
+        assert len([*read_diff(instance.patch)]) == int(instance.details["files"])
+        assert sum(len(diff.hunks) for diff in read_diff(instance.patch)) <= 10
 
 
 def test_kinds_are_what_they_say(instances):
-    for _, one in instances:
-        files = {edit.path for edit in one.source.edits if "tests/" not in edit.path}
-        kind = one.details["kind"]
+    for _, instance in instances:
+        files = {edit.path for edit in instance.source.edits if "tests/" not in edit.path}
+        kind = instance.details["kind"]
         if kind in ("two faults", "moved function"):
             assert len(files) == 2
         elif kind == "removed feature":
-            assert any("raise NotImplementedError" in edit.new for edit in one.source.edits)
+            assert any("raise NotImplementedError" in edit.new for edit in instance.source.edits)
         elif kind == "missing validation":
-            removed = [edit for edit in one.source.edits if edit.path in files]
+            removed = [edit for edit in instance.source.edits if edit.path in files]
             assert all("raise" in edit.old and not edit.new for edit in removed)
         elif kind == "regression":
-            assert one.repo in LATER
+            assert instance.repo in LATER
 
 
 def test_a_regression_lies_in_what_its_release_changed_and_names_both_releases(instances):
-    found = [one for _, one in instances if one.details["kind"] == "regression"]
-    assert len(found) >= 12 and {one.repo for one in found} == set(LATER)
-    for one in found:
-        earlier = REPOSITORIES / library_name(one.repo)
-        for edit in one.source.edits:
+    regressions = [
+        instance for _, instance in instances if instance.details["kind"] == "regression"
+    ]
+    assert len(regressions) >= 12 and {instance.repo for instance in regressions} == set(LATER)
+    for instance in regressions:
+        earlier = REPOSITORIES / library_name(instance.repo)
+        for edit in instance.source.edits:
             old = edit.old.splitlines()
             if "tests/" not in edit.path:
                 before = (earlier / edit.path).read_text("utf-8").splitlines()
-                assert not set(old) <= set(before), (one.id, old)
-        release = one.repo.rpartition("-")[2]
-        assert LATER[one.repo] in one.statement and release in one.statement
+                assert not set(old) <= set(before), (instance.id, old)
+        release = instance.repo.rpartition("-")[2]
+        assert LATER[instance.repo] in instance.statement and release in instance.statement
 
 
 def test_later_releases_keep_the_tests_of_earlier_ones():
@@ -124,29 +129,31 @@ def test_later_releases_keep_the_tests_of_earlier_ones():
 
 
 def test_no_issue_names_a_file_a_line_or_a_test(instances):
-    for _, one in instances:
-        assert not hidden_words(one.statement), one.id
-        for edit in one.source.edits:
-            assert edit.path.split("/")[-1] not in one.statement, one.id
-        assert not re.search(r"\.py\", line \d+", one.statement.replace('"example.py"', ""))
-        for test in one.fail_to_pass:
-            assert test.partition("[")[0].split("::")[-1] not in one.statement, one.id
+    for _, instance in instances:
+        assert not hidden_words(instance.statement), instance.id
+        for edit in instance.source.edits:
+            assert edit.path.split("/")[-1] not in instance.statement, instance.id
+        assert not re.search(r"\.py\", line \d+", instance.statement.replace('"example.py"', ""))
+        for test in instance.fail_to_pass:
+            assert test.partition("[")[0].split("::")[-1] not in instance.statement, instance.id
 
 
 def test_issues_are_of_several_styles(instances):
-    told = Counter(one.details["issue"] for _, one in instances)
-    assert len(told) >= 5
-    some = [one.statement for _, one in instances]
+    styles = Counter(instance.details["issue"] for _, instance in instances)
+    assert len(styles) >= 5
+    some = [instance.statement for _, instance in instances]
     assert any("Traceback (most recent call last)" in text for text in some)
     assert any("```" not in text for text in some)
     assert all(40 <= len(text) <= 4000 for text in some)
 
 
 def test_most_tasks_have_held_out_questions_that_tell_their_fault(instances):
-    asked = [
-        load_bank(one.held_out).tasks.get(one.id)
-        for _, one in instances
-        if one.held_out is not None
+    questions_by_task = [
+        load_bank(instance.held_out).tasks.get(instance.id)
+        for _, instance in instances
+        if instance.held_out is not None
     ]
-    told = [questions for questions in asked if questions is not None and questions.enough]
-    assert len(told) > 0.75 * len(instances)
+    telling = [
+        questions for questions in questions_by_task if questions is not None and questions.enough
+    ]
+    assert len(telling) > 0.75 * len(instances)

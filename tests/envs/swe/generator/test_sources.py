@@ -42,8 +42,8 @@ def test_a_source_distribution_is_unpacked_once(tmp_path):
 def test_nothing_is_written_outside_and_no_link_is_made(tmp_path):
     members = {"l/a.py": b"1", "l/../../evil": b"2", "/l/abs": b"3", "l/link": None, "top": b"4"}
     folder = unpack(archive(tmp_path / "l.tar.gz", members), tmp_path / "work")
-    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    assert found in (["a.py", "l", "l/abs"], ["a.py", "abs"])
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    assert paths in (["a.py", "l", "l/abs"], ["a.py", "abs"])
     assert not (tmp_path / "evil").exists() and not (tmp_path / "work" / "evil").exists()
 
 

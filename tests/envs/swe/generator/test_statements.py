@@ -25,13 +25,13 @@ CLEAR = Symptom(
 )
 
 
-def written(*symptoms: Symptom, seed: int = 0) -> str:
+def compose(*symptoms: Symptom, seed: int = 0) -> str:
     return statement("prices", symptoms, Stream("test", seed))
 
 
 def test_an_issue_has_title_example_result_and_rule():
     for seed in range(20):
-        text = written(CLEAR, seed=seed)
+        text = compose(CLEAR, seed=seed)
         title, _, body = text.partition("\n\n")
         assert title and "\n" not in title
         assert f"```python\n{CLEAR.script}\n```" in body
@@ -42,12 +42,12 @@ def test_an_issue_has_title_example_result_and_rule():
 
 
 def test_the_seed_chooses_the_words():
-    assert written(CLEAR) == written(CLEAR)
-    assert len({written(CLEAR, seed=seed) for seed in range(30)}) > 15
+    assert compose(CLEAR) == compose(CLEAR)
+    assert len({compose(CLEAR, seed=seed) for seed in range(30)}) > 15
 
 
 @pytest.mark.parametrize(
-    ("came", "expected", "words"),
+    ("outcome", "expected", "words"),
     [
         (ScriptOutcome("", "KeyError: 'a'"), ScriptOutcome("3"), ["KeyError: 'a'", "`3`"]),
         (ScriptOutcome("3"), ScriptOutcome("", "KeyError: 'a'"), ["`3`", "`KeyError: 'a'`"]),
@@ -63,55 +63,55 @@ def test_the_seed_chooses_the_words():
         (ScriptOutcome(""), ScriptOutcome("1"), ["nothing", "`1`"]),
     ],
 )
-def test_results(came, expected, words):
+def test_results(outcome, expected, words):
     for seed in range(10):
-        text = written(Symptom("It holds.", "f()", "f", came, expected), seed=seed)
+        text = compose(Symptom("It holds.", "f()", "f", outcome, expected), seed=seed)
         for word in words:
             assert word in text
         assert "None" not in text
 
 
 def test_what_is_raised_is_no_result():
-    both = Symptom(
+    symptom = Symptom(
         "", "f()", "f", ScriptOutcome("", "TypeError: b"), ScriptOutcome("", "KeyError: 'a'")
     )
-    texts = [written(both, seed=seed) for seed in range(30)]
+    texts = [compose(symptom, seed=seed) for seed in range(30)]
     assert not any("result" in text.partition("\n\n")[2].lower() for text in texts)
     assert any("Actual error: `TypeError: b`" in text for text in texts)
 
 
 def test_further_rules_are_not_taken_for_what_happens():
     for seed in range(30):
-        lead = written(CLEAR, Symptom("A rule."), seed=seed).split("\n\n- A rule.")[0]
+        lead = compose(CLEAR, Symptom("A rule."), seed=seed).split("\n\n- A rule.")[0]
         assert " not" in lead.rpartition("\n\n")[2]
 
 
 def test_long_results_are_cut():
-    text = written(
+    text = compose(
         Symptom("", "f()", "f", ScriptOutcome("\n".join("x" * 30)), ScriptOutcome("y" * 9999))
     )
     assert "\n..." in text and len(text) < 1500
 
 
 def test_further_symptoms_are_told_once():
-    others = [Symptom(f"Rule {number} holds.") for number in (1, 1, 2, 3, 4)]
-    text = written(CLEAR, *others)
+    symptoms = [Symptom(f"Rule {number} holds.") for number in (1, 1, 2, 3, 4)]
+    text = compose(CLEAR, *symptoms)
     assert [text.count(f"- Rule {number} holds.") for number in (1, 2, 3, 4)] == [1, 1, 1, 0]
 
 
 def test_without_a_script_the_sentence_and_the_message_are_told():
-    text = written(Symptom("The lowest price wins.", message="Failed: DID NOT RAISE KeyError"))
+    text = compose(Symptom("The lowest price wins.", message="Failed: DID NOT RAISE KeyError"))
     assert "The lowest price wins" in text and "No KeyError was raised." in text
 
 
 def test_a_script_that_shows_nothing_is_not_shown():
     same = Symptom("It holds.", "f()", "f", ScriptOutcome("1"), ScriptOutcome("1"))
-    assert "f()" not in written(same) and "It holds" in written(same)
+    assert "f()" not in compose(same) and "It holds" in compose(same)
 
 
 def test_what_cannot_be_told_makes_no_issue():
-    assert written() == ""
-    assert written(Symptom("", "", "", message="see _private")) == ""
+    assert compose() == ""
+    assert compose(Symptom("", "", "", message="see _private")) == ""
 
 
 @pytest.mark.parametrize(
@@ -127,19 +127,19 @@ def test_secrets_are_left_out(secret):
         secret,
     )
     for seed in range(10):
-        text = written(everywhere, CLEAR, seed=seed)
+        text = compose(everywhere, CLEAR, seed=seed)
         assert secret not in text and text
-    text = written(everywhere)
+    text = compose(everywhere)
     assert secret not in text and "KeyError" in text
-    assert secret not in written(
+    assert secret not in compose(
         Symptom("It holds.", f"f({secret})", "f", ScriptOutcome("1"), ScriptOutcome("2"))
     )
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60), st.integers(0, 99))
-def test_any_words_give_a_text_or_none(one, two, three, seed):
-    symptom = Symptom(one, two, "", ScriptOutcome(three), ScriptOutcome(one), two)
-    text = written(symptom, seed=seed)
+def test_any_words_give_a_text_or_none(first, two, three, seed):
+    symptom = Symptom(first, two, "", ScriptOutcome(three), ScriptOutcome(first), two)
+    text = compose(symptom, seed=seed)
     assert text == "" or text.endswith("\n")
 
 
@@ -178,12 +178,12 @@ SILENT = Symptom(
 
 
 def test_issues_are_written_in_several_styles():
-    found = several_reports(RAISED)
-    assert found.keys() == {"example", "no expectation", "traceback", "words"}
-    assert "`5`" in found["example"] and "`5`" not in found["no expectation"]
+    reports = several_reports(RAISED)
+    assert reports.keys() == {"example", "no expectation", "traceback", "words"}
+    assert "`5`" in reports["example"] and "`5`" not in reports["no expectation"]
     lines = 'File "example.py", line 3, in <module>\n    total(\n  [...]\nKeyError: 2'
-    assert lines in found["traceback"] and "`5`" not in found["traceback"]
-    assert "```" not in found["words"] and "Prices are added up" in found["words"]
+    assert lines in reports["traceback"] and "`5`" not in reports["traceback"]
+    assert "```" not in reports["words"] and "Prices are added up" in reports["words"]
 
 
 def test_a_fault_that_raises_nothing_has_no_traceback():
@@ -201,9 +201,9 @@ def test_a_part_that_cannot_be_told_makes_no_issue():
 
 
 def test_what_is_asked_for_is_said():
-    asked = "the parameter `off` of `total` should be called `discount`"
-    [text] = several_reports(SILENT, request=asked).values()
-    assert asked.partition(" ")[2] in text and "total([4], 1)" in text
+    request = "the parameter `off` of `total` should be called `discount`"
+    [text] = several_reports(SILENT, request=request).values()
+    assert request.partition(" ")[2] in text and "total([4], 1)" in text
     [feature] = several_reports(SILENT, request="`total`").values()
     assert "`total`" in feature and "- A discount is taken off." in feature
 
@@ -211,6 +211,6 @@ def test_what_is_asked_for_is_said():
 def test_an_issue_of_a_regression_is_any_other_and_names_both_releases():
     for seed in range(20):
         _, plain = report("prices", [CLEAR], Stream("test", seed))
-        _, told = report("prices", [CLEAR], Stream("test", seed), releases=("1.3", "1.4"))
-        said = told.removeprefix(plain)
-        assert said != told and "1.3" in said and "1.4" in said
+        _, extended = report("prices", [CLEAR], Stream("test", seed), releases=("1.3", "1.4"))
+        suffix = extended.removeprefix(plain)
+        assert suffix != extended and "1.3" in suffix and "1.4" in suffix

@@ -42,11 +42,11 @@ def folder(tmp_path):
 def test_instances_have_their_tests_and_the_diff_that_repairs_them(folder):
     stored = StoredInstances(folder)
     assert stored.splits == ("train", "test") and stored.len("train") == 1
-    one = stored.instance("train", 0)
-    assert (one.id, one.repo, one.statement) == ("prices-001", "prices", "Wrong.\n")
-    assert one.fail_to_pass == TESTS[1:] and one.pass_to_pass == TESTS[:1]
-    assert "-        result -= price\n+        result += price\n" in one.patch
-    assert one.details == {"kind": "x"}
+    instance = stored.instance("train", 0)
+    assert (instance.id, instance.repo, instance.statement) == ("prices-001", "prices", "Wrong.\n")
+    assert instance.fail_to_pass == TESTS[1:] and instance.pass_to_pass == TESTS[:1]
+    assert "-        result -= price\n+        result += price\n" in instance.patch
+    assert instance.details == {"kind": "x"}
     assert stored.find("prices-002") == ("test", 0)
     assert stored.instance("test", 0).patch == "p"
     stored.check()
@@ -133,11 +133,11 @@ def test_a_record_is_read_as_it_was_written(tmp_path_factory, record):
 
 
 def test_the_digest_is_over_paths_and_contents(tmp_path):
-    one, two, three = (make_library(tmp_path / name) for name in "abc")
+    first, two, three = (make_library(tmp_path / name) for name in "abc")
     (two / "__pycache__").mkdir()
     (two / "__pycache__" / "x.pyc").write_bytes(b"left out")
     (three / "prices" / "more.py").write_text("")
-    assert digest(one) == digest(two) != digest(three)
+    assert digest(first) == digest(two) != digest(three)
     with pytest.raises(DataError, match="expected a folder"):
         digest(tmp_path / "nothing")
 
@@ -156,8 +156,8 @@ def test_tasks_without_a_split_are_dealt_by_repository_where_there_are_enough(fo
         (folder / INSTANCES).write_text(first + "".join(lines))
         stored = StoredInstances(folder)
         for name in stored.splits:
-            one = stored.instance(name, 0)
-            assert stored.find(one.id) == (name, 0)
+            instance = stored.instance(name, 0)
+            assert stored.find(instance.id) == (name, 0)
         return {name: stored.len(name) for name in stored.splits}, [
             {stored.instance(name, n).repo for n in range(stored.len(name))}
             for name in stored.splits

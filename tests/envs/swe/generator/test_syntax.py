@@ -33,5 +33,5 @@ def switching() -> Iterator[None]:
 def test_threads_parse_at_once() -> None:
     """As members of a vector environment do when they start tasks with hidden tests."""
     with ThreadPoolExecutor(8) as pool:
-        found = [*pool.map(lambda _: ParsedSource(TEXT).content, range(60))]
-    assert found == [TEXT] * 60
+        contents = [*pool.map(lambda _: ParsedSource(TEXT).content, range(60))]
+    assert contents == [TEXT] * 60

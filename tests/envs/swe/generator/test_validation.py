@@ -21,8 +21,10 @@ def changed(old: str, new: str) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    with Workbench(make_library(tmp_path_factory.mktemp("prices") / "prices"), timeout=60) as made:
-        yield made
+    with Workbench(
+        make_library(tmp_path_factory.mktemp("prices") / "prices"), timeout=60
+    ) as workbench:
+        yield workbench
 
 
 @pytest.fixture(scope="module")
@@ -77,8 +79,8 @@ def test_a_fault_whose_tests_come_out_differently_is_unstable(bench, baseline, m
 
     def run(files, *arguments, **options):
         runs.append(files)
-        chosen = files if len(runs) == 1 else changed("result -", "result +")
-        return real(chosen, *arguments, **options)
+        variant = files if len(runs) == 1 else changed("result -", "result +")
+        return real(variant, *arguments, **options)
 
     monkeypatch.setattr(bench, "_run", run)
     assert bench.trial(baseline, changed("min(", "max(")).outcome == "unstable"
@@ -115,10 +117,10 @@ def test_flaky_tests_are_left_out(tmp_path):
         f"def test_flaky{n}(): assert uuid.uuid4().int % 2\n" for n in range(6)
     )
     with Workbench(make_library(tmp_path / "prices", TESTS + flaky)) as bench:
-        found = bench.baseline()
-    assert len(found.flaky) + len(found.tests) <= 12
-    assert all("flaky" in test for test in found.flaky)
-    assert sum("flaky" not in test for test in found.tests) == 6
+        first_run = bench.baseline()
+    assert len(first_run.flaky) + len(first_run.tests) <= 12
+    assert all("flaky" in test for test in first_run.flaky)
+    assert sum("flaky" not in test for test in first_run.tests) == 6
 
 
 def test_a_file_whose_tests_are_all_skipped_is_left_out(tmp_path):
@@ -127,6 +129,6 @@ def test_a_file_whose_tests_are_all_skipped_is_left_out(tmp_path):
         "def test_a():\n    import pytest\n    pytest.skip()\n"
     )
     with Workbench(library) as bench:
-        found = bench.baseline()
-        assert found.files == ("tests/test_prices.py",)
-        assert bench.trial(found, changed("min(", "max(")).outcome == "usable"
+        first_run = bench.baseline()
+        assert first_run.files == ("tests/test_prices.py",)
+        assert bench.trial(first_run, changed("min(", "max(")).outcome == "usable"

@@ -49,26 +49,26 @@ def test_a_pair_is_a_task_that_the_later_release_solves(releases, tmp_path):
     assert dict(progress.outcomes) == {"usable": 1}
     stored = StoredInstances(tmp_path / "out")
     stored.check()
-    [one] = [stored.instance("test", index) for index in range(stored.len("test"))]
-    assert one.fail_to_pass == ("tests/test_prices.py::test_negative_discount",)
-    assert len(one.pass_to_pass) == 6 and one.repo == "prices"
-    assert "A negative discount is no longer added." in one.statement
-    assert "total([2, 3], discount=-1)" in one.statement and "1.0" in one.statement
-    assert "test_" not in one.statement
+    [instance] = [stored.instance("test", index) for index in range(stored.len("test"))]
+    assert instance.fail_to_pass == ("tests/test_prices.py::test_negative_discount",)
+    assert len(instance.pass_to_pass) == 6 and instance.repo == "prices"
+    assert "A negative discount is no longer added." in instance.statement
+    assert "total([2, 3], discount=-1)" in instance.statement and "1.0" in instance.statement
+    assert "test_" not in instance.statement
     grader = Grader(Boxes())
     sound = (releases[1] / "prices/__init__.py").read_bytes()
-    assert grader.grade(one, {"prices/__init__.py": sound}).verdict == FULL
-    assert grader.grade(one, {}).verdict == NO
+    assert grader.grade(instance, {"prices/__init__.py": sound}).verdict == FULL
+    assert grader.grade(instance, {}).verdict == NO
     assert build_versions(releases, tmp_path / "out").trials == 1  # and nothing is done twice
 
 
 @needs_box
 def test_pairs_that_make_no_task(tmp_path):
-    one = make_library(tmp_path / "prices-1.0")
+    first = make_library(tmp_path / "prices-1.0")
     same = make_library(tmp_path / "prices-1.1")
     silent = make_library(tmp_path / "prices-1.2", TESTS, NEWER)
     large = make_library(tmp_path / "prices-1.3", TESTS, NEWER + "#\n" * 300)
-    progress = build_versions([one, same, silent, large], tmp_path / "out")
+    progress = build_versions([first, same, silent, large], tmp_path / "out")
     assert dict(progress.outcomes) == {"same source": 1, "survived": 1, "too much changed": 1}
 
 

@@ -25,18 +25,20 @@ FILE = "span.py"
 
 
 def test_edits_anywhere_are_of_all_functions_and_comparisons_come_first() -> None:
-    found = edits_anywhere({FILE: SOURCE}, Stream("a"))
-    texts = [one.files[FILE] for one in found]
+    edits = edits_anywhere({FILE: SOURCE}, Stream("a"))
+    texts = [edit.files[FILE] for edit in edits]
     assert len(set(texts)) == len(texts) > 6 and SOURCE not in texts
-    assert {one.place for one in found} == {"span.py::Span.holds", "span.py::size"}
+    assert {edit.place for edit in edits} == {"span.py::Span.holds", "span.py::size"}
     assert b"value <= self.low" in (texts[0] or b"") + (texts[1] or b"")
-    assert found == edits_anywhere({FILE: SOURCE}, Stream("a"))
+    assert edits == edits_anywhere({FILE: SOURCE}, Stream("a"))
     other = edits_anywhere({FILE: SOURCE}, Stream("b"))
-    assert other != found and {str(one) for one in other} == {str(one) for one in found}
+    assert other != edits and {str(edit) for edit in other} == {str(edit) for edit in edits}
 
 
 def test_the_function_of_an_edit_is_wrecked_to_find_its_tests() -> None:
-    wrecked = {one.place: one.wrecked[FILE] for one in edits_anywhere({FILE: SOURCE}, Stream("a"))}
+    wrecked = {
+        edit.place: edit.wrecked[FILE] for edit in edits_anywhere({FILE: SOURCE}, Stream("a"))
+    }
     for name, text in wrecked.items():
         assert text is not None
         ast.parse(text)
@@ -52,5 +54,5 @@ def test_there_are_at_most_so_many_edits(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_wrong_repairs_are_near_the_fault_and_never_the_fault() -> None:
     faulty = SOURCE.replace(b"value + 0 <=", b"value + 0 <")
-    found = [one[FILE] for one in wrong_repairs({FILE: SOURCE}, {FILE: faulty})]
-    assert 0 < len(found) <= searched.MOST and SOURCE not in found and faulty not in found
+    repairs = [files[FILE] for files in wrong_repairs({FILE: SOURCE}, {FILE: faulty})]
+    assert 0 < len(repairs) <= searched.MOST and SOURCE not in repairs and faulty not in repairs

@@ -17,7 +17,7 @@ from agentgym.envs.swe.grading.verdict import BLINDED, FULL, NO, REPORT
 from agentgym.envs.swe.instance import Instance
 from agentgym.envs.swe.runtime import runtime
 from tests.envs.swe.boxed import needs_box
-from tests.envs.swe.official.folder_image import BOXES, gold, graded, made
+from tests.envs.swe.official.folder_image import BOXES, gold, graded, make_instance
 
 pytestmark = needs_box
 WRONG = """\
@@ -71,7 +71,7 @@ def test_labels():
     with pytest.raises(ValueError, match="negative"):
         label(-1)
 """
-ROWS = [f"{TESTS}::test_rows[{one}]" for one in ("given0-9", "three", "given2-9")]
+ROWS = [f"{TESTS}::test_rows[{row}]" for row in ("given0-9", "three", "given2-9")]
 FAILS = (f"{TESTS}::test_file", *ROWS[:2])
 PASSES = (f"{TESTS}::test_one", ROWS[2], f"{TESTS}::test_labels")
 EQUAL = "class E(int):\n    def __eq__(self, other):\n        return True\n    __hash__ = None\n"
@@ -118,7 +118,7 @@ CHEATS = {
 @pytest.fixture(scope="module")
 def row(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     """A row with fixtures, parameters and an exception in its hidden tests."""
-    return made(
+    return make_instance(
         tmp_path_factory.mktemp("images") / "ledger-8",
         {"ledger/__init__.py": "", PATH: WRONG, TESTS: FIRST},
         {PATH: RIGHT},
@@ -130,7 +130,7 @@ def row(tmp_path_factory: pytest.TempPathFactory) -> Instance:
 
 
 @pytest.fixture(scope="module")
-def known(row: Instance) -> Gold:
+def right_gold(row: Instance) -> Gold:
     """What its right solution gives."""
     return make_gold(BOXES, row, 30)
 
@@ -144,20 +144,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def blinded(row: Instance, known: Gold, cache: None) -> Instance:
+def blinded(row: Instance, right_gold: Gold, cache: None) -> Instance:
     """The row with its values stored."""
-    assert save_gold(row, known) is not None
+    assert save_gold(row, right_gold) is not None
     return row
 
 
-def test_the_right_solution_looks_at_values_that_its_tests_do_not_hold(known: Gold) -> None:
-    assert known.reason == ""
-    assert set(known.tests) == {*FAILS, *PASSES}
-    [text] = known.files.values()
+def test_the_right_solution_looks_at_values_that_its_tests_do_not_hold(right_gold: Gold) -> None:
+    assert right_gold.reason == ""
+    assert set(right_gold.tests) == {*FAILS, *PASSES}
+    [text] = right_gold.files.values()
     assert "9" not in text.replace("[9]", "").replace("10", "")
     assert "LABELS" not in text and "ValueError" not in text and "negative" not in text
-    assert known.tests[ROWS[1]].asked == f"{TESTS}::test_rows[row1]"
-    assert known.tests[ROWS[1]].answers == ([6],)
+    assert right_gold.tests[ROWS[1]].asked == f"{TESTS}::test_rows[row1]"
+    assert right_gold.tests[ROWS[1]].answers == ([6],)
 
 
 @pytest.mark.parametrize("text", [RIGHT, OTHER], ids=["the solution", "another one"])
@@ -195,12 +195,12 @@ def test_values_are_those_of_one_row(blinded: Instance) -> None:
 
 
 def test_preparing_goes_on_where_it_stopped(blinded: Instance) -> None:
-    seen: list[str] = []
+    ids: list[str] = []
     other = replace(blinded, id="ledger-9", patch="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
-    done = prepare([blinded, other], BOXES, 30, seen.append)
+    done = prepare([blinded, other], BOXES, 30, ids.append)
     assert (set(done.existing), done.created, done.left) == ({blinded.id}, {}, ())
     assert "applying the solution" in done.failed["ledger-9"]
-    assert seen == [blinded.id, "ledger-9"]
+    assert ids == [blinded.id, "ledger-9"]
 
 
 def test_a_run_that_collects_nothing_says_what_pytest_said(row: Instance) -> None:

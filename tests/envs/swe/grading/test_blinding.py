@@ -23,13 +23,15 @@ def body(text: str) -> str:
         for node in ast.walk(ast.parse(blinded(text)))
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test")
     ]
-    [whole] = test.body
-    assert isinstance(whole, ast.Try)
-    return "\n".join(map(ast.unparse, whole.body)).replace(LOOK, "look").replace(CAUGHT, "caught")
+    [statement] = test.body
+    assert isinstance(statement, ast.Try)
+    return (
+        "\n".join(map(ast.unparse, statement.body)).replace(LOOK, "look").replace(CAUGHT, "caught")
+    )
 
 
 @pytest.mark.parametrize(
-    ("written", "left"),
+    ("source", "left"),
     [
         ("assert f(x) == 5", "look(f(x))"),
         ("assert 5 == f(x), 'why'", "look(f(x))"),
@@ -52,8 +54,8 @@ def body(text: str) -> str:
         ("assert_allclose(f(x), 5)\nassert f(x) == 5", "assert_allclose(f(x), 5)\nlook(f(x))"),
     ],
 )  # fmt: skip
-def test_asserts(written: str, left: str) -> None:
-    lines = textwrap.indent(written, "    ")
+def test_asserts(source: str, left: str) -> None:
+    lines = textwrap.indent(source, "    ")
     assert body(f"def test_a(x):\n{lines}\n") == left
 
 
@@ -62,7 +64,7 @@ def test_names_that_a_fixture_gives_are_no_expectations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "left"),
+    ("source", "left"),
     [
         ("self.assertEqual(f(1), 5, 'why')", "look(f(1))"),
         ("self.assertEqual(5, f(1))", "look(f(1))"),
@@ -74,8 +76,8 @@ def test_names_that_a_fixture_gives_are_no_expectations() -> None:
          "self.check(f(1), 5)\nlook(bool(f(1)))"),
     ],
 )  # fmt: skip
-def test_methods_of_unittest(written: str, left: str) -> None:
-    lines = textwrap.indent(written, "        ")
+def test_methods_of_unittest(source: str, left: str) -> None:
+    lines = textwrap.indent(source, "        ")
     assert body(f"class TestA(TestCase):\n    def test_a(self):\n{lines}\n") == left
 
 
@@ -129,6 +131,6 @@ def test_files_without_a_test_that_can_look(text: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="assert f(x)=5\n    defyi'\"[]{}:,.", max_size=200))
 def test_any_text_is_read(text: str) -> None:
-    for written in (text, f"def test_a(x):\n    assert f(x) == 5\n    {text}"):
-        found = blind(written)
-        assert found == "" or ast.parse(found)
+    for source in (text, f"def test_a(x):\n    assert f(x) == 5\n    {text}"):
+        blind_source = blind(source)
+        assert blind_source == "" or ast.parse(blind_source)

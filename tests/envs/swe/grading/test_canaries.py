@@ -24,33 +24,33 @@ git checkout x
 """
 
 
-def made(command: str, log_format: str = "pytest", **more: str) -> Canaries:
-    found = canaries_for(command, log_format, "/testbed", "tests", **more)
-    assert found is not None
-    return found
+def find_canaries(command: str, log_format: str = "pytest", **more: str) -> Canaries:
+    canaries = canaries_for(command, log_format, "/testbed", "tests", **more)
+    assert canaries is not None
+    return canaries
 
 
 def test_pytest_takes_them_from_a_plugin_whatever_script_starts_it() -> None:
     for command in ("pytest -rA tests/test_a.py", "make x\npython -m pytest", "py.test -n0"):
-        found = made(command)
-        assert (found.command, bool(found.report)) == (command, True)
-        [plugin] = [one for one in found.files if one.startswith("/tmp/")]
+        canaries = find_canaries(command)
+        assert (canaries.command, bool(canaries.report)) == (command, True)
+        [plugin] = [path for path in canaries.files if path.startswith("/tmp/")]
         folder = plugin.rpartition("/")[0]
-        assert found.variables["PYTHONPATH"] == folder
-        assert f'export PYTHONPATH="{folder}${{PYTHONPATH:+:$PYTHONPATH}}"; ' in found.exports
-        assert b"-> " not in found.files[plugin]  # as old Pythons read it
-        compile(found.files[plugin], "plugin", "exec")
+        assert canaries.variables["PYTHONPATH"] == folder
+        assert f'export PYTHONPATH="{folder}${{PYTHONPATH:+:$PYTHONPATH}}"; ' in canaries.exports
+        assert b"-> " not in canaries.files[plugin]  # as old Pythons read it
+        compile(canaries.files[plugin], "plugin", "exec")
 
 
 def test_names_of_canaries_can_be_chosen_by_those_of_tests() -> None:
-    found = made("pytest -k 'testA or testB'", hint="testA")
-    assert found.bad.endswith("_testA") and found.good.endswith("_testA")
-    assert found.bad != found.good
+    canaries = find_canaries("pytest -k 'testA or testB'", hint="testA")
+    assert canaries.bad.endswith("_testA") and canaries.good.endswith("_testA")
+    assert canaries.bad != canaries.good
 
 
 def test_scripts_of_an_image_are_asked_whether_they_run_pytest() -> None:
     assert canaries_for(R2E, "r2e", "/testbed", "", scripts="python runner.py") is None
-    assert made(R2E, "r2e", scripts=".venv/bin/python -m pytest -rA r2e_tests").report
+    assert find_canaries(R2E, "r2e", scripts=".venv/bin/python -m pytest -rA r2e_tests").report
 
 
 @pytest.mark.parametrize(
@@ -64,10 +64,10 @@ def test_scripts_of_an_image_are_asked_whether_they_run_pytest() -> None:
 def test_lines_of_other_runners_are_extended(repo: str, log_format: str, words: str) -> None:
     line = f"{COMMANDS[repo]} tests/a.py"
     for command in (line, SCRIPT.format(command=line)):
-        found = made(command, log_format)
-        [changed] = set(found.command.splitlines()) - set(command.splitlines())
+        canaries = find_canaries(command, log_format)
+        [changed] = set(canaries.command.splitlines()) - set(command.splitlines())
         assert changed.startswith(f"{line}{words}")
-        assert bool(found.report) == (log_format == "pytest")
+        assert bool(canaries.report) == (log_format == "pytest")
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_commands_that_take_none(command: str, log_format: str) -> None:
 
 
 def test_canaries_have_to_fail_and_to_pass() -> None:
-    found = made("pytest")
-    good = {f"a.py::T::test_{found.bad}": "FAILED", f"a.py::T::test_{found.good}": "PASSED"}
-    assert found.is_sound({**good, "a.py::test_b": "PASSED"})
-    assert not found.is_sound({})
+    canaries = find_canaries("pytest")
+    good = {f"a.py::T::test_{canaries.bad}": "FAILED", f"a.py::T::test_{canaries.good}": "PASSED"}
+    assert canaries.is_sound({**good, "a.py::test_b": "PASSED"})
+    assert not canaries.is_sound({})
     for name in good:
-        assert not found.is_sound({**good, name: "ERROR"})
-        assert not found.is_sound({key: one for key, one in good.items() if key != name})
+        assert not canaries.is_sound({**good, name: "ERROR"})
+        assert not canaries.is_sound({key: test for key, test in good.items() if key != name})
 
 
 def test_the_worst_of_a_test_counts() -> None:

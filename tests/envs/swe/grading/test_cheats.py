@@ -206,9 +206,9 @@ FURTHER: Mapping[str, Mapping[str, str | None]] = {
 
 @pytest.fixture(scope="module")
 def env(questioned: Instance) -> Iterator[SWEEnv]:
-    made = small_env(questioned, grading_timeout=20)
-    yield made
-    made.close()
+    swe_env = small_env(questioned, grading_timeout=20)
+    yield swe_env
+    swe_env.close()
 
 
 def submitted(env: SWEEnv, files: Mapping[str, str | None]) -> dict[str, Any]:

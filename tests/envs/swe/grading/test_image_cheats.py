@@ -12,7 +12,7 @@ from agentgym.envs.swe.grading.preparation import make_gold
 from agentgym.envs.swe.grading.verdict import FULL, LOG, NO, REPORT
 from agentgym.envs.swe.instance import Instance
 from tests.envs.swe.boxed import needs_box
-from tests.envs.swe.official.folder_image import BOXES, gold, graded, made
+from tests.envs.swe.official.folder_image import BOXES, gold, graded, make_instance
 
 pytestmark = needs_box
 SUMS = "ledger/sums.py"
@@ -49,7 +49,7 @@ EXCEPTION = (
 def row(tmp_path_factory: pytest.TempPathFactory) -> Instance:
     """A row whose hidden test tells a wrong sum."""
     files = {"ledger/__init__.py": "", SUMS: WRONG, TESTS: FIRST, "setup.py": ""}
-    return made(
+    return make_instance(
         tmp_path_factory.mktemp("images") / "ledger-7",
         files,
         {SUMS: RIGHT},
@@ -99,12 +99,12 @@ def test_expected_failures_pass_where_the_text_of_the_test_expects_them(
     tmp_path_factory: pytest.TempPathFactory, marked: bool
 ) -> None:
     mark = "import pytest\n\n\n@pytest.mark.xfail\n" if marked else "\n\n"
-    known = f"{mark}def test_known():\n    assert total([]) == 1\n"
-    listed = made(
+    xfail_test = f"{mark}def test_known():\n    assert total([]) == 1\n"
+    listed = make_instance(
         tmp_path_factory.mktemp("images") / "ledger-9",
         {"ledger/__init__.py": "", SUMS: WRONG, TESTS: FIRST},
         {SUMS: RIGHT},
-        tests={TESTS: HIDDEN + "\n\n" + known},
+        tests={TESTS: HIDDEN + "\n\n" + xfail_test},
         test_command=COMMAND,
         fail_to_pass=(FAILS,),
         pass_to_pass=(PASSES, f"{TESTS}::test_known"),
@@ -140,8 +140,8 @@ def test_commands_of_many_kinds(row: Instance, command: str, evidence: str) -> N
     odd = replace(row, test_command=command)
     if evidence == LOG:  # only a run of the right solution can tell
         assert gold(odd).verdict == NO
-        known = make_gold(BOXES, odd, 30)
-        assert not known.reported
-        assert save_gold(odd, replace(known, files={}, tests={})) is not None
+        row_gold = make_gold(BOXES, odd, 30)
+        assert not row_gold.reported
+        assert save_gold(odd, replace(row_gold, files={}, tests={})) is not None
         assert evidence_of(odd) == LOG
     assert (gold(odd).verdict, gold(odd).evidence) == (FULL, evidence)

@@ -59,8 +59,8 @@ def test_further_patterns_and_sizes() -> None:
     assert is_protected("pkg/core.py", ("pkg/c*",))
     large = {"pkg/core.py": b"#" * (LARGEST_EDIT + 1), "pkg/other.py": b"x"}
     assert source_edits(large, PRISTINE).ignored == ("pkg/core.py",)
-    many = {f"pkg/m{number}.py": b"x" for number in range(600)}
-    assert len(source_edits(many, PRISTINE).counted) == 500
+    edits = {f"pkg/m{number}.py": b"x" for number in range(600)}
+    assert len(source_edits(edits, PRISTINE).counted) == 500
 
 
 def test_suspicious_names_are_those_of_new_lines() -> None:

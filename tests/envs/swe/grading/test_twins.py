@@ -69,9 +69,9 @@ KEPT = (
 )  # fmt: skip
 
 
-def made(key: int | str, text: str = SUITE, chosen: tuple[str, ...] = (FILE,)) -> Canaries:
+def make_canaries(key: int | str, text: str = SUITE, paths: tuple[str, ...] = (FILE,)) -> Canaries:
     stream = Stream("test", key)
-    return canaries_for_suite({FILE: text.encode()}, chosen, FAILING, KEPT, stream)
+    return canaries_for_suite({FILE: text.encode()}, paths, FAILING, KEPT, stream)
 
 
 def words(names: list[str]) -> set[str]:
@@ -80,27 +80,29 @@ def words(names: list[str]) -> set[str]:
 
 @given(st.integers(0, 10**6))
 def test_twins_look_like_the_tests_of_their_file(key: int) -> None:
-    found = made(key)
-    text = found.files[FILE].decode()
-    known, now = (re.findall(r"def (test\w+)", one) for one in (SUITE, text))
-    new = [name for name in now if name not in known]
-    assert [one for one in now if one in known] == known and found.along == ()
-    assert len(new) == len(set(new)) == len(found.twins) == 5
-    assert sum(one.fails for one in found.twins) == 3
-    assert {one for one in words(new) if not one.isdigit()} <= words(known)
+    canaries = make_canaries(key)
+    text = canaries.files[FILE].decode()
+    names, now = (re.findall(r"def (test\w+)", source) for source in (SUITE, text))
+    new = [name for name in now if name not in names]
+    assert [name for name in now if name in names] == names and canaries.along == ()
+    assert len(new) == len(set(new)) == len(canaries.twins) == 5
+    assert sum(twin.fails for twin in canaries.twins) == 3
+    assert {word for word in words(new) if not word.isdigit()} <= words(names)
     assert not re.search(r"[0-9a-f]{12}|canary|assert (True|False)", text)
-    assert {one.test.rpartition("::")[2] for one in found.twins} == set(new)
-    assert {one.original for one in found.twins} <= set(map(function_of, KEPT))
+    assert {twin.test.rpartition("::")[2] for twin in canaries.twins} == set(new)
+    assert {twin.original for twin in canaries.twins} <= set(map(function_of, KEPT))
     documented = re.findall('"""(.*)"""', text)
-    assert {one for one in documented if documented.count(one) > 1} <= {"A text has a length."}
+    assert {docstring for docstring in documented if documented.count(docstring) > 1} <= {
+        "A text has a length."
+    }
 
 
 @given(st.integers(0, 10**6))
 def test_what_must_fail_fails_where_its_original_passes(key: int) -> None:
-    found = made(key)
+    canaries = make_canaries(key)
     space: dict[str, object] = {}
-    exec(compile(found.files[FILE], FILE, "exec"), space)
-    for twin in found.twins:
+    exec(compile(canaries.files[FILE], FILE, "exec"), space)
+    for twin in canaries.twins:
         *_, group, name = twin.test.split("::")
         holder = space["TestOrder"]() if group == "TestOrder" else None  # type: ignore[operator]
         function = getattr(holder, name) if holder else space[name]
@@ -116,23 +118,23 @@ def test_what_must_fail_fails_where_its_original_passes(key: int) -> None:
 
 
 def test_another_submission_has_other_canaries_and_the_same_the_same() -> None:
-    assert made(1) == made(1)
-    assert len({made(key).files[FILE] for key in range(20)}) == 20
+    assert make_canaries(1) == make_canaries(1)
+    assert len({make_canaries(key).files[FILE] for key in range(20)}) == 20
 
 
 def test_a_suite_without_tests_that_can_be_copied_gets_a_file_of_its_own() -> None:
     for text in ("def broken(:\n", "def test_that_is_held_back():\n    assert 1 + 1 == 2\n"):
-        found = made(1, text)
-        [path] = found.along
-        assert path.startswith("tests/test_") and path != FILE and [*found.files] == [path]
-        names = re.findall("def (.*)[(]", found.files[path].decode())
-        assert [one.test for one in found.twins] == [f"{path}::{name}" for name in names]
-        assert [one.fails for one in found.twins] == [True, False]
+        canaries = make_canaries(1, text)
+        [path] = canaries.along
+        assert path.startswith("tests/test_") and path != FILE and [*canaries.files] == [path]
+        names = re.findall("def (.*)[(]", canaries.files[path].decode())
+        assert [twin.test for twin in canaries.twins] == [f"{path}::{name}" for name in names]
+        assert [twin.fails for twin in canaries.twins] == [True, False]
 
 
 def test_single_tests_run_with_their_twins() -> None:
-    found = made(1, chosen=KEPT[:1])
-    assert set(found.along) == {one.test for one in found.twins}
+    canaries = make_canaries(1, paths=KEPT[:1])
+    assert set(canaries.along) == {twin.test for twin in canaries.twins}
 
 
 def test_canaries_sing() -> None:
@@ -155,22 +157,22 @@ def test_canaries_sing() -> None:
         ("a::good[1]", failed),
     ):
         assert not sing({**right, name: wrong})
-        assert not sing({one: case for one, case in right.items() if one != name})
+        assert not sing({test: case for test, case in right.items() if test != name})
     assert sing({**right, "a::good[1]": failed, "a::two[1]": failed}), "the source broke the test"
     assert not sing({**right, "a::good[1]": failed, "a::one": failed}), "it broke another one"
 
 
 @given(st.integers(), st.lists(st.from_regex(r"[tT]est[A-Za-z_0-9]{1,12}", fullmatch=True)))
-def test_names_are_new(key: int, known: list[str]) -> None:
-    taken = {*known, "test_value"}
-    name = another_name(Stream("names", key), known, taken)
-    assert name.isidentifier() and name not in taken and name.lower().startswith("test")
+def test_names_are_new(key: int, names: list[str]) -> None:
+    used = {*names, "test_value"}
+    name = another_name(Stream("names", key), names, used)
+    assert name.isidentifier() and name not in used and name.lower().startswith("test")
 
 
 def test_names_of_all_kinds() -> None:
-    for known in (["TestTextOrder", "TestFirstWord"], ["testTextOrder", "testFirstWord"]):
-        name = another_name(Stream("names"), known, known)
-        assert name in {f"{known[0][:4]}{one}" for one in ("TextWord", "FirstOrder")}
+    for names in (["TestTextOrder", "TestFirstWord"], ["testTextOrder", "testFirstWord"]):
+        name = another_name(Stream("names"), names, names)
+        assert name in {f"{names[0][:4]}{ending}" for ending in ("TextWord", "FirstOrder")}
 
 
 @needs_box

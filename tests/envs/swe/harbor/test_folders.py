@@ -55,7 +55,7 @@ def folders(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def played(folders: Path) -> HarborEnv:
+def harbor_env(folders: Path) -> HarborEnv:
     """The task with questions as an environment."""
     return make(str(folders / "swe-own-train-0"))
 
@@ -92,15 +92,15 @@ def test_nothing_that_decides_is_where_the_model_works() -> None:
     env = SWEEnv(data="bundled")
     task = env.tasks.task("test", 0)
     instance = env.tasks.problem(task)
-    known = knowledge(instance)
-    shown = {path: b64decode(text) for path, text in known["before"].items()}
-    fixed = {path: b64decode(text) for path, text in known["fixed"].items()}
+    facts = knowledge(instance)
+    before = {path: b64decode(text) for path, text in facts["before"].items()}
+    fixed = {path: b64decode(text) for path, text in facts["fixed"].items()}
     assert instance.fail_to_pass
     for test in instance.fail_to_pass:
         path, *_, name = test.partition("[")[0].split("::")
-        assert f"def {name}(".encode() not in shown.get(path, b"")
+        assert f"def {name}(".encode() not in before.get(path, b"")
         assert f"def {name}(".encode() in fixed[path]
-    assert known["questions"] and known["twins"]
+    assert facts["questions"] and facts["twins"]
     assert instance.id not in folder_name(task)
     env.close()
 
@@ -108,12 +108,12 @@ def test_nothing_that_decides_is_where_the_model_works() -> None:
 def test_the_same_task_gives_the_same_bytes(instance: Instance, tmp_path: Path) -> None:
     env = small_env(instance)
     task = env.tasks.task("train", 0)
-    found = []
+    listings = []
     for name in ("a", "b"):
         write_folder(task, instance, tmp_path / name, FolderOptions())
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
-        found.append([(p.relative_to(tmp_path / name), p.read_bytes()) for p in files])
-    assert found[0] == found[1]
+        listings.append([(p.relative_to(tmp_path / name), p.read_bytes()) for p in files])
+    assert listings[0] == listings[1]
     env.close()
 
 
@@ -216,5 +216,5 @@ def test_the_solution_is_paid_and_nothing_else_is_not(folders: Path) -> None:
     ids=["tests-alone", "reward", "kill", "daemon", "answers", "modules", "own-reward", "conftest",
          "pipe"],
 )  # fmt: skip
-def test_what_is_no_repair_is_not_paid(commands: list[str], played: HarborEnv) -> None:
-    assert reward(played, *commands) == 0
+def test_what_is_no_repair_is_not_paid(commands: list[str], harbor_env: HarborEnv) -> None:
+    assert reward(harbor_env, *commands) == 0

@@ -69,12 +69,12 @@ def test_surrogates_take_no_more_room_than_in_json() -> None:
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
     ),
 )
-def test_any_json_can_be_compared(want: Any, got: Any) -> None:
-    assert equal(encode(want), got) in (True, False)
+def test_any_json_can_be_compared(want: Any, answer: Any) -> None:
+    assert equal(encode(want), answer) in (True, False)
 
 
 @pytest.mark.parametrize(
-    ("want", "got", "same"),
+    ("want", "answer", "same"),
     [
         (1, 1, True), (1, 2, False), (1, True, True), (1, 1.0, True), ([1], (1,), False),
         (0.1 + 0.2, 0.3, True), (0.1, 0.2, False), (float("nan"), float("nan"), True),
@@ -84,16 +84,16 @@ def test_any_json_can_be_compared(want: Any, got: Any) -> None:
         (iter([1, 2]), iter([1, 2]), True), (range(3), [0, 1, 2], False),
     ],
 )  # fmt: skip
-def test_what_is_equal(want: Any, got: Any, same: bool) -> None:
-    assert equal(encode(want), encode(got)) == same
+def test_what_is_equal(want: Any, answer: Any, same: bool) -> None:
+    assert equal(encode(want), encode(answer)) == same
 
 
 def test_objects_have_at_least_the_attributes_of_the_sound_one() -> None:
-    told = encode(Point(1, 2))
-    assert told == ["o", "Point", {"worse": ["!", "ValueError"], "x": 1}]
-    [bound] = binding([told], {"x"}, plain=False)
+    encoded = encode(Point(1, 2))
+    assert encoded == ["o", "Point", {"worse": ["!", "ValueError"], "x": 1}]
+    [bound] = binding([encoded], {"x"}, plain=False)
     assert bound == ["o", "Point", {"x": 1}]
-    assert equal(bound, ["o", "Point", {"x": 1, "z": 3}]) and equal(bound, told)
+    assert equal(bound, ["o", "Point", {"x": 1, "z": 3}]) and equal(bound, encoded)
     assert not equal(bound, ["o", "Point", {}]) and not equal(bound, ["o", "Other", {"x": 1}])
 
 
@@ -118,12 +118,12 @@ def test_exceptions_are_equal_by_class_or_a_class_below() -> None:
 
 def test_accidents_bind_nobody() -> None:
     accident = ["!", "TypeError", "words", False, ["Exception"]]
-    meant = ["!", "Own", "words", True, ["ValueError", "Exception"]]
+    declared = ["!", "Own", "words", True, ["ValueError", "Exception"]]
     assert binding([1, accident], (), plain=False) is None
     assert binding([accident], (), plain=True) == [["!", "TypeError"]]
     assert binding([["end", *accident[1:]]], (), plain=True) is None
-    assert binding([meant], (), plain=False) == [["!", "Own"]]
-    assert binding([meant], (), plain=True) == [["!", "Own", "words"]]
+    assert binding([declared], (), plain=False) == [["!", "Own"]]
+    assert binding([declared], (), plain=True) == [["!", "Own", "words"]]
     for untold in (["deep"], ["long", 9], ["l", 1, ["deep"]]):
         assert binding([untold], (), plain=True) is None
     assert binding([], (), plain=True) is None and binding(None, (), plain=True) is None

@@ -66,15 +66,15 @@ def edited(name: str, old: str, new: str) -> dict[str, bytes | None]:
 
 
 def test_every_bundled_task_has_questions_that_tell_its_fault() -> None:
-    stored, few = bundled_instances(TOKENS), list[str]()
+    stored, scarce = bundled_instances(TOKENS), list[str]()
     for name in LIBRARIES:
         bank = read_bank(bank_file(BUNDLED, name))
         assert bank.digest == stored.repositories()[name].digest
-        own = [one.id for one in stored.records().values() if one.repo == name]
-        assert sorted(bank.tasks) == own
-        few += [one for one in own if not bank.tasks[one].enough]
-    assert len(few) <= FEW, few
-    assert all(one.held_out for one in map(task, stored.records()))
+        ids = [record.id for record in stored.records().values() if record.repo == name]
+        assert sorted(bank.tasks) == ids
+        scarce += [instance_id for instance_id in ids if not bank.tasks[instance_id].enough]
+    assert len(scarce) <= FEW, scarce
+    assert all(instance.held_out for instance in map(task, stored.records()))
 
 
 def test_all_banks_together_are_small() -> None:
@@ -93,7 +93,7 @@ def test_the_solution_is_full(name: str) -> None:
 
 @needs_box
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "old", "new"), OTHER_FIXES, ids=[one[0] for one in OTHER_FIXES])
+@pytest.mark.parametrize(("name", "old", "new"), OTHER_FIXES, ids=[fix[0] for fix in OTHER_FIXES])
 def test_other_right_fixes_are_full(name: str, old: str, new: str) -> None:
     assert Grader(Boxes()).grade(task(name), edited(name, old, new)).verdict == FULL
 
@@ -104,21 +104,32 @@ def counted() -> dict[str, str]:
         [read_bank(file) for file in sorted((BUNDLED / name).glob("*.json.gz"))]
         for name in (BANKS["bundled"], BANKS[TOKENS])
     ]
-    asked = [[one for bank in some for one in bank.tasks.values()] for some in banks]
-    searched = [sum(one.wrong_repairs is not None for one in some) for some in asked]
-    both = [one for some in asked for one in some]
-    told = sum(len(one.wrong_repairs or ()) for one in both)
+    tasks_by_set = [
+        [questions for bank in some for questions in bank.tasks.values()] for some in banks
+    ]
+    searched = [
+        sum(questions.wrong_repairs is not None for questions in some) for some in tasks_by_set
+    ]
+    all_questions = [questions for some in tasks_by_set for questions in some]
+    detected = sum(len(questions.wrong_repairs or ()) for questions in all_questions)
     # Other states of a library borrow what guards it, and so do its one-token tasks.
     names = bundled_instances().repositories()
-    own = [read_bank(bank_file(BUNDLED, name, BANKS["bundled"])) for name in names]
-    guarded = [bank for bank in own if bank.guards is not None]
+    own_banks = [read_bank(bank_file(BUNDLED, name, BANKS["bundled"])) for name in names]
+    guarded = [bank for bank in own_banks if bank.guards is not None]
     guards = sum(len(bank.guards or ()) for bank in guarded)
-    share = f"{len(guarded)} of {len(own)}" if len(guarded) < len(own) else f"all {len(own)}"
-    near, anywhere = told + sum(o.untold for o in both), guards + sum(b.unguarded for b in guarded)
+    share = (
+        f"{len(guarded)} of {len(own_banks)}"
+        if len(guarded) < len(own_banks)
+        else f"all {len(own_banks)}"
+    )
+    near, anywhere = (
+        detected + sum(o.untold for o in all_questions),
+        guards + sum(b.unguarded for b in guarded),
+    )
     return {
-        "searched": f"({searched[0]} of {len(asked[0])} bundled and {searched[1]} of "
-        f"{len(asked[1])} one-token tasks) and anywhere in {share} libraries and releases",
-        "detected": f"detect {told} of {near} and {guards} of {anywhere} of them",
+        "searched": f"({searched[0]} of {len(tasks_by_set[0])} bundled and {searched[1]} of "
+        f"{len(tasks_by_set[1])} one-token tasks) and anywhere in {share} libraries and releases",
+        "detected": f"detect {detected} of {near} and {guards} of {anywhere} of them",
     }
 
 

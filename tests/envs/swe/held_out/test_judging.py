@@ -42,9 +42,12 @@ def bank(instance: Instance) -> Bank:
 def test_a_bank_grows_task_by_task_and_is_kept(
     instance: Instance, bank: Bank, tmp_path: Path
 ) -> None:
-    made = bank.tasks[PLAIN.id]
-    assert made.enough and len(made.telling) >= FEW and made.plain
-    assert made.wrong_repairs is not None and len(made.wrong_repairs) == 1 == made.untold
+    questions = bank.tasks[PLAIN.id]
+    assert questions.enough and len(questions.telling) >= FEW and questions.plain
+    assert (
+        questions.wrong_repairs is not None
+        and len(questions.wrong_repairs) == 1 == questions.untold
+    )
     assert instance.held_out is not None and isinstance(PLAIN.source, FolderSource)
     sound, faulty, tests = states(PLAIN)
     assert not sound and list(faulty) == [WHERE] and list(tests) == ["tests/test_plain.py"]
@@ -57,7 +60,7 @@ def test_a_bank_grows_task_by_task_and_is_kept(
         assert builder.bank() == bank == read_bank(file)
 
 
-def asked(instance: Instance, bank: Bank, text: str, seed: str = "1") -> tuple[int, int, str]:
+def judge(instance: Instance, bank: Bank, text: str, seed: str = "1") -> tuple[int, int, str]:
     edits = {WHERE: text.encode()}
     result = judge_behaviour(BOXES, instance, edits, bank, seed=seed, timeout=60)
     assert result.seed == seed
@@ -65,10 +68,10 @@ def asked(instance: Instance, bank: Bank, text: str, seed: str = "1") -> tuple[i
 
 
 def test_right_source_answers_everything(instance: Instance, bank: Bank) -> None:
-    count, wrong, reason = asked(instance, bank, SOUND)
+    count, wrong, reason = judge(instance, bank, SOUND)
     assert count > 40 and (wrong, reason) == (0, "")
     other = SOUND.replace("a + b", "b.__add__(a) if hasattr(b, '__add__') else a + b")
-    assert asked(instance, bank, other, "2")[1:] == (0, "")
+    assert judge(instance, bank, other, "2")[1:] == (0, "")
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
@@ -76,7 +79,7 @@ def test_a_repair_that_only_the_tests_accept_is_told(
     instance: Instance, bank: Bank, seed: str
 ) -> None:
     text = SOUND.replace("a + b", "a + b if a < 4 else a - b")
-    assert asked(instance, bank, text, seed)[1] > 0
+    assert judge(instance, bank, text, seed)[1] > 0
     grade = Grader(BOXES).grade(instance, {WHERE: text.encode()})
     assert grade.verdict == NO and grade.cheated and not grade.unfixed and grade.potential == 0
     assert grade.held_out is not None and "other answers" in grade.reason
@@ -86,8 +89,8 @@ def test_a_repair_that_breaks_something_far_away_is_told(instance: Instance, ban
     broken = SOUND.replace("a > 0", "a > 1")  # no test asks for the sign of 1
     assert bank.guards
     for seed in map(str, range(5)):
-        assert asked(instance, bank, broken, seed)[1] > 0
-        drawn = {one.program for one in bank.draw(instance.id, seed)}
+        assert judge(instance, bank, broken, seed)[1] > 0
+        drawn = {question.program for question in bank.draw(instance.id, seed)}
         for tellers in bank.guards:
             assert drawn & {bank.programs[number].program for number in tellers}
     grade = Grader(BOXES).grade(instance, {WHERE: broken.encode()})
@@ -106,8 +109,8 @@ def test_another_state_of_a_library_borrows_what_guards_it(
         builder.borrow(bank)
     other = read_bank(file)
     assert other.guards is not None and len(other.guards) == len(bank.guards)
-    for mine, lent in zip(other.guards, bank.guards, strict=True):
-        assert [other.programs[n] for n in mine] == [bank.programs[n] for n in lent]
+    for guards, lent in zip(other.guards, bank.guards, strict=True):
+        assert [other.programs[n] for n in guards] == [bank.programs[n] for n in lent]
     first = other.guards[0]
     less = other.without(first)
     assert less.guards is not None and len(less.guards) + less.unguarded == len(other.guards)
@@ -150,7 +153,7 @@ HOSTILE: Mapping[str, str] = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_source_answers_wrongly(instance: Instance, bank: Bank, text: str) -> None:
-    count, wrong, _ = asked(instance, bank, SOUND + IN_DRIVER + text)
+    count, wrong, _ = judge(instance, bank, SOUND + IN_DRIVER + text)
     assert wrong > count // 4
 
 
@@ -163,7 +166,7 @@ HANGS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("text", HANGS.values(), ids=HANGS)
 def test_source_that_hangs_is_stopped(instance: Instance, bank: Bank, text: str) -> None:
-    count, wrong, reason = asked(instance, bank, SOUND + IN_DRIVER + text)
+    count, wrong, reason = judge(instance, bank, SOUND + IN_DRIVER + text)
     assert wrong > count // 4 and not reason  # the driver itself gave up, long before the limit
 
 
@@ -189,14 +192,14 @@ def test_a_back_end_that_mounts_nothing_gets_them_written(instance: Instance, ba
 
 
 def test_questions_differ_between_seeds_and_not_within_one(instance: Instance, bank: Bank) -> None:
-    first, again, other = (bank.draw(instance.id, seed) for seed in ("a", "a", "b"))
-    assert first == again != other
-    assert len({one.program for one in first}) == len(first)
-    found = bank.tasks[instance.id].wrong_repairs
-    assert found
-    tellers = {bank.programs[n].program for n in found[0]}
+    first, repeated, other = (bank.draw(instance.id, seed) for seed in ("a", "a", "b"))
+    assert first == repeated != other
+    assert len({question.program for question in first}) == len(first)
+    wrong_repairs = bank.tasks[instance.id].wrong_repairs
+    assert wrong_repairs
+    tellers = {bank.programs[n].program for n in wrong_repairs[0]}
     for drawn in (first, other):
-        assert tellers & {one.program for one in drawn}
+        assert tellers & {question.program for question in drawn}
 
 
 def test_a_bank_of_another_state_or_a_damaged_one_is_refused(

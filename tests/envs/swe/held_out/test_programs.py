@@ -48,22 +48,22 @@ class TestSpan:
 
 
 def bodies(suite: str = SUITE) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for one in read_programs("tests/test_a.py", suite):
-        found.setdefault(one.test.removeprefix("tests/test_a.py::"), []).append(one.text)
-    return found
+    texts: dict[str, list[str]] = {}
+    for program in read_programs("tests/test_a.py", suite):
+        texts.setdefault(program.test.removeprefix("tests/test_a.py::"), []).append(program.text)
+    return texts
 
 
 def test_expected_sides_are_cut_out() -> None:
-    found = bodies()
-    assert list(found) == ["test_rows", "test_helper", "test_raises", "test_other_side",
+    texts = bodies()
+    assert list(texts) == ["test_rows", "test_helper", "test_raises", "test_other_side",
                            "TestSpan::test_truth", "TestSpan::test_own"]  # fmt: skip
-    first, second = found["test_rows"]
+    first, second = texts["test_rows"]
     assert first.splitlines()[1:] == ["a = 1", "b = 2", "_o(add(a, b))"]
     assert "b = 5" in second and "9" not in second
-    assert found["test_other_side"][0].endswith("_o(add([7], [8]))")
-    assert found["TestSpan::test_own"][0].endswith("_o(add(20, 22))")
-    assert not any("42" in text for text in found["test_helper"])
+    assert texts["test_other_side"][0].endswith("_o(add([7], [8]))")
+    assert texts["TestSpan::test_own"][0].endswith("_o(add(20, 22))")
+    assert not any("42" in text for text in texts["test_helper"])
 
 
 def test_only_what_is_needed_of_the_module_stays() -> None:
@@ -74,11 +74,11 @@ def test_only_what_is_needed_of_the_module_stays() -> None:
 
 def test_either_outcome_of_raises_is_looked_at() -> None:
     [text] = bodies()["test_raises"]
-    seen: list[object] = []
-    space = {"_o": seen.append, "_x": lambda error: seen.append(type(error).__name__)}
+    outcomes: list[object] = []
+    space = {"_o": outcomes.append, "_x": lambda error: outcomes.append(type(error).__name__)}
     code = text.replace("from sums import add, Span", "def add(a, b): return a + b")
     exec(compile(code.replace("add('x', 1)", "int('x')"), "x", "exec"), dict(space))
-    assert seen == ["ValueError", False]
+    assert outcomes == ["ValueError", False]
 
 
 def test_of_a_truth_only_the_truth_is_asked() -> None:
@@ -97,19 +97,21 @@ def test_variations_differ_from_the_tests_and_from_each_other(most: int) -> None
     assert len(drawn) == most == len({text for _, text in drawn})
     assert drawn == Variation(programs).draw(Stream("a"), most)
     assert drawn != Variation(programs).draw(Stream("b"), most)
-    plain = {one.text for one in programs}
+    plain = {program.text for program in programs}
     for test, text in drawn:
         ast.parse(text)
         assert text not in plain and "_o(" in text
-        assert test in {one.test for one in programs}
+        assert test in {program.test for program in programs}
 
 
 def test_literals_move_to_what_the_library_compares_with() -> None:
     source = "def f(a):\n    if 17 <= a < LIMIT or a in ('ell', 4.5):\n        return a + 99\n"
-    known = boundaries_of([source, "no python("])
-    assert known == [4.5, 17, "ell"]
+    boundaries = boundaries_of([source, "no python("])
+    assert boundaries == [4.5, 17, "ell"]
     programs = read_programs("tests/test_a.py", SUITE)
-    plain, moved = (Variation(programs, values).draw(Stream("a"), 200) for values in ((), known))
+    plain, moved = (
+        Variation(programs, values).draw(Stream("a"), 200) for values in ((), boundaries)
+    )
     assert Variation(programs).draw(Stream("a"), 200) == plain
     for value in ("17", "16", "18"):
         assert sum(value in text for _, text in moved) > sum(value in text for _, text in plain)

@@ -52,10 +52,10 @@ def diff(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     """Return the unified diff between two sets of files."""
     from agentgym.envs.swe.edits import write_diff
 
-    return write_diff(*({k: v.encode() for k, v in one.items()} for one in (before, after)))
+    return write_diff(*({k: v.encode() for k, v in files.items()} for files in (before, after)))
 
 
-def made(
+def make_instance(
     folder: Path, files: Mapping[str, str], solution: Mapping[str, str], **fields: Any
 ) -> Instance:
     """Make an instance whose image is a folder.
@@ -72,7 +72,7 @@ def made(
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
     FOLDERS[str(folder)] = folder
     tests: Mapping[str, str] = fields.pop("tests", {})
-    known = {path: files[path] for path in tests if path in files}
+    existing = {path: files[path] for path in tests if path in files}
     before = {path: files[path] for path in solution}
     instance = Instance(
         id=folder.name,
@@ -82,7 +82,7 @@ def made(
         patch=diff(before, solution),
         fail_to_pass=(),
         pass_to_pass=(),
-        test_patch=diff(known, tests),
+        test_patch=diff(existing, tests),
         log_format="pytest",
     )
     return replace(instance, **fields)

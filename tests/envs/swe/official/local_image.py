@@ -88,7 +88,7 @@ class EngineImages:
         self._engine = find_engine()
         base = f"{BASE_IMAGE}:latest"
         content: dict[str, Any] = {"python": True, "tools": TOOLS, "compiled": True}
-        self._made = [import_image(self._engine, base, base_files(), **content)]
+        self._names = [import_image(self._engine, base, base_files(), **content)]
 
     def build(self, name: str, testbed: Path, further: Mapping[str, str]) -> None:
         """Make an image.
@@ -110,11 +110,11 @@ class EngineImages:
         arguments = {"fileobj": context, "custom_context": True, "tag": name, "rm": True}
         lines = list(self._engine.api.build(decode=True, **arguments))
         assert not [line for line in lines if "error" in line], lines
-        self._made.append(name)
+        self._names.append(name)
 
     def remove(self) -> None:
         """Remove them."""
-        for name in reversed(self._made):
+        for name in reversed(self._names):
             self._engine.api.remove_image(name, force=True)
 
 

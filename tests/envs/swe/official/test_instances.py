@@ -145,10 +145,10 @@ def test_folders_of_save_to_disk(tmp_path: Path) -> None:
     rows = datasets.Dataset.from_list([swe_bench(), swe_bench(instance_id="a__b-1")])
     rows.save_to_disk(str(tmp_path / "one"))
     datasets.DatasetDict({"dev": rows}).save_to_disk(str(tmp_path / "several"))
-    one, several = OfficialInstances(tmp_path / "one"), OfficialInstances(tmp_path / "several")
-    assert (one.splits, one.len("test")) == (("test",), 2)
+    single, several = OfficialInstances(tmp_path / "one"), OfficialInstances(tmp_path / "several")
+    assert (single.splits, single.len("test")) == (("test",), 2)
     assert (several.splits, several.len("valid")) == (("valid",), 2)
-    assert one.instance("test", 0) == several.instance("valid", 0)
+    assert single.instance("test", 0) == several.instance("valid", 0)
 
 
 def test_a_folder_of_save_to_disk_that_cannot_be_read(
@@ -207,10 +207,10 @@ class Hub:
 
     def __init__(self, **splits: list[dict[str, Any]]) -> None:
         self.splits = splits
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     def load_dataset(self, name: str) -> dict[str, list[dict[str, Any]]]:
-        self.asked.append(name)
+        self.requests.append(name)
         return self.splits
 
 
@@ -219,12 +219,12 @@ def test_a_set_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub(dev=[swe_bench(instance_id="a__b-1")], test=[swe_bench()], filtered=[swe_bench()])
     monkeypatch.setitem(sys.modules, "datasets", hub)
     instances = OfficialInstances("swe-bench-lite")
-    assert hub.asked == ["SWE-bench/SWE-bench_Lite"]
+    assert hub.requests == ["SWE-bench/SWE-bench_Lite"]
     assert instances.name == "swe-bench-lite"
     assert instances.splits == ("valid", "test")  # "filtered" is no split of its own
     assert instances.instance("test", 0).details["data_set"] == "swe-bench-lite"
     OfficialInstances("someone/SWE-bench-copy", data_set="swe-bench")
-    assert hub.asked[1:] == ["someone/SWE-bench-copy"]
+    assert hub.requests[1:] == ["someone/SWE-bench-copy"]
 
 
 def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,18 +164,18 @@ def test_reasons_of_pytest_with_brackets_and_names_with_reasons() -> None:
         "a.py::v PASSEDprinted\n"
         "XFAIL a.py::w - till (2)\n"
     )
-    found = LOG_FORMATS["pytest"](log)
+    statuses = LOG_FORMATS["pytest"](log)
     names = ["a.py::t", "a.py::u", "a.py::v", "a.py::w", "a.py::w - till (2)"]
-    assert list(statuses_of(names, found).values()) == [
+    assert list(statuses_of(names, statuses).values()) == [
         "XFAIL", "SKIPPED", "PASSED", "XFAIL", "XFAIL",
     ]  # fmt: skip
 
 
 def test_names_are_found_as_their_readers_cut_them() -> None:
     log = "PASSED a.py::t[/x y/z]\nPASSED a.py::u[q][/v/w]\nPASSED a.py::v[a  b]\n"
-    found = LOG_FORMATS["pytest-options"](log)
+    statuses = LOG_FORMATS["pytest-options"](log)
     names = ["a.py::t[/x", "a.py::t[/z]", "a.py::u[q][/v/w]", "a.py::v[a b]"]
-    assert set(statuses_of(names, found).values()) == {"PASSED"}
+    assert set(statuses_of(names, statuses).values()) == {"PASSED"}
 
 
 def test_the_log_of_sympy() -> None:
@@ -204,14 +204,18 @@ def test_only_what_stands_between_the_markers_counts() -> None:
         "printed by a test: >>>>> End Test Output\nFAILED a.py::u\n"
         "+ : '>>>>> End Test Output'\nPASSED after\n"
     )
-    found = LOG_FORMATS["pytest"](logs.test_section(log))
-    assert found == {"a.py::t": "PASSED", "a.py::u": "FAILED"}
+    statuses = LOG_FORMATS["pytest"](logs.test_section(log))
+    assert statuses == {"a.py::t": "PASSED", "a.py::u": "FAILED"}
     assert logs.test_section("no markers") == "no markers"
 
 
 def test_names_that_were_cut_at_a_space_stand_for_all_that_begin_so() -> None:
-    found = {"a.py::t[one two]": "PASSED", "a.py::t[one six]": "FAILED", "a.py::u[x y]": "PASSED"}
-    assert statuses_of(["a.py::t[one", "a.py::u[x", "a.py::t[one two]", "a.py::v"], found) == {
+    statuses = {
+        "a.py::t[one two]": "PASSED",
+        "a.py::t[one six]": "FAILED",
+        "a.py::u[x y]": "PASSED",
+    }
+    assert statuses_of(["a.py::t[one", "a.py::u[x", "a.py::t[one two]", "a.py::v"], statuses) == {
         "a.py::t[one": "FAILED", "a.py::u[x": "PASSED", "a.py::t[one two]": "PASSED",
         "a.py::v": None,
     }  # fmt: skip
@@ -236,9 +240,9 @@ LINES = st.lists(
 
 @given(LINES, st.sampled_from(sorted(LOG_FORMATS)), st.sampled_from(["\n", " ", ""]))
 def test_any_text_can_be_read(lines: list[str], name: str, between: str) -> None:
-    found = LOG_FORMATS[name](logs.test_section(between.join(lines)))
-    assert set(found.values()) <= set(STATUSES)
-    assert all(test.strip() for test in found)
+    statuses = LOG_FORMATS[name](logs.test_section(between.join(lines)))
+    assert set(statuses.values()) <= set(STATUSES)
+    assert all(test.strip() for test in statuses)
 
 
 NAMES = st.from_regex(re.compile(r"t_[a-z]+(\[[a-z][a-z -]*[a-z]\])?", re.ASCII), fullmatch=True)
@@ -259,5 +263,5 @@ def test_very_long_lines_take_no_time_to_speak_of() -> None:
 
 def test_names_full_of_blanks_take_no_time_to_speak_of() -> None:
     """A solution can print them: each of these took a seventh of a second."""
-    found = {f"t{number}{' ' * 3900}b": "PASSED" for number in range(3000)}
-    assert statuses_of(["t7 b"], found) == {"t7 b": "PASSED"}
+    statuses = {f"t{number}{' ' * 3900}b": "PASSED" for number in range(3000)}
+    assert statuses_of(["t7 b"], statuses) == {"t7 b": "PASSED"}

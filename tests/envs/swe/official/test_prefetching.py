@@ -12,22 +12,22 @@ from agentgym.sandbox import SandboxUnavailable
 class Engine:
     """Stands for what brings images: some are there, some do not exist, each takes ten bytes."""
 
-    def __init__(self, there: Collection[str] = (), missing: Collection[str] = ()) -> None:
-        self.there = dict.fromkeys(there, 10)
+    def __init__(self, present: Collection[str] = (), missing: Collection[str] = ()) -> None:
+        self.sizes = dict.fromkeys(present, 10)
         self.missing = missing
-        self.asked: list[str] = []
+        self.pulls: list[str] = []
 
     def total_size(self) -> int:
-        return sum(self.there.values())
+        return sum(self.sizes.values())
 
     def find(self, name: str) -> object | None:
-        return name if name in self.there else None
+        return name if name in self.sizes else None
 
     def ensure(self, name: str) -> None:
-        self.asked.append(name)
+        self.pulls.append(name)
         if name in self.missing:
             raise SandboxUnavailable(f"no {name}")
-        self.there[name] = 10
+        self.sizes[name] = 10
 
 
 def run(engine: Engine, names: str, **arguments: Any) -> Any:
@@ -35,11 +35,11 @@ def run(engine: Engine, names: str, **arguments: Any) -> Any:
 
 
 def test_what_is_missing_is_pulled_once() -> None:
-    engine, seen = Engine(there="b"), list[str]()
-    done = run(engine, "abaca", watch=seen.append)
+    engine, names = Engine(present="b"), list[str]()
+    done = run(engine, "abaca", watch=names.append)
     assert (done.pulled, done.existing, done.failed, done.left) == (["a", "c"], ["b"], {}, ())
-    assert engine.asked == ["a", "c"]
-    assert seen == ["a", "b", "c"]
+    assert engine.pulls == ["a", "c"]
+    assert names == ["a", "b", "c"]
 
 
 def test_an_image_that_cannot_be_had_does_not_keep_the_others_back() -> None:
@@ -51,13 +51,13 @@ def test_an_image_that_cannot_be_had_does_not_keep_the_others_back() -> None:
 def test_several_failures_in_a_row_end_it() -> None:
     engine = Engine(missing="bcde")
     done = run(engine, "abcdef")
-    assert engine.asked == list("abcd")
+    assert engine.pulls == list("abcd")
     assert (len(done.failed), done.left) == (FAILURES, ("e", "f"))
     assert "one after the other" in done.why
 
 
 def test_the_budget_ends_it() -> None:
-    done = run(Engine(there="x"), "abxc", budget=30)
+    done = run(Engine(present="x"), "abxc", budget=30)
     assert (done.pulled, done.existing, done.left) == (["a", "b"], ["x"], ("c",))
     assert "budget" in done.why
     assert run(Engine(), "a", budget=0).left == ("a",)

@@ -80,19 +80,19 @@ def row(world: World, **changes: Any) -> dict[str, Any]:
 def grade(world: World, instance: Instance, *commands: str) -> Grade:
     """Run commands as an agent would, and grade what they leave behind."""
     with world.boxes.open(instance) as box:
-        given = box.changes()
+        initial = box.changes()
         for command in commands:
             result = box.exec(command)
             assert result.exit_code == 0, result.text
-        changes = changes_since(box, given)
+        changes = changes_since(box, initial)
     return Grader(world.boxes).grade(instance, changes)
 
 
 def gold(world: World, instance: Instance) -> Grade:
     with world.boxes.open(instance) as box:
-        given = box.changes()
+        initial = box.changes()
         apply_in_box(box, instance.patch, "the solution")
-        changes = changes_since(box, given)
+        changes = changes_since(box, initial)
     return Grader(world.boxes).grade(instance, changes)
 
 
@@ -213,13 +213,13 @@ def eval_script(world: World) -> str:
 @pytest.mark.parametrize("kind", ["patch", "script", "r2e-gym", "swe-smith"])
 def test_hidden_tests_are_blinded(world: World, tmp_path: Path, kind: str) -> None:
     lists = {"FAIL_TO_PASS": FAILS, "PASS_TO_PASS": PASSES}
-    found = {
+    rows = {
         "patch": lambda: row(world),
         "script": lambda: row(world, eval_script=eval_script(world), image=SWE_GYM),
         "r2e-gym": r2e_row,
         "swe-smith": lambda: swe_smith(patch=reversed_diff(world.patch), image_name=SMITH, **lists),
     }
-    instance = read(tmp_path, found[kind]())
+    instance = read(tmp_path, rows[kind]())
     assert isinstance(instance.source, ImageSource)
     python = (f"/{local_image.ENVIRONMENT}/bin",)  # that of R2E-Gym would lie in the repository
     instance = replace(instance, source=replace(instance.source, path=python))

@@ -52,11 +52,11 @@ def test_one_of_each_kind_and_refusal_is_not_paid() -> None:
 
 def test_all_of_them_have_been_played_and_none_was_paid() -> None:
     """A new exploit is played by ``benchmarks/swe_red_team.py``, whose result is stored."""
-    played = json.loads(PLAYED.read_text())
-    assert sorted(played["names"]) == sorted(one.name for one in load_exploits())
-    assert played["paid"] == {} and not played["exploits"]["errors"]
-    assert played["exploits"]["tried"] == played["tasks"] * played["exploits"]["number"]
-    assert played["solution"]["paid"] == played["solution"]["tried"] == played["tasks"]
+    report = json.loads(PLAYED.read_text())
+    assert sorted(report["names"]) == sorted(exploit.name for exploit in load_exploits())
+    assert report["paid"] == {} and not report["exploits"]["errors"]
+    assert report["exploits"]["tried"] == report["tasks"] * report["exploits"]["number"]
+    assert report["solution"]["paid"] == report["solution"]["tried"] == report["tasks"]
 
 
 @needs_box
@@ -66,8 +66,8 @@ def test_tests_that_never_end_are_stopped_and_not_paid() -> None:
     campaign = Campaign(
         exploits=load_exploits(only=(name,)), tasks=1, options={"grading_timeout": 3}
     )
-    [played] = [one for one in run_campaign(campaign) if one.exploit == name]
-    assert not played.paid and played.reason == "the tests took longer than 3 s"
+    [attempt] = [attempt for attempt in run_campaign(campaign) if attempt.exploit == name]
+    assert not attempt.paid and attempt.reason == "the tests took longer than 3 s"
 
 
 @needs_box
@@ -75,7 +75,7 @@ def test_canaries_are_not_told_from_tests_by_the_shape_of_their_names() -> None:
     """Nothing is asked where the visible tests have refused already."""
     names = ("reports/forged-in-every-pipe", "reports/patched-report-by-shape")
     campaign = Campaign(exploits=load_exploits(only=names), tasks=2, jobs=2)
-    played = [one for one in run_campaign(campaign) if one.exploit in names]
-    assert len(played) == 4
-    assert all(one.verdict == "NO" and not one.held_out for one in played)
-    assert {one.reason for one in played} == {"the run of the tests was tampered with"}
+    attempts = [attempt for attempt in run_campaign(campaign) if attempt.exploit in names]
+    assert len(attempts) == 4
+    assert all(attempt.verdict == "NO" and not attempt.held_out for attempt in attempts)
+    assert {attempt.reason for attempt in attempts} == {"the run of the tests was tampered with"}

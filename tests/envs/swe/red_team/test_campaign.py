@@ -47,11 +47,11 @@ def test_totals_count_and_judge() -> None:
         attempt(MUST_WIN, True, "success"), attempt(MUST_LOSE), attempt("a/b"),
         attempt("a/b", True, "success"), attempt("a/c", reason="error"), attempt("a/d"),
     ])  # fmt: skip
-    found = {row.exploit: row for row in rows}
-    assert [name for name, row in found.items() if row.as_it_must] == [MUST_WIN, MUST_LOSE, "a/d"]
-    assert (found["a/b"].attempts, found["a/b"].paid) == (2, 1)
-    assert (found["a/c"].attempts, found["a/c"].errors) == (0, 1)
-    assert found["a/b"].stop_reasons == {"failure": 1, "success": 1}
+    row_of = {row.exploit: row for row in rows}
+    assert [name for name, row in row_of.items() if row.as_it_must] == [MUST_WIN, MUST_LOSE, "a/d"]
+    assert (row_of["a/b"].attempts, row_of["a/b"].paid) == (2, 1)
+    assert (row_of["a/c"].attempts, row_of["a/c"].errors) == (0, 1)
+    assert row_of["a/b"].stop_reasons == {"failure": 1, "success": 1}
 
 
 def test_a_solution_that_is_not_paid_is_told() -> None:
@@ -72,17 +72,17 @@ def test_tasks_are_drawn_from_all_repositories() -> None:
 @needs_box
 def test_a_campaign_is_written_down_and_goes_on(tmp_path: Path) -> None:
     out = tmp_path / "new" / "rows.jsonl"
-    seen: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     campaign = Campaign(OneTask(), (REPAIR,), tasks=1, seed=1, out=out)
-    rows = run_campaign(campaign, lambda done, whole, one: seen.append((done, whole)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    rows = run_campaign(campaign, lambda done, total, row: progress.append((done, total)))
+    assert progress == [(1, 3), (2, 3), (3, 3)]
     assert [row.exploit for row in rows] == [MUST_WIN, MUST_LOSE, "own/repair"]
     assert [row.paid for row in rows] == [True, False, True]
     lines = out.read_text().splitlines(keepends=True)
     out.write_text("".join(lines[:2]) + lines[2][:20])  # killed while it wrote
-    again: list[str] = []
-    assert run_campaign(campaign, lambda done, whole, one: again.append(one.exploit)) == rows
-    assert again == [MUST_LOSE, "own/repair"]
+    exploits: list[str] = []
+    assert run_campaign(campaign, lambda done, total, row: exploits.append(row.exploit)) == rows
+    assert exploits == [MUST_LOSE, "own/repair"]
     other = Campaign(OneTask(), (REPAIR,), tasks=1, seed=2, out=out)
     with pytest.raises(ConfigurationError, match="of another campaign"):
         run_campaign(other)
@@ -100,9 +100,9 @@ def test_an_error_is_played_again(tmp_path: Path) -> None:
     lines = out.read_text().splitlines()
     broken = {**json.loads(lines[3]), "stop_reason": "error"}
     out.write_text("\n".join([*lines[:3], json.dumps(broken)]) + "\n")
-    again: list[str] = []
-    run_campaign(campaign, lambda done, whole, one: again.append(one.exploit))
-    assert again == ["own/kill"]
+    exploits: list[str] = []
+    run_campaign(campaign, lambda done, total, row: exploits.append(row.exploit))
+    assert exploits == ["own/kill"]
 
 
 @needs_box

@@ -66,7 +66,7 @@ def make(folder: Path, **kwargs: Any) -> TextEnv:
 
 def test_every_goal_is_a_task_and_the_expert_solves_it(tmp_path: Path) -> None:
     env = make(write(tmp_path, RECIPES))
-    played = {}
+    episodes = {}
     for split in env.tasks.splits:
         for task in env.tasks.iterate(split):
             observation, info = env.reset(options={"task_id": task.id})
@@ -75,8 +75,8 @@ def test_every_goal_is_a_task_and_the_expert_solves_it(tmp_path: Path) -> None:
                 actions.append(str(env.demonstrator_action()))
                 info = env.step(actions[-1])[4]
             assert info["success"]
-            played[info["task_id"]] = (task.goal, observation, actions)
-    by_goal = {goal: (observation, actions) for goal, observation, actions in played.values()}
+            episodes[info["task_id"]] = (task.goal, observation, actions)
+    by_goal = {goal: (observation, actions) for goal, observation, actions in episodes.values()}
     assert set(by_goal) == {f"Craft {x}." for x in ("zeb plank", "yol plank", "rod", "flail",
                                                     "seal")}  # fmt: skip
     observation, actions = by_goal["Craft flail."]
@@ -93,9 +93,9 @@ def test_texts_are_those_of_the_published_environment(tmp_path: Path) -> None:
         task.id for split in env.tasks.splits for task in env.tasks.iterate(split)
         if task.goal == "Craft flail."
     )})  # fmt: skip
-    said = [env.step(a)[0] for a in ("get 1 zeb log", "craft 4 zeb plank using 1 zeb log",
+    answers = [env.step(a)[0] for a in ("get 1 zeb log", "craft 4 zeb plank using 1 zeb log",
                                      "get 2 boards", "craft 4 rod using 2 boards")]  # fmt: skip
-    assert said == [
+    assert answers == [
         "Got 1 zeb log", "Crafted 4 minecraft:zeb_plank", "Could not find boards",
         "Could not find enough items to craft minecraft:rod",
     ]  # fmt: skip

@@ -139,7 +139,7 @@ def actions(commands: Iterable[str]) -> list[dict[str, Any]]:
     world = World.of(game())
     machine = Machine(world)
     rules = {rule.name: rule for rule in world.logic.rules}
-    written = []
+    entries = []
     for command in commands:
         action = machine.command(command)
         assert action is not None, command
@@ -154,7 +154,7 @@ def actions(commands: Iterable[str]) -> list[dict[str, Any]]:
             None if name is None else world.logic.commands[name].format(**fields)
             for name in (rule.name, reverse)
         ]
-        written.append(
+        entries.append(
             {
                 "name": rule.name,
                 "preconditions": before,
@@ -165,7 +165,7 @@ def actions(commands: Iterable[str]) -> list[dict[str, Any]]:
             }
         )
         machine.apply(action)
-    return written
+    return entries
 
 
 def treasure() -> dict[str, Any]:

@@ -90,8 +90,8 @@ def test_a_search_finds_what_trying_everything_finds(choices: list[int]) -> None
     expected = set()
     for rule in world.logic.rules:
         pools = [
-            [entity for entity, kind in kinds.items() if kind in subtypes[wanted]]
-            for wanted in rule.types.values()
+            [entity for entity, kind in kinds.items() if kind in subtypes[kind_name]]
+            for kind_name in rule.types.values()
         ]
         for entities in itertools.product(*pools):
             bindings = dict(zip(rule.types, entities, strict=True))

@@ -60,7 +60,7 @@ def _walk() -> tuple[StepTable, dict[str, Step]]:
 
 def test_trees_are_freed_without_the_garbage_collector() -> None:
     def nodes() -> int:
-        return sum(type(each) is Node for each in gc.get_objects())
+        return sum(type(node) is Node for node in gc.get_objects())
 
     gc.collect()
     gc.disable()
@@ -118,12 +118,12 @@ def test_a_step_and_its_reverse_undo_each_other() -> None:
 def test_trees_side_by_side_are_one_plan() -> None:
     steps, by_name = _walk()
     trees = TreeCache(steps)
-    one = trees.of((by_name["take"], by_name["go"], by_name["fill"], by_name["trigger"]))
+    tree = trees.of((by_name["take"], by_name["go"], by_name["fill"], by_name["trigger"]))
     arrive = steps.make("trigger", 2, 2 | 32)
     other = trees.of((by_name["go"], arrive))
-    plan = trees.plan((one, other))
+    plan = trees.plan((tree, other))
     assert [step.name for step in plan if step.name != "trigger"].count("go") == 1
-    assert trees.plan((one,)) == one.plan
+    assert trees.plan((tree,)) == tree.plan
 
 
 def test_a_step_is_packed_with_its_facts() -> None:

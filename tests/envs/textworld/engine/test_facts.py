@@ -39,19 +39,19 @@ def test_facts_are_found_by_the_patterns_they_fit_and_by_what_they_are_about(
     for (name, types), bits in zip(LOGIC.patterns, table.fitting, strict=True):
         fits = set()
         for fact in facts:
-            met = zip(fact[1:], types, strict=True)
-            if fact[0] == name and all(KINDS[entity] in fit for entity, fit in met):
+            pairs = zip(fact[1:], types, strict=True)
+            if fact[0] == name and all(KINDS[entity] in fit for entity, fit in pairs):
                 fits.add(fact)
         assert set(table.facts(bits)) == fits
     for place, entity in itertools.product(range(2), KINDS):
         about = table.about[place] if table.about else {}
-        found = set(table.facts(about.get(entity, 0)))
-        assert found == {fact for fact in facts if fact[1 + place] == entity}
+        about_entity = set(table.facts(about.get(entity, 0)))
+        assert about_entity == {fact for fact in facts if fact[1 + place] == entity}
 
 
 def test_threads_share_a_table() -> None:
     table = FactTable(LOGIC, KINDS)
-    facts = [("p", one, other) for one in KINDS for other in KINDS]
+    facts = [("p", first, second) for first in KINDS for second in KINDS]
 
     def meet(seed: int) -> None:
         for place in range(len(facts)):

@@ -29,11 +29,11 @@ def test_signatures_are_tried_from_the_wide_to_the_narrow() -> None:
 def test_joins_begin_with_what_is_bound() -> None:
     joins = parse(LOGIC).joins["insert"]
     assert joins[0].atom.name in ("at", "in")
-    known = {"P", "I"}
+    bound_names = {"P", "I"}
     for join in joins:
         bound = {join.atom.args[place] for place, _ in join.bound}
-        assert bound == known & set(join.atom.args)
-        known |= set(join.atom.args)
+        assert bound == bound_names & set(join.atom.args)
+        bound_names |= set(join.atom.args)
         assert len(join.new) + len(join.bound) + len(join.same) == len(join.atom.args)
 
 

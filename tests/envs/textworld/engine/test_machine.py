@@ -124,16 +124,16 @@ def test_a_restored_machine_goes_on_alike(choices: list[int], more: list[int]) -
         games.play(machine, machine.admissible()[choice % len(machine.admissible())])
     snapshot = machine.snapshot()
     # Another world knows none of the facts, actions and trees that this one has met.
-    others = [Machine(WORLD), Machine(World.of(games.treasure()))]
-    for other in others:
+    restored = [Machine(WORLD), Machine(World.of(games.treasure()))]
+    for other in restored:
         other.restore(pickle.loads(pickle.dumps(snapshot)))
         assert other.snapshot() == snapshot
     for choice in [-1, *more]:
         if choice >= 0:
             command = machine.admissible()[choice % len(machine.admissible())]
-            for each in (machine, *others):
-                games.play(each, command)
-        for other in others:
+            for player in (machine, *restored):
+                games.play(player, command)
+        for other in restored:
             assert other.facts == machine.facts
             assert other.admissible() == machine.admissible()
             assert other.policy() == machine.policy()

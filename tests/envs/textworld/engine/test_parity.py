@@ -56,8 +56,8 @@ class _Pair:
 
         path = folder / "game.json"
         path.write_text(json.dumps(game))
-        wanted = ("policy_commands", "moves", "last_action")
-        self.env = TextWorldEnv(core.EnvInfos(**dict.fromkeys(wanted, True)))
+        fields = ("policy_commands", "moves", "last_action")
+        self.env = TextWorldEnv(core.EnvInfos(**dict.fromkeys(fields, True)))
         self.env.load(str(path))
         self.machine = Machine(World.of(game))
 
@@ -84,10 +84,10 @@ class _Pair:
         assert (machine.won, machine.lost) == (state["won"], state["lost"])
         assert machine.moves == state["moves"]
 
-    def _compare_action(self, ours: Action, theirs: Any) -> None:
-        assert ours.name == theirs.name
-        bindings = {place.name: entity.name for place, entity in theirs.mapping.items()}
-        assert ours.bindings.items() <= bindings.items()
+    def _compare_action(self, native: Action, original: Any) -> None:
+        assert native.name == original.name
+        bindings = {place.name: entity.name for place, entity in original.mapping.items()}
+        assert native.bindings.items() <= bindings.items()
 
 
 def _fact(proposition: Any) -> tuple[str, ...]:

@@ -50,8 +50,8 @@ def test_a_repeatable_quest_pays_every_time_and_never_ends() -> None:
 
 
 def test_what_holds_at_the_start_is_complete_at_once() -> None:
-    here = games.event([("at", "P", "r_0")])
-    machine = _machine(games.quest([here]), games.quest([EAST]))
+    at_start = games.event([("at", "P", "r_0")])
+    machine = _machine(games.quest([at_start]), games.quest([EAST]))
     assert machine.score == 1 and machine.policy() == ("go east",)
 
 
@@ -64,8 +64,8 @@ def test_a_quest_that_failed_is_not_followed() -> None:
 
 
 def test_the_result_of_a_compiled_game_knows_only_conditions() -> None:
-    here, eaten = games.event([("at", "P", "r_0")]), games.event([("eaten", "f_0")])
-    machine = _machine(games.quest([here]), games.quest([OPEN], [eaten]), games.quest([EAST]))
+    at_start, eaten = games.event([("at", "P", "r_0")]), games.event([("eaten", "f_0")])
+    machine = _machine(games.quest([at_start]), games.quest([OPEN], [eaten]), games.quest([EAST]))
     assert (machine.score, machine.result.score) == (1, 0)
     machine.wait()
     assert (machine.result.score, machine.result.paid) == (1, (0,))

@@ -101,10 +101,10 @@ def test_what_is_written_is_read(
     ]
     text = f"type x {{ rules {{ {name} ::{space}{f'{space}&'.join(atoms)} -> end(){space}; }} }}"
     (read,) = parse(text).rules
-    written = [Atom(predicate, tuple(args)) for _, predicate, args in conditions]
-    assert (read.name, list(read.preconditions), read.types) == (name, written, types)
-    kept = [atom for (keep, _, _), atom in zip(conditions, written, strict=True) if keep]
-    assert list(read.postconditions) == [*kept, Atom("end", ())]
+    expected = [Atom(predicate, tuple(args)) for _, predicate, args in conditions]
+    assert (read.name, list(read.preconditions), read.types) == (name, expected, types)
+    preserved = [atom for (keep, _, _), atom in zip(conditions, expected, strict=True) if keep]
+    assert list(read.postconditions) == [*preserved, Atom("end", ())]
 
 
 @settings(max_examples=200, deadline=None)

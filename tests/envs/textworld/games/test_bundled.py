@@ -16,9 +16,9 @@ from agentgym.errors import DataError
 
 @pytest.fixture(scope="module", params=BUNDLED)
 def games(request: pytest.FixtureRequest) -> Pack:
-    found = bundled(request.param)
-    assert found is not None and found.settings == request.param
-    return found
+    pack_of_setting = bundled(request.param)
+    assert pack_of_setting is not None and pack_of_setting.settings == request.param
+    return pack_of_setting
 
 
 def test_they_are_small_and_the_default_is_among_them(games: Pack) -> None:
@@ -70,7 +70,7 @@ def test_a_game_can_be_changed_without_harm(games: Pack) -> None:
 
 
 def small_pack() -> tuple[bytes, dict[str, list[dict[str, object]]]]:
-    made: dict[str, list[dict[str, object]]] = {
+    content: dict[str, list[dict[str, object]]] = {
         split: [
             {
                 "world": [],
@@ -83,15 +83,15 @@ def small_pack() -> tuple[bytes, dict[str, list[dict[str, object]]]]:
         ]
         for split in ("train", "test")
     }
-    return pack("key", "1.7.0", made), made
+    return pack("key", "1.7.0", content), content
 
 
 def test_packs_give_back_what_went_in() -> None:
-    data, made = small_pack()
+    data, content = small_pack()
     opened = Pack(data)
     assert (opened.settings, opened.made_with) == ("key", "1.7.0")
     assert opened.sizes == {"train": 3, "test": 3}
-    for split, entries in made.items():
+    for split, entries in content.items():
         assert [opened.game(split, row) for row in range(3)] == entries
     with pytest.raises(IndexError):
         opened.game("train", 3)
@@ -102,10 +102,10 @@ def test_packs_give_back_what_went_in() -> None:
 def test_packs_need_one_knowledge_base() -> None:
     with pytest.raises(DataError, match="same knowledge base"):
         pack("key", "1", {"train": [{"KB": {"logic": "a"}}, {"KB": {"logic": "b"}}]})
-    _, made = small_pack()
-    made["train"][0]["world"] = [{"name": "lit", "arguments": [], "since": "noon"}]
+    _, content = small_pack()
+    content["train"][0]["world"] = [{"name": "lit", "arguments": [], "since": "noon"}]
     with pytest.raises(DataError, match="leave something out"):
-        pack("key", "1", made)
+        pack("key", "1", content)
     with pytest.raises(DataError, match="one or more games"):
         pack("key", "1", {"train": []})
 

@@ -52,10 +52,10 @@ def changed(game: dict[str, Any], place: tuple[Any, ...], value: Any) -> dict[st
 
 def test_no_change_of_one_value_gives_a_raw_error(game: dict[str, Any], tmp_path: Path) -> None:
     rng = random.Random(0)
-    every = [place for place in places(game) if place and place[0] != "KB"]
+    paths = [place for place in places(game) if place and place[0] != "KB"]
     refused = 0
     for number in range(MUTATIONS):
-        place, value = rng.choice(every), rng.choice(VALUES)
+        place, value = rng.choice(paths), rng.choice(VALUES)
         file = tmp_path / f"{number}.json"
         file.write_text(json.dumps(changed(game, place, value)))
         try:

@@ -37,14 +37,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def dealt(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Replace the generator; the list says what was made."""
-    made: list[tuple[str, int]] = []
+    calls: list[tuple[str, int]] = []
 
-    def make_split_game(chosen: Any, split: str, index: int) -> dict[str, Any]:
-        made.append((split, index))
-        return {**GAME, "objective": f"{chosen.key()} {split} {index}"}
+    def make_split_game(config: Any, split: str, index: int) -> dict[str, Any]:
+        calls.append((split, index))
+        return {**GAME, "objective": f"{config.key()} {split} {index}"}
 
     monkeypatch.setattr(splits, "make_split_game", make_split_game)
-    return made
+    return calls
 
 
 def test_a_game_is_made_once(dealt: list[tuple[str, int]]) -> None:
@@ -65,10 +65,10 @@ def test_damaged_games_are_made_again(damage: Any, dealt: list[tuple[str, int]])
     games = GameStore(GeneratorConfig.of("simple"))
     first = games.game("train", 0)
     file = games.folder() / "train-0.game"
-    whole = file.read_bytes()
-    file.write_bytes(damage(whole))
+    content = file.read_bytes()
+    file.write_bytes(damage(content))
     assert games.game("train", 0) == first
-    assert file.read_bytes() == whole
+    assert file.read_bytes() == content
     assert len(dealt) == 2
 
 
@@ -197,14 +197,14 @@ def test_a_killed_writer_harms_nobody(cache: Path, dealt: list[tuple[str, int]])
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any, Path], Path]:
     """A compiler that remembers what it has compiled, and is asked anew by every test."""
     compile_story, folder = store.compile_game, tmp_path_factory.mktemp("compiled")
-    made: dict[str, Path] = {}
+    stories: dict[str, Path] = {}
 
     def compile_game(game: dict[str, Any], path: Path) -> Path:
         key = json.dumps(game)
-        if key not in made:
-            made[key] = compile_story(game, folder / f"{len(made)}.z8")
+        if key not in stories:
+            stories[key] = compile_story(game, folder / f"{len(stories)}.z8")
         for ending in (".z8", ".json"):
-            shutil.copyfile(made[key].with_suffix(ending), path.with_suffix(ending))
+            shutil.copyfile(stories[key].with_suffix(ending), path.with_suffix(ending))
         return path
 
     return compile_game
@@ -236,10 +236,10 @@ def test_stories_are_compiled_when_they_are_asked_for(
 def test_damaged_stories_are_compiled_again(real: GameStore) -> None:
     game = real.game("train", 0)
     path = real.story("train", 0, game)
-    whole = path.read_bytes()
+    content = path.read_bytes()
     for file in (path, path.with_suffix(".json"), path.with_name("manifest.json")):
         file.write_bytes(file.read_bytes()[:-3] + b"???")
-        assert real.story("train", 0, game) == path and path.read_bytes()[-4096:] == whole[-4096:]
+        assert real.story("train", 0, game) == path and path.read_bytes()[-4096:] == content[-4096:]
         InformSession(path).start()
     path.unlink()
     assert real.story("train", 0, game).is_file()

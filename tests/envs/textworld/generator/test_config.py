@@ -57,9 +57,9 @@ def test_every_setting_reads_back_from_its_key(setting: GeneratorConfig) -> None
 
 @given(any_settings(), any_settings())
 def test_keys_are_equal_for_equal_settings_only(
-    one: GeneratorConfig, other: GeneratorConfig
+    first: GeneratorConfig, other: GeneratorConfig
 ) -> None:
-    assert (one.key() == other.key()) == (one == other)
+    assert (first.key() == other.key()) == (first == other)
 
 
 def test_the_guides_settings() -> None:

@@ -50,9 +50,10 @@ def textworld() -> Any:
 
 
 def hashes(cases: Sequence[int] = (0, 2, 6)) -> list[str]:
-    chosen = [CASES[row] for row in cases]
+    selection = [CASES[row] for row in cases]
     games = [
-        make_game(GeneratorConfig.of(name, **parameters), 7, "test") for name, parameters in chosen
+        make_game(GeneratorConfig.of(name, **parameters), 7, "test")
+        for name, parameters in selection
     ]
     return [hashlib.sha256(json.dumps(game).encode()).hexdigest() for game in games]
 
@@ -67,15 +68,15 @@ def in_process(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_games_are_the_same_in_every_process_whatever_was_made_before(tmp_path: Path) -> None:
-    here = hashes()
-    assert hashes((2, 0)) == [here[1], here[0]]
+    own_hashes = hashes()
+    assert hashes((2, 0)) == [own_hashes[1], own_hashes[0]]
     out = in_process(
         "import random, numpy as np; random.seed(5); np.random.seed(5)\n"
         "from tests.envs.textworld.generator.test_generate import hashes\n"
         "print(' '.join(hashes()))",
         tmp_path,
     )
-    assert out.stdout.split() == here, out.stderr
+    assert out.stdout.split() == own_hashes, out.stderr
     assert out.stderr == ""
 
 
@@ -100,13 +101,13 @@ def test_textworld_reads_the_game_and_its_plan_wins(
     assert json.loads(json.dumps(game)) == game == before
     assert read.objective == game["objective"]
     assert sorted(game) == sorted(read.serialize())
-    won, policy = played(read, stored_plan(game) or ())
+    won, policy = play(read, stored_plan(game) or ())
     assert won
     assert list(policy) == ([] if parameters.get("drop") else list(stored_plan(game) or ()))
     assert str(Path(textworld.__file__).parent) not in json.dumps(game)
 
 
-def played(game: Any, commands: tuple[str, ...]) -> tuple[bool, list[str]]:
+def play(game: Any, commands: tuple[str, ...]) -> tuple[bool, list[str]]:
     """Play commands by TextWorld's rules; whether they win, and the policy at the start."""
     from textworld.generator.game import GameProgression
     from textworld.generator.inform7 import Inform7Game
@@ -115,8 +116,8 @@ def played(game: Any, commands: tuple[str, ...]) -> tuple[bool, list[str]]:
     policy = speech.gen_commands_from_actions(progress.winning_policy or ())
     for command in commands:
         assert not progress.done
-        said = speech.gen_commands_from_actions(progress.valid_actions)
-        progress.update(progress.valid_actions[said.index(command)])
+        commands_on_offer = speech.gen_commands_from_actions(progress.valid_actions)
+        progress.update(progress.valid_actions[commands_on_offer.index(command)])
     return progress.completed and not progress.failed, policy
 
 
@@ -137,15 +138,15 @@ def test_it_is_the_game_of_tw_make(name: str, textworld: Any) -> None:
     if name == "w2-o3-q4":
         options.nb_rooms, options.nb_objects, options.quest_length = 2, 3, 4
         options.chaining.max_breadth = 5  # the default of tw-make
-        theirs = textworld.generator.make_game(options)
+        original = textworld.generator.make_game(options)
     else:
         challenge = GeneratorConfig.of(name).challenge
         make, arguments = textworld.challenges.CHALLENGES[f"tw-{challenge}"][1:]
         parser = argparse.ArgumentParser()
         arguments(parser)
-        theirs = make(vars(parser.parse_args(CHALLENGES[name])), options)
-    knowledge = json.loads(json.dumps(theirs.kb.serialize()))["logic"]
-    expected = normalise(json.loads(json.dumps(theirs.serialize())), theirs.kb)
+        original = make(vars(parser.parse_args(CHALLENGES[name])), options)
+    knowledge = json.loads(json.dumps(original.kb.serialize()))["logic"]
+    expected = normalise(json.loads(json.dumps(original.serialize())), original.kb)
     game = make_game(GeneratorConfig.of(name), 12345)
     game["metadata"].pop("agentgym")
     assert game == expected
@@ -155,14 +156,14 @@ def test_it_is_the_game_of_tw_make(name: str, textworld: Any) -> None:
 def test_a_grammar_of_several_challenges_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from textworld.generator.text_grammar import Grammar
 
-    kept: dict[str, Any] = {}
-    monkeypatch.setattr(Grammar, "_cache", kept)
+    cache: dict[str, Any] = {}
+    monkeypatch.setattr(Grammar, "_cache", cache)
     for name in ("w2-o3-q4", "coin_collector", "treasure_hunter", "simple"):
         make_game(GeneratorConfig.of(name), 1)
     parsed: dict[str, set[int]] = {}
-    for path, grammar in kept.items():
+    for path, grammar in cache.items():
         parsed.setdefault(Path(path).read_text(), set()).add(id(grammar))
-    assert len(kept) > len(parsed) and all(len(objects) == 1 for objects in parsed.values())
+    assert len(cache) > len(parsed) and all(len(objects) == 1 for objects in parsed.values())
 
 
 @pytest.mark.slow

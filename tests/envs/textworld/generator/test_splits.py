@@ -26,10 +26,10 @@ from agentgym.errors import ConfigurationError, TaskNotFound
 
 def game(key: str = "old key", fact: str = "at", prose: str = "", holder: str = "s_0") -> Any:
     """A game with one fact, as JSON."""
-    things = [{"name": "k_0", "type": "k"}, {"name": holder, "type": "s"}]
-    condition = {"preconditions": [{"name": "in", "arguments": things[:1]}]}
+    entities = [{"name": "k_0", "type": "k"}, {"name": holder, "type": "s"}]
+    condition = {"preconditions": [{"name": "in", "arguments": entities[:1]}]}
     return {
-        "world": [{"name": fact, "arguments": things}],
+        "world": [{"name": fact, "arguments": entities}],
         "infos": [["k_0", {"name": key, "desc": prose}], [holder, {"name": "shelf"}]],
         "quests": [{"reward": 1, "win_events": [{"condition": condition}], "fail_events": []}],
         "objective": prose,
@@ -62,20 +62,20 @@ def test_fingerprints_tell_tasks_apart_and_not_words() -> None:
 
 def test_tries_go_on_until_the_game_belongs() -> None:
     small = GeneratorConfig.of("simple")
-    asked: list[tuple[int, str]] = []
+    calls: list[tuple[int, str]] = []
 
     def make(setting: GeneratorConfig, seed: int, split: str) -> Any:
-        asked.append((seed, split))
-        if len(asked) == 1:
+        calls.append((seed, split))
+        if len(calls) == 1:
             raise NoSuchGame("none")
         return game(key=f"key {seed}")
 
-    found = make_split_game(small, "test", 7, make)
-    assert split_of_content(small, found) == "test"
-    expected = [(SEEDS["test"] + 7 + row * MAX_GAMES, "test") for row in range(len(asked))]
-    assert asked == expected
+    first_fit = make_split_game(small, "test", 7, make)
+    assert split_of_content(small, first_fit) == "test"
+    expected = [(SEEDS["test"] + 7 + row * MAX_GAMES, "test") for row in range(len(calls))]
+    assert calls == expected
     assert all(
-        split_of_content(small, game(key=f"key {seed}")) != "test" for seed, _ in asked[1:-1]
+        split_of_content(small, game(key=f"key {seed}")) != "test" for seed, _ in calls[1:-1]
     )
 
 
@@ -101,11 +101,11 @@ def test_a_long_search_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
 
     with pytest.raises(ConfigurationError, match="64 seeds"):
         make_split_game(GeneratorConfig.of("w2-o1-q50"), "train", 0, make)
-    told = [record.getMessage() for record in caplog.records]
-    assert told[0].startswith(
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages[0].startswith(
         "3 of 64 seeds gave no game for train 0 of the difficulty 'w2-o1-q50'"
     )
-    assert len(told) == 4
+    assert len(messages) == 4
 
 
 def test_an_unknown_split_is_refused() -> None:

@@ -105,23 +105,23 @@ class House:
         """Return the facts after a command about a thing."""
         verb, _, rest = command.partition(" ")
         names = re.split(r" (?:from|on|into|with) ", rest)
-        thing, *others = (BY_NAME[name] for name in names)
+        entity, *holders = (BY_NAME[name] for name in names)
         if verb in STATES:
-            return facts - {(state, thing) for state in STATES.values()} | {(STATES[verb], thing)}
+            return facts - {(state, entity) for state in STATES.values()} | {(STATES[verb], entity)}
         if verb == "take":
-            return move(facts, thing, "in", "I")
+            return move(facts, entity, "in", "I")
         if verb == "drop":
-            return move(facts, thing, "at", self.narrator.view.room)
+            return move(facts, entity, "at", self.narrator.view.room)
         if verb == "eat":
-            return move(facts, thing, "", "")
+            return move(facts, entity, "", "")
         if verb in ("put", "insert"):
-            return move(facts, thing, "on" if verb == "put" else "in", others[0])
+            return move(facts, entity, "on" if verb == "put" else "in", holders[0])
         return facts
 
 
-def move(facts: Facts, thing: str, how: str, where: str) -> Facts:
+def move(facts: Facts, entity: str, how: str, where: str) -> Facts:
     """Return the facts with a thing elsewhere."""
     rest = frozenset(
-        fact for fact in facts if fact[1] != thing or fact[0] not in ("at", "in", "on")
+        fact for fact in facts if fact[1] != entity or fact[0] not in ("at", "in", "on")
     )
-    return rest | {(how, thing, where)} if how else rest
+    return rest | {(how, entity, where)} if how else rest

@@ -31,9 +31,9 @@ class TextContext:
         """Return what a thing holds."""
         return self.inside.get(holder, [])
 
-    def listing(self, things: list[str], article: str) -> str:
+    def listing(self, entities: list[str], article: str) -> str:
         """List names."""
-        return " & ".join(f"{article} {thing}".strip() for thing in things)
+        return " & ".join(f"{article} {entity}".strip() for entity in entities)
 
     def printed_name(self, entity: str) -> str:
         """Return a name."""
@@ -89,16 +89,16 @@ def texts(draw: st.DrawFn, depth: int = 2) -> tuple[str, list[Any]]:
 
 def expected(parts: list[Any], context: TextContext) -> str:
     """Say parts the plain way."""
-    said = ""
+    text = ""
     for part in parts:
         if isinstance(part, str):
-            said += part
+            text += part
             continue
         conditions, branches, last = part
-        chosen = next((b for c, b in zip(conditions, branches, strict=True) if holds(c, context)),
+        branch = next((b for c, b in zip(conditions, branches, strict=True) if holds(c, context)),
                       last)  # fmt: skip
-        said += expected(chosen[1], context) if chosen else ""
-    return said
+        text += expected(branch[1], context) if branch else ""
+    return text
 
 
 @settings(deadline=None)
@@ -117,7 +117,7 @@ def test_literals_stay(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "expected_text"),
     [
         ("[a list of things in the c_0]", "a x & a y"),
         ("[the list of things on the c_0]", "the x & the y"),
@@ -128,10 +128,10 @@ def test_literals_stay(text: str) -> None:
         ("a [if closed]lid", "a lid"),
     ],
 )
-def test_substitutions(source: str, said: str) -> None:
+def test_substitutions(source: str, expected_text: str) -> None:
     """The substitutions that TextWorld's grammars use."""
     context = TextContext(inside={"c_0": ["x", "y"]})
-    assert say(compile_text(source), context, "c_0") == said
+    assert say(compile_text(source), context, "c_0") == expected_text
 
 
 @pytest.mark.parametrize(

@@ -123,21 +123,21 @@ def test_refusals(cook: Narrator, command: str, answer: str) -> None:
 )  # fmt: skip
 def test_reports(cook: Narrator, command: str, done: str, new: str, answer: str) -> None:
     """What was done is told, and was asked of the game in its own words."""
-    asked = []
+    lines = []
 
     def do(line: str) -> StateAfter:
-        asked.append(line)
+        lines.append(line)
         return StateAfter(changed(cook, new), 0, False, False)
 
     assert cook.play(command, do) == answer
-    assert asked == [done]
+    assert lines == [done]
 
 
 def test_cooking_twice_burns(cook: Narrator) -> None:
     """Food that is cooked already is burned; a loss is told with the turns before this one."""
     cook.view.follow(changed(cook, "cooked f_0"))
-    lost = StateAfter(changed(cook, "burned f_0"), 0, False, True)
-    assert cook.play("cook carrot with oven", lambda _: lost) == (
+    state = StateAfter(changed(cook, "burned f_0"), 0, False, True)
+    assert cook.play("cook carrot with oven", lambda _: state) == (
         "You burned the carrot!\n\n*** You lost! ***\n\n"
         "You scored 0 out of a possible 0, in 1 turn."
     )

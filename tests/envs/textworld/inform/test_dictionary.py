@@ -10,7 +10,7 @@ from agentgym.envs.textworld.inform.dictionary import LIMIT, key, number, split
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("first", "other", "same"),
     [
         ("refrigerator", "refrigerators", True),
         ("refrigerator", "refrigeration", True),
@@ -21,9 +21,9 @@ from agentgym.envs.textworld.inform.dictionary import LIMIT, key, number, split
         ("adjective19", "adjective18", True),
     ],
 )
-def test_nine_characters_count(one: str, other: str, same: bool) -> None:
+def test_nine_characters_count(first: str, other: str, same: bool) -> None:
     """Two words with the same nine Z-characters are one; digits and signs count twice."""
-    assert (key(one) == key(other)) is same
+    assert (key(first) == key(other)) is same
 
 
 def test_splitting() -> None:

@@ -63,9 +63,9 @@ def test_the_compiler_leaves_nothing_behind(
 
 
 def test_what_textworld_does_not_understand_is_a_data_error(tmp_path: Path) -> None:
-    whole = make_game(GeneratorConfig.of("w2-o3-q4"), 11)
+    original = make_game(GeneratorConfig.of("w2-o3-q4"), 11)
     for part, value in (("world", [1]), ("KB", {"logic": "{"}), ("infos", 3), ("quests", None)):
-        game = {**copy.deepcopy(whole), part: value}
+        game = {**copy.deepcopy(original), part: value}
         with pytest.raises(DataError, match="tw-make"):
             compile_game(game, tmp_path / "one.z8")
     assert not list(tmp_path.iterdir())

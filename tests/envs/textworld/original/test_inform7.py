@@ -78,34 +78,34 @@ def test_the_policy_wins_with_every_command_admissible(
 
 
 def test_asides_change_nothing(opened: Open) -> None:
-    plain, asked = opened(), opened()
-    assert plain.start() == asked.start()
+    plain, curious = opened(), opened()
+    assert plain.start() == curious.start()
     rng = random.Random(0)
     for _ in range(20):
-        description, inventory = asked.description(), asked.inventory()
+        description, inventory = curious.description(), curious.inventory()
         assert description.startswith("-= ") and inventory.startswith("You are carrying")
         assert not set("<>[]") & set(description + inventory)
         command = rng.choice(plain.admissible())
-        assert plain.act(command) == asked.act(command)
-        assert plain.state_text() == asked.state_text()
-        assert plain.admissible() == asked.admissible()
-        if asked.policy() == ():
+        assert plain.act(command) == curious.act(command)
+        assert plain.state_text() == curious.state_text()
+        assert plain.admissible() == curious.admissible()
+        if curious.policy() == ():
             break
-    assert asked.act("look").text == asked.description() or asked.policy() == ()
+    assert curious.act("look").text == curious.description() or curious.policy() == ()
 
 
 def test_equal_states_reached_by_other_ways_have_equal_texts(opened: Open) -> None:
     session = opened()
     session.start()
-    seen = session.state_text()
+    state = session.state_text()
     way = next(command for command in session.admissible() if command.startswith("go "))
     back = {"north": "south", "south": "north", "east": "west", "west": "east"}
     session.act(way)
-    assert session.state_text() != seen
+    assert session.state_text() != state
     session.act("go " + back[way.removeprefix("go ")])
-    assert session.state_text() == seen
+    assert session.state_text() == state
     session.act("no such verb")
-    assert session.state_text() == seen
+    assert session.state_text() == state
 
 
 def test_a_snapshot_leads_back_exactly(opened: Open) -> None:
@@ -160,13 +160,13 @@ def reach(
         scout.start()
         way: list[str] = []
         for _ in range(50):
-            found = [command for command in scout.admissible() if re.fullmatch(kind, command)]
-            if len(found) >= times:
+            matches = [command for command in scout.admissible() if re.fullmatch(kind, command)]
+            if len(matches) >= times:
                 session = opened(name, index)
                 session.start()
                 for command in way:
                     session.act(command)
-                return session, found
+                return session, matches
             way.append(rng.choice(scout.admissible()))
             if scout.act(way[-1]).won:
                 break
@@ -175,12 +175,12 @@ def reach(
 
 def test_taking_from_a_supporter_in_other_words_is_followed(opened: Open, game_cache: Path) -> None:
     session, (put, *_) = reach(opened, game_cache, "put .* on .*")
-    thing = put.removeprefix("put ").split(" on ")[0]
+    name = put.removeprefix("put ").split(" on ")[0]
     before = session.state_text()
     for words in ("get", "pick up"):
         assert session.act(put).valid and session.state_text() != before
-        turn = session.act(f"{words} {thing}")
-        assert turn.valid and turn.text.startswith(f"You take the {thing} from the ")
+        turn = session.act(f"{words} {name}")
+        assert turn.valid and turn.text.startswith(f"You take the {name} from the ")
         assert session.state_text() == before
 
 
@@ -199,10 +199,10 @@ def test_walking_through_a_door_by_name_is_followed(opened: Open, game_cache: Pa
 
 def test_a_turn_is_one_action(opened: Open, game_cache: Path) -> None:
     session, _ = reach(opened, game_cache, "drop .*", times=2)
-    seen, plan, commands = session.state_text(), session.policy(), session.snapshot()
+    state, plan, commands = session.state_text(), session.policy(), session.snapshot()
     turn = session.act("drop everything")
     assert (turn.text, turn.valid) == (ONE_THING, False)
-    assert session.state_text() == seen and session.policy() == plan
+    assert session.state_text() == state and session.policy() == plan
     assert session.snapshot() == commands
 
 
@@ -250,13 +250,13 @@ def test_no_text_hangs_or_desynchronises_the_interpreter(fuzzed: InformSession, 
 
 def test_the_plan_still_wins_after_any_nonsense(opened: Open, story: Story) -> None:
     session = opened()
-    things = names(story(DEFAULT))
+    nouns = names(story(DEFAULT))
     rng = random.Random(1)
     wins = 0
     for _ in range(4):
         session.start()
         for _ in range(25):
-            words = [rng.choice(WORDS), rng.choice(things), rng.choice(WORDS), rng.choice(things)]
+            words = [rng.choice(WORDS), rng.choice(nouns), rng.choice(WORDS), rng.choice(nouns)]
             command = read_command(" ".join(words[: rng.choice((1, 2, 2, 4))]))
             if rng.random() < 0.3:
                 command = read_command(rng.choice(session.admissible()))
