@@ -133,11 +133,11 @@ def check_history(name: str, config: PretrainedConfig) -> None:
     from transformers import AutoModelForCausalLM
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
-    from trainers.rollouts.engines.forwards import check_cache_argument, forward_of
+    from trainers.rollouts.engines.forwards import cache_argument, forward_of
 
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         return
-    check_cache_argument(MODEL_FOR_CAUSAL_LM_MAPPING[type(config)])
+    cache_argument(MODEL_FOR_CAUSAL_LM_MAPPING[type(config)])
     try:
         with torch.device("meta"):
             weights = sum(p.numel() for p in AutoModelForCausalLM.from_config(config).parameters())

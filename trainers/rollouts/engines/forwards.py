@@ -32,11 +32,13 @@ __all__ = [
     "PackedForward",
     "PaddedForward",
     "Segment",
-    "check_cache_argument",
+    "cache_argument",
     "forward_of",
 ]
 
 
+CACHE_ARGUMENTS = ("cache", "past_key_values")
+"""Names under which forwards of transformers take a cache; some versions take both."""
 CLOSE = 0.05
 """Share of the largest logit by which two forwards may differ, in bfloat16, too."""
 EXACT = 1e-3
@@ -150,7 +152,6 @@ def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
     model.eval()
     try:
         check_whole(model)
-        check_cache_argument(type(base_model(model)))
         logits = padded.feed(_segments(texts))
         for token in later:
             texts = [[*text, token] for text in texts]
@@ -176,15 +177,18 @@ def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
         padded.close()
 
 
-def check_cache_argument(model_class: type) -> None:
-    """Check that the forward of a class of models takes a cache of keys and values.
+def cache_argument(model_class: type) -> str:
+    """Return the name under which the forward of a class of models takes a cache.
 
     Raises:
-        ConfigurationError: It does not: its history is kept otherwise, or not at all.
+        ConfigurationError: It takes none: its history is kept otherwise, or not at all.
     """
     forward: Any = model_class.forward  # type: ignore[attr-defined]
-    if "past_key_values" not in inspect.signature(forward).parameters:
-        raise _lost(model_class, "its forward takes no past_key_values")
+    parameters = inspect.signature(forward).parameters
+    for name in CACHE_ARGUMENTS:
+        if name in parameters:
+            return name
+    raise _lost(model_class, f"its forward takes no {' and no '.join(CACHE_ARGUMENTS)}")
 
 
 def _lost(model_class: type, reason: str) -> ConfigurationError:
@@ -220,6 +224,7 @@ class PackedForward:
         self._model, self._layers, self._dtype, self._most = model, layers, dtype, most
         self._configs = _configs(model)
         self._takes_indices = "logits_to_keep" in _parameters(model)
+        self._cache_argument = cache_argument(type(base_model(model)))
         self.close()
 
     def close(self) -> None:
@@ -266,10 +271,10 @@ class PackedForward:
             out = self._model(
                 input_ids=torch.tensor([ids], device=device),
                 position_ids=torch.tensor([position], device=device),
-                past_key_values=self._rows.cache,
                 use_cache=True,
                 layout=RowLayout(feds, device),
                 **extra,
+                **{self._cache_argument: self._rows.cache},
             )
         for segment, place, others in zip(segments, places, twins, strict=True):
             if others:
@@ -304,6 +309,7 @@ class PaddedForward:
     def __init__(self, model: torch.nn.Module, pad: int) -> None:
         """Begin without sequences."""
         self._model, self._pad = model, pad
+        self._cache_argument = cache_argument(type(base_model(model)))
         self._extra = {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
         self.forget()
 
@@ -347,9 +353,9 @@ class PaddedForward:
             input_ids=ids,
             attention_mask=self._mask,
             position_ids=position,
-            past_key_values=self._cache,
             use_cache=True,
             **self._extra,
+            **{self._cache_argument: self._cache},
         )
         at = {key: place for place, key in enumerate(self._keys)}
         logits: Tensor = out.logits[:, -1]
