@@ -34,12 +34,12 @@ def test_tasks_are_found_by_their_ids_and_differ(env: CoinMazes) -> None:
 
 def test_the_way_is_told_only_if_asked_for(env: CoinMazes) -> None:
     observation, info = env.reset(options={"split": "test", "index": 2})
-    told = make(levels="2-4", told=True)
-    opening, _ = told.reset(options={"split": "test", "index": 2})
+    guided_env = make(levels="2-4", told=True)
+    opening, _ = guided_env.reset(options={"split": "test", "index": 2})
     assert observation.startswith(f"{UNTOLD}\n\n-= ") and info["goal"] == UNTOLD
     room = observation.removeprefix(UNTOLD).strip()
     assert opening.endswith(room) and "go" in opening.removesuffix(room)
-    panels = [each.tasks.panel("valid", 2).sha256 for each in (env, told)]
+    panels = [maze.tasks.panel("valid", 2).sha256 for maze in (env, guided_env)]
     assert panels[0] != panels[1]
 
 

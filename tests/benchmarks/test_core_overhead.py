@@ -25,20 +25,20 @@ def test_environments_with_fewer_parts_play_the_same_game(benchmark: Any) -> Non
     envs = [benchmark.PlainToy(), *map(gymnasium.make, (benchmark.SILENT_ID, TOY_ID))]
     answers = set[str]()
     for seed in range(20):
-        told = [[env.reset(seed=seed)[0]] for env in envs]
+        transcripts = [[env.reset(seed=seed)[0]] for env in envs]
         for turn in range(8):
             action = benchmark.ACTIONS[turn & 3] if turn < 7 else "open"
             steps = [env.step(action) for env in envs]
-            for turns, step in zip(told, steps, strict=True):
+            for turns, step in zip(transcripts, steps, strict=True):
                 turns.append(step[:4])
             if steps[-1][2]:
                 break
-        assert told[0] == told[1] == told[2]
-        answers |= {turn[0].partition(" ")[0] for turn in told[0][1:]}
+        assert transcripts[0] == transcripts[1] == transcripts[2]
+        answers |= {turn[0].partition(" ")[0] for turn in transcripts[0][1:]}
     assert answers == {"click", "nothing", "the", "invalid:"}
 
 
 def test_the_parts_of_a_step_add_up(benchmark: Any) -> None:
     parts = benchmark.step_parts(1)
-    whole = parts.pop("whole")
-    assert len(parts) == 4 and sum(parts.values()) == pytest.approx(whole, abs=0.01)
+    total = parts.pop("whole")
+    assert len(parts) == 4 and sum(parts.values()) == pytest.approx(total, abs=0.01)

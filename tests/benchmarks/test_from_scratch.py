@@ -25,27 +25,27 @@ def run(folder: Path, seed: int, success: float) -> PlayedRun:
         {"phase": phase, "step": step, "success": success}
         for phase, step in (("valid", 0), ("rl", 1), ("rl", 2), ("valid", 2))
     ]
-    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in records))
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
     return PlayedRun(folder, seed, "key")
 
 
 @pytest.mark.parametrize(
-    ("blind", "success", "met"),
+    ("blind", "success", "passes"),
     [(0.3, (0.9, 0.85), True), (0.3, (0.9, 0.75), False), (0.87, (0.9, 0.85), False)],
 )
 def test_the_bar_is_met_above_it_and_above_blind_policies_in_every_run(
     blind: float,
     success: tuple[float, ...],
-    met: bool,
+    passes: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     floor = {"policy": "blind-verbs", "success": blind, "n": 100}
     monkeypatch.setattr(from_scratch, "blind_floor", lambda settings, n: floor)
     runs = [run(tmp_path / str(seed), seed, value) for seed, value in enumerate(success)]
-    found = from_scratch.measure({"webshop": runs})
-    assert found["met"] is met
-    family = found["families"]["webshop"]
+    figures = from_scratch.measure({"webshop": runs})
+    assert figures["met"] is passes
+    family = figures["families"]["webshop"]
     assert family["blind"] == floor and family["success"]["trained"]["values"] == list(success)
     assert family["curves"][0]["steps"] == [1, 2]
     assert family["curves"][0]["validated"] == [0, 2]

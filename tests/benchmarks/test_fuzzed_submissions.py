@@ -50,18 +50,18 @@ def test_figures_are_counted_by_agreement() -> None:
         {**base, "number": 3, "kind": "solution", "full": False, "right": True},
         {**base, "number": 4, "kind": "both", "full": False, "right": True},
     ]  # fmt: skip
-    found = summary(rows)
-    assert (found["submissions"], found["agreement"]) == (5, 2)
-    assert [row["number"] for row in found["disagreements"]["accepted though wrong"]] == [2]
-    assert [row["number"] for row in found["disagreements"]["refused though right"]] == [3]
-    assert found["right beside an exploit, and refused"] == 1
+    counts = summary(rows)
+    assert (counts["submissions"], counts["agreement"]) == (5, 2)
+    assert [row["number"] for row in counts["disagreements"]["accepted though wrong"]] == [2]
+    assert [row["number"] for row in counts["disagreements"]["refused though right"]] == [3]
+    assert counts["right beside an exploit, and refused"] == 1
 
 
 @needs_box
 def test_the_judge_tells_the_fault_from_the_solution(tasks: list[Instance]) -> None:
-    for one in (tasks[0], tasks[4]):
-        assert not judge(Boxes(), one, {}).right
-        right = judge(Boxes(), one, solution(one))
+    for task in (tasks[0], tasks[4]):
+        assert not judge(Boxes(), task, {}).right
+        right = judge(Boxes(), task, solution(task))
         assert right.right and right.asked > 100
 
 
@@ -69,5 +69,5 @@ def test_the_judge_tells_the_fault_from_the_solution(tasks: list[Instance]) -> N
 @pytest.mark.slow
 def test_a_sample_of_submissions_is_graded_alike(tasks: list[Instance]) -> None:
     rows = [graded(number, 0, tasks, Boxes()) for number in range(12)]
-    found = summary(rows)
-    assert found["disagreements"] == {"accepted though wrong": [], "refused though right": []}
+    counts = summary(rows)
+    assert counts["disagreements"] == {"accepted though wrong": [], "refused though right": []}

@@ -19,5 +19,5 @@ def test_a_row_names_the_tests_that_its_command_runs(tmp_path: Path) -> None:
     assert isinstance(instance.source, ImageSource) and instance.source.image
     assert (instance.patch, instance.fail_to_pass) == (task.patch, task.fail_to_pass)
     files = {test.partition("::")[0] for test in instance.fail_to_pass}
-    kept = {test for test in task.pass_to_pass if test.partition("::")[0] in files}
-    assert kept <= set(instance.pass_to_pass) < set(task.pass_to_pass)
+    tests_in_files = {test for test in task.pass_to_pass if test.partition("::")[0] in files}
+    assert tests_in_files <= set(instance.pass_to_pass) < set(task.pass_to_pass)

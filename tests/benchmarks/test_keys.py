@@ -27,8 +27,8 @@ def test_another_setting_is_another_run() -> None:
         "--horizon 5 --env-kwargs horizon=6", "--horizon 5 --preset grpo",
         "--horizon 5 --sft.learning-rate 0.1",
     )  # fmt: skip
-    found = [keys("--horizon 5"), keys("--horizon 5", seed=1), *map(keys, changed)]
-    assert len({each.run for each in found}) == len(found)
+    run_keys = [keys("--horizon 5"), keys("--horizon 5", seed=1), *map(keys, changed)]
+    assert len({key.run for key in run_keys}) == len(run_keys)
 
 
 def test_schedules_share_their_warm_start() -> None:
@@ -37,7 +37,7 @@ def test_schedules_share_their_warm_start() -> None:
         "--horizon 3,5 --fit-horizon", "--horizon 5 --rl.learning-rate 0.1",
         "--horizon 5 --preset grpo",
     )  # fmt: skip
-    assert {keys(each).start for each in same} == {keys("--horizon 5").start}
+    assert {keys(flags).start for flags in same} == {keys("--horizon 5").start}
 
 
 def test_warm_starts_that_differ_are_not_shared() -> None:
@@ -46,6 +46,6 @@ def test_warm_starts_that_differ_are_not_shared() -> None:
         "--tiny.hidden 32",
         "--eval.horizon 6", "--rl.groups 5", "--temperature 0.5",
     )  # fmt: skip
-    found = [keys("--horizon 5"), keys("--horizon 5", seed=1)]
-    found += [keys(f"--horizon 5 {each}") for each in other]
-    assert len({each.start for each in found}) == len(found)
+    run_keys = [keys("--horizon 5"), keys("--horizon 5", seed=1)]
+    run_keys += [keys(f"--horizon 5 {flag}") for flag in other]
+    assert len({key.start for key in run_keys}) == len(run_keys)

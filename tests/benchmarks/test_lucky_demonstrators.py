@@ -10,11 +10,11 @@ from benchmarks.lucky_demonstrators import FAMILIES, expected, main
 
 
 def test_a_filter_is_beaten_where_luck_outnumbers_the_good_choice() -> None:
-    found = expected([True] * 15, [True] * 34 + [False] * 51)
-    assert found["good_share"] == 0.15
-    assert found["success"] == 0.49
-    assert found["good_among_successes"] == pytest.approx(15 / 49)
-    assert found["perfect_filter"] == pytest.approx(15 / 49 + 34 / 49 * 0.4)
+    figures = expected([True] * 15, [True] * 34 + [False] * 51)
+    assert figures["good_share"] == 0.15
+    assert figures["success"] == 0.49
+    assert figures["good_among_successes"] == pytest.approx(15 / 49)
+    assert figures["perfect_filter"] == pytest.approx(15 / 49 + 34 / 49 * 0.4)
 
 
 def test_a_filter_is_perfect_where_the_bad_choice_always_fails() -> None:
@@ -27,6 +27,6 @@ def test_each_demonstrator_makes_both_choices(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--families", name, "--n", "40"]) == 0
-    found = json.loads(capsys.readouterr().out)["families"][name]
-    assert 0 < found["good_share"] < 0.45
-    assert found["bad_success"] < found["perfect_filter"] < found["good_success"]
+    figures = json.loads(capsys.readouterr().out)["families"][name]
+    assert 0 < figures["good_share"] < 0.45
+    assert figures["bad_success"] < figures["perfect_filter"] < figures["good_success"]

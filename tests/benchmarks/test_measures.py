@@ -93,10 +93,10 @@ def test_curves_are_interpolated_between_points() -> None:
 
 def test_differences_are_taken_seed_by_seed(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / f"a{seed}", seed, success=0.5) for seed in (0, 1)]
-    others = [make_run(tmp_path / f"b{seed}", seed, success=0.25 * seed) for seed in (1, 2)]
-    found = minus(runs, others)
-    assert found is not None and found["values"] == [0.25]
-    assert minus(runs, others[1:]) is None
+    other_runs = [make_run(tmp_path / f"b{seed}", seed, success=0.25 * seed) for seed in (1, 2)]
+    difference = minus(runs, other_runs)
+    assert difference is not None and difference["values"] == [0.25]
+    assert minus(runs, other_runs[1:]) is None
 
 
 def test_the_map_counts_differences_that_say_something(tmp_path: Path) -> None:
@@ -114,19 +114,19 @@ def test_the_map_counts_differences_that_say_something(tmp_path: Path) -> None:
         ]
         for schedule, values in successes.items()
     }
-    found = horizon_map.measure(runs)["differences"]
-    assert found == {"all": 4, "informative": 2, "without_zero": 1}
+    counts = horizon_map.measure(runs)["differences"]
+    assert counts == {"all": 4, "informative": 2, "without_zero": 1}
 
 
 def test_a_difference_of_one_seed_says_nothing(tmp_path: Path) -> None:
-    one = minus([make_run(tmp_path / "a")], [make_run(tmp_path / "b", success=0.1)])
-    cells = [{"short": one, "growing": None}]
+    difference = minus([make_run(tmp_path / "a")], [make_run(tmp_path / "b", success=0.1)])
+    cells = [{"short": difference, "growing": None}]
     assert count_differences(cells) == {"all": 1, "informative": 0, "without_zero": 0}
 
 
 def test_success_is_split_by_the_length_of_plans(tmp_path: Path) -> None:
-    found = success_by_length(make_run(tmp_path), (2, 4))
-    assert found == {
+    curves = success_by_length(make_run(tmp_path), (2, 4))
+    assert curves == {
         "1-2": {"turns": [0, 12], "success": [0.0, 0.5]},
         "3-4": {"turns": [0, 12], "success": [0.0, 1.0]},
     }
@@ -142,9 +142,9 @@ def test_training_is_followed_in_parts(tmp_path: Path) -> None:
 
 def test_training_as_one_mean(tmp_path: Path) -> None:
     means = training_means([make_run(tmp_path), make_run(tmp_path)])
-    whole = training_curve(make_run(tmp_path), 1)
-    assert means["ended_by_horizon"] == pytest.approx(whole["ended_by_horizon"][0])
-    assert means["tokens_per_success"] == pytest.approx(whole["tokens_per_success"][0])
+    curve = training_curve(make_run(tmp_path), 1)
+    assert means["ended_by_horizon"] == pytest.approx(curve["ended_by_horizon"][0])
+    assert means["tokens_per_success"] == pytest.approx(curve["tokens_per_success"][0])
 
 
 def test_one_value_has_no_interval() -> None:

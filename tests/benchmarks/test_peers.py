@@ -51,12 +51,12 @@ def test_worker_answers_with_a_number_for_each_request() -> None:
     requests = [
         ["loop", 0.01], ["vector", "slots", 2, 0.01], ["close", "slots", 2], ["bytes_each"],
     ]  # fmt: skip
-    played = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "benchmarks.peers.worker", "agentgym"],
         input="".join(json.dumps(request) + "\n" for request in requests),
         capture_output=True, text=True, check=True, cwd=ROOT,
     )  # fmt: skip
-    loop, vector, closed, size = map(float, played.stdout.split())
+    loop, vector, closed, size = map(float, process.stdout.split())
     assert loop > 0 and vector > 0 and closed == 0 and size > 0
 
 
@@ -66,6 +66,6 @@ def test_a_project_that_is_not_installed_is_named_with_what_installs_it() -> Non
 
 
 def test_a_missed_bar_is_told() -> None:
-    one = {"agentgym": {"steps_per_second": 250_000}}
-    many = {"agentgym, slots": {"64": 149_999}, "agentgym, Gymnasium vector": {"64": 100_000}}
-    assert met(one, many) == {"loop": True, "slots": False, "Gymnasium vector": True}
+    single = {"agentgym": {"steps_per_second": 250_000}}
+    vector = {"agentgym, slots": {"64": 149_999}, "agentgym, Gymnasium vector": {"64": 100_000}}
+    assert met(single, vector) == {"loop": True, "slots": False, "Gymnasium vector": True}

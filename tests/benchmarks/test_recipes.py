@@ -56,9 +56,9 @@ def test_a_dry_run_shows_the_pilot(
     monkeypatch.setenv("COLUMNS", "200")
     only = [f"family={FAMILY}", "recipe=gspo"]
     assert main(["recipes", "--dry-run", "--out", str(tmp_path), "--only", *only]) == 0
-    shown = capsys.readouterr().out
-    assert all(f"{FAMILY}/gspo/{rate}" in shown for rate in RATES)
-    assert shown.count(f" {PILOT} ") == 3 == shown.count(" open ")
+    output = capsys.readouterr().out
+    assert all(f"{FAMILY}/gspo/{rate}" in output for rate in RATES)
+    assert output.count(f" {PILOT} ") == 3 == output.count(" open ")
 
 
 def test_the_pilot_chooses_the_rate_that_solved_most_and_of_equal_ones_the_lowest(
@@ -84,20 +84,20 @@ def test_recipes_are_compared_seed_by_seed_at_the_rates_that_were_chosen(tmp_pat
             runs[f"{FAMILY}/{name}"].append(
                 run(tmp_path / f"{name}{seed}", seed, 0.0, value, cpu=9.0)
             )
-    found = recipes.measure(runs)
-    row = found["families"][FAMILY]["recipes"]["gspo"]
+    figures = recipes.measure(runs)
+    row = figures["families"][FAMILY]["recipes"]["gspo"]
     assert (row["rate"], row["pilot"], row["seeds"]) == (float(LOW), [0.5, 0.2, 0.1], [0, 1, 2])
     assert row["success"]["mean"] == pytest.approx(0.6)
     assert row["minus_turn_loo"]["values"] == pytest.approx([0.1, 0.2, -0.3])
     assert row["least_cpu_seconds"] == 1.0
-    assert found["above"] == {FAMILY: [], "all": []}, "[-.66, .66]"
-    assert found["differences"] == {"all": 1, "informative": 1, "without_zero": 0}
+    assert figures["above"] == {FAMILY: [], "all": []}, "[-.66, .66]"
+    assert figures["differences"] == {"all": 1, "informative": 1, "without_zero": 0}
 
 
 def test_every_recipe_that_was_played_has_a_row() -> None:
     head, *rows = recipes_table()
     families = result(FILE)["families"]
     assert len(head) == 1 + 3 * len(families) and len(families) >= 2
-    assert len(rows) == len({name for found in families.values() for name in found["recipes"]})
+    assert len(rows) == len({name for family in families.values() for name in family["recipes"]})
     (house,) = [row for row in rows if row[0] == f"`{DEFAULT}`"]
     assert house[3] == house[6] == "+.000 [.000, .000]"

@@ -46,13 +46,13 @@ def outcomes(text: str) -> list[object]:
     """Call the function of a text; our own, so it may run here."""
     space: dict[str, object] = {}
     exec(compile(text, "<own>", "exec"), space)
-    found: list[object] = []
+    results: list[object] = []
     for rows, *bounds in CASES:
         try:
-            found.append(space["sift"](list(rows), *bounds))  # type: ignore[operator]
+            results.append(space["sift"](list(rows), *bounds))  # type: ignore[operator]
         except ValueError as error:
-            found.append(str(error))
-    return found
+            results.append(str(error))
+    return results
 
 
 @pytest.mark.parametrize("name", REWRITES)

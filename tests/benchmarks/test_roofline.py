@@ -21,9 +21,9 @@ def test_work_is_counted_by_turns():
 
 def test_the_least_time_is_products_and_bytes():
     work = Work(tokens=14, sampled=5, pairs=57, read=23)
-    found = roofline(SHAPE, work, Machine(products=1000.0, bandwidth=100.0))
+    times = roofline(SHAPE, work, Machine(products=1000.0, bandwidth=100.0))
     forward = 2 * 1000 * 14 + 2 * 10 * 8 * 5 + 4 * 2 * 4 * 57
-    assert found["generation_products"] == pytest.approx(forward / 1000)
-    assert found["generation_reading"] == pytest.approx(23 * 2 * 2 * 4 * 4 / 100)
-    assert found["update"] == pytest.approx(3 * forward / 1000)
-    assert found["step"] == pytest.approx(found["generation"] + found["update"])
+    assert times["generation_products"] == pytest.approx(forward / 1000)
+    assert times["generation_reading"] == pytest.approx(23 * 2 * 2 * 4 * 4 / 100)
+    assert times["update"] == pytest.approx(3 * forward / 1000)
+    assert times["step"] == pytest.approx(times["generation"] + times["update"])

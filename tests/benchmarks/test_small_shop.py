@@ -11,9 +11,9 @@ from benchmarks.small_shop import ID
 
 @pytest.fixture(scope="module")
 def env() -> TextEnv:
-    made = gym.make(ID).unwrapped
-    assert isinstance(made, TextEnv)
-    return made
+    shop = gym.make(ID).unwrapped
+    assert isinstance(shop, TextEnv)
+    return shop
 
 
 def play(env: TextEnv, index: int, *actions: str) -> dict[str, Any]:

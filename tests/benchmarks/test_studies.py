@@ -54,9 +54,9 @@ def forked() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder in which the study has been played once."""
-    made = tmp_path_factory.mktemp("studies")
-    assert main(command(made)) == 0
-    return made
+    path = tmp_path_factory.mktemp("studies")
+    assert main(command(path)) == 0
+    return path
 
 
 def command(folder: Path, *more: str) -> list[str]:
@@ -96,29 +96,29 @@ def records(run: PlayedRun) -> list[Mapping[str, Any]]:
     ]
 
 
-def played(cache: RunCache, run: Run) -> PlayedRun:
-    found = cache.played(run)
-    assert found is not None
-    return found
+def load_run(cache: RunCache, run: Run) -> PlayedRun:
+    played_run = cache.played(run)
+    assert played_run is not None
+    return played_run
 
 
 @pytest.mark.slow
 def test_a_study_writes_figures_with_their_origin_and_a_picture(folder: Path) -> None:
-    found = result(folder)
-    assert found["study"] == "toy_study" and found["seeds"] == [0]
-    assert found["command"] == f"python -m benchmarks.studies {NAME} --seeds 1 --jobs 2"
-    assert found["missing"] == [] and found["failed"] == {}
-    assert set(found["arms"]) == {"short", "long"}
-    assert found["measured"]["python"] and found["measured"]["n"] == [8]
-    assert found["measured"]["seeds"] == [0] and len(found["measured"]["panel"]) == 1
-    for each in runs():
-        (fact,) = found["runs"][each.arm]["runs"]
-        summary = json.loads((folder / "runs" / each.keys.run / "summary.json").read_text())
-        assert fact["key"] == each.keys.run and fact["n"] == 8 and fact["steps"] == 4
+    figures = result(folder)
+    assert figures["study"] == "toy_study" and figures["seeds"] == [0]
+    assert figures["command"] == f"python -m benchmarks.studies {NAME} --seeds 1 --jobs 2"
+    assert figures["missing"] == [] and figures["failed"] == {}
+    assert set(figures["arms"]) == {"short", "long"}
+    assert figures["measured"]["python"] and figures["measured"]["n"] == [8]
+    assert figures["measured"]["seeds"] == [0] and len(figures["measured"]["panel"]) == 1
+    for run in runs():
+        (fact,) = figures["runs"][run.arm]["runs"]
+        summary = json.loads((folder / "runs" / run.keys.run / "summary.json").read_text())
+        assert fact["key"] == run.keys.run and fact["n"] == 8 and fact["steps"] == 4
         assert fact["commit"] == summary["commit"]
         assert fact["panel_sha256"] == summary["evaluation"]["panel_sha256"]
-        assert found["arms"][each.arm]["values"] == [summary["eval"]["trained"]["success"]]
-        assert each.keys.run in found["commits"][fact["commit"]]
+        assert figures["arms"][run.arm]["values"] == [summary["eval"]["trained"]["success"]]
+        assert run.keys.run in figures["commits"][fact["commit"]]
     assert (folder / "toy_study.png").read_text() == "short, long"
 
 
@@ -139,7 +139,7 @@ def test_arms_with_the_same_warm_start_share_it(folder: Path, tmp_path: Path) ->
     assert "[warm-start]" not in shared.log(second).read_text()
     assert not play(alone, [second], 1, BEGIN, share_start=False)
     assert "[warm-start]" in alone.log(second).read_text()
-    together, single = played(shared, second), played(alone, second)
+    together, single = load_run(shared, second), load_run(alone, second)
     assert records(together) == records(single)
     assert together.summary["eval"] == single.summary["eval"]
     assert together.summary["warm_start"] == single.summary["warm_start"]
@@ -165,9 +165,9 @@ def test_a_killed_run_costs_no_other_and_goes_on(folder: Path, tmp_path: Path) -
     assert not play(cache, [first, second], 1, BEGIN)
     assert "[warm-start]" in before
     assert "[warm-start]" not in cache.log(first).read_text().removeprefix(before)
-    whole = played(RunCache(folder / "runs", parse_config), first)
-    assert records(played(cache, first)) == records(whole)
-    assert played(cache, first).summary["eval"] == whole.summary["eval"]
+    uninterrupted = load_run(RunCache(folder / "runs", parse_config), first)
+    assert records(load_run(cache, first)) == records(uninterrupted)
+    assert load_run(cache, first).summary["eval"] == uninterrupted.summary["eval"]
 
 
 class Killer:
@@ -185,8 +185,8 @@ class Killer:
 
     def _kill(self, process: ForkedRun) -> None:
         while process.exitcode is None:
-            written = self._metrics.read_text() if self._metrics.exists() else ""
-            if '"phase": "rl", "step": 3' in written:
+            metrics = self._metrics.read_text() if self._metrics.exists() else ""
+            if '"phase": "rl", "step": 3' in metrics:
                 process.kill()
                 return
             time.sleep(0.005)
@@ -199,10 +199,10 @@ def test_a_failed_arm_is_named_at_the_end(
     monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([broken, *STUDY.arms]))
     elsewhere = folder / "other"
     assert main([*command(folder), "--results", str(elsewhere)]) == 1
-    found = result(elsewhere)
-    assert set(found["arms"]) == {"short", "long"}
-    assert found["missing"] == ["broken, seed 0"] == list(found["failed"])
-    assert "/nowhere" in found["failed"]["broken, seed 0"]
+    figures = result(elsewhere)
+    assert set(figures["arms"]) == {"short", "long"}
+    assert figures["missing"] == ["broken, seed 0"] == list(figures["failed"])
+    assert "/nowhere" in figures["failed"]["broken, seed 0"]
     assert "failed: broken, seed 0" in capsys.readouterr().out
 
 
@@ -229,24 +229,24 @@ def test_without_a_run_nothing_is_written(
     broken = Arm("broken", (*STUDY.arms[0].settings, "--model", "/nowhere"))
     monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([broken]))
     assert main(command(tmp_path)) == 1
-    shown = capsys.readouterr()
-    assert "failed: broken, seed 0" in shown.out and "nothing was measured" in shown.err
+    captured = capsys.readouterr()
+    assert "failed: broken, seed 0" in captured.out and "nothing was measured" in captured.err
     assert not list(tmp_path.glob("toy_study.*"))
 
 
 def test_a_result_is_kept_from_one_that_lacks_its_runs(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file, one = tmp_path / "toy_study.json", with_one_run(folder, tmp_path)
+    file, run_flags = tmp_path / "toy_study.json", with_one_run(folder, tmp_path)
     all_runs = ["--out", str(folder / "runs"), "--collect"]
     assert main([*command(tmp_path), *all_runs]) == 0
     before = file.read_bytes()
-    assert main([*command(tmp_path), *one, "--collect"]) == 2
+    assert main([*command(tmp_path), *run_flags, "--collect"]) == 2
     error = capsys.readouterr().err
     assert f"all 2 runs of the result in {file}" in error and "1 measured" in error
     assert "long, seed 0." in error and "--results FOLDER" in error and "--replace" in error
     assert file.read_bytes() == before
-    assert main([*command(tmp_path), *one, "--collect", "--replace"]) == 0
+    assert main([*command(tmp_path), *run_flags, "--collect", "--replace"]) == 0
     assert set(result(tmp_path)["runs"]) == {"short"}
     assert main([*command(tmp_path), *all_runs]) == 0  # a larger one
     assert set(result(tmp_path)["runs"]) == {"short", "long"}
@@ -286,14 +286,14 @@ def test_a_file_that_lists_no_runs_is_kept(
 
 
 def test_the_command_of_a_result_plays_its_runs(folder: Path, tmp_path: Path) -> None:
-    start, played = f"python -m benchmarks.studies {NAME}", ["--out", str(folder / "runs")]
-    one = with_one_run(folder, tmp_path)
+    start, out_flags = f"python -m benchmarks.studies {NAME}", ["--out", str(folder / "runs")]
+    run_flags = with_one_run(folder, tmp_path)
     for more, expected in (
-        ([*one, "--only", "horizon=short"], "--only horizon=short --seeds 1 --jobs 2"),
-        ([*one, "--collect", "--seeds", "4"], "--only horizon=short --seeds 1"),
+        ([*run_flags, "--only", "horizon=short"], "--only horizon=short --seeds 1 --jobs 2"),
+        ([*run_flags, "--collect", "--seeds", "4"], "--only horizon=short --seeds 1"),
         # the other arm has been played, too, and stands in the result
-        ([*played, "--only", "short"], "--seeds 1 --jobs 2"),
-        ([*played, "--only", "short", "long"], "--only short long --seeds 1 --jobs 2"),
+        ([*out_flags, "--only", "short"], "--seeds 1 --jobs 2"),
+        ([*out_flags, "--only", "short", "long"], "--only short long --seeds 1 --jobs 2"),
     ):
         assert main([*command(tmp_path), *more, "--replace"]) == 0
         assert result(tmp_path)["command"] == f"{start} {expected}"
@@ -309,8 +309,8 @@ def test_one_seed_is_named_twice_in_the_command(folder: Path, tmp_path: Path) ->
 def test_a_result_keeps_no_secret(folder: Path) -> None:
     run, words = runs()[0], ("--env-kwargs", "api_key=hunter2", "host=https://me:pw@web.org/")
     arm = replace(STUDY.arms[0], settings=(*words, "--env-kwargs=auth_token=hunter2"))
-    found = collect(of_arms([arm]), RunCache(folder / "runs", parse_config), [run], command="")
-    assert found["runs"]["short"]["settings"] == [
+    figures = collect(of_arms([arm]), RunCache(folder / "runs", parse_config), [run], command="")
+    assert figures["runs"]["short"]["settings"] == [
         "--env-kwargs", "api_key=[hidden]", "host=https://web.org/",
         "--env-kwargs=auth_token=[hidden]",
     ]  # fmt: skip
@@ -324,14 +324,14 @@ def test_a_dry_run_shows_what_differs_and_what_is_cached(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert main([*command(folder), "--dry-run"]) == 0
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     for run in runs():
-        assert run.keys.run in shown and run.keys.start in shown
-    assert "rounds" in shown and "rl.learning_rate" not in shown
-    assert shown.count("done") == 2
+        assert run.keys.run in output and run.keys.start in output
+    assert "rounds" in output and "rl.learning_rate" not in output
+    assert output.count("done") == 2
     assert main([*command(tmp_path), "--dry-run", "--only", "horizon=long"]) == 0
-    shown = capsys.readouterr().out
-    assert "open" in shown and "short" not in shown
+    output = capsys.readouterr().out
+    assert "open" in output and "short" not in output
     assert not (tmp_path / "runs").exists()
 
 
@@ -343,8 +343,8 @@ def test_a_dry_run_shows_no_secret(
     locked = Arm("locked", (*STUDY.arms[0].settings, *flags))
     monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", of_arms([locked, *STUDY.arms]))
     assert main([*command(tmp_path), "--dry-run"]) == 0
-    shown = capsys.readouterr().out
-    assert "api_key [hidden]" in shown and toy_runs.API_KEY not in shown
+    output = capsys.readouterr().out
+    assert "api_key [hidden]" in output and toy_runs.API_KEY not in output
 
 
 def test_every_study_can_be_loaded_is_listed_and_its_flags_are_known(
@@ -372,9 +372,9 @@ def test_what_a_pilot_chooses_is_played_with_the_seeds(
     monkeypatch.setenv("COLUMNS", "200")
     with_pilot(monkeypatch)
     assert main([*command(folder), "--seeds", "1", "1", "--dry-run"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.count(" short ") == 1 and shown.count(" long ") == 2
-    assert shown.count("done") == 2 and shown.count(" open ") == 1
+    output = capsys.readouterr().out
+    assert output.count(" short ") == 1 and output.count(" long ") == 2
+    assert output.count("done") == 2 and output.count(" open ") == 1
 
 
 @pytest.mark.slow
@@ -382,10 +382,11 @@ def test_one_command_plays_the_pilot_and_what_it_chooses(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_pilot(monkeypatch)
-    one = with_one_run(folder, tmp_path)
-    assert main([*command(tmp_path), *one, "--seeds", "1", "1"]) == 0
+    run_flags = with_one_run(folder, tmp_path)
+    assert main([*command(tmp_path), *run_flags, "--seeds", "1", "1"]) == 0
     seeds = {
-        arm: [run["seed"] for run in each["runs"]] for arm, each in result(tmp_path)["runs"].items()
+        arm: [run["seed"] for run in arm_runs["runs"]]
+        for arm, arm_runs in result(tmp_path)["runs"].items()
     }
     assert seeds == {"short": [0], "long": [0, 1]}
 
@@ -397,19 +398,19 @@ def test_nothing_is_compared_without_a_pilot(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with_pilot(monkeypatch)
-    one = [*with_one_run(folder, tmp_path), "--seeds", "1", "1", "--collect"]
-    assert main([*command(tmp_path), *one]) == 2
+    run_flags = [*with_one_run(folder, tmp_path), "--seeds", "1", "1", "--collect"]
+    assert main([*command(tmp_path), *run_flags]) == 2
     error = capsys.readouterr().err
     assert "pilot of toy_study (seed 0)" in error and "got 1 of its 2 runs" in error
-    assert main([*command(tmp_path), *one, "--seeds", "3"]) == 2
+    assert main([*command(tmp_path), *run_flags, "--seeds", "3"]) == 2
     assert "expected --seeds without 0" in capsys.readouterr().err
     assert not list(tmp_path.glob("toy_study.*"))
 
 
 def test_words_choose_arms() -> None:
     study = load_study("horizon_map")
-    chosen = chosen_arms(study, ["tasks=short", "tasks=long", "schedule=gated"])
-    assert [arm.name for arm in chosen] == [
+    arms = chosen_arms(study, ["tasks=short", "tasks=long", "schedule=gated"])
+    assert [arm.name for arm in arms] == [
         f"{start}/{tasks}/gated"
         for start in ("none", "weak", "strong")
         for tasks in ("short", "long")
@@ -447,7 +448,7 @@ def test_words_without_what_arms_need_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("only", "few"),
+    ("only", "by_words"),
     [
         ([], True),
         (["tasks=search"], True),
@@ -456,12 +457,12 @@ def test_words_without_what_arms_need_are_refused() -> None:
         (["weak/mixed/short", "strong/short/long"], False),
     ],
 )
-def test_arms_are_told_by_few_words(only: list[str], few: bool) -> None:
+def test_arms_are_told_by_few_words(only: list[str], by_words: bool) -> None:
     study = load_study("horizon_map")
     names = {arm.name for arm in chosen_arms(study, only)}
     words = words_for(study, names)
     assert {arm.name for arm in chosen_arms(study, words)} == names
-    assert sorted(words) == sorted(only) if few else set(words) == names
+    assert sorted(words) == sorted(only) if by_words else set(words) == names
     everything = {arm.name for arm in study.arms}
     assert len(chosen_arms(study, words_for(study, everything))) == len(everything)
 

@@ -22,11 +22,11 @@ from benchmarks.tables.reports import REPORTS
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "text"),
     [(0.9764, ".976"), (-0.0391, "-.039"), (1.0, "1.000"), (0.0, ".000"), (0.99996, "1.000")],
 )
-def test_shares(value: float, written: str) -> None:
-    assert formats.share(value) == written
+def test_shares(value: float, text: str) -> None:
+    assert formats.share(value) == text
 
 
 def test_differences_and_large_numbers() -> None:
@@ -35,7 +35,7 @@ def test_differences_and_large_numbers() -> None:
     assert formats.bold_without_zero(0.1, (-0.2, 0.3)) == "+.100 [-.200, .300]"
     assert formats.bold_without_zero(0.1, None) == "+.100", "of one seed there is no interval"
     large = (25_683, 3_495, 57_344, 18.3, 376, 975.6, 134_519)
-    assert [formats.about(each) for each in large] == [
+    assert [formats.about(number) for number in large] == [
         "25,700", "3,500", "57,300", "18", "380", "980", "135,000",
     ]  # fmt: skip
     assert formats.two(0.9649) == ".96" and formats.two(1.044) == "1.04"
@@ -61,17 +61,17 @@ def test_the_gain_over_seeds_is_students_and_says_where_zero_is_inside() -> None
 
 
 def test_the_map_of_horizons_states_its_power() -> None:
-    found = horizons.power()
-    assert found["differences"] == 56
-    assert found["median"] == pytest.approx(0.087, abs=5e-4)
-    assert found["share"] == pytest.approx(0.82, abs=5e-3)
+    power = horizons.power()
+    assert power["differences"] == 56
+    assert power["median"] == pytest.approx(0.087, abs=5e-4)
+    assert power["share"] == pytest.approx(0.82, abs=5e-3)
 
 
 def test_arms_of_the_map_are_read_where_the_one_with_the_fewest_updates_ended() -> None:
     def curve(success: list[float]) -> dict[str, list[float]]:
         return {"success": success, "turns": [100.0 * number for number in range(len(success))]}
 
-    found = {
+    figures = {
         "cells": {
             "weak/mixed": {
                 "schedules": {
@@ -85,17 +85,17 @@ def test_arms_of_the_map_are_read_where_the_one_with_the_fewest_updates_ended() 
             "weak/mixed/short": {"settings": ["--eval.every", "8"], "runs": [{"steps": 9}]},
         },
     }
-    at = horizons.at_equal_updates(found, "weak/mixed")
+    at = horizons.at_equal_updates(figures, "weak/mixed")
     assert at["updates"] == [6]
     assert at["success"] == {"long": (0.6,), "short": (pytest.approx(0.6),)}
     assert at["turns"] == {"long": (200.0,), "short": (75.0,)}
 
 
 def test_at_equal_updates_a_short_horizon_has_played_fewer_turns() -> None:
-    found = formats.result(horizons.FILE)
-    assert len(found["cells"]) == 18
-    for cell in found["cells"]:
-        turns = horizons.at_equal_updates(found, cell)["turns"]
+    figures = formats.result(horizons.FILE)
+    assert len(figures["cells"]) == 18
+    for cell in figures["cells"]:
+        turns = horizons.at_equal_updates(figures, cell)["turns"]
         assert sum(turns["short"]) < sum(turns["long"]), cell
 
 
@@ -150,9 +150,9 @@ def test_every_preset_was_played_on_the_toy() -> None:
 def test_what_fell_apart_was_played_at_lower_rates_beside_turn_loo() -> None:
     head, *rows = method_rates.rates_table()
     assert head[1:4] == [".003", ".001", ".0003"]
-    found = {row[0]: row for row in rows}
+    by_name = {row[0]: row for row in rows}
     for name in ("istar", "archer", "sweet"):
-        assert all(found[f"`{name}`"][1:4]) and found[f"`{name}`"][-1].endswith("]")
+        assert all(by_name[f"`{name}`"][1:4]) and by_name[f"`{name}`"][-1].endswith("]")
 
 
 def test_forks_stand_beside_three_methods_in_every_family() -> None:

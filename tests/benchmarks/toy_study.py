@@ -26,7 +26,7 @@ def arm(name: str, flags: str) -> Arm:
 
 
 def measure(runs: Runs) -> dict[str, Any]:
-    arms = {name: held_out(found, "trained") for name, found in runs.items()}
+    arms = {name: held_out(arm_runs, "trained") for name, arm_runs in runs.items()}
     return {"arms": arms, **(compared_at_equal_cost(runs) if runs else {})}
 
 

@@ -70,9 +70,9 @@ def watch(connection: socket.socket, ledgers: Path) -> None:
         os.close(file)
     ended = os.pidfd_open(process)
     while ended not in select.select([ended, connection], [], [])[0]:
-        said = connection.recv(16)
-        os.kill(process, int(said or signal.SIGKILL))
-        if not said:
+        signal_number = connection.recv(16)
+        os.kill(process, int(signal_number or signal.SIGKILL))
+        if not signal_number:
             break
     _, status, used = os.wait4(process, 0)
     with (ledgers / ledger_of(request[2])).open("a") as ledger:
@@ -102,9 +102,9 @@ def import_all() -> None:
     """Import what a run imports, and the modules that it imports only when it comes to them."""
     import trainers
 
-    for found in pkgutil.walk_packages(trainers.__path__, "trainers."):
-        if "vllm" not in found.name:
-            importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(trainers.__path__, "trainers."):
+        if "vllm" not in module.name:
+            importlib.import_module(module.name)
     for name in WANTED:
         importlib.import_module(name)
 
@@ -118,9 +118,11 @@ def make_all() -> None:
     for changes in ({}, {"horizon": "3", "horizon_every": None}):
         words.remember(resolve(toy_runs.config(Path("run"), **changes)))
     for escape, end in ((True, ".html.j2"), (False, ".md.j2")):
-        made = templates(escape)
-        for name in made.list_templates(filter_func=lambda name, end=end: name.endswith(end)):
-            made.get_template(name)
+        environment = templates(escape)
+        for name in environment.list_templates(
+            filter_func=lambda name, end=end: name.endswith(end)
+        ):
+            environment.get_template(name)
 
 
 def make_ready() -> None:

@@ -53,8 +53,8 @@ class Forked:
     ) -> None:
         self.connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.connection.connect(server)
-        wanted = json.dumps([module, list(argv), dict(environment), os.getcwd()])
-        socket.send_fds(self.connection, [wanted.encode()], files)
+        request = json.dumps([module, list(argv), dict(environment), os.getcwd()])
+        socket.send_fds(self.connection, [request.encode()], files)
 
     def send_signal(self, number: int) -> None:
         """Send a signal to the process."""
@@ -76,15 +76,15 @@ class Started:
     def __init__(self, module: str, argv: Sequence[str], environment: Mapping[str, str]) -> None:
         self.args = [module, *argv]
         self.files = [tempfile.TemporaryFile() for _ in range(3)]  # noqa: SIM115
-        told = {**environment, SERVER: server()}
+        full_environment = {**environment, SERVER: server()}
         numbers = [file.fileno() for file in self.files]
-        self.process = Forked(told[SERVER], module, argv, told, numbers)
+        self.process = Forked(full_environment[SERVER], module, argv, full_environment, numbers)
 
     def communicate(self, timeout: float) -> subprocess.CompletedProcess[str]:
         """Wait for the end of the process."""
         code = self.process.wait(timeout)
-        said = [os.pread(file.fileno(), 1 << 30, 0).decode() for file in self.files[1:]]
-        return subprocess.CompletedProcess(self.args, code, *said)
+        outputs = [os.pread(file.fileno(), 1 << 30, 0).decode() for file in self.files[1:]]
+        return subprocess.CompletedProcess(self.args, code, *outputs)
 
     def terminate(self) -> None:
         """End the process if it still runs, and give its files back."""
@@ -108,8 +108,8 @@ class ForkedRun:
     def __init__(self, main: object, arguments: Sequence[str], log: Path, threads: int = 1) -> None:
         argv = ["alive", *arguments]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-        with open(os.devnull) as nothing, log.open("ab") as said:
-            files = [each.fileno() for each in (nothing, said, said)]
+        with open(os.devnull) as nothing, log.open("ab") as log_file:
+            files = [file.fileno() for file in (nothing, log_file, log_file)]
             self._process = Forked(server(), "tests.trainers.toy_runs", argv, environment, files)
         self.sentinel = self._process.connection.fileno()
 

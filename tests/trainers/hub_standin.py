@@ -69,9 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
         self._body()
         if not self._refused():
             name = self.path.split("/api/models/")[-1].split("/revision")[0]
-            known = name in self.state.repositories
+            exists = name in self.state.repositories
             body = {"id": name, "sha": "0" * 40, "private": False, "siblings": []}
-            self._answer(200 if known else 404, body if known else {"error": "not found"})
+            self._answer(200 if exists else 404, body if exists else {"error": "not found"})
 
     def do_PUT(self) -> None:
         """Take a large file."""
@@ -100,32 +100,32 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._answer(404, {"error": f"no such call: {path}"})
 
-    def _create(self, asked: dict[str, Any]) -> None:
-        name = f"{asked['organization']}/{asked['name']}"
-        made = name not in self.state.repositories
-        if made:
+    def _create(self, request: dict[str, Any]) -> None:
+        name = f"{request['organization']}/{request['name']}"
+        is_new = name not in self.state.repositories
+        if is_new:
             self.state.repositories[name] = {}
-            self.state.visibility[name] = asked.get("visibility")
+            self.state.visibility[name] = request.get("visibility")
         url = {"url": f"{self.state.url}/{name}", "name": name}
-        self._answer(200 if made else 409, url)
+        self._answer(200 if is_new else 409, url)
 
-    def _preupload(self, asked: dict[str, Any]) -> None:
+    def _preupload(self, request: dict[str, Any]) -> None:
         files = [
             {
                 "path": file["path"],
                 "uploadMode": "lfs" if file["path"].endswith(".safetensors") else "regular",
                 "shouldIgnore": False,
             }
-            for file in asked["files"]
+            for file in request["files"]
         ]
         self._answer(200, {"files": files})
 
-    def _batch(self, asked: dict[str, Any]) -> None:
-        def upload(each: dict[str, Any]) -> dict[str, Any]:
-            link = {"href": f"{self.state.url}/upload/{each['oid']}"}
-            return {"oid": each["oid"], "size": each["size"], "actions": {"upload": link}}
+    def _batch(self, request: dict[str, Any]) -> None:
+        def upload(blob: dict[str, Any]) -> dict[str, Any]:
+            link = {"href": f"{self.state.url}/upload/{blob['oid']}"}
+            return {"oid": blob["oid"], "size": blob["size"], "actions": {"upload": link}}
 
-        objects = [upload(each) for each in asked["objects"]]
+        objects = [upload(blob) for blob in request["objects"]]
         self._answer(200, {"transfer": "basic", "objects": objects})
 
     def _commit(self, path: str, lines: list[dict[str, Any]]) -> None:
@@ -145,12 +145,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _refused(self) -> bool:
         """Refuse a request without the token, and those that are to be refused."""
         status, sentence = self.state.refusal
-        wanted = self.state.refuse_at and self.state.refuse_at in self.path
+        refused = self.state.refuse_at and self.state.refuse_at in self.path
         # The address that takes a large file is a secret of its own.
-        known = self.headers.get("authorization") == f"Bearer {TOKEN}"
-        if not wanted and (known or self.path.startswith("/upload/")):
+        authorized = self.headers.get("authorization") == f"Bearer {TOKEN}"
+        if not refused and (authorized or self.path.startswith("/upload/")):
             return False
-        self._answer(status if wanted else 401, {"error": sentence})
+        self._answer(status if refused else 401, {"error": sentence})
         return True
 
     def _body(self) -> bytes:

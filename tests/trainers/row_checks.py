@@ -33,9 +33,9 @@ def check_rows(
         decode: Turns sampled ids into action text, as ``TurnTokenizer.action_text``.
     """
     turns = [turn for trajectory in trajectories for turn in trajectory.turns]
-    said = [ids for row in rows for ids in action_ids(row)]
-    assert said == [turn.ids for turn in turns], "the masked tokens are not those sampled"
+    actions = [ids for row in rows for ids in action_ids(row)]
+    assert actions == [turn.ids for turn in turns], "the masked tokens are not those sampled"
     logprobs = [p for row in rows for p, m in zip(row.logprobs, row.mask, strict=True) if m]
     assert logprobs == [p for turn in turns for p in turn.logprobs]
     if decode is not None:
-        assert [decode(ids) for ids in said] == [turn.text for turn in turns], "encoded again?"
+        assert [decode(ids) for ids in actions] == [turn.text for turn in turns], "encoded again?"

@@ -56,9 +56,9 @@ def model(folder: Path, template: str | None, positions: int = 256) -> Path:
 
 def sentence(capsys: pytest.CaptureFixture[str]) -> str:
     """What is said last on standard error."""
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    return toy_runs.last_line(said)
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    return toy_runs.last_line(message)
 
 
 @pytest.mark.parametrize(
@@ -74,30 +74,30 @@ def sentence(capsys: pytest.CaptureFixture[str]) -> str:
     ],
 )
 def test_a_template_that_cannot_hold_an_episode_is_refused(tmp_path, capsys, template, expected):
-    made = model(tmp_path / "model", template)
+    model_path = model(tmp_path / "model", template)
     out = tmp_path / "run"
-    assert main(toy_runs.arguments(out, **QUICK, model=made)) == 2
+    assert main(toy_runs.arguments(out, **QUICK, model=model_path)) == 2
     assert expected in sentence(capsys)
     assert not out.exists()
 
 
 def test_a_chosen_template_trains_and_stays_with_the_policy(tmp_path, capsys):
-    made = model(tmp_path / "model", None)
+    model_path = model(tmp_path / "model", None)
     file = tmp_path / "mine.jinja"
     file.write_text(CHAT_TEMPLATE)
     out = tmp_path / "run"
     flags = ["--chat-template", str(file), "--end-of-turn", "<|end|>"]
-    assert main(toy_runs.arguments(out, *flags, **QUICK, model=made)) == 0
+    assert main(toy_runs.arguments(out, *flags, **QUICK, model=model_path)) == 0
     file.unlink()
     assert agentgym(["eval", TOY_ID, "--policy", f"run:{out}", "--num-tasks", "2"]) == 0
-    assert agentgym(["eval", TOY_ID, "--policy", f"hf:{made}", "--num-tasks", "2"]) == 2
+    assert agentgym(["eval", TOY_ID, "--policy", f"hf:{model_path}", "--num-tasks", "2"]) == 2
     assert "--chat-template" in sentence(capsys)
 
 
 def test_adapters_stand_on_the_chosen_layers(tmp_path, capsys):
-    made = model(tmp_path / "model", CHAT_TEMPLATE)
+    model_path = model(tmp_path / "model", CHAT_TEMPLATE)
     out = tmp_path / "run"
-    changes = {**QUICK, "model": made, "lora__r": 2}
+    changes = {**QUICK, "model": model_path, "lora__r": 2}
     wrong = ["--lora.targets", "q_proj", "no_proj"]
     assert main(toy_runs.arguments(out, *wrong, **changes)) == 2
     assert "expected --lora.targets to be all-linear, or linear layers" in sentence(capsys)
@@ -108,10 +108,10 @@ def test_adapters_stand_on_the_chosen_layers(tmp_path, capsys):
 
 
 def test_a_chosen_end_that_the_template_does_not_write_is_refused(tmp_path, capsys):
-    made = model(tmp_path / "model", CHAT_TEMPLATE)
+    model_path = model(tmp_path / "model", CHAT_TEMPLATE)
     out = tmp_path / "run"
     flags = ["--end-of-turn", "<|user|>"]
-    assert main(toy_runs.arguments(out, *flags, **QUICK, model=made)) == 2
+    assert main(toy_runs.arguments(out, *flags, **QUICK, model=model_path)) == 2
     assert "close an answer with '<|user|>', the chosen end of turn, but it puts" in sentence(
         capsys
     )
@@ -119,9 +119,9 @@ def test_a_chosen_end_that_the_template_does_not_write_is_refused(tmp_path, caps
 
 
 def test_system_text_goes_into_the_first_message_where_there_is_no_system_role(tmp_path):
-    made = model(tmp_path / "model", NO_SYSTEM)
+    model_path = model(tmp_path / "model", NO_SYSTEM)
     out = tmp_path / "run"
-    assert main(toy_runs.arguments(out, **QUICK, model=made)) == 0
+    assert main(toy_runs.arguments(out, **QUICK, model=model_path)) == 0
     other = tmp_path / "other"
     assert main(toy_runs.arguments(other, **QUICK, model=model(tmp_path / "m", CHAT_TEMPLATE))) == 0
     read = [
@@ -133,21 +133,21 @@ def test_system_text_goes_into_the_first_message_where_there_is_no_system_role(t
 
 
 def test_an_opening_that_no_model_of_this_size_can_read_is_told_before_training(tmp_path, capsys):
-    made = model(tmp_path / "model", CHAT_TEMPLATE, positions=24)
+    model_path = model(tmp_path / "model", CHAT_TEMPLATE, positions=24)
     out = tmp_path / "run"
     changes = {**QUICK, "rl__episode_tokens": 20}
-    assert main(toy_runs.arguments(out, **changes, model=made)) == 2
-    said = sentence(capsys)
-    assert "expected the opening of an episode to leave room for a turn of 6 tokens" in said
-    assert "among the 24 that the model reads" in said
+    assert main(toy_runs.arguments(out, **changes, model=model_path)) == 2
+    message = sentence(capsys)
+    assert "expected the opening of an episode to leave room for a turn of 6 tokens" in message
+    assert "among the 24 that the model reads" in message
     assert not (out / "metrics.jsonl").exists()
 
 
 def test_an_episode_that_is_too_long_in_mid_run_costs_only_itself(tmp_path):
     out = tmp_path / "run"
     changes = {**QUICK, "env": LONG_ID, "rl__groups": 9, "seed": 1}
-    made = model(tmp_path / "model", CHAT_TEMPLATE)
-    assert main(toy_runs.arguments(out, **changes, model=made)) == 0
+    model_path = model(tmp_path / "model", CHAT_TEMPLATE)
+    assert main(toy_runs.arguments(out, **changes, model=model_path)) == 0
     (record,) = toy_runs.by_phase(out)["rl"]
     assert 0 < record["ended_by_token_limit"] < 1
 
@@ -167,9 +167,9 @@ def test_a_model_that_thinks_has_the_tokens_for_it(tmp_path, flags, turn, episod
         "<|assistant|>{%- if enable_thinking is defined and not enable_thinking -%}"
         "<think></think>{%- endif -%}{%- endif",
     )
-    made = model(tmp_path / "model", thinking)
+    model_path = model(tmp_path / "model", thinking)
     open_budgets = {"rl__turn_tokens": None, "rl__episode_tokens": None}
-    config = toy_runs.config(tmp_path, *flags, **{**QUICK, **open_budgets, "model": made})
+    config = toy_runs.config(tmp_path, *flags, **{**QUICK, **open_budgets, "model": model_path})
     rl = resolve(config).config.rl
     assert (rl.turn_tokens, rl.episode_tokens) == (turn, episode)
 
@@ -179,12 +179,12 @@ def test_the_rows_of_a_step_follow_the_template(tmp_path):
     rewriting = CHAT_TEMPLATE.replace(
         "{{ m['content'] }}", "{{ m['content'] }}{{ ' think' if m['role'] == 'assistant' }}"
     )
-    made = model(tmp_path / "model", rewriting)
+    model_path = model(tmp_path / "model", rewriting)
     rows = {}
     for history in ("auto", "keep"):
         out = tmp_path / history
         flags = [] if history == "auto" else [f"--rollout.history={history}"]
-        assert main(toy_runs.arguments(out, *flags, **QUICK, model=made)) == 0
+        assert main(toy_runs.arguments(out, *flags, **QUICK, model=model_path)) == 0
         (record,) = toy_runs.by_phase(out)["rl"]
         rows[history] = record["rows"]
     # An answer that was cut at its limit goes on where the template adds a word to it.

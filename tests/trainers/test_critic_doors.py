@@ -45,8 +45,8 @@ def trained(
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
-def equal(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 def credit(signal: Any) -> Preset:
@@ -77,8 +77,8 @@ KNOBS: dict[str, tuple[list[str], Preset]] = {
 @pytest.mark.parametrize("knob", KNOBS)
 def test_a_flag_is_the_part_that_it_names(knob):
     flags, preset = KNOBS[knob]
-    found = resolved(*flags).preset
-    assert found.described() == preset.described() != PPO.described()
+    resolved_preset = resolved(*flags).preset
+    assert resolved_preset.described() == preset.described() != PPO.described()
 
 
 def test_what_is_left_open_is_decided():
@@ -109,10 +109,10 @@ def test_what_is_left_open_is_decided():
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
-    given = dict(flag.removeprefix("--").split("=") for flag in flags)
-    preset = given.pop("preset", "ppo")
+    settings = dict(flag.removeprefix("--").split("=") for flag in flags)
+    preset = settings.pop("preset", "ppo")
     with pytest.raises(ConfigurationError) as refused:
-        resolved(*(f"--{name}={value}" for name, value in given.items()), preset=preset)
+        resolved(*(f"--{name}={value}" for name, value in settings.items()), preset=preset)
     assert sentence in str(refused.value) and "\n" not in str(refused.value)
 
 
@@ -156,7 +156,10 @@ def test_flags_that_need_another_act_beside_it(flags, with_head, tmp_path):
     start, _ = with_head
     places = (tmp_path / "one", tmp_path / "two")
     assert not equal(
-        *(trained(out, *each, start=start) for out, each in zip(places, flags, strict=True))
+        *(
+            trained(out, *extra_flags, start=start)
+            for out, extra_flags in zip(places, flags, strict=True)
+        )
     )
 
 
@@ -170,8 +173,10 @@ def test_every_preset_runs_and_a_critic_is_what_it_reads(preset, with_head, tmp_
     with_critic = preset != "starpo-s-grpo"
     assert all(("explained_variance" in record) == with_critic for record in records)
     summary = toy_runs.summary(run)
-    said = [remark for remark in summary["remarks"] if "of the variance of the returns" in remark]
-    assert bool(said) == with_critic == (summary["explained_variance"] is not None)
+    remarks = [
+        remark for remark in summary["remarks"] if "of the variance of the returns" in remark
+    ]
+    assert bool(remarks) == with_critic == (summary["explained_variance"] is not None)
     if with_critic:
         zero = {"start": start, "preset": preset}
         without = trained(tmp_path / "zero", "--critic.kind=zero", **zero)
@@ -182,8 +187,8 @@ def test_every_preset_runs_and_a_critic_is_what_it_reads(preset, with_head, tmp_
 
 def critics(folder: Path) -> list[dict[str, Any]]:
     """The critics of the checkpoints of a run, in their order."""
-    kept = sorted((folder / "checkpoints" / "rl").glob(f"checkpoint-*/{CRITIC_FILE}"))
-    return [torch.load(path, weights_only=True) for path in kept]
+    paths = sorted((folder / "checkpoints" / "rl").glob(f"checkpoint-*/{CRITIC_FILE}"))
+    return [torch.load(path, weights_only=True) for path in paths]
 
 
 @pytest.mark.slow
@@ -197,22 +202,22 @@ def test_kill_9_changes_nothing_of_policy_critic_and_both_optimisers(kind, tmp_p
         "critic__warmup_steps": 1,
     }
     folders = [tmp_path / name for name in ("whole", "killed")]
-    whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
-    assert main(whole) == 0
+    reference, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
+    assert main(reference) == 0
     died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:3")
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert main([*killed, "--resume"]) == 0
     assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
     assert toy_runs.summary(folders[0]) == toy_runs.summary(folders[1])
-    kept = [critics(folder) for folder in folders]
-    assert len(kept[0]) == len(kept[1]) == 2
-    for ours, theirs in zip(*kept, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0.0, atol=0.0)
+    saved_critics = [critics(folder) for folder in folders]
+    assert len(saved_critics[0]) == len(saved_critics[1]) == 2
+    for first, second in zip(*saved_critics, strict=True):
+        torch.testing.assert_close(first, second, rtol=0.0, atol=0.0)
     moments = [
         folder / "checkpoints" / "rl" / "checkpoint-8" / "optimizer.pt" for folder in folders
     ]
-    ours, theirs = (torch.load(path, weights_only=True) for path in moments)
-    torch.testing.assert_close(ours["state"], theirs["state"], rtol=0.0, atol=0.0)
+    first, second = (torch.load(path, weights_only=True) for path in moments)
+    torch.testing.assert_close(first["state"], second["state"], rtol=0.0, atol=0.0)
     names = [folder / "checkpoints" / "trained" / "model.safetensors" for folder in folders]
     assert equal(*map(load_file, names))
 
@@ -229,18 +234,18 @@ def test_kill_9_changes_nothing_of_policy_critic_and_both_optimisers(kind, tmp_p
 )
 def test_two_processes_have_the_policy_and_the_critic_of_one(launched, critic, tmp_path):
     changes = {**QUICK, "preset": "ppo", "rl__learning_rate": 1e-3}
-    one, two = tmp_path / "one", tmp_path / "two"
-    assert main(toy_runs.arguments(one, *critic, **changes)) == 0
+    single, two = tmp_path / "one", tmp_path / "two"
+    assert main(toy_runs.arguments(single, *critic, **changes)) == 0
     [ended] = toy_runs.launch(toy_runs.arguments(two, *critic, **changes), launched)
     assert ended.returncode == 0, ended.stderr
-    weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, one)]
+    weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, single)]
     assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}
     for name, value in weights[1].items():
         torch.testing.assert_close(weights[0][name], value, **CLOSE)
-    for found, expected in zip(critics(two), critics(one), strict=True):
-        torch.testing.assert_close(found["weights"], expected["weights"], **CLOSE)
-    for found, expected in zip(
-        *(toy_runs.by_phase(path)["rl"] for path in (two, one)), strict=True
+    for record, expected in zip(critics(two), critics(single), strict=True):
+        torch.testing.assert_close(record["weights"], expected["weights"], **CLOSE)
+    for record, expected in zip(
+        *(toy_runs.by_phase(path)["rl"] for path in (two, single)), strict=True
     ):
         for figure in ("explained_variance", "value_loss"):
-            assert found[figure] == pytest.approx(expected[figure], rel=1e-3, abs=1e-5)
+            assert record[figure] == pytest.approx(expected[figure], rel=1e-3, abs=1e-5)

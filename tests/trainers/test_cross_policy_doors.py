@@ -36,15 +36,15 @@ def run(
     out: Path, *flags: str, start: Path | None = None, **changes: Any
 ) -> dict[str, torch.Tensor]:
     """The weights after a run of ``agentrl``, perhaps from the warm start of another run."""
-    given = [flag for flag in flags if flag.startswith("--preset=")] or ["--preset=agentrl"]
-    flags = (*given, *(flag for flag in flags if flag not in given))
+    preset_flags = [flag for flag in flags if flag.startswith("--preset=")] or ["--preset=agentrl"]
+    flags = (*preset_flags, *(flag for flag in flags if flag not in preset_flags))
     command = toy_runs.arguments(out, *flags, **{**QUICK, **changes})
     assert main(toy_runs.begun_from(start, command)) == 0
     return load_file(out / WEIGHTS)
 
 
-def equal(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 def episodes(out: Path) -> list[Episode]:
@@ -57,9 +57,9 @@ def actions(out: Path) -> list[list[str]]:
 
 def stale_turns(out: Path) -> tuple[int, int]:
     """Turns that the stale policy played, and all."""
-    played = episodes(out)
-    stale = sum(len(episode.extra.get("stale_turns", ())) for episode in played)
-    return stale, sum(len(episode.turns) for episode in played)
+    run_episodes = episodes(out)
+    stale = sum(len(episode.extra.get("stale_turns", ())) for episode in run_episodes)
+    return stale, sum(len(episode.turns) for episode in run_episodes)
 
 
 def resolved(*flags: str, **changes: Any) -> Preset:
@@ -116,8 +116,8 @@ def test_the_share_lies_in_its_binomial_interval(agentrl):
     out, _ = agentrl
     stale, turns = stale_turns(out)
     assert turns > 100 and abs(stale - 0.25 * turns) < 3 * math.sqrt(turns * 0.25 * 0.75)
-    played = [record["stale_turns"] for record in toy_runs.by_phase(out)["rl"]]
-    assert sum(played) / 2 == pytest.approx(stale / turns, abs=0.02)
+    shares = [record["stale_turns"] for record in toy_runs.by_phase(out)["rl"]]
+    assert sum(shares) / 2 == pytest.approx(stale / turns, abs=0.02)
 
 
 @pytest.mark.slow
@@ -142,8 +142,8 @@ def test_with_a_share_of_all_the_first_policy_plays_on(agentrl, tmp_path):
     idle = run(tmp_path / "idle", "--rl.stale-share=0", **three, rl__learning_rate=1e-30)
     assert actions(tmp_path / "stale") == actions(tmp_path / "idle")
     assert not equal(stale, idle)
-    played, turns = stale_turns(tmp_path / "stale")
-    assert played == turns
+    stale_count, turns = stale_turns(tmp_path / "stale")
+    assert stale_count == turns
     learning = tmp_path / "learning"
     run(learning, "--rl.stale-share=0", **three)
     assert actions(learning) != actions(tmp_path / "stale")
@@ -170,9 +170,9 @@ def test_the_ratio_to_who_acted_changes_the_weights(agentrl, tmp_path):
     loss = {"part": "Loss", "high": 0.2, "dual": 3.0, "kl_beta": 1e-4}
     path.write_text(yaml.safe_dump({"loss": loss}))
     two = ("--rl.stale-every=2",)
-    ours = run(tmp_path / "ratio", *two, start=agentrl[0])
-    others = run(tmp_path / "weights", *two, f"--preset-file={path}", start=agentrl[0])
-    assert not equal(ours, others)
+    by_ratio = run(tmp_path / "ratio", *two, start=agentrl[0])
+    by_weights = run(tmp_path / "weights", *two, f"--preset-file={path}", start=agentrl[0])
+    assert not equal(by_ratio, by_weights)
     assert all("clip_fraction" in r for r in toy_runs.by_phase(tmp_path / "ratio")["rl"])
 
 
@@ -191,17 +191,17 @@ def test_a_stale_policy_refreshed_at_every_step_acts_as_the_policy(engine, tmp_p
 def test_a_run_that_was_killed_goes_on_to_the_bit(updates, tmp_path):
     flags = ("--preset=agentrl", "--rl.stale-every=3")
     changes = {**QUICK, "steps": 5, "rl__save_every": 1, "rl__minibatches": updates}
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert main(toy_runs.arguments(whole, *flags, **changes)) == 0
-    command = toy_runs.begun_from(whole, toy_runs.arguments(killed, *flags, **changes))
+    reference, killed = tmp_path / "whole", tmp_path / "killed"
+    assert main(toy_runs.arguments(reference, *flags, **changes)) == 0
+    command = toy_runs.begun_from(reference, toy_runs.arguments(killed, *flags, **changes))
     toy_runs.run_command(command, die_at="rl:4")
-    assert (whole / "summary.json").exists() and not (killed / "summary.json").exists()
+    assert (reference / "summary.json").exists() and not (killed / "summary.json").exists()
     (newest, *_) = sorted((killed / "checkpoints" / "rl").glob(f"checkpoint-*/{STALE_FILE}"))
     assert torch.load(newest, weights_only=True)["steps"] in (0, 3)
     assert main(["--resume", f"--out={killed}"]) == 0
-    assert equal(load_file(whole / WEIGHTS), load_file(killed / WEIGHTS))
-    assert toy_runs.by_phase(killed) == toy_runs.by_phase(whole)
-    assert [e.extra for e in episodes(killed)] == [e.extra for e in episodes(whole)]
+    assert equal(load_file(reference / WEIGHTS), load_file(killed / WEIGHTS))
+    assert toy_runs.by_phase(killed) == toy_runs.by_phase(reference)
+    assert [e.extra for e in episodes(killed)] == [e.extra for e in episodes(reference)]
 
 
 @pytest.mark.slow
@@ -230,8 +230,8 @@ def test_two_adapters_share_a_pretrained_base(tmp_path):
     }  # fmt: skip
     assert main(toy_runs.arguments(out, *flags, **changes)) == 0
     assert all(0.1 < record["stale_turns"] < 0.5 for record in toy_runs.by_phase(out)["rl"])
-    kept = torch.load(out / "checkpoints" / "rl" / "checkpoint-2" / STALE_FILE, weights_only=True)
-    assert kept["steps"] == 2 and all(".lora_" in name for name in kept["weights"])
+    state = torch.load(out / "checkpoints" / "rl" / "checkpoint-2" / STALE_FILE, weights_only=True)
+    assert state["steps"] == 2 and all(".lora_" in name for name in state["weights"])
 
 
 @pytest.mark.slow

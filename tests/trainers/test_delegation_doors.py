@@ -48,40 +48,42 @@ def start(begun: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def whole(start: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def matpo_run(start: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two steps of ``matpo`` from there."""
     return run(tmp_path_factory.mktemp("matpo") / "whole", WORKERS, **start)
 
 
-def gap(ours: Path, theirs: Path) -> float:
-    one, other = load_file(ours / WEIGHTS), load_file(theirs / WEIGHTS)
-    return max(float((one[name] - other[name]).abs().max()) for name in one)
+def gap(first: Path, second: Path) -> float:
+    tensors, other = load_file(first / WEIGHTS), load_file(second / WEIGHTS)
+    return max(float((tensors[name] - other[name]).abs().max()) for name in tensors)
 
 
 @pytest.mark.slow
-def test_workers_act_and_their_records_replay(begun, whole):
-    for out, steps in ((begun, 1), (whole, 2)):
+def test_workers_act_and_their_records_replay(begun, matpo_run):
+    for out, steps in ((begun, 1), (matpo_run, 2)):
         episodes = list(read_episodes(out / "episodes.jsonl"))
         assert len(episodes) == steps * 2 * 4
-        agents = [{each.start.agent, *(t.after.agent for t in each.turns)} for each in episodes]
-        assert any(found - {PLANNER} for found in agents)
-        assert all(replay(each).equal for each in episodes)
+        agents = [
+            {episode.start.agent, *(t.after.agent for t in episode.turns)} for episode in episodes
+        ]
+        assert any(episode_agents - {PLANNER} for episode_agents in agents)
+        assert all(replay(episode).equal for episode in episodes)
 
 
 @pytest.mark.slow
-def test_without_workers_the_weights_are_others(whole, start, tmp_path):
+def test_without_workers_the_weights_are_others(matpo_run, start, tmp_path):
     alone = run(tmp_path / "alone", ALONE, **start)
-    assert {each.start.agent for each in read_episodes(alone / "episodes.jsonl")} == {""}
-    assert gap(whole, alone) > 1e-3
+    assert {episode.start.agent for episode in read_episodes(alone / "episodes.jsonl")} == {""}
+    assert gap(matpo_run, alone) > 1e-3
 
 
 @pytest.mark.slow
-def test_a_killed_run_goes_on_as_if_it_had_not_been(whole, start, tmp_path):
+def test_a_killed_run_goes_on_as_if_it_had_not_been(matpo_run, start, tmp_path):
     killed = run(tmp_path / "killed", WORKERS, die_at="rl:1", **start)
     assert not (killed / "summary.json").exists()
     toy_runs.run_command(["--resume", f"--out={killed}"])
-    assert gap(whole, killed) == 0.0
-    assert toy_runs.by_phase(killed) == toy_runs.by_phase(whole)
+    assert gap(matpo_run, killed) == 0.0
+    assert toy_runs.by_phase(killed) == toy_runs.by_phase(matpo_run)
 
 
 def test_the_policy_of_a_run_is_evaluated_with_its_workers(begun, tmp_path):
@@ -93,12 +95,12 @@ def test_the_policy_of_a_run_is_evaluated_with_its_workers(begun, tmp_path):
     assert code == 0
     (file,) = out.rglob("*.jsonl")
     episodes = list(read_episodes(file))
-    assert {each.start.agent for each in episodes} == {PLANNER}
-    assert all(replay(each).equal for each in episodes)
+    assert {episode.start.agent for episode in episodes} == {PLANNER}
+    assert all(replay(episode).equal for episode in episodes)
 
 
 def test_stages_and_budgets_leave_room_for_what_is_delegated(tmp_path):
-    def made(*flags: str) -> Any:
+    def resolve_sizes(*flags: str) -> Any:
         run = resolve(toy_runs.config(
             tmp_path, *flags, preset="matpo", horizon=None, horizon_every=None,
             rl__turn_tokens=None, rl__episode_tokens=None,
@@ -106,7 +108,7 @@ def test_stages_and_budgets_leave_room_for_what_is_delegated(tmp_path):
         rl = run.config.rl
         return run.envs[0].rounds, rl.turn_tokens, rl.episode_tokens, run.envs[0].kwargs
 
-    alone, workers = made("--env-kwargs=worker_turns=0"), made()
+    alone, workers = resolve_sizes("--env-kwargs=worker_turns=0"), resolve_sizes()
     assert (alone[0], workers[0]) == ((5, 8, 10), (8, 11, 15))
     assert workers[1] > 3 * alone[1] and workers[2] == 2 * alone[2]
     assert workers[3]["worker_turns"] == 5

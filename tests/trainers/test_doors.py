@@ -36,7 +36,7 @@ def trained(out: Path, *flags: str, **changes: Any) -> dict[str, list[dict[str, 
     return toy_runs.by_phase(out)
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def read_error(capsys: pytest.CaptureFixture[str]) -> str:
     return toy_runs.last_line(capsys.readouterr().err)
 
 
@@ -100,7 +100,7 @@ def test_an_environment_that_hangs_costs_its_episode_and_not_the_run(tmp_path, m
 @pytest.mark.parametrize("flag", ["--workers=2", "--step-timeout=1"])
 def test_what_one_process_cannot_do_is_refused(tmp_path, capsys, flag):
     assert main(toy_runs.arguments(tmp_path / "run", flag, "--backend=sync")) == 2
-    assert f"expected {flag.split('=')[0]} only with --backend thread" in said(capsys)
+    assert f"expected {flag.split('=')[0]} only with --backend thread" in read_error(capsys)
     assert not (tmp_path / "run").exists()
 
 
@@ -108,15 +108,15 @@ def test_what_one_process_cannot_do_is_refused(tmp_path, capsys, flag):
 def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_path, monkeypatch):
     # Groups of equal returns train, too: importance is measured where tokens train.
     flags = {"steps": 4, "rl__save_every": 2, "rl__filters": "none"}
-    out, again = tmp_path / "run", tmp_path / "again"
+    out, duplicate = tmp_path / "run", tmp_path / "again"
     with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
         trained(out, "--rl.staleness=1", **flags)
-    shutil.copytree(out, again)
+    shutil.copytree(out, duplicate)
     assert not [t for t in threading.enumerate() if t.name == "agentgym-rollouts"]
-    for folder in (out, again):
+    for folder in (out, duplicate):
         assert main(["--resume", "--out", str(folder)]) == 0
     records = toy_runs.by_phase(out)
-    assert records == toy_runs.by_phase(again)
+    assert records == toy_runs.by_phase(duplicate)
     # Step 3 is played anew by the policy of the checkpoint, which has no lag then.
     assert [record["staleness"] for record in records["rl"]] == [0.0, 1.0, 0.0, 1.0]
     assert all(record["importance_mean"] > 0 for record in records["rl"])
@@ -127,10 +127,10 @@ def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_p
 
 @pytest.mark.slow
 def test_a_nucleus_is_sampled_from_and_corrected_for(plain, tmp_path):
-    whole, nucleus = toy_runs.by_phase(plain), trained(tmp_path / "run", "--top-p=0.5")
+    full, nucleus = toy_runs.by_phase(plain), trained(tmp_path / "run", "--top-p=0.5")
     assert all("importance_mean" in record for record in nucleus["rl"])
-    assert not any("importance_mean" in record for record in whole["rl"])
-    assert nucleus["rl"][0]["entropy"] != whole["rl"][0]["entropy"]
+    assert not any("importance_mean" in record for record in full["rl"])
+    assert nucleus["rl"][0]["entropy"] != full["rl"][0]["entropy"]
 
 
 def longest_prompt(folder: Path) -> int:
@@ -171,7 +171,7 @@ def test_a_template_that_rewrites_history_is_kept_followed_or_refused(
     out = tmp_path / "error"
     flags = ["--rollout.history=error"]
     assert main(toy_runs.arguments(out, *flags, **{**QUICK, **changes})) == 2
-    assert "history" in said(capsys)
+    assert "history" in read_error(capsys)
     assert not out.exists()
 
 
@@ -224,7 +224,7 @@ def test_a_hook_takes_the_place_of_the_flag_it_is_named_like(tmp_path, preset):
 )
 def test_contradictions_are_one_sentence(tmp_path, capsys, flags, expected):
     assert main(toy_runs.arguments(tmp_path / "run", *flags)) == 2
-    assert expected in said(capsys)
+    assert expected in read_error(capsys)
     assert not (tmp_path / "run").exists()
 
 
@@ -261,12 +261,12 @@ def test_a_gate_remembers_what_it_saw_before_a_kill(tmp_path, monkeypatch):
         **QUICK, "env": toy_runs.EASY_ID, "horizon": "3,4", "horizon_every": None, "steps": 4,
         "sft__max_steps": 5, "rl__save_every": 1,
     }  # fmt: skip
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    assert main(toy_runs.arguments(whole, *flags, **changes)) == 0
+    reference, folder = tmp_path / "whole", tmp_path / "run"
+    assert main(toy_runs.arguments(reference, *flags, **changes)) == 0
     with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 2, patch)):
         main(toy_runs.arguments(folder, *flags, **changes))
     assert main(["--resume", "--out", str(folder)]) == 0
-    assert toy_runs.by_phase(folder) == toy_runs.by_phase(whole)
+    assert toy_runs.by_phase(folder) == toy_runs.by_phase(reference)
 
 
 # -- settings from files ---------------------------------------------------------------------------
@@ -279,19 +279,19 @@ def test_settings_are_read_from_a_file_and_flags_go_before_it(tmp_path):
         "rl: {learning_rate: 6e-4}\nreward_hooks: [repeat]\neval: {greedy: true}\n"
     )
     read = parse_config(["--config", str(file), "--rl.learning-rate=1e-3", "--seed=4"])
-    asked = [
+    arguments = [
         "--env=webshop", "--env-kwargs", "difficulty=medium", "--horizon=5,8", "--horizon-every=3",
         "--rl.learning-rate=1e-3", "--reward-hooks", "repeat", "--eval.greedy", "--seed=4",
     ]  # fmt: skip
-    assert read == parse_config(asked)
+    assert read == parse_config(arguments)
     assert parse_config(["--config", str(file), "--eval.no-greedy"]).eval.greedy is False
 
 
 def test_the_settings_of_a_run_make_the_same_run(finished, tmp_path):
     config = ["--config", str(finished / "config.yaml"), "--out", str(tmp_path / "again")]
-    asked = toy_runs.config(tmp_path / "again")
+    expected = toy_runs.config(tmp_path / "again")
     # A run writes down that it has no baselines as an empty list.
-    assert parse_config(config) == replace(asked, eval=replace(asked.eval, baselines=()))
+    assert parse_config(config) == replace(expected, eval=replace(expected.eval, baselines=()))
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ def test_a_wrong_file_is_one_sentence(tmp_path, capsys, text, expected):
     if text is not None:
         file.write_text(text)
     assert main(["--config", str(file), "--out", str(tmp_path / "run")]) == 2
-    assert expected in said(capsys)
+    assert expected in read_error(capsys)
 
 
 @pytest.mark.slow
@@ -322,16 +322,16 @@ def test_resuming_needs_the_folder_only(finished, tmp_path, capsys, monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
         main(toy_runs.arguments(out))
     assert main(["--resume", "--out", str(out), "--rl.learning-rate=0.5"]) == 2
-    words = said(capsys)
+    words = read_error(capsys)
     assert "rl.learning_rate was 0.01 and is 0.5" in words and "; leave out what differs" in words
     # Where environments run is no part of what a run is.
     assert main(["--resume", "--out", str(out), "--backend=thread"]) == 0
     assert toy_runs.by_phase(out) == toy_runs.nearly(toy_runs.by_phase(finished))
     for more in ([f"--env={TOY_ID}"], []):
         assert main(["--resume", "--out", str(tmp_path / "none"), *more]) == 2
-        assert "expected a run to resume in" in said(capsys)
+        assert "expected a run to resume in" in read_error(capsys)
     assert main(["--resume"]) == 2
-    assert "expected --resume with --out, the folder of the run" in said(capsys)
+    assert "expected --resume with --out, the folder of the run" in read_error(capsys)
 
 
 def test_a_command_with_a_file_is_resumed_by_the_same_command(finished, tmp_path, capsys):
@@ -344,7 +344,7 @@ def test_a_command_with_a_file_is_resumed_by_the_same_command(finished, tmp_path
     assert toy_runs.files(out) == before
     file.write_text(file.read_text().replace("seed: 0", "seed: 9", 1))
     assert main(command) == 2
-    assert "seed was 0 and is 9" in said(capsys)
+    assert "seed was 0 and is 9" in read_error(capsys)
 
 
 # -- longer runs -----------------------------------------------------------------------------------
@@ -352,14 +352,14 @@ def test_a_command_with_a_file_is_resumed_by_the_same_command(finished, tmp_path
 
 @pytest.mark.slow
 def test_more_steps_extend_a_finished_run_as_if_it_had_been_that_long(finished, tmp_path):
-    whole, out = tmp_path / "whole", tmp_path / "run"
-    assert main(toy_runs.arguments(whole, steps=8)) == 0
+    reference, out = tmp_path / "whole", tmp_path / "run"
+    assert main(toy_runs.arguments(reference, steps=8)) == 0
     shutil.copytree(finished, out)
     assert main(["--resume", "--out", str(out), "--steps=8"]) == 0
-    assert toy_runs.by_phase(out) == toy_runs.by_phase(whole)
-    assert toy_runs.summary(out) == toy_runs.summary(whole)
+    assert toy_runs.by_phase(out) == toy_runs.by_phase(reference)
+    assert toy_runs.summary(out) == toy_runs.summary(reference)
     for name in ("eval_episodes/trained.jsonl", "episodes.jsonl"):
-        assert (out / name).read_bytes() == (whole / name).read_bytes()
+        assert (out / name).read_bytes() == (reference / name).read_bytes()
     before = toy_runs.files(out)
     assert main(["--resume", "--out", str(out)]) == 0
     assert toy_runs.files(out) == before, "eight steps are the run's own by now"
@@ -398,7 +398,7 @@ def test_a_run_is_not_made_shorter(finished, tmp_path, capsys):
     shutil.copytree(finished, out)
     before = toy_runs.files(out)
     assert main(["--resume", "--out", str(out), "--steps=3"]) == 2
-    assert "steps was 6 and is 3, and a run only grows" in said(capsys)
+    assert "steps was 6 and is 3, and a run only grows" in read_error(capsys)
     assert toy_runs.files(out) == before
 
 
@@ -410,7 +410,7 @@ def test_more_minutes_extend_a_run_whose_time_was_up(tmp_path, monkeypatch, caps
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "seconds", lambda self: seconds(self) + 1860)
         assert main(toy_runs.arguments(out, **changes)) == 2
-        assert "expected --minutes long enough for a step" in said(capsys)
+        assert "expected --minutes long enough for a step" in read_error(capsys)
         patch.setattr(LearningClock, "check", lambda self: None)
         patch.setattr(LearningClock, "late", True)
         assert main(toy_runs.arguments(out, "--resume", **changes)) == 0
@@ -459,11 +459,11 @@ def test_a_dry_run_shows_every_setting_and_writes_nothing(tmp_path, capsys, monk
     monkeypatch.setenv("COLUMNS", "200")
     out = tmp_path / "run"
     assert main(["--env=webshop", "--dry-run", "--rl.learning-rate=0.002", f"--out={out}"]) == 0
-    shown = capsys.readouterr().out
-    lines = {line.split("│")[1].strip(): line for line in shown.splitlines() if "│" in line}
+    output = capsys.readouterr().out
+    lines = {line.split("│")[1].strip(): line for line in output.splitlines() if "│" in line}
     assert "0.002" in lines["--rl.learning-rate"] and "flag" in lines["--rl.learning-rate"]
     assert "0.006" in lines["--sft.learning-rate"] and "default" in lines["--sft.learning-rate"]
-    assert "agentgym/WebShop-v0" in shown and str(out) in shown
+    assert "agentgym/WebShop-v0" in output and str(out) in output
     assert not out.exists()
     assert main(["--env=webshop", "--dry-run", "--horizon=x"]) == 2
 
@@ -485,25 +485,27 @@ def test_figures_go_to_tensorboard(tmp_path):
 def test_a_missing_reporter_is_noticed_before_anything_is_written(
     tmp_path, capsys, monkeypatch, package
 ):
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *rest: None if name == package else found(name)
+        importlib.util,
+        "find_spec",
+        lambda name, *rest: None if name == package else find_spec(name),
     )
     assert main(toy_runs.arguments(tmp_path / "run", f"--report-to={package}")) == 2
-    assert f"pip install {package}" in said(capsys)
+    assert f"pip install {package}" in read_error(capsys)
     assert not (tmp_path / "run").exists()
 
 
 def test_every_door_is_in_the_help(capsys):
     assert main(["--help-all"]) == 0
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     for flag in (
         "--backend", "--workers", "--step-timeout", "--rollout.history",
         "--window", "--top-p", "--reward-hooks", "--horizon", "--horizon-every",
         "--horizon-gate", "--[no-]fit-horizon", "--config", "--resume", "--dry-run",
         "--report-to", "--minutes", "--steps", "--health.on-alarm", "--health.ignore",
     ):  # fmt: skip
-        assert flag in shown, flag
+        assert flag in output, flag
 
 
 def test_no_line_of_the_help_is_broken_but_by_its_width(capsys, monkeypatch):
@@ -527,15 +529,18 @@ def test_the_command_lists_every_preset(width, capsys, monkeypatch):
 
 
 def test_the_command_says_what_a_preset_is_made_of_and_lacks(capsys):
-    found = {}
+    descriptions = {}
     for name in PRESETS:
         assert main(["presets", name]) == 0
-        found[name] = capsys.readouterr().out
+        descriptions[name] = capsys.readouterr().out
     runs = re.compile("^  runs( without .+)?$", re.MULTILINE)
-    assert {name for name, text in found.items() if runs.search(text)} == set(runnable())
-    assert "  runs without value-smoothing clipping\n" in found["vspo"]
+    assert {name for name, text in descriptions.items() if runs.search(text)} == set(runnable())
+    assert "  runs without value-smoothing clipping\n" in descriptions["vspo"]
     judge = "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL"
-    assert found["erpo"].endswith(f"  lacks: {judge}\n")
-    assert "    Term(EpisodeReturn(), center='group', scale='group')\n    Loss()\n" in found["dapo"]
+    assert descriptions["erpo"].endswith(f"  lacks: {judge}\n")
+    assert (
+        "    Term(EpisodeReturn(), center='group', scale='group')\n    Loss()\n"
+        in descriptions["dapo"]
+    )
     assert main(["presets", "no-such"]) == 2
     assert "expected" in capsys.readouterr().err

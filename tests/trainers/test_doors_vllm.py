@@ -45,9 +45,9 @@ def test_a_run_that_finds_no_server_says_how_to_start_one(tmp_path, capsys):
     assert main(toy_runs.arguments(tmp_path / "run", *flags, sft__max_steps=5)) == 2
     sentence = toy_runs.last_line(capsys.readouterr().err)
     assert "start it (VLLM_SERVER_DEV_MODE=1" in sentence and "--resume" in sentence
-    written = tmp_path / "run" / "vllm" / "model"
-    assert f"--model {written} " in sentence
-    assert (written / "config.json").exists(), "the policy from scratch is there to be served"
+    model_path = tmp_path / "run" / "vllm" / "model"
+    assert f"--model {model_path} " in sentence
+    assert (model_path / "config.json").exists(), "the policy from scratch is there to be served"
 
 
 def test_settings_reach_the_engine_in_this_process(tmp_path):
@@ -55,8 +55,8 @@ def test_settings_reach_the_engine_in_this_process(tmp_path):
     flags += ["--vllm.max-sequences=9", "--vllm.lora=merge", "--vllm.dtype=bfloat16"]
     run = resolve(toy_runs.config(tmp_path, *flags, "--vllm.eager=True"))
     settings = EngineSettings(0, 300, 20, 5, vars(run.config.vllm))
-    made = VLLMOptions.of_run(None, settings)
-    assert made == VLLMOptions(
+    options = VLLMOptions.of_run(None, settings)
+    assert options == VLLMOptions(
         dtype="bfloat16", max_model_len=300, max_num_seqs=9, seed=5, gpu_memory_utilization=0.6,
         tensor_parallel=2, sleep=True, lora="merge", enforce_eager=True,
     )  # fmt: skip
@@ -92,5 +92,5 @@ def test_a_stale_policy_is_served_as_a_second_adapter(tmp_path):
         replace(settings, options=options), dtype="float32", rank=4, cuda=False
     )
     assert "--enable-lora --max-lora-rank 8 --max-loras 2" in needs.command()
-    made = VLLMOptions.of_run(None, settings)
-    assert made.lora == "adapter" and made.pool
+    vllm_options = VLLMOptions.of_run(None, settings)
+    assert vllm_options.lora == "adapter" and vllm_options.pool

@@ -78,7 +78,7 @@ def test_stages_of_search_draw_questions_by_their_hops(expert):
         horizon: {env.tasks.problem(env.tasks.find(draw["task_id"])).hops for draw in drawn}
         for horizon, drawn in ((rounds, tasks(1, 60, rounds)) for rounds in run.envs[0].rounds)
     }
-    assert {horizon: max(found) for horizon, found in hops.items()} == {3: 2, 4: 3, 6: 5}
+    assert {horizon: max(counts) for horizon, counts in hops.items()} == {3: 2, 4: 3, 6: 5}
     assert env.tasks.oracle_turns(env.tasks.task(TRAIN, 0)) <= 6
 
 
@@ -103,8 +103,8 @@ def test_swe_runs_its_whole_path_in_sandboxes(tmp_path, capsys):
 @needs_box
 def test_a_model_of_ones_own_trains_on_swe_by_one_command(tmp_path, capsys):
     """Rollouts in boxes, a step, evaluation and a model on disk; it is far too small to learn."""
-    made, out = chat_model(tmp_path / "model"), tmp_path / "run"
-    small = {**toy_runs.SETTINGS, "env": "swe", "model": made, "horizon": "6", "steps": 1,
+    model_path, out = chat_model(tmp_path / "model"), tmp_path / "run"
+    small = {**toy_runs.SETTINGS, "env": "swe", "model": model_path, "horizon": "6", "steps": 1,
              "rl.groups": 1, "rl.num-generations": 2, "rl.turn-tokens": 8,
              "rl.episode-tokens": 4000,
              "sft.demonstrations": 1, "sft.max-steps": 0, "eval.num-tasks": 1,

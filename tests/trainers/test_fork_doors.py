@@ -37,8 +37,8 @@ def run(
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
-def gap(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> float:
-    return max(float((ours[name] - theirs[name]).abs().max()) for name in ours)
+def gap(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> float:
+    return max(float((first[name] - second[name]).abs().max()) for name in first)
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +56,19 @@ def test_arpo_forks_within_its_budget_and_its_records_replay(soft):
     out, _ = soft
     episodes = list(read_episodes(out / "episodes.jsonl"))
     assert len(episodes) == 2 * 2 * 8
-    forked = [each for each in episodes if "forked" in each.extra]
+    forked = [episode for episode in episodes if "forked" in episode.extra]
     assert 0 < len(forked) <= 2 * 2 * 6
-    for each in forked:
-        assert replay(each).equal
-        fork = each.extra["forked"]
+    for episode in forked:
+        assert replay(episode).equal
+        fork = episode.extra["forked"]
         (parent,) = (
             other for other in episodes
             if other.extra.get("number") == fork["from"]
-            and other.options["training_step"] == each.options["training_step"]
+            and other.options["training_step"] == episode.options["training_step"]
         )  # fmt: skip
-        assert parent.turns[: fork["turns"]] == each.turns[: fork["turns"]]
+        assert parent.turns[: fork["turns"]] == episode.turns[: fork["turns"]]
     records = steps_of(out)
-    assert all(0 < each["fork_rate"] <= 1 and each["shared_tokens"] > 0 for each in records)
+    assert all(0 < record["fork_rate"] <= 1 and record["shared_tokens"] > 0 for record in records)
 
 
 @pytest.mark.slow
@@ -78,8 +78,8 @@ def test_soft_and_hard_credit_are_one_gradient_before_anything_is_clipped(soft, 
     assert gap(soft[1], hard) < 2e-4
     more: Any = {"rl__minibatches": 2, "rl__num_iterations": 2, "start": soft[0]}
     several = run(tmp_path / "clipped", *flags, "--rl.branch-credit=hard", **more)
-    again = run(tmp_path / "soft", *flags, **more)
-    assert gap(several, again) > 1e-3
+    soft_weights = run(tmp_path / "soft", *flags, **more)
+    assert gap(several, soft_weights) > 1e-3
 
 
 @pytest.mark.parametrize(
@@ -102,15 +102,15 @@ def test_every_part_of_arpo_changes_the_weights(soft, tmp_path, flags):
 def test_fork_value_resumes_to_the_bit(tmp_path):
     flags = ("--preset=fork-value", "--rl.branch=entropy", *ROOTS)
     changes = {**QUICK, "steps": 3, "rl__save_every": 1}
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert main(toy_runs.arguments(whole, *flags, **changes)) == 0
-    command = toy_runs.begun_from(whole, toy_runs.arguments(killed, *flags, **changes))
+    reference, killed = tmp_path / "whole", tmp_path / "killed"
+    assert main(toy_runs.arguments(reference, *flags, **changes)) == 0
+    command = toy_runs.begun_from(reference, toy_runs.arguments(killed, *flags, **changes))
     toy_runs.run_command(command, die_at="rl:2")
-    assert (whole / "summary.json").exists() and not (killed / "summary.json").exists()
+    assert (reference / "summary.json").exists() and not (killed / "summary.json").exists()
     assert main(["--resume", f"--out={killed}"]) == 0
     weights = "checkpoints/trained/model.safetensors"
-    assert gap(load_file(whole / weights), load_file(killed / weights)) == 0.0
-    assert toy_runs.by_phase(killed) == toy_runs.by_phase(whole)
+    assert gap(load_file(reference / weights), load_file(killed / weights)) == 0.0
+    assert toy_runs.by_phase(killed) == toy_runs.by_phase(reference)
 
 
 @pytest.mark.slow
@@ -118,8 +118,10 @@ def test_fork_value_leaves_places_empty_and_trains_each_token_once(soft, tmp_pat
     flags = ("--preset=fork-value", "--rl.branch=uniform:n=3", *ROOTS)
     weights = run(tmp_path / "run", *flags, start=soft[0])
     records = steps_of(tmp_path / "run")
-    numbers = [each.extra.get("number") for each in read_episodes(tmp_path / "run/episodes.jsonl")]
-    assert len(numbers) < 2 * 2 * 8 and all(each["forks"] <= 1 for each in records)
+    numbers = [
+        episode.extra.get("number") for episode in read_episodes(tmp_path / "run/episodes.jsonl")
+    ]
+    assert len(numbers) < 2 * 2 * 8 and all(record["forks"] <= 1 for record in records)
     other = run(tmp_path / "other", "--preset=rloo", start=soft[0])
     assert gap(weights, other) > 1e-4
 
@@ -128,13 +130,13 @@ def test_flags_are_the_parts_that_they_name():
     def branching(*flags: str) -> Any:
         return resolve(toy_runs.config(Path("unused"), *flags, **QUICK)).preset.branching
 
-    made = branching("--preset=arpo", "--rl.branch=entropy:weight=1", *ROOTS)
-    assert (made.rule, made.roots) == (EntropyRise(0.5, 1.0), 2)
+    branches = branching("--preset=arpo", "--rl.branch=entropy:weight=1", *ROOTS)
+    assert (branches.rule, branches.roots) == (EntropyRise(0.5, 1.0), 2)
     assert branching("--preset=arpo", "--rl.branch=random", *ROOTS).rule == RandomTurns()
-    made = branching(
+    branches = branching(
         "--preset=fork-value", "--rl.branch=uniform:n=4", "--rl.branch-copies=2", *ROOTS
     )
-    assert (made.rule, made.copies, made.roots) == (EveryTurn(4), 2, 2)
+    assert (branches.rule, branches.copies, branches.roots) == (EveryTurn(4), 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ if RIGID_ID not in gymnasium.registry:
     gymnasium.register(RIGID_ID, entry_point=f"{__name__}:RigidEnv")
 
 
-@pytest.mark.parametrize("preset", [n for n, each in PRESETS.items() if each.branching])
+@pytest.mark.parametrize("preset", [n for n, preset in PRESETS.items() if preset.branching])
 def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
     flags = [f"--preset={preset}", "--rl.branch-roots=2", "--dry-run"]
     changes = {**QUICK, "env": RIGID_ID}
@@ -177,10 +179,10 @@ def test_a_family_that_cannot_fork_is_refused_by_name(preset, tmp_path, capsys):
     "flags", [["--preset=fork-value", "--rl.branch=random:rate=0.6"], ["--preset=arpo"]]
 )
 def test_two_processes_fork_and_train_as_one(tmp_path, flags):
-    one = run(tmp_path / "one", *flags, *ROOTS)
+    single = run(tmp_path / "one", *flags, *ROOTS)
     command = toy_runs.arguments(tmp_path / "two", *flags, *ROOTS, **QUICK)
     assert [ended.returncode for ended in toy_runs.launch(command)] == [0]
     two = load_file(tmp_path / "two" / "checkpoints" / "trained" / "model.safetensors")
-    assert gap(one, two) < 1e-5
-    for ours, theirs in zip(steps_of(tmp_path / "one"), steps_of(tmp_path / "two"), strict=True):
-        assert (ours["turns_total"], ours["forked"]) == (theirs["turns_total"], theirs["forked"])
+    assert gap(single, two) < 1e-5
+    for record, other in zip(steps_of(tmp_path / "one"), steps_of(tmp_path / "two"), strict=True):
+        assert (record["turns_total"], record["forked"]) == (other["turns_total"], other["forked"])

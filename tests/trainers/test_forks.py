@@ -27,14 +27,14 @@ def started(*argv: str, **environment: str) -> forks.Started:
 def test_arguments_environment_folder_and_files_are_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLOUR", "blue")
-    told = []
+    reports = []
     for colour in ("red", "green"):
         ended = started("tell", colour, COLOUR=colour).communicate(60)
         assert (ended.returncode, ended.stderr) == (0, "said\n")
-        told.append(json.loads(ended.stdout))
-    pids = {each.pop("pid") for each in told}
-    draws = {each.pop("draw") for each in told}
-    assert told == [
+        reports.append(json.loads(ended.stdout))
+    pids = {report.pop("pid") for report in reports}
+    draws = {report.pop("draw") for report in reports}
+    assert reports == [
         {"argv": ["tell", colour], "colour": colour, "folder": str(tmp_path)}
         for colour in ("red", "green")
     ]
@@ -70,22 +70,22 @@ def test_it_goes_with_its_client():
 
 def asleep(process: forks.Started) -> int:
     """Wait until the program waits; its process."""
-    while not (said := os.pread(process.files[1].fileno(), 100, 0)):
+    while not (output := os.pread(process.files[1].fileno(), 100, 0)):
         time.sleep(0.01)
-    return int(said)
+    return int(output)
 
 
-def program(what: str) -> None:
+def program(command: str) -> None:
     """What is run."""
     import random
 
-    if what == "exit":
+    if command == "exit":
         atexit.register(print, "atexit")
         threading.Timer(0.1, print, ["thread"]).start()
         sys.exit(3)
-    if what == "fail":
+    if command == "fail":
         raise ZeroDivisionError("on request")
-    if what == "wait":
+    if command == "wait":
         print(os.getpid(), flush=True)
         time.sleep(600)
     facts = {"argv": sys.argv[1:], "colour": os.environ["COLOUR"], "folder": str(Path.cwd())}

@@ -56,13 +56,13 @@ def trained(out: Path, *flags: str, start: Path | None = None, **changes: Any) -
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
-def equal(ours: Weights, theirs: Weights) -> bool:
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+def equal(first: Weights, second: Weights) -> bool:
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 def summary(out: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((out / "summary.json").read_text())
-    return found
+    content: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return content
 
 
 @pytest.fixture(scope="module")
@@ -80,16 +80,26 @@ def flag(server: ChatServer, hook: str = "judge", more: str = "") -> tuple[str, 
 def test_a_judge_acts_and_is_asked_once(serve: Serve, plain: Plain, tmp_path: Path) -> None:
     server = serve(judging(any_grade))
     first = trained(tmp_path / "a", *flag(server), start=plain[0])
-    asked = len(server.requests)
-    assert not equal(first, plain[1]) and asked
-    told = summary(tmp_path / "a")["judges"]
+    question_count = len(server.requests)
+    assert not equal(first, plain[1]) and question_count
+    judges = summary(tmp_path / "a")["judges"]
     # Held-out episodes are not judged, and no question is sent twice.
-    assert told["judge_calls"] == asked == len({str(each) for each in server.requests})
-    assert told["judge_missing"] == 0 < told["judge_asked"] and told["judge_tokens"] == 14 * asked
+    assert (
+        judges["judge_calls"]
+        == question_count
+        == len({str(request) for request in server.requests})
+    )
+    assert (
+        judges["judge_missing"] == 0 < judges["judge_asked"]
+        and judges["judge_tokens"] == 14 * question_count
+    )
     steps = toy_runs.by_phase(tmp_path / "a")["rl"]
     assert all(0.0 <= step["judge_score"] <= 1.0 for step in steps)
     assert equal(trained(tmp_path / "b", *flag(server), start=plain[0]), first)
-    assert len(server.requests) == asked and summary(tmp_path / "b")["judges"]["judge_calls"] == 0
+    assert (
+        len(server.requests) == question_count
+        and summary(tmp_path / "b")["judges"]["judge_calls"] == 0
+    )
 
 
 @pytest.mark.slow
@@ -100,11 +110,11 @@ def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Plain, tmp_pat
     server = serve(sometimes)
     trained(tmp_path / "run", *flag(server), start=plain[0], preset="mt-grpo")
     server.close()
-    found = summary(tmp_path / "run")
-    missing, asked = (found["judges"][f"judge_{kind}"] for kind in ("missing", "asked"))
-    assert 0 < missing < asked
-    sentence = f"{missing} of {asked} verdicts of judges are missing; training left out"
-    assert any(sentence in remark for remark in found["remarks"])
+    content = summary(tmp_path / "run")
+    missing, total = (content["judges"][f"judge_{kind}"] for kind in ("missing", "asked"))
+    assert 0 < missing < total
+    sentence = f"{missing} of {total} verdicts of judges are missing; training left out"
+    assert any(sentence in remark for remark in content["remarks"])
     episodes = list(read_episodes(tmp_path / "run" / "episodes.jsonl"))
     turns = [turn for episode in episodes for turn in episode.turns]
     assert sum(turn.verdicts["judge"].score is None for turn in turns) == missing
@@ -112,9 +122,9 @@ def test_missing_verdicts_leave_episodes_out(serve: Serve, plain: Plain, tmp_pat
         ("judge" in t.reward_terms) == (t.verdicts["judge"].score is not None) for t in turns
     )
     assert all(replay(episode).equal for episode in episodes[:8])
-    whole = [np.mean([not e.unjudged for e in episodes[s : s + 16]]) for s in (0, 16)]
+    shares = [np.mean([not e.unjudged for e in episodes[s : s + 16]]) for s in (0, 16)]
     steps = toy_runs.by_phase(tmp_path / "run")["rl"]
-    assert [step["trained_fraction"] for step in steps] == pytest.approx(whole)
+    assert [step["trained_fraction"] for step in steps] == pytest.approx(shares)
 
 
 @pytest.mark.slow
@@ -122,8 +132,11 @@ def test_a_judge_that_is_away_stops_nothing(serve: Serve, plain: Plain, tmp_path
     server = serve(judging(any_grade))
     server.close()
     trained(tmp_path / "run", *flag(server), start=plain[0])
-    found = summary(tmp_path / "run")
-    assert found["untrained"] and found["judges"]["judge_missing"] == found["judges"]["judge_asked"]
+    content = summary(tmp_path / "run")
+    assert (
+        content["untrained"]
+        and content["judges"]["judge_missing"] == content["judges"]["judge_asked"]
+    )
 
 
 @pytest.mark.slow
@@ -144,10 +157,10 @@ def test_erpo_runs_whole_with_a_judge(serve: Serve, plain: Plain, tmp_path: Path
     server = serve(judging(lambda record: "SOUND" if any_grade(record) % 4 else "RUINED"))
     hooks = ["--reward-hooks", "progressive=0.5", *flag(server, "judge_mask")]
     more: Any = {"preset": "erpo", "start": plain[0]}
-    whole = trained(tmp_path / "whole", *hooks, **more)
+    with_refill = trained(tmp_path / "whole", *hooks, **more)
     steps = toy_runs.by_phase(tmp_path / "whole")["rl"]
     assert all(step["judge_mask_asked"] > 0 for step in steps)
-    assert not equal(trained(tmp_path / "plain", *hooks, **more, rl__refill=0), whole)
+    assert not equal(trained(tmp_path / "plain", *hooks, **more, rl__refill=0), with_refill)
 
 
 def test_credit_is_that_of_the_others() -> None:
@@ -161,13 +174,13 @@ def test_credit_is_that_of_the_others() -> None:
     assert credit.train.tolist() == [True, True, False]
     ruined = {"judge_mask": Verdict("k", 1.0)}
     members[2] = replace(members[2], turns=[replace(members[2].turns[0], verdicts=ruined)])
-    again = assign_credit(members, PRESETS["grpo"])
-    assert again.advantage.tolist() == credit.advantage.tolist()
+    masked_credit = assign_credit(members, PRESETS["grpo"])
+    assert masked_credit.advantage.tolist() == credit.advantage.tolist()
 
 
 def test_what_is_counted() -> None:
-    said = [Verdict("a", 0.2, "", 1, 5, 2), Verdict("b", None, "down", 1), Verdict("a", 0.4)]
-    turns = [SampledTurn([1], [2], [0.0], verdicts={"judge": each}) for each in said]
+    verdicts = [Verdict("a", 0.2, "", 1, 5, 2), Verdict("b", None, "down", 1), Verdict("a", 0.4)]
+    turns = [SampledTurn([1], [2], [0.0], verdicts={"judge": verdict}) for verdict in verdicts]
     assert judge_metrics([Trajectory(turns=turns)]) == pytest.approx(
         {
             "judges/judge_asked": 3, "judges/judge_missing": 1, "judges/judge_score": 0.3,
@@ -190,12 +203,12 @@ def test_erpo_wants_a_judge_of_episodes() -> None:
 
 
 def test_a_preset_file_that_masks_wants_a_judge_too(tmp_path: Path) -> None:
-    own = tmp_path / "mine.yaml"
-    own.write_text("filters: [{part: FlaggedTurns, name: judge_reject}]\n")
+    file = tmp_path / "mine.yaml"
+    file.write_text("filters: [{part: FlaggedTurns, name: judge_reject}]\n")
     with pytest.raises(ConfigurationError, match="needs judge"):
-        resolve(toy_runs.config(tmp_path / "run", f"--preset-file={own}"))
+        resolve(toy_runs.config(tmp_path / "run", f"--preset-file={file}"))
     hook = "judge_mask:model=m,url=http://127.0.0.1:9/v1"
-    flags = [f"--preset-file={own}", "--reward-hooks", hook]
+    flags = [f"--preset-file={file}", "--reward-hooks", hook]
     assert resolve(toy_runs.config(tmp_path / "run", *flags)).preset.needs == (JUDGE,)
 
 
@@ -209,18 +222,18 @@ def test_a_dry_run_says_what_is_asked(
     assert "API key in the environment variable OPENAI_API_KEY" in capsys.readouterr().err
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     assert main([*command[:-1], "judge:model=m,calls=50"]) == 0
-    said = re.sub(r"\s+", " ", capsys.readouterr().out)
-    assert "judge is asked of m: at most 50 questions and 10,000,000 tokens in each" in said
+    output = re.sub(r"\s+", " ", capsys.readouterr().out)
+    assert "judge is asked of m: at most 50 questions and 10,000,000 tokens in each" in output
     config = toy_runs.config(tmp_path / "run", "--reward-hooks", "judge:model=m")
     assert resolve(config).config.backend == "thread"
 
 
 def test_another_rubric_is_another_run(tmp_path: Path) -> None:
     rubric = tmp_path / "rubric.txt"
-    found = []
+    digests = []
     for text in ("Red is good.", "Blue is good."):
         rubric.write_text(text)
         hook = f"judge:model=m,url=http://127.0.0.1:9/v1,rubric={rubric}"
         run = resolve(toy_runs.config(tmp_path / "run", "--reward-hooks", hook))
-        found.append(run.resolved()["rubric_sha256"]["judge"])
-    assert found[0] != found[1]
+        digests.append(run.resolved()["rubric_sha256"]["judge"])
+    assert digests[0] != digests[1]

@@ -48,13 +48,13 @@ def test_a_pretrained_model_is_checkpointed_and_a_tiny_one_is_not(chat_model):
     tiny, other = settings(**open_), settings(model=chat_model, **QUICK, **open_)
     assert (tiny.precision, tiny.checkpointing, tiny.micro_tokens) == ("fp32", "off", 2048)
     assert (other.checkpointing, other.micro_tokens) == ("on", 16_384)
-    asked = {"memory__precision": "bf16", "memory__checkpointing": "off"}
-    chosen = settings(model=chat_model, **QUICK, **asked)
-    assert (chosen.precision, chosen.checkpointing) == ("bf16", "off")
+    options = {"memory__precision": "bf16", "memory__checkpointing": "off"}
+    memory = settings(model=chat_model, **QUICK, **options)
+    assert (memory.precision, memory.checkpointing) == ("bf16", "off")
 
 
 @pytest.mark.parametrize(
-    ("able", "least", "chosen"),
+    ("able", "least", "precision"),
     [
         ({"amx_bf16": True}, 10_000, "bf16"),
         ({"avx512_bf16": True}, 10_000, "bf16"),
@@ -63,7 +63,7 @@ def test_a_pretrained_model_is_checkpointed_and_a_tiny_one_is_not(chat_model):
     ],
 )
 def test_a_large_model_multiplies_in_bf16_where_the_processor_does(
-    chat_model, tmp_path, monkeypatch, able, least, chosen
+    chat_model, tmp_path, monkeypatch, able, least, precision
 ):
     """By instructions and size, not by a clock; a run that goes on keeps what it began with."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -71,12 +71,12 @@ def test_a_large_model_multiplies_in_bf16_where_the_processor_does(
     monkeypatch.setattr("trainers.grpo.precision.BF16_WEIGHTS", least)
     flags = {"memory__precision": "auto", **QUICK}
     assert settings(**flags).precision == "fp32", "the policy from scratch"
-    assert settings(model=chat_model, **flags).precision == chosen
-    other = "fp32" if chosen == "bf16" else "bf16"
+    assert settings(model=chat_model, **flags).precision == precision
+    other = "fp32" if precision == "bf16" else "bf16"
     (tmp_path / "config.yaml").write_text(f"resolved: {{memory: {{precision: {other}}}}}")
-    assert settings(model=chat_model, **flags).precision == chosen
-    again = resolve(toy_runs.config(tmp_path, "--resume", model=chat_model, **flags))
-    assert again.config.memory.precision == other
+    assert settings(model=chat_model, **flags).precision == precision
+    resumed = resolve(toy_runs.config(tmp_path, "--resume", model=chat_model, **flags))
+    assert resumed.config.memory.precision == other
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_adapters_are_trained_over_a_quantised_base(chat_model, tmp_path, bits, 
     from safetensors.torch import load_file
 
     out = tmp_path / "run"
-    asked = QUICK | TRAINS | changes | {"memory__quantize": bits, "model": chat_model}
-    assert main(toy_runs.arguments(out, **asked)) == 0
+    options = QUICK | TRAINS | changes | {"memory__quantize": bits, "model": chat_model}
+    assert main(toy_runs.arguments(out, **options)) == 0
     weights = load_file(out / "checkpoints" / "trained" / "adapter_model.safetensors")
     assert all(weight.dtype == torch.float32 for weight in weights.values())
     [step] = toy_runs.by_phase(out)["rl"]
@@ -116,7 +116,7 @@ def test_all_weights_are_trained_in_bfloat16(chat_model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "wanted"),
+    ("changes", "message"),
     [
         ({"model": "tiny"}, "expected a pretrained --model"),
         ({"lora__r": 0}, "expected a pretrained --model with --lora.r above 0"),
@@ -124,10 +124,10 @@ def test_all_weights_are_trained_in_bfloat16(chat_model, tmp_path):
         ({"sft__max_steps": 5}, "expected --sft.max-steps 0 with --memory.quantize 4bit"),
     ],
 )
-def test_what_cannot_be_quantised_is_refused(chat_model, changes, wanted):
-    asked = {**QUICK, "model": chat_model, "memory__quantize": "4bit", **changes}
-    with pytest.raises(ConfigurationError, match=wanted):
-        settings(**asked)
+def test_what_cannot_be_quantised_is_refused(chat_model, changes, message):
+    options = {**QUICK, "model": chat_model, "memory__quantize": "4bit", **changes}
+    with pytest.raises(ConfigurationError, match=message):
+        settings(**options)
 
 
 def test_a_missing_bitsandbytes_is_named_with_what_installs_it(monkeypatch):
@@ -157,13 +157,13 @@ def test_a_dry_run_tells_the_memory_without_loading_weights(
             (bare / path.name).write_bytes(path.read_bytes())
     flags = toy_runs.arguments(tmp_path / "run", "--dry-run", model=bare, **QUICK)
     assert main(flags) == 0
-    shown = capsys.readouterr().out
-    assert "memory per device, estimated" in shown
+    output = capsys.readouterr().out
+    assert "memory per device, estimated" in output
     estimate = plan_memory(resolve(parse_config(flags))).estimate
     for part in ("weights", "gradients", "optimizer", "activations", "working", "generation"):
         assert getattr(estimate, part) > 0, part
-    assert "│ 0.00" not in shown, "a model so small has no row of figures"
-    assert "micro-batches of 400 tokens" in shown
+    assert "│ 0.00" not in output, "a model so small has no row of figures"
+    assert "micro-batches of 400 tokens" in output
     assert main(toy_runs.arguments(tmp_path / "run", "--dry-run", model=tmp_path / "no")) == 2
     assert "expected --model" in capsys.readouterr().err
 
@@ -181,13 +181,13 @@ def test_a_dry_run_under_a_launcher_divides_the_memory(
     monkeypatch, tmp_path, capsys, launched, divided, shards, engine
 ):
     """The environment is what ``accelerate launch`` makes of our configurations."""
-    one = plan_memory(resolve(toy_runs.config(tmp_path))).estimate
+    single = plan_memory(resolve(toy_runs.config(tmp_path))).estimate
     for name, value in {"WORLD_SIZE": "4", "RANK": "0", **launched}.items():
         monkeypatch.setenv(name, value)
     four = plan_memory(resolve(toy_runs.config(tmp_path))).estimate
-    assert four.optimizer == one.optimizer // shards[0]
-    assert four.weights == one.weights // (shards[0] if shards[1] else 1)
-    assert four.generation == one.generation // 4
+    assert four.optimizer == single.optimizer // shards[0]
+    assert four.weights == single.weights // (shards[0] if shards[1] else 1)
+    assert four.generation == single.generation // 4
     assert (four.engine > 0) == (engine == "hf-copy") == (four.gathered > 0)
     monkeypatch.setenv("COLUMNS", "200")
     assert main(toy_runs.arguments(tmp_path / "run", "--dry-run")) == 0

@@ -67,5 +67,5 @@ def test_a_run_on_a_busy_machine_is_the_run_of_a_quiet_one_to_the_bit(tmp_path, 
     weights = sorted(path.relative_to(quiet) for path in quiet.rglob("*.safetensors"))
     assert {"warm-start", "trained", "bc", "filtered-bc"} <= {p.parent.name for p in weights}
     for path in weights:
-        ours, theirs = load_file(loaded / path), load_file(quiet / path)
-        assert all(torch.equal(ours[name], theirs[name]) for name in theirs), path
+        tensors, reference = load_file(loaded / path), load_file(quiet / path)
+        assert all(torch.equal(tensors[name], reference[name]) for name in reference), path

@@ -80,7 +80,7 @@ NOTHING = 5
 
 
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def module_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A module ``mine`` in the working directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -107,9 +107,9 @@ def weights(out: Path) -> dict[str, torch.Tensor]:
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
-def same_weights(one: Path, other: Path) -> bool:
-    ours, theirs = weights(one), weights(other)
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+def same_weights(out: Path, other: Path) -> bool:
+    tensors, expected = weights(out), weights(other)
+    return all(torch.equal(tensors[name], expected[name]) for name in tensors)
 
 
 def episodes(out: Path) -> list[dict[str, Any]]:
@@ -119,26 +119,26 @@ def episodes(out: Path) -> list[dict[str, Any]]:
 
 def tasks_by_step(out: Path) -> dict[int, set[str]]:
     """The tasks of each step."""
-    found: dict[int, set[str]] = {}
+    tasks: dict[int, set[str]] = {}
     for episode in episodes(out):
-        found.setdefault(episode["options"]["training_step"], set()).add(episode["task_id"])
-    return found
+        tasks.setdefault(episode["options"]["training_step"], set()).add(episode["task_id"])
+    return tasks
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def read_error(capsys: pytest.CaptureFixture[str]) -> str:
     return toy_runs.last_line(capsys.readouterr().err)
 
 
 # -- they act --------------------------------------------------------------------------------------
 
 
-def test_a_preset_of_ones_own_trains_and_keeps_its_name(mine, plain, tmp_path, capsys):
+def test_a_preset_of_ones_own_trains_and_keeps_its_name(module_path, plain, tmp_path, capsys):
     out = trained(tmp_path / "run", start=plain, preset="mine:PRESET")
     assert not same_weights(out, plain)
-    kept = yaml.safe_load((out / "config.yaml").read_text())
-    assert kept["preset"] == "mine:PRESET" and kept["resolved"]["preset_parts"]["filters"] == []
-    assert kept["resolved"]["preset_parts"]["shapers"] == ["mine:<lambda>"]
-    assert set(kept["resolved"]["source_sha256"]) == {"mine:PRESET"}
+    config = yaml.safe_load((out / "config.yaml").read_text())
+    assert config["preset"] == "mine:PRESET" and config["resolved"]["preset_parts"]["filters"] == []
+    assert config["resolved"]["preset_parts"]["shapers"] == ["mine:<lambda>"]
+    assert set(config["resolved"]["source_sha256"]) == {"mine:PRESET"}
     assert toy_runs.summary(out)["preset"] == "mine:PRESET"
     for page in ("report.html", "checkpoints/trained/README.md"):
         assert "mine:PRESET" in (out / page).read_text(), page
@@ -146,22 +146,23 @@ def test_a_preset_of_ones_own_trains_and_keeps_its_name(mine, plain, tmp_path, c
     assert toy_runs.summary(out)["steps"] == 3
 
 
-def test_a_run_goes_on_with_the_source_that_it_began_with(mine, plain, tmp_path, capsys):
+def test_a_run_goes_on_with_the_source_that_it_began_with(module_path, plain, tmp_path, capsys):
     out = trained(tmp_path / "run", start=plain, preset="mine:PRESET")
-    mine.write_text(SOURCE.replace("NOTHING = 5", "NOTHING = 6"))
+    module_path.write_text(SOURCE.replace("NOTHING = 5", "NOTHING = 6"))
     del sys.modules["mine"]
     assert main(["--resume", f"--out={out}", "--steps=3"]) == 2
-    assert "resolved.source_sha256.mine:PRESET was" in said(capsys)
-    mine.unlink()
+    assert "resolved.source_sha256.mine:PRESET was" in read_error(capsys)
+    module_path.unlink()
     del sys.modules["mine"]
     assert main(["--resume", f"--out={out}", "--steps=3"]) == 2
-    assert "expected --preset MODULE:NAME with a module that can be imported, got 'mine'" in said(
-        capsys
+    assert (
+        "expected --preset MODULE:NAME with a module that can be imported, got 'mine'"
+        in read_error(capsys)
     )
 
 
 @pytest.mark.slow
-def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, capsys):
+def test_a_hook_of_ones_own_pays_and_its_records_replay(module_path, plain, tmp_path, capsys):
     from agentgym.cli import main as agentgym
 
     hooks = ["--reward-hooks", "mine:Bonus=0.5", "turn_cost=0.01"]
@@ -179,7 +180,7 @@ def test_a_hook_of_ones_own_pays_and_its_records_replay(mine, plain, tmp_path, c
     assert agentgym([*replay, f"--env=mine:{TOY_ID}"]) == 0
 
 
-def test_a_sampler_of_ones_own_sees_what_was_played(mine, plain, tmp_path):
+def test_a_sampler_of_ones_own_sees_what_was_played(module_path, plain, tmp_path):
     out = trained(tmp_path / "run", "--no-fit-horizon", "--rl.sampler=mine:Fresh", start=plain)
     run = resolve(toy_runs.config(tmp_path / "other", **QUICK))
     tasks = run.envs[0].make_env().tasks
@@ -187,16 +188,16 @@ def test_a_sampler_of_ones_own_sees_what_was_played(mine, plain, tmp_path):
     assert tasks_by_step(out) == {1: {*order[:4]}, 2: {*order[4:]}}
 
 
-def test_a_schedule_of_ones_own_decides_on_the_turns(mine, plain, tmp_path):
+def test_a_schedule_of_ones_own_decides_on_the_turns(module_path, plain, tmp_path):
     out = trained(tmp_path / "run", horizon="mine:ZIGZAG")
     assert [record["horizon"] for record in toy_runs.by_phase(out)["rl"]] == [4, 2]
     assert not same_weights(out, plain)
-    kept = yaml.safe_load((out / "config.yaml").read_text())
-    assert kept["horizon"] == "mine:ZIGZAG" and kept["resolved"]["rounds"] == [2, 4]
+    config = yaml.safe_load((out / "config.yaml").read_text())
+    assert config["horizon"] == "mine:ZIGZAG" and config["resolved"]["rounds"] == [2, 4]
     assert "2, 4, as mine:ZIGZAG says" in (out / "report.html").read_text()
 
 
-def test_an_engine_of_ones_own_plays(mine, plain, tmp_path):
+def test_an_engine_of_ones_own_plays(module_path, plain, tmp_path):
     out = trained(tmp_path / "run", engine="mine:Engine")
     assert tasks_by_step(out) == tasks_by_step(plain)
     assert not same_weights(out, plain)
@@ -204,32 +205,32 @@ def test_an_engine_of_ones_own_plays(mine, plain, tmp_path):
 
 @pytest.mark.slow
 @needs_box
-def test_a_sandbox_of_ones_own_runs_the_commands(mine, tmp_path):
+def test_a_sandbox_of_ones_own_runs_the_commands(module_path, tmp_path):
     out = tmp_path / "run"
-    asked = {
+    settings = {
         **QUICK, "env": "swe", "horizon": "6", "env_kwargs": "sandbox=mine:Box", "minutes": 0,
         "sft__demonstrations": 2, "sft__max_steps": 1, "sft__eval_tasks": 1, "rl__groups": 1,
         "rl__num_generations": 2, "eval__num_tasks": 1, "rl__episode_tokens": 300,
         "tiny__context": 1024,
     }  # fmt: skip
-    assert main(toy_runs.arguments(out, **asked)) == 0
-    assert {each["env_kwargs"]["sandbox"] for each in episodes(out)} == {"mine:Box"}
+    assert main(toy_runs.arguments(out, **settings)) == 0
+    assert {episode["env_kwargs"]["sandbox"] for episode in episodes(out)} == {"mine:Box"}
     (line,) = (out / "eval_episodes" / "oracle.jsonl").read_text().splitlines()
-    played = json.loads(line)
-    assert played["details"]["grading"].startswith("the tests took longer than")
+    episode = json.loads(line)
+    assert episode["details"]["grading"].startswith("the tests took longer than")
 
 
-def test_the_parts_on_the_page_are_taken(mine, tmp_path, capsys):
+def test_the_parts_on_the_page_are_taken(module_path, tmp_path, capsys):
     page = (toy_runs.ROOT / "trainers" / "README.md").read_text()
-    found = re.search(r"```python\n(# mine.py.*?)```\n```bash\n(.*?)```", page, re.DOTALL)
-    assert found is not None
-    source, command = found.groups()
-    mine.write_text(source)
+    match = re.search(r"```python\n(# mine.py.*?)```\n```bash\n(.*?)```", page, re.DOTALL)
+    assert match is not None
+    source, command = match.groups()
+    module_path.write_text(source)
     _, flags = command.replace("\\\n", " ").split("--env webshop")
     assert main([*flags.split(), f"--env={TOY_ID}", f"--out={tmp_path / 'run'}", "--dry-run"]) == 0
-    shown = capsys.readouterr().out
-    assert "with 'mine:PRESET'" in shown and "horizon 4, 9, as mine:LADDER says" in shown
-    assert "short_answers" in shown and "mine:Fewest" in shown
+    output = capsys.readouterr().out
+    assert "with 'mine:PRESET'" in output and "horizon 4, 9, as mine:LADDER says" in output
+    assert "short_answers" in output and "mine:Fewest" in output
 
 
 # -- the supplied samplers -------------------------------------------------------------------------
@@ -247,12 +248,12 @@ def test_a_sampler_by_name_chooses_other_tasks(name, plain, tmp_path):
 def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path, monkeypatch):
     """Killed behind the checkpoint of step 2; also what step 5 draws is what it would have been."""
     settings = {**QUICK, "steps": 5, "rl__save_every": 2, "rl__sampler": "value"}
-    whole = trained(tmp_path / "whole", **settings)
+    reference = trained(tmp_path / "whole", **settings)
     env = resolve(toy_runs.config(tmp_path / "other", **settings)).envs[0]
     blind = env.make_training_tasks(0, ValueSampler)
-    drawn = {step: {each["task_id"] for each in blind(step, 4, 3)} for step in range(1, 6)}
-    played = tasks_by_step(whole)
-    assert played[1] == drawn[1] and all(played[step] != drawn[step] for step in (3, 4, 5))
+    drawn = {step: {task["task_id"] for task in blind(step, 4, 3)} for step in range(1, 6)}
+    tasks = tasks_by_step(reference)
+    assert tasks[1] == drawn[1] and all(tasks[step] != drawn[step] for step in (3, 4, 5))
 
     class Killed(BaseException):
         pass
@@ -270,8 +271,8 @@ def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path
         with pytest.raises(Killed):
             trained(folder, **settings)
     trained(folder, "--resume", **settings)
-    assert same_weights(folder, whole)
-    assert (folder / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+    assert same_weights(folder, reference)
+    assert (folder / "episodes.jsonl").read_bytes() == (reference / "episodes.jsonl").read_bytes()
 
 
 # -- what is refused, also by --dry-run ------------------------------------------------------------
@@ -301,16 +302,16 @@ def test_a_sampler_goes_by_the_returns_of_the_run_and_resumes_with_them(tmp_path
         ("--engine=hg", "or MODULE:NAME of your own, got hg"),
     ],
 )
-def test_what_is_not_what_it_should_be_is_refused(mine, tmp_path, capsys, flag, words, dry):
+def test_what_is_not_what_it_should_be_is_refused(module_path, tmp_path, capsys, flag, words, dry):
     out = tmp_path / "run"
     assert main(toy_runs.arguments(out, flag, *dry, **QUICK)) == 2
-    assert words in said(capsys)
+    assert words in read_error(capsys)
     assert not out.exists()
 
 
-def test_stages_and_a_schedule_of_ones_own_are_two_things(mine, tmp_path, capsys):
-    asked = toy_runs.arguments(
+def test_stages_and_a_schedule_of_ones_own_are_two_things(module_path, tmp_path, capsys):
+    arguments = toy_runs.arguments(
         tmp_path / "run", **{**QUICK, "horizon": "mine:ZIGZAG", "horizon_every": 3}
     )
-    assert main(asked) == 2
-    assert "expected --horizon-every only with stages such as 5,8,10" in said(capsys)
+    assert main(arguments) == 2
+    assert "expected --horizon-every only with stages such as 5,8,10" in read_error(capsys)

@@ -24,14 +24,14 @@ SMALL = {
 @pytest.mark.slow
 @needs_box
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "figure"),
     [
         (["--preset=arpo", "--rl.branch=uniform:n=1", "--rl.branch-roots=1"], "forks"),
         (["--preset=ppo"], "explained_variance"),
     ],
 )
 def test_all_families_train_together(
-    flags: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    flags: list[str], figure: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every two of them are in one run: what one does to another shows here as in a pair."""
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
@@ -39,7 +39,7 @@ def test_all_families_train_together(
     changes = {**SMALL, "rl__groups": len(names), "env": ",".join(names)}
     assert main(toy_runs.arguments(out, *flags, **changes)) == 0
     (step,) = toy_runs.by_phase(out)["rl"]
-    assert told in step
+    assert figure in step
     assert {name: part["episodes"] for name, part in step["families"].items()} == dict.fromkeys(
         names, 2
     )

@@ -65,8 +65,8 @@ def trained(out: Path, *flags: str, start: Path | None = None) -> dict[str, torc
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
-def equal(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +94,10 @@ def test_a_flag_changes_the_weights_of_two_steps(knob, plain, tmp_path):
 def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path, plain):
     flags = ["--rl.gamma=0.5", "--rl.entropy=0.1", "--rl.epsilon-high=0.1", "--rl.filters=none"]
     by_flags = trained(tmp_path / "flags", *flags, start=plain[0])
-    kept = yaml.safe_load((tmp_path / "flags" / "config.yaml").read_text())
-    assert kept["rl"]["filters"] == [] and kept["rl"]["gamma"] == 0.5
+    config = yaml.safe_load((tmp_path / "flags" / "config.yaml").read_text())
+    assert config["rl"]["filters"] == [] and config["rl"]["gamma"] == 0.5
     file = tmp_path / "own.yaml"
-    file.write_text(yaml.safe_dump(kept["resolved"]["preset_parts"]))
+    file.write_text(yaml.safe_dump(config["resolved"]["preset_parts"]))
     by_file = trained(tmp_path / "file", f"--preset-file={file}", start=plain[0])
     assert equal(by_flags, by_file) and not equal(by_flags, plain[1])
     assert toy_runs.summary(tmp_path / "file")["preset"] == "own"
@@ -109,13 +109,13 @@ def test_flags_and_a_file_of_the_same_parts_train_alike_to_the_last_bit(tmp_path
 @pytest.mark.slow
 def test_dpo_learns_from_pairs_of_episodes(plain, tmp_path):
     """How strongly it prefers, and that it does at all, decides the weights."""
-    found = [plain[1], trained(tmp_path / "dpo", "--preset=dpo", start=plain[0])]
+    policies = [plain[1], trained(tmp_path / "dpo", "--preset=dpo", start=plain[0])]
     file = tmp_path / "own.yaml"
     for signal in ("Preference, nll: 0, beta: 2", "EpisodeReturn"):
         file.write_text(f"terms: [{{part: Term, signal: {{part: {signal}}}}}]")
         flags = ["--preset=dpo", f"--preset-file={file}"]
-        found.append(trained(tmp_path / signal[:5], *flags, start=plain[0]))
-    assert not any(equal(*pair) for pair in combinations(found, 2))
+        policies.append(trained(tmp_path / signal[:5], *flags, start=plain[0]))
+    assert not any(equal(*pair) for pair in combinations(policies, 2))
 
 
 def test_a_penalty_in_the_rewards_stays_there():
@@ -131,11 +131,11 @@ def test_every_preset_comes_back_from_its_file(name, tmp_path):
     file.write_text(yaml.safe_dump(PRESETS[name].described()))
     from trainers.config.preset_file import with_parts_of
 
-    found = with_parts_of(replace(HOUSE, shapers=()), file)
-    assert {part: getattr(found, part) for part in PARTS} == {
+    preset = with_parts_of(replace(HOUSE, shapers=()), file)
+    assert {part: getattr(preset, part) for part in PARTS} == {
         part: getattr(PRESETS[name], part) for part in PARTS
     }
-    assert (found.name, found.arxiv) == ("own", None)
+    assert (preset.name, preset.arxiv) == ("own", None)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_file_of_parts_is_refused_in_one_sentence(content, sentence, tmp_path)
     ],
 )
 def test_what_a_preset_does_not_have_is_refused(flags, sentence):
-    given = [flag for flag in flags if not flag.startswith("--preset")]
+    knob_flags = [flag for flag in flags if not flag.startswith("--preset")]
     preset = next((flag.partition("=")[2] for flag in flags if flag.startswith("--preset")), None)
     with pytest.raises(ConfigurationError, match=sentence.replace("(", "\\(")):
-        resolved(*given, **({"preset": preset} if preset else {}))
+        resolved(*knob_flags, **({"preset": preset} if preset else {}))

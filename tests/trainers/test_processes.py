@@ -39,12 +39,12 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def assert_same_run(folder: Path, whole: Path) -> None:
+def assert_same_run(folder: Path, reference: Path) -> None:
     """The same episodes, byte by byte, and the same figures and weights but for rounding."""
-    found, expected = toy_runs.by_phase(folder), toy_runs.by_phase(whole)
-    assert found.keys() == expected.keys()
+    actual, expected = toy_runs.by_phase(folder), toy_runs.by_phase(reference)
+    assert actual.keys() == expected.keys()
     for phase, records in expected.items():
-        for record, other in zip(found[phase], records, strict=True):
+        for record, other in zip(actual[phase], records, strict=True):
             if (
                 other.get("grad_norm") == 0.0
             ):  # Nothing was trained: figures of tokens mean nothing.
@@ -60,9 +60,11 @@ def assert_same_run(folder: Path, whole: Path) -> None:
                     room = 2e-2 if name == "entropy" else 1e-3
                     value = pytest.approx(value, rel=room, abs=1e-5)
                 assert record[name] == value, (phase, name)
-    for name in [p.relative_to(whole) for p in whole.rglob("*.jsonl") if p.stem != "metrics"]:
-        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
-    weights = [load_file(p / "checkpoints/trained/model.safetensors") for p in (folder, whole)]
+    for name in [
+        p.relative_to(reference) for p in reference.rglob("*.jsonl") if p.stem != "metrics"
+    ]:
+        assert (folder / name).read_bytes() == (reference / name).read_bytes(), name
+    weights = [load_file(p / "checkpoints/trained/model.safetensors") for p in (folder, reference)]
     # FSDP writes the head that is tied to the embedding as well.
     assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}
     for key, value in weights[1].items():
@@ -192,7 +194,7 @@ def test_a_single_process_is_the_main_one_and_agrees_with_itself():
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"),
+    ("name", "variables"),
     [
         ("ddp", {"ACCELERATE_USE_FSDP": "", "ACCELERATE_USE_DEEPSPEED": ""}),
         ("fsdp2", {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2"}),
@@ -200,18 +202,18 @@ def test_a_single_process_is_the_main_one_and_agrees_with_itself():
         ("zero3", {"ACCELERATE_USE_DEEPSPEED": "true", "ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}),
     ],
 )
-def test_the_launcher_understands_every_configuration(monkeypatch, name, asked):
-    seen: list[Any] = []
+def test_the_launcher_understands_every_configuration(monkeypatch, name, variables):
+    launches: list[Any] = []
     for launcher in ("deepspeed_launcher", "multi_gpu_launcher"):
-        monkeypatch.setattr(launch, launcher, seen.append)
+        monkeypatch.setattr(launch, launcher, launches.append)
     command = f"--config_file {launch_config(name)} --num_processes 2 -m trainers.cli".split()
     launch.launch_command(launch.launch_command_parser().parse_args(command))
     if name.startswith("zero"):
-        environment = launch.prepare_deepspeed_cmd_env(seen[0])[1]
+        environment = launch.prepare_deepspeed_cmd_env(launches[0])[1]
     else:
-        environment = launch.prepare_multi_gpu_env(seen[0])
-    assert {key: environment.get(key, "") for key in asked} == asked
-    for key in asked:
+        environment = launch.prepare_multi_gpu_env(launches[0])
+    assert {key: environment.get(key, "") for key in variables} == variables
+    for key in variables:
         monkeypatch.setenv(key, environment.get(key, ""))
     assert processes.sharded() == (name in ("fsdp2", "zero3"))
 

@@ -60,20 +60,20 @@ def kwargs_of(name: str) -> dict[str, Any]:
 def test_all_that_ask_a_model_give_it_the_same_messages(
     serve: Any, tmp_path: Path, prompt: str, name: str, form: str
 ) -> None:
-    said = [form.replace("ACT", action) for action in ACTIONS[name]]
-    server = serve(lambda body, number: completion(said[number - 1]))
+    answers = [form.replace("ACT", action) for action in ACTIONS[name]]
+    server = serve(lambda body, number: completion(answers[number - 1]))
     record = tmp_path / "episodes.jsonl"
     play = partial(
         evaluate, env=name, split="train", num_tasks=1, prompt=prompt, horizon=HORIZON,
         concurrency=1, env_kwargs=kwargs_of(name),
     )  # fmt: skip
     report = play(ChatPolicy(ChatConfig("m", server.url), ""), record=record)
-    sent = [request["messages"] for request in server.requests]
+    conversations = [request["messages"] for request in server.requests]
     [episode] = read_episodes(record)
-    assert len(sent) == HORIZON and report.policy_facts["prompt"].startswith(f"{prompt} ")
+    assert len(conversations) == HORIZON and report.policy_facts["prompt"].startswith(f"{prompt} ")
 
     chat = TurnTokenizer(tokenizer("qwen2_5"))
-    wanted = [chat.text(messages) for messages in sent]
+    expected = [chat.text(messages) for messages in conversations]
 
     def read(engine: ScriptedEngine) -> list[str]:
         return [chat.raw_text(ids) for ids in chain(*engine.calls)]
@@ -82,20 +82,20 @@ def test_all_that_ask_a_model_give_it_the_same_messages(
     env: Any = make()
     laid_out = find_prompt(prompt, name).at(env.unwrapped)
     env.close()
-    training, local = ScriptedEngine(chat, said), ScriptedEngine(chat, said)
+    training, local = ScriptedEngine(chat, answers), ScriptedEngine(chat, answers)
     envs = TextVectorEnv([make])
     RolloutRunner(envs, chat, training, ROOM, prompt=laid_out).run(
         [{"task_id": episode.task_id}], horizon=HORIZON, seeds=[episode.seed]
     )
     envs.close()
-    assert read(training) == wanted
+    assert read(training) == expected
     play(ModelPolicy(ModelPlayer(SharedEngine(local, Sampling()), chat, Prompt(BARE), ROOM)))
-    assert read(local)[:HORIZON] == wanted
+    assert read(local)[:HORIZON] == expected
 
     out = tmp_path / "sft.jsonl"
     command = ["export", str(record), str(out), "--to", "sft", "--rows", "turn"]
     assert main([*command, *([] if prompt == "default" else ["--prompt", prompt])]) == 0
-    assert [json.loads(line)["prompt"] for line in out.read_text().splitlines()] == sent
+    assert [json.loads(line)["prompt"] for line in out.read_text().splitlines()] == conversations
 
 
 # -- through the commands --------------------------------------------------------------------------
@@ -119,8 +119,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
         for name in ("", "verl-agent", "agentgym"):
-            asked = ["--prompt", name] if name else []
-            assert train([*SHORT, *asked, "--out", str(folder / (name or "none"))]) == 0
+            prompt_flags = ["--prompt", name] if name else []
+            assert train([*SHORT, *prompt_flags, "--out", str(folder / (name or "none"))]) == 0
     return {name: folder / (name or "none") for name in ("", "verl-agent", "agentgym")}
 
 
@@ -144,8 +144,8 @@ def test_a_trained_model_is_evaluated_under_the_prompt_of_its_training(
     run = runs[prompt]
     command = ["eval", "alfworld", "--policy", f"run:{run}", "--num-tasks", "2", "--horizon", "3"]
     assert main([*command, "--no-scale", "--out", "own"]) == 0
-    told = read_report(tmp_path / "own").policy_facts["prompt"]
-    assert told == f"{prompt} {find_prompt(prompt, 'alfworld').layout.sha256}"
+    prompt_fact = read_report(tmp_path / "own").policy_facts["prompt"]
+    assert prompt_fact == f"{prompt} {find_prompt(prompt, 'alfworld').layout.sha256}"
     export = ["export", "own/episodes.jsonl", "rows.jsonl", "--to", "sft", "--rows", "turn"]
     assert main([*export, "--prompt", prompt]) == 0
     rows = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
@@ -167,7 +167,7 @@ def test_a_run_knows_its_prompt(runs: dict[str, Path], capsys: Any) -> None:
         config = yaml.safe_load((run / "config.yaml").read_text())
         assert config["resolved"]["prompt"] == (name or "bare")
         records = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-        [rollout, *_] = [each for each in records if each.get("phase") == "rl"]
+        [rollout, *_] = [record for record in records if record.get("phase") == "rl"]
         rows = rollout["turns"] if name == "verl-agent" else 1.0
         assert rollout["rows"] == rows, "one message a step is a row for each turn"
         card = next(run.glob("checkpoints/*/README.md")).read_text()
@@ -179,9 +179,9 @@ def test_a_run_knows_its_prompt(runs: dict[str, Path], capsys: Any) -> None:
 
 
 def test_a_prompt_brings_its_grammar_and_refuses_another(capsys: Any, tmp_path: Path) -> None:
-    asked = [*SHORT, "--prompt", "verl-agent", "--out", str(tmp_path / "run"), "--dry-run"]
-    assert train(asked) == 0
-    assert train([*asked, "--env-kwargs", "grammar=native"]) == 2
+    arguments = [*SHORT, "--prompt", "verl-agent", "--out", str(tmp_path / "run"), "--dry-run"]
+    assert train(arguments) == 0
+    assert train([*arguments, "--env-kwargs", "grammar=native"]) == 2
     assert "expected the grammar action_tag" in " ".join(capsys.readouterr().err.split())
     assert train([*SHORT, "--prompt", "nobody", "--dry-run"]) == 2
     assert "expected a prompt (default, bare," in " ".join(capsys.readouterr().err.split())
@@ -207,22 +207,22 @@ def test_a_file_of_ones_own_is_a_prompt(
     Path("mine.toml").write_text(OWN)
     server = serve(lambda body, number: completion("press red"))
     command = ["eval", TOY_ID, "--policy", "chat", "--model", "m", "--base-url", server.url]
-    mine = ["--prompt", "mine.toml"]
+    prompt = ["--prompt", "mine.toml"]
     assert (
-        main([*command, *mine, "--num-tasks", "1", "--horizon", "2", "--no-scale", "--out", "e"])
+        main([*command, *prompt, "--num-tasks", "1", "--horizon", "2", "--no-scale", "--out", "e"])
         == 0
     )
-    sent = [request["messages"] for request in server.requests]
-    assert [len(messages) for messages in sent] == [1, 1]
-    assert sent[1][0]["content"].startswith("Before: press red. Now ")
-    export = ["export", "e/episodes.jsonl", "sft.jsonl", *mine, "--to"]
+    conversations = [request["messages"] for request in server.requests]
+    assert [len(messages) for messages in conversations] == [1, 1]
+    assert conversations[1][0]["content"].startswith("Before: press red. Now ")
+    export = ["export", "e/episodes.jsonl", "sft.jsonl", *prompt, "--to"]
     assert main([*export, "sft"]) == main([*export, "csv"]) == 2
-    told = " ".join(capsys.readouterr().err.split())
-    assert "expected rows of turns (--rows turn) with the prompt mine" in told
-    assert "and --prompt with --to sft only" in told
+    message = " ".join(capsys.readouterr().err.split())
+    assert "expected rows of turns (--rows turn) with the prompt mine" in message
+    assert "and --prompt with --to sft only" in message
     assert main([*export, "sft", "--rows", "turn"]) == 0
     rows = Path("sft.jsonl").read_text().splitlines()
-    assert [json.loads(row)["prompt"] for row in rows] == sent
+    assert [json.loads(row)["prompt"] for row in rows] == conversations
 
 
 def test_an_episode_that_plays_otherwise_now_has_no_list_of_actions(tmp_path: Path) -> None:

@@ -92,8 +92,8 @@ def flags(out: Path, changes: dict[str, Any]) -> list[str]:
     values = {"horizon_every": None, **{k: v for k, v in changes.items() if v is not True}}
     switches = {"fit_horizon": "--fit-horizon", "vllm__sleep": "--vllm.sleep"}
     switches["sft__only_successes"] = "--sft.only-successes"
-    given = [switches[name] for name, value in changes.items() if value is True]
-    return toy_runs.arguments(out, *given, **values)
+    switch_flags = [switches[name] for name, value in changes.items() if value is True]
+    return toy_runs.arguments(out, *switch_flags, **values)
 
 
 def begin(out: Path, changes: dict[str, Any]) -> None:
@@ -118,16 +118,16 @@ def refusal(out: Path, changes: dict[str, Any]) -> str:
     return ""
 
 
-def told(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def read_refusal(argv: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """The sentence of a command that refuses what is asked; empty if it does not."""
     capsys.readouterr()
     try:
         code = main(argv)
     except SystemExit as error:  # A setting that cannot be read, by whichever command.
         return f"exit {error.code}"
-    said = capsys.readouterr().err.strip()
-    assert code == (2 if said else 0), said
-    return said.removeprefix("agentgym-train: ")
+    message = capsys.readouterr().err.strip()
+    assert code == (2 if message else 0), message
+    return message.removeprefix("agentgym-train: ")
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_dry_run_and_start_agree_on_what_is_refused(
     refused = 0
     for number in range(SETTINGS):
         changes, out = drawn(number, 5), tmp_path / str(number)
-        sentence = told([*flags(out, changes), "--dry-run"], capsys)
+        sentence = read_refusal([*flags(out, changes), "--dry-run"], capsys)
         assert not out.exists()
         if sentence:
             refused += 1
@@ -175,12 +175,12 @@ def test_what_only_a_look_at_something_else_shows_is_refused_by_both(
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.tex").write_text("precious")
     monkeypatch.setitem(sys.modules, "trackio", None)
-    given = {
+    settings = {
         name: tmp_path / value if name in ("model", "out") else value
         for name, value in changes.items()
     }
-    command = toy_runs.arguments(given.pop("out", tmp_path / "run"), **given)
-    sentence = told(command, capsys)
+    command = toy_runs.arguments(settings.pop("out", tmp_path / "run"), **settings)
+    sentence = read_refusal(command, capsys)
     assert expected in sentence
-    assert told([*command, "--dry-run"], capsys) == sentence
+    assert read_refusal([*command, "--dry-run"], capsys) == sentence
     assert not (tmp_path / "run").exists()

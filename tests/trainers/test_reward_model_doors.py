@@ -44,12 +44,12 @@ def trained(out: Path, *flags: str, start: Path | None = None) -> dict[str, torc
     return load_file(out / "checkpoints" / "trained" / "model.safetensors")
 
 
-def equal(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
-def terms(*found: Term) -> Preset:
-    return replace(ISTAR, terms=found)
+def terms(*preset_terms: Term) -> Preset:
+    return replace(ISTAR, terms=preset_terms)
 
 
 def paid(**changes: Any) -> Preset:
@@ -72,15 +72,18 @@ KNOBS: dict[str, tuple[list[str], Preset]] = {
 @pytest.mark.parametrize("knob", KNOBS)
 def test_a_flag_is_the_part_that_it_names(knob):
     flags, preset = KNOBS[knob]
-    found = resolved(*flags).preset
-    assert found.described() == preset.described() != ISTAR.described()
-    assert ("prm" in found.needs) == (knob != "left out")
+    resolved_preset = resolved(*flags).preset
+    assert resolved_preset.described() == preset.described() != ISTAR.described()
+    assert ("prm" in resolved_preset.needs) == (knob != "left out")
 
 
 def test_it_can_stand_beside_the_rewards_of_any_preset():
-    found = resolved("--reward-model.weight=0.3", preset="turn-loo").preset
+    resolved_preset = resolved("--reward-model.weight=0.3", preset="turn-loo").preset
     beside = replace(STEPS, weight=0.3)
-    assert found.terms == (*PRESETS["turn-loo"].terms, beside) and "prm" in found.needs
+    assert (
+        resolved_preset.terms == (*PRESETS["turn-loo"].terms, beside)
+        and "prm" in resolved_preset.needs
+    )
     assert "prm" not in resolved(preset="turn-loo").preset.needs
     assert resolved("--reward-model.weight=0", preset="grpo").preset == PRESETS["grpo"]
 
@@ -104,11 +107,11 @@ def test_what_is_left_open_is_decided():
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
-    given = dict(flags)
-    preset = given.pop("preset", "istar")
+    settings = dict(flags)
+    preset = settings.pop("preset", "istar")
     lines = [
         f"--reward-model.{name}" if value == "True" else f"--reward-model.{name}={value}"
-        for name, value in given.items()
+        for name, value in settings.items()
     ]
     with pytest.raises(ConfigurationError) as refused:
         resolved(*lines, preset=preset)
@@ -146,41 +149,41 @@ def test_a_run_says_how_well_it_ranks(plain, tmp_path):
     summary = toy_runs.summary(run)
     assert summary["reward_ranking"] == records[-1]["reward_ranking"]
     assert any(
-        "of the pairs of episodes of a task correctly" in each for each in summary["remarks"]
+        "of the pairs of episodes of a task correctly" in remark for remark in summary["remarks"]
     )
     without = tmp_path / "without"
     trained(without, "--reward-model.weight=0", start=run)
     summary = toy_runs.summary(without)
     assert summary["reward_ranking"] is None
-    assert not any("reward model" in each for each in summary["remarks"])
+    assert not any("reward model" in remark for remark in summary["remarks"])
 
 
 def reward_models(folder: Path) -> list[dict[str, Any]]:
     """The reward models of the checkpoints of a run, in their order."""
-    kept = sorted((folder / "checkpoints" / "rl").glob(f"checkpoint-*/{REWARD_MODEL_FILE}"))
-    return [torch.load(path, weights_only=True) for path in kept]
+    paths = sorted((folder / "checkpoints" / "rl").glob(f"checkpoint-*/{REWARD_MODEL_FILE}"))
+    return [torch.load(path, weights_only=True) for path in paths]
 
 
 @pytest.mark.slow
 def test_kill_9_changes_nothing_of_policy_reward_model_and_both_optimisers(tmp_path):
     changes = {**QUICK, "steps": 4, "reward_model__warmup_steps": 1}
     folders = [tmp_path / name for name in ("whole", "killed")]
-    whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
-    assert main(whole) == 0
+    reference, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
+    assert main(reference) == 0
     died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:3")
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert main([*killed, "--resume"]) == 0
     assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
     assert toy_runs.summary(folders[0]) == toy_runs.summary(folders[1])
-    kept = [reward_models(folder) for folder in folders]
-    assert len(kept[0]) == len(kept[1]) == 2
-    for ours, theirs in zip(*kept, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=0.0, atol=0.0)
+    saved_models = [reward_models(folder) for folder in folders]
+    assert len(saved_models[0]) == len(saved_models[1]) == 2
+    for first, second in zip(*saved_models, strict=True):
+        torch.testing.assert_close(first, second, rtol=0.0, atol=0.0)
     moments = [
         folder / "checkpoints" / "rl" / "checkpoint-8" / "optimizer.pt" for folder in folders
     ]
-    ours, theirs = (torch.load(path, weights_only=True) for path in moments)
-    torch.testing.assert_close(ours["state"], theirs["state"], rtol=0.0, atol=0.0)
+    first, second = (torch.load(path, weights_only=True) for path in moments)
+    torch.testing.assert_close(first["state"], second["state"], rtol=0.0, atol=0.0)
     names = [folder / "checkpoints" / "trained" / "model.safetensors" for folder in folders]
     assert equal(*map(load_file, names))
 
@@ -189,7 +192,7 @@ SLOWER = {**QUICK, "rl__learning_rate": 1e-3}
 
 
 @pytest.fixture(scope="module")
-def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def single_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run in one process."""
     out = tmp_path_factory.mktemp("one") / "run"
     assert main(toy_runs.arguments(out, **SLOWER)) == 0
@@ -198,18 +201,20 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("launched", ["ddp", "fsdp2"])
-def test_two_processes_have_the_policy_and_the_reward_model_of_one(launched, one, tmp_path):
+def test_two_processes_have_the_policy_and_the_reward_model_of_one(launched, single_run, tmp_path):
     two = tmp_path / "two"
     [ended] = toy_runs.launch(toy_runs.arguments(two, **SLOWER), launched)
     assert ended.returncode == 0, ended.stderr
-    weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, one)]
+    weights = [
+        load_file(path / "checkpoints/trained/model.safetensors") for path in (two, single_run)
+    ]
     assert weights[0].keys() - weights[1].keys() <= {"lm_head.weight"}
     for name, value in weights[1].items():
         torch.testing.assert_close(weights[0][name], value, **CLOSE)
-    for found, expected in zip(reward_models(two), reward_models(one), strict=True):
-        torch.testing.assert_close(found["weights"], expected["weights"], **CLOSE)
-    for found, expected in zip(
-        *(toy_runs.by_phase(path)["rl"] for path in (two, one)), strict=True
+    for record, expected in zip(reward_models(two), reward_models(single_run), strict=True):
+        torch.testing.assert_close(record["weights"], expected["weights"], **CLOSE)
+    for record, expected in zip(
+        *(toy_runs.by_phase(path)["rl"] for path in (two, single_run)), strict=True
     ):
         for figure in ("reward_ranking", "reward_loss", "reward_pairs"):
-            assert found[figure] == pytest.approx(expected[figure], rel=1e-3, abs=1e-5)
+            assert record[figure] == pytest.approx(expected[figure], rel=1e-3, abs=1e-5)

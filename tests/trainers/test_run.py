@@ -56,9 +56,9 @@ def test_the_summary_has_the_promised_structure(finished):
             assert 0 <= low <= arm[centre] <= high <= 1
     paired = summary["paired"]
     baselines = {"bc", "filtered_bc", "expert_iteration"}
-    others = {f"trained_minus_{arm}" for arm in (*baselines, "base_model", "demonstrator")}
-    assert set(paired) == {"trained_minus_warm_start", *others}
-    assert {paired[name] for name in others} == {None}, "this run has no such arm"
+    differences = {f"trained_minus_{arm}" for arm in (*baselines, "base_model", "demonstrator")}
+    assert set(paired) == {"trained_minus_warm_start", *differences}
+    assert {paired[name] for name in differences} == {None}, "this run has no such arm"
     assert (summary["strongest_baseline"], summary["baselines"], summary["cut"]) == ("", {}, {})
     assert set(paired["trained_minus_warm_start"]) == {
         "n", "score_mean", "score_ci95", "success_mean", "success_ci95",
@@ -77,12 +77,12 @@ def test_the_summary_follows_from_the_recorded_episodes(finished):
     summary, episodes = toy_runs.summary(finished), rows(finished)
     means = {arm: sum(row["score"] for row in episodes[arm]) / TASKS for arm in ARMS}
     for arm in ARMS:
-        shown = summary["eval"][arm]
-        assert shown["score_mean"] == pytest.approx(means[arm])
-        assert shown["success"] == sum(row["success"] for row in episodes[arm]) / TASKS
-        assert shown["turns_mean"] == sum(row["turns"] for row in episodes[arm]) / TASKS
+        evaluation = summary["eval"][arm]
+        assert evaluation["score_mean"] == pytest.approx(means[arm])
+        assert evaluation["success"] == sum(row["success"] for row in episodes[arm]) / TASKS
+        assert evaluation["turns_mean"] == sum(row["turns"] for row in episodes[arm]) / TASKS
         expected = scaled(means[arm], means["random"], means["oracle"])
-        assert shown["scaled"] == pytest.approx(expected)
+        assert evaluation["scaled"] == pytest.approx(expected)
     pairs = zip(episodes["trained"], episodes["warm-start"], strict=True)
     difference = paired_difference(
         *zip(*((after["score"], before["score"]) for after, before in pairs), strict=True)
@@ -106,8 +106,10 @@ def test_every_file_of_the_folder_is_there(finished):
     }  # fmt: skip
     checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
     assert checkpoints == {"warm-start", "rl", "trained", "best"}
-    kept = {path.name for path in (finished / "checkpoints" / "rl").glob("checkpoint-*")}
-    assert kept == {"checkpoint-4", "checkpoint-6"}
+    checkpoint_names = {
+        path.name for path in (finished / "checkpoints" / "rl").glob("checkpoint-*")
+    }
+    assert checkpoint_names == {"checkpoint-4", "checkpoint-6"}
     settings = yaml.safe_load((finished / "config.yaml").read_text())
     assert settings["env"] == TOY_ID
     assert settings["rl"]["num_generations"] == 4
@@ -140,10 +142,10 @@ def test_held_out_episodes_of_every_arm_are_kept_and_replay(finished):
     arms = ("random", "oracle", "warm-start", "warm-start-greedy", "trained", "trained-greedy")
     assert {path.stem for path in (finished / "eval_episodes").iterdir()} == {*arms, "valid"}
     for arm in arms:
-        played = list(read_episodes(finished / "eval_episodes" / f"{arm}.jsonl"))
-        assert [episode.task_id for episode in played] == list(panel.ids)
-        assert {episode.panel_sha256 for episode in played} == {panel.sha256}
-        for episode, row in zip(played, rows(finished)[arm], strict=True):
+        episodes = list(read_episodes(finished / "eval_episodes" / f"{arm}.jsonl"))
+        assert [episode.task_id for episode in episodes] == list(panel.ids)
+        assert {episode.panel_sha256 for episode in episodes} == {panel.sha256}
+        for episode, row in zip(episodes, rows(finished)[arm], strict=True):
             assert (episode.score, episode.success) == (row["score"], row["success"])
             assert episode.stop_reason == row["stop_reason"]
             assert len(episode.turns) == row["turns"]
@@ -153,15 +155,15 @@ def test_held_out_episodes_of_every_arm_are_kept_and_replay(finished):
 
 
 def test_episodes_of_the_validations_are_kept_and_replay(finished):
-    played = list(read_episodes(finished / "eval_episodes" / "valid.jsonl"))
-    assert [episode.extra["step"] for episode in played] == [
+    episodes = list(read_episodes(finished / "eval_episodes" / "valid.jsonl"))
+    assert [episode.extra["step"] for episode in episodes] == [
         s for s in (0, 2, 4, 6) for _ in range(VALID)
     ]
-    assert {episode.split for episode in played} == {"valid"}
+    assert {episode.split for episode in episodes} == {"valid"}
     for record in of(finished, "valid"):
-        scores = [e.score for e in played if e.extra["step"] == record["step"]]
+        scores = [e.score for e in episodes if e.extra["step"] == record["step"]]
         assert sum(scores) / VALID == pytest.approx(record["score"])
-    assert all(replay(episode).equal for episode in played)
+    assert all(replay(episode).equal for episode in episodes)
 
 
 def test_the_summary_says_in_words_what_a_reader_must_know(finished):
@@ -170,9 +172,9 @@ def test_the_summary_says_in_words_what_a_reader_must_know(finished):
     paired = summary["paired"]["trained_minus_warm_start"]
     assert f"{paired['score_mean']:+.3f}" in summary["verdict"]
     assert f"{TASKS} held-out tasks" in summary["verdict"]
-    remark, chosen, greedy, below = summary["remarks"]
+    remark, choice, greedy, below = summary["remarks"]
     assert "missed its target" in remark
-    assert "of step 4 of 6, the best on the validation tasks" in chosen
+    assert "of step 4 of 6, the best on the validation tasks" in choice
     assert greedy.startswith("With greedy actions the trained policy scores lower than warm-start")
     means = [summary["eval"][arm]["score_mean"] for arm in ("trained", "random")]
     assert below.endswith("below random actions: {:.3f} against {:.3f}.".format(*means))
@@ -192,8 +194,8 @@ def test_a_run_without_an_expert_trains_and_says_so(tmp_path, capsys):
     assert {arm["scaled"] for arm in summary["eval"].values()} == {None}
     assert summary["names"]["warm-start"] == "untrained"
     assert summary["warm_start"] is None
-    shown = " ".join(capsys.readouterr().err.split())
-    assert shown.count("this environment has no expert") == 2, "before the training and after it"
+    message = " ".join(capsys.readouterr().err.split())
+    assert message.count("this environment has no expert") == 2, "before the training and after it"
     assert "this environment has no expert" in (tmp_path / "run" / "report.html").read_text()
 
 
@@ -208,9 +210,9 @@ def test_an_expert_that_needs_more_turns_is_said_and_is_no_100(tmp_path, capsys)
     changes["eval__num_tasks"] = 8
     summary = train(toy_runs.config(tmp_path / "run", **changes))
     assert {arm["scaled"] for arm in summary["eval"].values()} == {None}
-    shown = capsys.readouterr().err
-    assert "the expert solves only" in shown
-    assert "100.0" not in shown
+    message = capsys.readouterr().err
+    assert "the expert solves only" in message
+    assert "100.0" not in message
 
 
 def test_a_gate_of_the_horizon_that_never_opens_is_said(tmp_path):
@@ -226,8 +228,8 @@ def test_a_gate_of_the_horizon_that_never_opens_is_said(tmp_path):
             tmp_path / "run", **changes, sft__max_steps=5, eval__num_tasks=8, fit_horizon=False
         )
     )
-    told = " ".join(summary["remarks"])
-    assert "The horizon ended at 2 of 5 turns" in told and "--horizon-gate 1" in told
+    remarks = " ".join(summary["remarks"])
+    assert "The horizon ended at 2 of 5 turns" in remarks and "--horizon-gate 1" in remarks
 
 
 def test_no_card_speaks_of_a_model_without_a_name(finished):

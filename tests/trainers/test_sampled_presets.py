@@ -38,11 +38,11 @@ def step_of(episode: dict[str, Any]) -> int:
     return int(episode["options"]["training_step"])
 
 
-def same_weights(one: Path, other: Path) -> bool:
-    ours, theirs = (
-        load_file(out / "checkpoints" / "trained" / "model.safetensors") for out in (one, other)
+def same_weights(first: Path, other: Path) -> bool:
+    tensors, expected = (
+        load_file(out / "checkpoints" / "trained" / "model.safetensors") for out in (first, other)
     )
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+    return all(torch.equal(tensors[name], expected[name]) for name in tensors)
 
 
 class Killed(BaseException):
@@ -50,7 +50,7 @@ class Killed(BaseException):
 
 
 def killed_and_resumed(
-    whole: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, step: int, **settings: Any
+    reference: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, step: int, **settings: Any
 ) -> Path:
     """Train as a whole run did, die when the record of a step has been written, and go on."""
     log = RunFolder.log
@@ -63,7 +63,7 @@ def killed_and_resumed(
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", dying)
         with pytest.raises(Killed):
-            trained(folder, start=whole, **settings)
+            trained(folder, start=reference, **settings)
     return trained(folder, "--resume", **settings)
 
 
@@ -74,25 +74,27 @@ def test_flat_groups_are_replaced_recorded_and_learned_from(tmp_path, monkeypatc
         "preset": "dapo", "steps": 3, "rl__save_every": 1, "rl__sampler": "informative",
         "reward_hooks": "progressive=0.5",
     }  # fmt: skip
-    whole = trained(tmp_path / "whole", **settings)
-    records = toy_runs.by_phase(whole)["rl"]
-    played = [record["groups_played"] for record in records]
-    assert max(played) > 3 and all(3 <= count <= 30 for count in played)
-    for record, count in zip(records, played, strict=True):
-        mine = [each for each in episodes(whole) if step_of(each) == record["step"]]
-        assert len(mine) == 2 * count
-        assert record["turns_total"] >= sum(len(each["turns"]) for each in mine)
-        groups = Counter(each["task_id"] for each in mine)
+    reference = trained(tmp_path / "whole", **settings)
+    records = toy_runs.by_phase(reference)["rl"]
+    group_counts = [record["groups_played"] for record in records]
+    assert max(group_counts) > 3 and all(3 <= count <= 30 for count in group_counts)
+    for record, count in zip(records, group_counts, strict=True):
+        step_episodes = [
+            episode for episode in episodes(reference) if step_of(episode) == record["step"]
+        ]
+        assert len(step_episodes) == 2 * count
+        assert record["turns_total"] >= sum(len(episode["turns"]) for episode in step_episodes)
+        groups = Counter(episode["task_id"] for episode in step_episodes)
         assert set(groups.values()) == {2} and len(groups) == count
         # As many groups train as are not missing of the three.
         live = record["trained_fraction"] * 3
         assert live == pytest.approx(3 - record["groups_missing"])
-    plain = trained(tmp_path / "plain", "--rl.refill=0", start=whole, **settings)
+    plain = trained(tmp_path / "plain", "--rl.refill=0", start=reference, **settings)
     assert "groups_played" not in toy_runs.by_phase(plain)["rl"][0]
-    assert not same_weights(plain, whole)
-    again = killed_and_resumed(whole, tmp_path / "again", monkeypatch, 2, **settings)
-    assert same_weights(again, whole)
-    assert (again / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+    assert not same_weights(plain, reference)
+    resumed = killed_and_resumed(reference, tmp_path / "again", monkeypatch, 2, **settings)
+    assert same_weights(resumed, reference)
+    assert (resumed / "episodes.jsonl").read_bytes() == (reference / "episodes.jsonl").read_bytes()
 
 
 @pytest.mark.slow
@@ -103,9 +105,9 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
         "preset": "vspo", "steps": 4, "rl__save_every": 2, "reward_hooks": stages,
         "rl__invalid_penalty": 0.25, "sft__max_steps": 80,
     }  # fmt: skip
-    whole = trained(tmp_path / "whole", **settings)
-    seen = set()
-    for episode in episodes(whole):
+    reference = trained(tmp_path / "whole", **settings)
+    pairs = set()
+    for episode in episodes(reference):
         alpha = (0.3, 0.7, 1.0, 1.0)[step_of(episode) - 1]
         turns = episode["turns"]
         outcome = sum(v for t in turns for k, v in t["reward_terms"].items() if k != "progressive")
@@ -118,11 +120,13 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
         gain = (potentials[-1] - potentials[0]) / len(turns)
         expected = (0.0 if shut and ended else alpha * outcome) + (1 - alpha) * gain
         assert sum(turn["reward"] for turn in turns) == pytest.approx(expected, abs=1e-12)
-        seen.add((alpha, shut))
-    assert {alpha for alpha, _ in seen} == {0.3, 0.7, 1.0} and len({shut for _, shut in seen}) == 2
-    again = killed_and_resumed(whole, tmp_path / "again", monkeypatch, 3, **settings)
-    assert same_weights(again, whole)
-    assert (again / "episodes.jsonl").read_bytes() == (whole / "episodes.jsonl").read_bytes()
+        pairs.add((alpha, shut))
+    assert {alpha for alpha, _ in pairs} == {0.3, 0.7, 1.0} and len(
+        {shut for _, shut in pairs}
+    ) == 2
+    resumed = killed_and_resumed(reference, tmp_path / "again", monkeypatch, 3, **settings)
+    assert same_weights(resumed, reference)
+    assert (resumed / "episodes.jsonl").read_bytes() == (reference / "episodes.jsonl").read_bytes()
 
 
 @pytest.mark.slow
@@ -136,8 +140,8 @@ def test_progressive_rewards_follow_the_formula_at_every_step(tmp_path, monkeypa
     ],
 )
 def test_a_preset_without_one_of_its_parts_trains_otherwise(preset, without, runs, tmp_path):
-    whole = runs(preset)
-    assert not same_weights(varied(tmp_path / "run", preset, start=whole, **without), whole)
+    reference = runs(preset)
+    assert not same_weights(varied(tmp_path / "run", preset, start=reference, **without), reference)
 
 
 def varied(out: Path, preset: str, **changes: Any) -> Path:
@@ -151,7 +155,7 @@ def test_a_solved_task_pays_its_calls_under_grpo_tcr(tmp_path):
     """The bonus is .1 for every valid action before the one that solves the task."""
     settings = {"preset": "grpo-tcr", "sft__max_steps": 160, "horizon": "5"}
     out = trained(tmp_path / "run", **settings)
-    solved = [each for each in episodes(out) if each["success"]]
+    solved = [episode for episode in episodes(out) if episode["success"]]
     assert solved
     for episode in solved:
         *calls, last = episode["turns"]
@@ -164,23 +168,23 @@ def test_a_solved_task_pays_its_calls_under_grpo_tcr(tmp_path):
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Two steps of each preset, made once."""
-    made: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
 
     def run(preset: str) -> Path:
-        if preset not in made:
-            made[preset] = varied(tmp_path_factory.mktemp(preset) / "run", preset)
-        return made[preset]
+        if preset not in folders:
+            folders[preset] = varied(tmp_path_factory.mktemp(preset) / "run", preset)
+        return folders[preset]
 
     return run
 
 
 def test_a_preset_brings_its_rewards_and_stages(tmp_path):
-    found = resolve(toy_runs.config(tmp_path / "run", preset="vspo", steps=None))
-    (env,) = found.envs
-    assert [hook.name for hook in env.make_hooks()][
-        -1
-    ] == "progressive" and found.config.steps == 300
-    own = resolve(toy_runs.config(tmp_path / "run", preset="vspo", reward_hooks="progressive=0.5"))
-    assert own.envs[0].reward_hooks == ("progressive=0.5",)
-    assert (found.config.rl.sampler, found.config.rl.refill) == ("value", 4)
+    run = resolve(toy_runs.config(tmp_path / "run", preset="vspo", steps=None))
+    (env,) = run.envs
+    assert [hook.name for hook in env.make_hooks()][-1] == "progressive" and run.config.steps == 300
+    overridden = resolve(
+        toy_runs.config(tmp_path / "run", preset="vspo", reward_hooks="progressive=0.5")
+    )
+    assert overridden.envs[0].reward_hooks == ("progressive=0.5",)
+    assert (run.config.rl.sampler, run.config.rl.refill) == ("value", 4)
     assert resolve(toy_runs.config(tmp_path / "run")).config.rl.refill == 0

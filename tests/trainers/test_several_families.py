@@ -55,12 +55,12 @@ def records(folder: Path, phase: str) -> list[dict[str, Any]]:
 
 
 def test_tasks_are_shared_by_weight_and_no_group_straddles(mixed: Path) -> None:
-    played: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for record in records(mixed, "rl"):
         assert sum(of["episodes"] for of in record["families"].values()) == 16
-        played.update({name: of["episodes"] for name, of in record["families"].items()})
+        counts.update({name: of["episodes"] for name, of in record["families"].items()})
         assert all(of["episodes"] % 4 == 0 for of in record["families"].values())
-    assert played == {SHORT: 24, LONG: 72}
+    assert counts == {SHORT: 24, LONG: 72}
     groups: dict[tuple[int, int | None], set[tuple[str, int]]] = {}
     for episode in read_jsonl(mixed / "episodes.jsonl"):
         key = episode["options"]["training_step"], episode["seed"]
@@ -76,8 +76,8 @@ def test_each_has_its_own_turns_gate_and_rewards(mixed: Path) -> None:
     terms: dict[int, set[str]] = {}
     for episode in read_jsonl(mixed / "episodes.jsonl"):
         for turn in episode["turns"]:
-            own = terms.setdefault(episode["options"]["horizon"], set())
-            own.update(turn["reward_terms"])
+            horizon_terms = terms.setdefault(episode["options"]["horizon"], set())
+            horizon_terms.update(turn["reward_terms"])
     assert "potential" not in terms[3] and "potential" in terms[5]
 
 
@@ -161,6 +161,6 @@ def test_a_pretrained_model_is_told_of_each_environment(small_model: Path) -> No
         from_mapping({"env": f"{TOY_ID},search", "model": str(small_model), "out": "unused"})
     )
     prompts = load_policy(run, small_model).prompts
-    told = {name: prompt.opening("")[0]["content"] for name, prompt in prompts.items()}
-    assert "press" in told["toy"] and "press" not in told["search"]
-    assert "search" in told["search"]
+    openings = {name: prompt.opening("")[0]["content"] for name, prompt in prompts.items()}
+    assert "press" in openings["toy"] and "press" not in openings["search"]
+    assert "search" in openings["search"]

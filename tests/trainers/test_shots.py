@@ -38,8 +38,8 @@ def test_tokens_are_those_of_the_messages_and_share_the_examples(
     chat = TurnTokenizer(tokenizer(template))
     env = ToyEnv(grammar=grammar)
     prompt = Prompt.at(env, DEFAULT).with_shots(make_shots(env, 2))
-    said = env.spoken.write("press red")
-    engine = ScriptedEngine(chat, lambda ids: said)
+    answer = env.spoken.write("press red")
+    engine = ScriptedEngine(chat, lambda ids: answer)
     envs = TextVectorEnv([lambda: ToyEnv(grammar=grammar)] * 4)
     runner = RolloutRunner(envs, chat, engine, ROOM, prompt=prompt)
     episodes = runner.run(tiny_policy.tasks(4), horizon=3)
@@ -49,9 +49,9 @@ def test_tokens_are_those_of_the_messages_and_share_the_examples(
         conversation, row = Conversation(prompt, episode.goal), list[int]()
         for turn in episode.turns:
             row = turn.context if turn.fresh else row + turn.context
-            seen = SeenTurn(turn.observation)
-            assert row == chat.rerender(conversation.messages(seen))
-            conversation.add(seen, turn.text)
+            seen_turn = SeenTurn(turn.observation)
+            assert row == chat.rerender(conversation.messages(seen_turn))
+            conversation.add(seen_turn, turn.text)
             row = row + turn.ids
         text = chat.raw_text(episode.turns[0].context)
         openings.add(text[: text.rindex(episode.turns[0].observation)])
@@ -89,6 +89,8 @@ def test_a_run_keeps_its_examples_and_is_played_with_them(
     facts = read_report(tmp_path / "none").policy_facts
     assert facts["prompt"] == f"default {DEFAULT.sha256}"
     capsys.readouterr()
-    again = toy_runs.arguments(tmp_path / "agent", agent="tests.trainers.toy_agents:words", shots=2)
-    assert train(again) == 2
+    arguments = toy_runs.arguments(
+        tmp_path / "agent", agent="tests.trainers.toy_agents:words", shots=2
+    )
+    assert train(arguments) == 2
     assert "expected no --shots with --agent" in toy_runs.last_line(capsys.readouterr().err)

@@ -37,7 +37,7 @@ OF_PRESET: dict[str, list[str]] = {
     "archer": ["--critic.warmup-steps=0", "--critic.updates=3", "--critic.batch=16"],
     "sweet": ["--critic.warmup-steps=0", "--critic.updates=2", "--critic.candidates=4"],
 }
-both = pytest.mark.parametrize("preset", OF_PRESET)
+for_each_preset = pytest.mark.parametrize("preset", OF_PRESET)
 
 
 def resolved(*flags: str, **changes: Any) -> ResolvedRun:
@@ -53,7 +53,7 @@ def trained(out: Path, preset: str, *flags: str, start: Path | None = None) -> A
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Any]]:
+def preset_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Any]]:
     """Both runs as they are, with their weights."""
     places = {preset: tmp_path_factory.mktemp(preset) / "run" for preset in OF_PRESET}
     return {preset: (place, trained(place, preset)) for preset, place in places.items()}
@@ -68,17 +68,17 @@ WITHOUT = {
 
 
 @pytest.mark.slow
-@both
-def test_leaving_the_critic_out_changes_the_weights_of_two_steps(preset, whole, tmp_path):
+@for_each_preset
+def test_leaving_the_critic_out_changes_the_weights_of_two_steps(preset, preset_runs, tmp_path):
     """With the same loss on what was played, in place of what the critic judges."""
     (file := tmp_path / "without.yaml").write_text(yaml.safe_dump(WITHOUT[preset]))
     flags = [f"--preset-file={file}", f"--preset={preset}"]
     out = tmp_path / "run"
     command = toy_runs.arguments(out, *flags, **QUICK)
-    assert main(toy_runs.begun_from(whole[preset][0], command)) == 0
+    assert main(toy_runs.begun_from(preset_runs[preset][0], command)) == 0
     assert not list(out.glob(f"checkpoints/rl/*/{CRITIC_FILE}"))
     weights = load_file(out / "checkpoints" / "trained" / "model.safetensors")
-    assert not equal(weights, whole[preset][1])
+    assert not equal(weights, preset_runs[preset][1])
 
 
 ACTS: dict[str, tuple[str, list[str]]] = {
@@ -97,23 +97,25 @@ ACTS: dict[str, tuple[str, list[str]]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flag", ACTS)
-def test_a_flag_changes_the_weights_of_two_steps(flag, whole, tmp_path):
+def test_a_flag_changes_the_weights_of_two_steps(flag, preset_runs, tmp_path):
     preset, flags = ACTS[flag]
-    place, weights = whole[preset]
+    place, weights = preset_runs[preset]
     assert not equal(trained(tmp_path / "run", preset, *flags, start=place), weights)
 
 
 @pytest.mark.slow
-def test_a_run_says_what_its_critic_is_worth(whole):
-    records = toy_runs.by_phase(whole["archer"][0])["rl"]
-    assert all({"explained_variance", "value_loss", "replay"} <= set(each) for each in records)
-    assert [each["replay"] for each in records] == [48, 96]
-    summary = toy_runs.summary(whole["archer"][0])
+def test_a_run_says_what_its_critic_is_worth(preset_runs):
+    records = toy_runs.by_phase(preset_runs["archer"][0])["rl"]
+    assert all({"explained_variance", "value_loss", "replay"} <= set(record) for record in records)
+    assert [record["replay"] for record in records] == [48, 96]
+    summary = toy_runs.summary(preset_runs["archer"][0])
     assert summary["explained_variance"] == records[-1]["explained_variance"]
-    [said] = [each for each in summary["remarks"] if "of the variance of the returns" in each]
-    assert "--critic.kind" not in said
-    records = toy_runs.by_phase(whole["sweet"][0])["rl"]
-    assert all({"pairs", "pairs_right", "value_loss"} <= set(each) for each in records)
+    [sentence] = [
+        remark for remark in summary["remarks"] if "of the variance of the returns" in remark
+    ]
+    assert "--critic.kind" not in sentence
+    records = toy_runs.by_phase(preset_runs["sweet"][0])["rl"]
+    assert all({"pairs", "pairs_right", "value_loss"} <= set(record) for record in records)
 
 
 def test_a_flag_is_the_part_that_it_names():
@@ -166,7 +168,7 @@ def test_a_family_without_an_expert_is_refused_by_name():
 # -- resume and processes --------------------------------------------------------------------------
 
 
-def kept(folder: Path) -> list[dict[str, Any]]:
+def load_critics(folder: Path) -> list[dict[str, Any]]:
     """Critics, slow copies and replays of the checkpoints of a run, in their order."""
     names = (CRITIC_FILE, REPLAY_FILE)
     places = sorted((folder / "checkpoints" / "rl").glob("checkpoint-*"))
@@ -177,7 +179,7 @@ def kept(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@both
+@for_each_preset
 def test_kill_9_changes_nothing_of_policy_critic_and_replay(preset, tmp_path):
     changes = {**QUICK, "preset": preset, "steps": 4, "rl__minibatches": 2}
     folders = [tmp_path / name for name in ("whole", "killed")]
@@ -193,32 +195,34 @@ def test_kill_9_changes_nothing_of_policy_critic_and_replay(preset, tmp_path):
     assert main([*killed, "--resume"]) == 0
     assert toy_runs.by_phase(folders[0]) == toy_runs.by_phase(folders[1])
     assert toy_runs.summary(folders[0]) == toy_runs.summary(folders[1])
-    states = [kept(folder) for folder in folders]
+    states = [load_critics(folder) for folder in folders]
     assert len(states[0]) == len(states[1]) == 2
-    for ours, theirs in zip(*states, strict=True):
-        assert (REPLAY_FILE in ours) == (preset == "archer")
-        torch.testing.assert_close(ours, theirs, rtol=0.0, atol=0.0)
+    for first, second in zip(*states, strict=True):
+        assert (REPLAY_FILE in first) == (preset == "archer")
+        torch.testing.assert_close(first, second, rtol=0.0, atol=0.0)
     names = [folder / "checkpoints" / "trained" / "model.safetensors" for folder in folders]
     assert equal(*map(load_file, names))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("preset", "launched"), [("archer", "ddp"), ("sweet", "fsdp2")])
-def test_two_processes_have_the_policy_and_the_critic_of_one(preset, launched, whole, tmp_path):
+def test_two_processes_have_the_policy_and_the_critic_of_one(
+    preset, launched, preset_runs, tmp_path
+):
     """What a launcher changes is the policy's and the same for both, who bring their own data."""
-    one, two = whole[preset][0], tmp_path / "two"
+    single, two = preset_runs[preset][0], tmp_path / "two"
     command = toy_runs.arguments(two, *OF_PRESET[preset], **QUICK, preset=preset)
     [ended] = toy_runs.launch(command, launched)
     assert ended.returncode == 0, ended.stderr
-    weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, one)]
+    weights = [load_file(path / "checkpoints/trained/model.safetensors") for path in (two, single)]
     for name, value in weights[1].items():
         torch.testing.assert_close(weights[0][name], value, **CLOSE)
-    for found, expected in zip(kept(two), kept(one), strict=True):
+    for state, expected in zip(load_critics(two), load_critics(single), strict=True):
         torch.testing.assert_close(
-            found[CRITIC_FILE]["weights"], expected[CRITIC_FILE]["weights"], **CLOSE
+            state[CRITIC_FILE]["weights"], expected[CRITIC_FILE]["weights"], **CLOSE
         )
         if preset == "archer":
-            assert found[REPLAY_FILE]["replay"]["rows"] == expected[REPLAY_FILE]["replay"]["rows"]
+            assert state[REPLAY_FILE]["replay"]["rows"] == expected[REPLAY_FILE]["replay"]["rows"]
 
 
 # -- families --------------------------------------------------------------------------------------
@@ -249,7 +253,7 @@ def small(family: str, **changes: Any) -> list[str]:
 
 @pytest.mark.slow
 @needs_box
-@both
+@for_each_preset
 def test_every_family_is_trained(preset, tmp_path, capsys, monkeypatch):
     """All in one run, a group of each."""
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
@@ -259,8 +263,8 @@ def test_every_family_is_trained(preset, tmp_path, capsys, monkeypatch):
     changes = {**TOGETHER, "env": ",".join(SIZES), "rl__groups": len(SIZES), "preset": preset}
     assert main(toy_runs.arguments(out, *flags, **changes)) == 0, capsys.readouterr().err
     [record] = toy_runs.by_phase(out)["rl"]
-    played = {name: part["episodes"] for name, part in record["families"].items()}
-    assert played == dict.fromkeys(SIZES, 2)
+    episode_counts = {name: part["episodes"] for name, part in record["families"].items()}
+    assert episode_counts == dict.fromkeys(SIZES, 2)
     assert record["finite"] and record["trained_fraction"] == 1.0
     assert ("replay" if preset == "archer" else "pairs") in record
 
@@ -291,13 +295,15 @@ def test_a_plan_is_one_action_a_line_and_empty_where_the_environment_fails():
     run = resolved(preset="sweet", env=toy_runs.FLAKY_ID)
     plans, env = plans_of(run), ToyEnv()
     assert plans is not None
-    found = {}
+    plan_texts = {}
     for index in (0, 1):
         options = {"split": "train", "index": index, "horizon": 1}
         task = env.tasks.task("train", index)
-        found[index] = plans(Trajectory(family=run.envs[0].name, task_id=task.id, options=options))
-    assert found[0] == ""
+        plan_texts[index] = plans(
+            Trajectory(family=run.envs[0].name, task_id=task.id, options=options)
+        )
+    assert plan_texts[0] == ""
     buttons = env.tasks.task("train", 1).content["buttons"]
-    assert found[1] == "\n".join(f"press {colour}" for colour in buttons)
+    assert plan_texts[1] == "\n".join(f"press {colour}" for colour in buttons)
     plans.close()
     assert plans_of(resolved(preset="archer")) is None

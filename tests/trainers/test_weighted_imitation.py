@@ -35,10 +35,12 @@ def test_weights_and_their_temperature_change_what_is_learnt(tmp_path):
         "colder": ["--sft.weights=advantage", "--sft.beta=0.1"],
         "again": ["--sft.weights=advantage", "--sft.beta=0.1"],
     }
-    learnt = {name: warm_start(tmp_path / name, *each) for name, each in flags.items()}
+    learnt = {name: warm_start(tmp_path / name, *arguments) for name, arguments in flags.items()}
 
-    def equal(one: str, other: str) -> bool:
-        return all(torch.equal(each, learnt[other][name]) for name, each in learnt[one].items())
+    def equal(first: str, other: str) -> bool:
+        return all(
+            torch.equal(weight, learnt[other][name]) for name, weight in learnt[first].items()
+        )
 
     assert not equal("alike", "advantage") and not equal("advantage", "colder")
     assert equal("colder", "again")

@@ -42,10 +42,10 @@ QWEN_LIKE = (
 
 def tokenizer(template: str | None = None, words: tuple[str, ...] = ()) -> Any:
     """A fresh word-level tokenizer; ``template`` replaces the append-only one."""
-    made = build_tokenizer(TEXTS, words=words)
+    fast_tokenizer = build_tokenizer(TEXTS, words=words)
     if template is not None:
-        made.chat_template = template
-    return made
+        fast_tokenizer.chat_template = template
+    return fast_tokenizer
 
 
 @cache
@@ -78,5 +78,5 @@ def demonstrations(count: int = 64) -> tuple[Any, ...]:
 def demonstrate(count: int, chat: TurnTokenizer) -> list[Any]:
     """Expert episodes of the first training tasks, in the tokens of a policy."""
     env = ToyEnv()
-    shown = (play(env, options, env.oracle()) for options in tasks(count))
-    return list(encode(shown, chat, Prompt(BARE)))
+    episodes = (play(env, options, env.oracle()) for options in tasks(count))
+    return list(encode(episodes, chat, Prompt(BARE)))

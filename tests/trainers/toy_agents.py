@@ -47,17 +47,17 @@ def responses(session: Session) -> None:
     import openai
 
     client = openai.OpenAI(base_url=session.base_url, api_key=session.api_key, max_retries=0)
-    tools = [{"type": "function", **each["function"]} for each in session.openai_tools]
+    tools = [{"type": "function", **tool["function"]} for tool in session.openai_tools]
     items: list[Any] = [{"role": "user", "content": session.observation}]
     while not session.over:
-        said = client.responses.create(model=session.model, input=items, tools=tools)  # type: ignore[arg-type]
-        items += said.output
-        for call in said.output:
+        response = client.responses.create(model=session.model, input=items, tools=tools)  # type: ignore[arg-type]
+        items += response.output
+        for call in response.output:
             if call.type == "function_call":
                 answer = session.call(call.name, call.arguments)
-                told = {"type": "function_call_output", "call_id": call.call_id}
-                items.append({**told, "output": answer})
-        if said.output_text:
+                tool_output = {"type": "function_call_output", "call_id": call.call_id}
+                items.append({**tool_output, "output": answer})
+        if response.output_text:
             items.append({"role": "user", "content": "call a tool"})
 
 
@@ -68,9 +68,9 @@ def roles(session: Session) -> None:
     while not session.over:
         planner.append(ask(session, messages=planner))
         worker.append(ask(session, messages=worker))
-        seen = session.act(worker[-1]["content"])
-        planner.append({"role": "user", "content": seen})
-        worker.append({"role": "user", "content": seen})
+        observation = session.act(worker[-1]["content"])
+        planner.append({"role": "user", "content": observation})
+        worker.append({"role": "user", "content": observation})
 
 
 def window(session: Session) -> None:
@@ -79,8 +79,8 @@ def window(session: Session) -> None:
     messages = list(first)
     while not session.over:
         message = ask(session, messages=messages)
-        seen = session.act(message["content"])
-        messages = [*first, message, {"role": "user", "content": seen}]
+        observation = session.act(message["content"])
+        messages = [*first, message, {"role": "user", "content": observation}]
 
 
 async def later(session: Session) -> None:

@@ -116,10 +116,10 @@ def begun_from(donor: Path | None, command: list[str]) -> list[str]:
     out = Path(next(flag for flag in command if flag.startswith("--out=")).removeprefix("--out="))
     settings = tuple(flag for flag in command if not flag.startswith("--out="))
     names = str(donor), out.name
-    asked = ("--config", str(donor / "config.yaml")), settings
+    run_flags = ("--config", str(donor / "config.yaml")), settings
     runs = [
         Run("", 0, flags, Keys(name, settle(flags).keys(0).start))
-        for name, flags in zip(names, asked, strict=True)
+        for name, flags in zip(names, run_flags, strict=True)
     ]
     if runs[0].keys.start != runs[1].keys.start:
         return command
@@ -188,16 +188,18 @@ def launch(
         "--main_process_port", str(port),
     ]  # fmt: skip
     environment = {**os.environ, **ALONE, forks.UNFORKED: str(unforked)}
-    what = ["-m", forks.__name__, die_at, *command]
+    program = ["-m", forks.__name__, die_at, *command]
     started = [
-        forks.Started(LAUNCHER, [*launcher, "--machine_rank", str(rank), *what], environment)
+        forks.Started(LAUNCHER, [*launcher, "--machine_rank", str(rank), *program], environment)
         for rank in range(nodes)
     ]
     try:
-        return [each.communicate(timeout=500) for each in started]  # A deadlock must fail the test.
+        return [
+            process.communicate(timeout=500) for process in started
+        ]  # A deadlock must fail the test.
     finally:
-        for each in started:
-            each.terminate()
+        for process in started:
+            process.terminate()
 
 
 def metrics(folder: Path) -> list[dict[str, Any]]:
@@ -374,8 +376,8 @@ def _die_at(moment: str) -> None:
 
     def log_and_die(self: RunFolder, **record: Any) -> None:
         log(self, **record)
-        here = str(record.get("step", record.get("arm")))
-        if (record["phase"], here, processes.rank()) == (phase, step, int(rank or 0)):
+        place = str(record.get("step", record.get("arm")))
+        if (record["phase"], place, processes.rank()) == (phase, step, int(rank or 0)):
             os.kill(os.getpid(), signal.SIGKILL)
 
     RunFolder.log = log_and_die  # type: ignore[method-assign]

@@ -50,14 +50,14 @@ def _watched(
     env = self._resolved  # What is paid, and what else a run does with it, changes no word.
     key = repr((env.env_id, env.kwargs, self._seed + first, tasks))
     if make_player is demonstrators._random_player and key in PLAYED:
-        for each in PLAYED[key]:
+        for episode in PLAYED[key]:
             self.on_episode()
-            yield each
+            yield episode
         return
     episodes = []
-    for each in WATCH(self, tasks, make_player, first, *more):
-        episodes.append(each)
-        yield each
+    for episode in WATCH(self, tasks, make_player, first, *more):
+        episodes.append(episode)
+        yield episode
     if make_player is demonstrators._random_player and len(episodes) == len(tasks):
         PLAYED[key] = episodes
         if len(PLAYED) > MOST:

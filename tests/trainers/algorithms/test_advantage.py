@@ -239,10 +239,10 @@ def test_padded_baseline_sums_to_zero_over_a_full_group(batch: Batch) -> None:
     for g in np.unique(batch.group):
         size = (batch.group == g).sum()
         for t in range(batch.turn_index.max() + 1):
-            here = (batch.group[batch.traj] == g) & (batch.turn_index == t)
+            at_turn = (batch.group[batch.traj] == g) & (batch.turn_index == t)
             if size > 1:
-                missing = size - here.sum()
-                left = of_turn[here].sum() - missing * togo[here].sum() / size
+                missing = size - at_turn.sum()
+                left = of_turn[at_turn].sum() - missing * togo[at_turn].sum() / size
                 assert abs(left) < 1e-8
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.trainers.algorithms.trees import Process, batch_of, estimate, every, grow
+from tests.trainers.algorithms.trees import Process, batch_of, enumerate_outcomes, estimate, grow
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.branching import Branching, EveryTurn
@@ -25,7 +25,9 @@ def mean_gradient(process: Process, branching: Branching, size: int, parts: Pres
     """The expected gradient of a preset, over all that can happen."""
     total: dict[tuple[int, ...], float] = {}
     chances = 0.0
-    for chance, episodes in every(process, lambda choose: grow(process, branching, size, choose)):
+    for chance, episodes in enumerate_outcomes(
+        process, lambda choose: grow(process, branching, size, choose)
+    ):
         chances += chance
         batch = batch_of(process, [episodes])
         masks = apply_filters(batch, parts.filters)
@@ -52,23 +54,25 @@ def mean_gradient(process: Process, branching: Branching, size: int, parts: Pres
 def test_the_expected_gradient_is_exact(process, branching, size, prior):
     exact = process.gradient()
     parts = replace(PRESETS["fork-value"], terms=(Term(ForkValue(prior=prior)),))
-    found = mean_gradient(process, branching, size, parts)
-    assert {h: found.get(h, 0.0) for h in exact} == pytest.approx(exact, abs=1e-12)
+    gradient = mean_gradient(process, branching, size, parts)
+    assert {h: gradient.get(h, 0.0) for h in exact} == pytest.approx(exact, abs=1e-12)
     assert max(map(abs, exact.values())) > 0.1
 
 
 def test_the_expected_gradient_of_vineppo_is_exact():
     process = Process(2, ends=True)
-    found = mean_gradient(process, replace(LINE, copies=2), 6, PRESETS["vineppo"])
+    gradient = mean_gradient(process, replace(LINE, copies=2), 6, PRESETS["vineppo"])
     exact = process.gradient()
-    assert {h: found.get(h, 0.0) for h in exact} == pytest.approx(exact, abs=1e-12)
+    assert {h: gradient.get(h, 0.0) for h in exact} == pytest.approx(exact, abs=1e-12)
 
 
 def drawn(branching: Branching, size: int, horizon: int = 4, groups: int = 2) -> tuple[list, Batch]:
     """Groups of one long process, drawn at random."""
     process, rng = Process(horizon), np.random.default_rng(3)
-    found = [grow(process, branching, size, lambda p: int(rng.random() < p)) for _ in range(groups)]
-    return found, batch_of(process, found)
+    episode_groups = [
+        grow(process, branching, size, lambda p: int(rng.random() < p)) for _ in range(groups)
+    ]
+    return episode_groups, batch_of(process, episode_groups)
 
 
 def test_without_forks_it_is_leave_one_out_of_whole_returns():
@@ -76,9 +80,9 @@ def test_without_forks_it_is_leave_one_out_of_whole_returns():
     batch = Batch.from_trajectories(
         [[1, 2], [3], [1, 1, 1], [2]], [[0.3, 1.0], [0.5], rng.random(3).tolist(), [0.0]], [0] * 4
     )
-    ours = advantage(batch, [Term(ForkValue())])
+    fork_value = advantage(batch, [Term(ForkValue())])
     rloo = advantage(batch, [Term(EpisodeReturn(), center="group", leave_one_out=True)])
-    np.testing.assert_allclose(ours, rloo, atol=1e-14)
+    np.testing.assert_allclose(fork_value, rloo, atol=1e-14)
     np.testing.assert_array_equal(fork_weights(batch, np.ones(4, dtype=bool)), 1.0)
 
 
@@ -90,9 +94,9 @@ def test_vineppo_by_its_formula():
     (episodes,) = groups
     values = advantage(batch, preset.terms)
     train = apply_filters(batch, preset.filters).train
-    assert [each[1] is None for each in episodes] == train.tolist()
+    assert [episode[1] is None for episode in episodes] == train.tolist()
     returns, starts = batch.returns, np.cumsum([0, *batch.turn_count])
-    roots = [i for i, each in enumerate(episodes) if each[1] is None]
+    roots = [i for i, episode in enumerate(episodes) if episode[1] is None]
     assert len(roots) == 2
     for i in roots:
         number, _, _, actions = episodes[i]
@@ -103,7 +107,9 @@ def test_vineppo_by_its_formula():
             if t == len(pay):
                 return 0.0
             forks = [
-                j for j, each in enumerate(episodes) if each[1] == number and each[2] == t and t
+                j
+                for j, episode in enumerate(episodes)
+                if episode[1] == number and episode[2] == t and t
             ]
             assert not t or len(forks) == preset.branching.copies
             return float(np.mean([returns[j] for j in forks])) - pay[:t].sum() if t else np.nan
@@ -117,7 +123,7 @@ def test_vineppo_by_its_formula():
 def value_of(episodes: list, returns: np.ndarray, root: int) -> float:
     """The value of the first action of a root: the mean over what was forked behind it."""
     number = episodes[root][0]
-    forks = [j for j, each in enumerate(episodes) if each[1] == number and each[2] == 1]
+    forks = [j for j, episode in enumerate(episodes) if episode[1] == number and episode[2] == 1]
     return float(np.mean([returns[j] for j in forks]))
 
 
@@ -126,14 +132,16 @@ def test_tree_grpo_by_its_formula():
     preset = PRESETS["tree-grpo"]
     assert preset.branching is not None
     groups, batch = drawn(preset.branching, 16)
-    found = advantage(batch, preset.terms)
-    trees = np.concatenate([[4 * g + each[0] // 4 for each in e] for g, e in enumerate(groups)])
+    advantages = advantage(batch, preset.terms)
+    trees = np.concatenate(
+        [[4 * g + episode[0] // 4 for episode in e] for g, e in enumerate(groups)]
+    )
     assert (np.unique(trees, return_counts=True)[1] == 4).all()
     _, same = np.unique(tree_of(batch), return_inverse=True)
     _, expected = np.unique(trees, return_inverse=True)
     assert len(set(zip(same.tolist(), expected.tolist(), strict=True))) == 8
     returns = batch.returns
-    for i, value in enumerate(found[np.cumsum(batch.turn_count) - 1]):
+    for i, value in enumerate(advantages[np.cumsum(batch.turn_count) - 1]):
         tree, group = returns[trees == trees[i]], returns[batch.group == batch.group[i]]
         parts = [(returns[i] - x.mean()) / (x.std(ddof=1) + 1e-6) for x in (tree, group)]
         assert value == pytest.approx(sum(parts), abs=1e-12)
@@ -146,34 +154,39 @@ def test_prefix_sampling_by_its_formula():
     values = advantage(batch, [Term(ForkValue())])
     returns, first = batch.returns[:8], np.cumsum([0, *batch.turn_count])
     for i in range(len(episodes)):
-        own = values[first[i] : first[i + 1]]
-        np.testing.assert_array_equal(own[:2], 0.0)
-        others = np.delete(returns, i).mean()
-        np.testing.assert_allclose(own[2:], returns[i] - others, atol=1e-12)
+        episode_values = values[first[i] : first[i + 1]]
+        np.testing.assert_array_equal(episode_values[:2], 0.0)
+        baseline = np.delete(returns, i).mean()
+        np.testing.assert_allclose(episode_values[2:], returns[i] - baseline, atol=1e-12)
 
 
 def test_an_episode_that_failed_tells_nothing():
     process = Process(3)
     rng = np.random.default_rng(5)
     episodes = grow(process, LINE, 6, lambda p: int(rng.random() < p))
-    sound, whole = [each for each in episodes if each[0] != 1], batch_of(process, [episodes])
-    ends = ["error" if each[0] == 1 else "horizon" for each in episodes]
-    failed = replace(whole, stop_reason=np.array(ends))
-    ours = advantage(failed, [Term(ForkValue())])[failed.token_traj != 1]
-    np.testing.assert_allclose(ours, advantage(batch_of(process, [sound]), [Term(ForkValue())]))
+    sound, batch = (
+        [episode for episode in episodes if episode[0] != 1],
+        batch_of(process, [episodes]),
+    )
+    ends = ["error" if episode[0] == 1 else "horizon" for episode in episodes]
+    failed = replace(batch, stop_reason=np.array(ends))
+    advantages = advantage(failed, [Term(ForkValue())])[failed.token_traj != 1]
+    np.testing.assert_allclose(
+        advantages, advantage(batch_of(process, [sound]), [Term(ForkValue())])
+    )
 
 
 def test_fork_weights_follow_the_forks():
     # Two roots; the first is forked after its first turn, and again after its second.
     nodes = [["a", "b", "c"], ["a", "b", "d"], ["a", "e"], ["f"]]
-    lengths = [[1] * len(each) for each in nodes]
+    lengths = [[1] * len(path) for path in nodes]
     batch = Batch.from_trajectories(
-        lengths, [[0.0] * len(each) for each in nodes], [0] * 4, nodes=nodes
+        lengths, [[0.0] * len(path) for path in nodes], [0] * 4, nodes=nodes
     )
-    found = fork_weights(batch, np.ones(4, dtype=bool))
-    np.testing.assert_allclose(found, np.array([1, 1, 2, 4]) / 8 * 4)
-    found = fork_weights(batch, np.array([True, True, False, True]))
-    np.testing.assert_allclose(found, np.array([1, 1, 0, 2]) / 4 * 3)
+    weights = fork_weights(batch, np.ones(4, dtype=bool))
+    np.testing.assert_allclose(weights, np.array([1, 1, 2, 4]) / 8 * 4)
+    weights = fork_weights(batch, np.array([True, True, False, True]))
+    np.testing.assert_allclose(weights, np.array([1, 1, 0, 2]) / 4 * 3)
     edge, state = edges(batch)
     assert edge.tolist() == [0, 1, 2, 0, 1, 3, 0, 4, 5]
     assert state[1] == state[4] and state[2] == state[3] and state[0] == state[5]

@@ -23,7 +23,7 @@ from trainers.algorithms.gae import (
 from trainers.algorithms.signals import RewardToGo
 
 ESTIMATES = [GAE, TurnGAE, BiLevelGAE]
-every_estimate = pytest.mark.parametrize("made", ESTIMATES, ids=lambda e: e.__name__)
+every_estimate = pytest.mark.parametrize("estimator", ESTIMATES, ids=lambda e: e.__name__)
 
 
 def without_critic(batch: Batch) -> Batch:
@@ -78,35 +78,35 @@ def test_turns_by_hand():
     )
     # Values before the turns: .5, .2, -.4. Deltas 1 + .9*.2 - .5, 0 - .9*.4 - .2, 2 + .4.
     third, second, first = 2.4, -0.56 + 0.45 * 2.4, 0.68 + 0.45 * (-0.56 + 0.45 * 2.4)
-    found = TurnGAE(gamma_turn=0.9, lam_turn=0.5)(batch)
-    assert found.level == "turn"
-    np.testing.assert_allclose(found.values, [first, second, third])
+    estimate = TurnGAE(gamma_turn=0.9, lam_turn=0.5)(batch)
+    assert estimate.level == "turn"
+    np.testing.assert_allclose(estimate.values, [first, second, third])
     assert TurnGAE().places(batch).tolist() == [True, False, True, True, False]
 
 
 def test_bi_level_sees_turns_that_pay_nothing_the_last_among_them():
     """Where RAGEN's code takes a reward for the end of a turn and fails."""
     batch = without_critic(pack([[1.0, 0.0, 0.0]], [0], tokens=2))
-    found = on_tokens(batch, BiLevelGAE(gamma_turn=0.5))
-    np.testing.assert_allclose(found, [1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    advantages = on_tokens(batch, BiLevelGAE(gamma_turn=0.5))
+    np.testing.assert_allclose(advantages, [1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     batch = without_critic(pack([[0.0, 0.0, 1.0]], [0], tokens=2))
-    found = on_tokens(batch, BiLevelGAE(gamma_turn=0.5))
-    np.testing.assert_allclose(found, [0.25, 0.25, 0.5, 0.5, 1.0, 1.0])
+    advantages = on_tokens(batch, BiLevelGAE(gamma_turn=0.5))
+    np.testing.assert_allclose(advantages, [0.25, 0.25, 0.5, 0.5, 1.0, 1.0])
 
 
 @every_estimate
 @given(batch=batches())
-def test_with_nothing_expected_it_is_the_return_to_go(made, batch):
+def test_with_nothing_expected_it_is_the_return_to_go(estimator, batch):
     batch = without_critic(batch)
     to_go = on_tokens(batch, RewardToGo(0.7))
-    np.testing.assert_allclose(on_tokens(batch, made(gamma_turn=0.7)), to_go, atol=1e-8)
+    np.testing.assert_allclose(on_tokens(batch, estimator(gamma_turn=0.7)), to_go, atol=1e-8)
 
 
 @every_estimate
 @given(batch=batches(), lam=st.sampled_from([0.0, 0.3, 1.0]))
-def test_monte_carlo_targets_are_the_returns_whatever_is_expected(made, batch, lam):
+def test_monte_carlo_targets_are_the_returns_whatever_is_expected(estimator, batch, lam):
     """Of episodes that a limit cut as well: nothing is expected after their end."""
-    signal = made(gamma_turn=0.9, lam_turn=lam)
+    signal = estimator(gamma_turn=0.9, lam_turn=lam)
     assert isinstance(signal, ValueSignal)
     learnt = signal.places(batch)
     targets = value_targets(batch, signal.monte_carlo())
@@ -118,20 +118,20 @@ def test_monte_carlo_targets_are_the_returns_whatever_is_expected(made, batch, l
 
 
 @every_estimate
-def test_a_critic_expects_the_price_of_the_divergence(made):
+def test_a_critic_expects_the_price_of_the_divergence(estimator):
     rewards, ratios = [[1.0, 0.0]], [[0.1, 0.2, 0.3, 0.4]]
     batch = pack(rewards, [0], tokens=2, logp_old=ratios, aux={"logp_ref": [[0.0] * 4]})
     batch = without_critic(batch)
     price = 0.5 * np.array([1.0, 0.9, 0.7, 0.4])  # of this token and all that follow
-    if made is not GAE:  # Every token of a turn pays for the whole turn.
+    if estimator is not GAE:  # Every token of a turn pays for the whole turn.
         price = 0.5 * np.array([1.0, 1.0, 0.7, 0.7])
     worth = np.array([1.0, 1.0, 0.0, 0.0]) - price
-    np.testing.assert_allclose(on_tokens(batch, made(kl=0.5)), worth)
+    np.testing.assert_allclose(on_tokens(batch, estimator(kl=0.5)), worth)
 
 
 def test_explained_variance():
     batch = pack([[0.0, 1.0], [0.0, 0.0]], [0, 0])
-    every = np.ones(4, dtype=bool)
+    all_tokens = np.ones(4, dtype=bool)
     for values, expected in (
         ([1.0, 1.0, 0.0, 0.0], 1.0),
         ([5.0, 5.0, 4.0, 4.0], 1.0),  # a constant error is no variance
@@ -139,7 +139,7 @@ def test_explained_variance():
         ([0.75, 0.75, 0.25, 0.25], 0.75),
         ([0.0, 0.0, 1.0, 1.0], -3.0),
     ):
-        seen = replace(batch, values=np.array(values))
-        assert explained_variance(seen, TurnGAE(), every) == pytest.approx(expected)
-    assert explained_variance(seen, TurnGAE(), ~every) == 0.0
-    assert explained_variance(seen, TurnGAE(), np.array([True, True, False, False])) == 0.0
+        with_values = replace(batch, values=np.array(values))
+        assert explained_variance(with_values, TurnGAE(), all_tokens) == pytest.approx(expected)
+    assert explained_variance(with_values, TurnGAE(), ~all_tokens) == 0.0
+    assert explained_variance(with_values, TurnGAE(), np.array([True, True, False, False])) == 0.0

@@ -24,9 +24,9 @@ def test_weights_are_those_of_the_formula() -> None:
     seed=st.integers(0, 99),
 )
 def test_each_is_drawn_as_often_as_expected_to_within_one(weights: list[float], seed: int) -> None:
-    given_ = np.array(weights)
-    drawn = copies(given_, np.random.default_rng(seed))
-    expected = given_ / given_.sum() * len(weights)
+    weight_array = np.array(weights)
+    drawn = copies(weight_array, np.random.default_rng(seed))
+    expected = weight_array / weight_array.sum() * len(weights)
     assert drawn.sum() == len(weights)
     assert (np.abs(drawn - expected) < 1 + 1e-6).all()
 

@@ -35,8 +35,8 @@ def test_pairs_are_of_one_group_and_of_unlike_outcome() -> None:
     )
     assert as_set(preferred_pairs(batch, "success")) == {(0, 1), (0, 2), (3, 4)}
     assert as_set(preferred_pairs(batch, "return")) == {(1, 0), (1, 2), (3, 4)}
-    known = np.array([True, True, False, True, False, True])
-    assert as_set(preferred_pairs(batch, "success", known)) == {(0, 1)}
+    usable = np.array([True, True, False, True, False, True])
+    assert as_set(preferred_pairs(batch, "success", usable)) == {(0, 1)}
 
 
 def test_the_loss_and_its_slopes_by_hand() -> None:
@@ -78,14 +78,18 @@ def test_a_table_that_learns_ranks_the_better_trajectory_above() -> None:
 
     def paid() -> Any:
         logps = [math.log(1 / (1 + math.exp(-logit))), math.log(1 / (1 + math.exp(logit)))]
-        return np.array([sum(beta * (logps[a] - math.log(0.5)) for a in each) for each in actions])
+        return np.array(
+            [sum(beta * (logps[a] - math.log(0.5)) for a in sequence) for sequence in actions]
+        )
 
     assert ranked_right(paid(), pairs) == 0.5
     for _ in range(50):
         _, slopes = preference_loss(paid(), pairs)
         first = 1 / (1 + math.exp(-logit))
         # d log pi(a) / d logit is 1 - pi(0) for action 0, and -pi(0) for action 1.
-        gain = [beta * sum((1 - first) if a == 0 else -first for a in each) for each in actions]
+        gain = [
+            beta * sum((1 - first) if a == 0 else -first for a in sequence) for sequence in actions
+        ]
         logit -= 5.0 * float(slopes @ gain)
     assert logit > 1.0 and ranked_right(paid(), pairs) == 1.0
 
@@ -99,8 +103,8 @@ def test_what_a_reward_model_pays_by_hand() -> None:
     )  # fmt: skip
     np.testing.assert_allclose(Implicit(0.5)(batch).values, [0.3, -0.1, 0.3])
     np.testing.assert_allclose(Implicit(0.5, level="trajectory")(batch).values, [0.2, 0.3])
-    whole = Term(Implicit(0.5, level="trajectory"), center="group")
-    np.testing.assert_allclose(advantage(batch, [whole]), [-0.05, -0.05, -0.05, 0.05])
+    per_trajectory = Term(Implicit(0.5, level="trajectory"), center="group")
+    np.testing.assert_allclose(advantage(batch, [per_trajectory]), [-0.05, -0.05, -0.05, 0.05])
     # Over the three steps of the group: mean 1/6, deviation (ddof 1) .4 / sqrt(3).
     steps = Term(Implicit(0.5), center="group", scale="group", eps=0.0)
     z = [(r - 1 / 6) / (0.4 / math.sqrt(3)) for r in (0.3, 0.3, -0.1, 0.3)]

@@ -19,10 +19,10 @@ from trainers.algorithms.preferences import (
 
 def test_the_loss_of_a_pair_and_its_slope_by_hand() -> None:
     """Beta .5, scores 3 and 1: margin 1, loss log(1 + 1/e), slope -.5 / (1 + e)."""
-    found = bradley_terry(np.array([3.0, 1.0]), np.array([[0, 1]]), 0.5)
-    assert found.loss == pytest.approx(np.log1p(np.exp(-1.0)))
-    assert found.slope == pytest.approx([-0.5 / (1 + np.e), 0.5 / (1 + np.e)])
-    assert found.right == 1.0
+    preference = bradley_terry(np.array([3.0, 1.0]), np.array([[0, 1]]), 0.5)
+    assert preference.loss == pytest.approx(np.log1p(np.exp(-1.0)))
+    assert preference.slope == pytest.approx([-0.5 / (1 + np.e), 0.5 / (1 + np.e)])
+    assert preference.right == 1.0
 
 
 def test_the_slope_is_the_derivative_of_the_mean_over_pairs() -> None:
@@ -30,7 +30,7 @@ def test_the_slope_is_the_derivative_of_the_mean_over_pairs() -> None:
     scores = random.normal(size=6) * 3
     pairs = ranked([1.0, 0.0, 0.5, 2.0, 2.0, 0.0], [0, 0, 0, 1, 1, 1])
     assert pairs.tolist() == [[0, 1], [0, 2], [2, 1], [3, 5], [4, 5]]
-    found = bradley_terry(scores, pairs, 0.7)
+    preference = bradley_terry(scores, pairs, 0.7)
     for at in range(6):
         step = np.zeros(6)
         step[at] = 1e-6
@@ -38,23 +38,23 @@ def test_the_slope_is_the_derivative_of_the_mean_over_pairs() -> None:
             bradley_terry(scores + step, pairs, 0.7).loss
             - bradley_terry(scores - step, pairs, 0.7).loss
         )
-        assert found.slope[at] == pytest.approx(change / 2e-6, abs=1e-9)
+        assert preference.slope[at] == pytest.approx(change / 2e-6, abs=1e-9)
 
 
 def test_without_pairs_there_is_nothing_to_lose() -> None:
-    found = bradley_terry(np.ones(3), ranked([1.0, 1.0, 1.0], [0, 0, 0]), 0.1)
-    assert (found.loss, found.right) == (0.0, 0.0) and not found.slope.any()
+    preference = bradley_terry(np.ones(3), ranked([1.0, 1.0, 1.0], [0, 0, 0]), 0.1)
+    assert (preference.loss, preference.right) == (0.0, 0.0) and not preference.slope.any()
 
 
 def test_scores_of_any_size_stay_finite() -> None:
-    found = bradley_terry(np.array([-1e6, 1e6]), np.array([[0, 1]]), 1.0)
-    assert found.loss == pytest.approx(2e6) and found.slope.tolist() == [-1.0, 1.0]
+    preference = bradley_terry(np.array([-1e6, 1e6]), np.array([[0, 1]]), 1.0)
+    assert preference.loss == pytest.approx(2e6) and preference.slope.tolist() == [-1.0, 1.0]
 
 
 def test_the_extremes_of_groups() -> None:
-    held = np.array([True, True, True, True, False, True])
-    found = extremes(np.array([0.0, 2.0, 1.0, 3.0, 9.0, 3.0]), np.array([0, 0, 0, 1, 1, 1]), held)
-    assert found.tolist() == [[1, 0]], "in group 1 those that count have equal returns"
+    usable = np.array([True, True, True, True, False, True])
+    pairs = extremes(np.array([0.0, 2.0, 1.0, 3.0, 9.0, 3.0]), np.array([0, 0, 0, 1, 1, 1]), usable)
+    assert pairs.tolist() == [[1, 0]], "in group 1 those that count have equal returns"
 
 
 def pair_batch() -> Batch:
@@ -70,11 +70,11 @@ def pair_batch() -> Batch:
 
 def test_dpo_as_an_advantage_by_hand() -> None:
     """Log-ratios 1 and 1.5: margin .1 x .5. Four texts, one pair: 4 x .1 x sigmoid(-.05)."""
-    found = advantage(pair_batch(), [Term(Preference(nll=0.0))])
+    advantages = advantage(pair_batch(), [Term(Preference(nll=0.0))])
     size = 4 * 0.1 / (1 + np.exp(0.05))
-    np.testing.assert_allclose(found, [-size] * 2 + [size] * 3 + [0.0] * 2)
+    np.testing.assert_allclose(advantages, [-size] * 2 + [size] * 3 + [0.0] * 2)
     liked = advantage(pair_batch(), [Term(Preference(nll=0.03))])
-    np.testing.assert_allclose(liked - found, [0.0] * 2 + [4 * 0.03 / 3] * 3 + [0.0] * 2)
+    np.testing.assert_allclose(liked - advantages, [0.0] * 2 + [4 * 0.03 / 3] * 3 + [0.0] * 2)
 
 
 @pytest.mark.parametrize("sizes", [{"candidates": 1}, {"pairs": 0}])

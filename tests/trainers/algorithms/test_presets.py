@@ -170,14 +170,14 @@ def test_credit_with_a_critic_in_numbers(name: str) -> None:
     masks = apply_filters(batch, preset.filters)
     worth = np.zeros(batch.n_tokens)
     for k in range(batch.n_tokens):
-        mine = batch.token_traj == batch.token_traj[k]
-        later = mine & (np.arange(batch.n_tokens) >= k)
+        same_trajectory = batch.token_traj == batch.token_traj[k]
+        later = same_trajectory & (np.arange(batch.n_tokens) >= k)
         price = (batch.logp_old - batch.aux["logp_ref"])[later].sum()
         worth[k] = batch.token_reward[later].sum() - CRITICS[name] * price - batch.values[k]
-    kept = worth[masks.train[batch.token_traj]]
-    expected = (worth - kept.mean()) / (kept.std(ddof=1) + 1e-8)
-    found = advantage(batch, preset.terms, preset.post, train=masks.train)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    trained_worth = worth[masks.train[batch.token_traj]]
+    expected = (worth - trained_worth.mean()) / (trained_worth.std(ddof=1) + 1e-8)
+    advantages = advantage(batch, preset.terms, preset.post, train=masks.train)
+    np.testing.assert_allclose(advantages, expected, rtol=1e-9)
     trained = {"starpo-s": 4}.get(name, 8)  # a quarter of two groups, at least one
     assert masks.train.sum() == trained
     assert preset.loss.value_clip == 0.5

@@ -25,7 +25,7 @@ from trainers.algorithms.sampling import (
 )
 
 
-def seen(returns: list[list[float]]) -> TaskStats:
+def collect_stats(returns: list[list[float]]) -> TaskStats:
     tasks = np.repeat(np.arange(len(returns)), [len(r) for r in returns])
     flat = np.concatenate(returns)
     return TaskStats.empty(len(returns)).update(tasks, flat, flat > 0)
@@ -74,41 +74,41 @@ def test_interleaving_plays_all_before_any_comes_again() -> None:
 
 
 def test_value_is_zero_when_all_returns_are_equal() -> None:
-    stats = seen([[0, 1.0], [1.0, 1.0], [0.1, 0.1, 0.1], [0, 0, 0, 1.0]])
+    stats = collect_stats([[0, 1.0], [1.0, 1.0], [0.1, 0.1, 0.1], [0, 0, 0, 1.0]])
     expected = [0.5 * 0.5, 0, 0, 0.75 * (0.75 * 0.25) ** 0.5]
     np.testing.assert_allclose(task_value(stats), expected, atol=1e-12)
 
 
 def test_value_sampler_draws_in_proportion_to_value() -> None:
-    stats = seen([[0, 1.0], [1.0, 1.0], [0, 0, 0, 1.0]])
+    stats = collect_stats([[0, 1.0], [1.0, 1.0], [0, 0, 0, 1.0]])
     ids = drawn(ValueSampler(3, seed=5), 1, 4000, stats)
     assert chi_square(ids, task_value(stats) / task_value(stats).sum()) < 10.8  # 1, p = 0.001
 
 
 def test_value_sampler_gives_new_tasks_the_mean_value() -> None:
     """Values 1/4 and 0 have mean 1/8: the new task gets 1/8 of 3/8, as the others 2/3 and 0."""
-    stats = seen([[0, 1.0], [1.0, 1.0], []])
+    stats = collect_stats([[0, 1.0], [1.0, 1.0], []])
     ids = drawn(ValueSampler(3), 1, 4000, stats)
     assert chi_square(ids, np.array([2 / 3, 0.0, 1 / 3])) < 10.8
     even = np.full(3, 1 / 3)
     assert chi_square(drawn(ValueSampler(3), 1, 4000, TaskStats.empty(3)), even) < 13.8
-    assert chi_square(drawn(ValueSampler(3), 1, 4000, seen([[1.0]] * 3)), even) < 13.8
+    assert chi_square(drawn(ValueSampler(3), 1, 4000, collect_stats([[1.0]] * 3)), even) < 13.8
 
 
 def test_informative_drops_pass_rates_of_zero_and_one() -> None:
-    stats = seen([[1.0] * 8, [0.0] * 8, [0, 1.0] * 4, [1.0]])
+    stats = collect_stats([[1.0] * 8, [0.0] * 8, [0, 1.0] * 4, [1.0]])
     assert informative(stats).tolist() == [False, False, True, True]
     ids = drawn(InformativeSampler(4), 1, 6, stats)
     assert [sorted(ids[k : k + 2]) for k in (0, 2, 4)] == [[2, 3]] * 3
     assert sorted(drawn(InformativeSampler(4), 1, 4)) == [0, 1, 2, 3]
-    assert drawn(InformativeSampler(1), 1, 3, seen([[1.0] * 8])) == [0, 0, 0]
+    assert drawn(InformativeSampler(1), 1, 3, collect_stats([[1.0] * 8])) == [0, 0, 0]
 
 
 def test_penalties_do_not_make_a_task_informative() -> None:
     tasks, returns = np.zeros(8, dtype=np.int64), np.arange(8.0)
-    for solved, kept in ((0, False), (3, True), (8, False)):
+    for solved, expected in ((0, False), (3, True), (8, False)):
         stats = TaskStats.empty(1).update(tasks, returns, np.arange(8) < solved)
-        assert informative(stats).tolist() == [kept]
+        assert informative(stats).tolist() == [expected]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(-5, 5)), min_size=1, max_size=40))
@@ -118,12 +118,12 @@ def test_statistics_match_numpy_however_they_arrive(rows: list[tuple[int, float]
     stats = TaskStats.empty(4).update(tasks[:half], returns[:half], returns[:half] > 0)
     stats = stats.update(tasks[half:], returns[half:], returns[half:] > 0)
     for t in np.unique(tasks):
-        mine = returns[tasks == t]
-        assert stats.count[t] == len(mine)
-        assert stats.mean[t] == pytest.approx(mine.mean(), abs=1e-9)
-        assert stats.std[t] == pytest.approx(mine.std(), abs=1e-6)
-        assert stats.best[t] == mine.max()
-        assert stats.solved[t] == (mine > 0).sum()
+        task_returns = returns[tasks == t]
+        assert stats.count[t] == len(task_returns)
+        assert stats.mean[t] == pytest.approx(task_returns.mean(), abs=1e-9)
+        assert stats.std[t] == pytest.approx(task_returns.std(), abs=1e-6)
+        assert stats.best[t] == task_returns.max()
+        assert stats.solved[t] == (task_returns > 0).sum()
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(-5, 5)), max_size=40))
@@ -131,6 +131,6 @@ def test_statistics_come_back_from_json_to_the_last_bit(rows: list[tuple[int, fl
     tasks = np.array([row[0] for row in rows], dtype=np.int64)
     returns = np.array([row[1] for row in rows])
     stats = TaskStats.empty(4).update(tasks, returns, returns > 0)
-    again = TaskStats.empty(4).restored(json.loads(json.dumps(stats.state_dict())))
+    restored = TaskStats.empty(4).restored(json.loads(json.dumps(stats.state_dict())))
     for name in ("count", "mean", "spread", "best", "solved"):
-        assert getattr(again, name).tolist() == getattr(stats, name).tolist()
+        assert getattr(restored, name).tolist() == getattr(stats, name).tolist()

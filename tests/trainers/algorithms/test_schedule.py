@@ -64,16 +64,16 @@ def test_gate_opens_after_a_full_window_of_success() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.data())
 def test_gate_resumes_from_its_state(successes: list[float], data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(successes)))
-    whole, first = Gated((4, 8, 16), 0.5, 4), Gated((4, 8, 16), 0.5, 4)
+    uninterrupted, first = Gated((4, 8, 16), 0.5, 4), Gated((4, 8, 16), 0.5, 4)
     for step, success in enumerate(successes, start=1):
-        whole.report_success(step, success)
+        uninterrupted.report_success(step, success)
         if step <= cut:
             first.report_success(step, success)
     second = Gated((4, 8, 16), 0.5, 4)
     second.load_state_dict(json.loads(json.dumps(first.state_dict())))
     for step in range(cut + 1, len(successes) + 1):
         second.report_success(step, successes[step - 1])
-    assert second.state_dict() == whole.state_dict()
+    assert second.state_dict() == uninterrupted.state_dict()
 
 
 def test_gate_refuses_a_success_outside_its_range() -> None:
@@ -105,14 +105,20 @@ def test_bad_fields_are_refused() -> None:
 
 
 def test_families_have_schedules_of_their_own() -> None:
-    made = PerFamily({"a": Gated((3, 5), 0.5, 1), "b": Stages((2, 9), 4), "c": Constant(4)})
-    assert made.values(1) == {"a": 3, "b": 2, "c": 4} and made(1) == 4 and made.stage(1) == 0
-    made.report_success(1, {"b": 1.0, "a": 0.2})
-    assert made.values(2)["a"] == 3  # its own success counts, and only that
-    made.report_success(2, {"a": 0.5})
-    made.report_success(3, {"b": 0.0})  # a step without tasks of it
-    assert made.values(3) == {"a": 5, "b": 2, "c": 4} and made.stage(3) == 1
-    assert made.values(5)["b"] == 9 and made(5) == 9
-    again = PerFamily({"a": Gated((3, 5), 0.5, 1), "b": Stages((2, 9), 4), "c": Constant(4)})
-    again.load_state_dict(json.loads(json.dumps(made.state_dict())))
-    assert [again.values(step) for step in (1, 2, 3)] == [made.values(step) for step in (1, 2, 3)]
+    schedule = PerFamily({"a": Gated((3, 5), 0.5, 1), "b": Stages((2, 9), 4), "c": Constant(4)})
+    assert (
+        schedule.values(1) == {"a": 3, "b": 2, "c": 4}
+        and schedule(1) == 4
+        and schedule.stage(1) == 0
+    )
+    schedule.report_success(1, {"b": 1.0, "a": 0.2})
+    assert schedule.values(2)["a"] == 3  # its own success counts, and only that
+    schedule.report_success(2, {"a": 0.5})
+    schedule.report_success(3, {"b": 0.0})  # a step without tasks of it
+    assert schedule.values(3) == {"a": 5, "b": 2, "c": 4} and schedule.stage(3) == 1
+    assert schedule.values(5)["b"] == 9 and schedule(5) == 9
+    restored = PerFamily({"a": Gated((3, 5), 0.5, 1), "b": Stages((2, 9), 4), "c": Constant(4)})
+    restored.load_state_dict(json.loads(json.dumps(schedule.state_dict())))
+    assert [restored.values(step) for step in (1, 2, 3)] == [
+        schedule.values(step) for step in (1, 2, 3)
+    ]

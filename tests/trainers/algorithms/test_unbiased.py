@@ -155,12 +155,12 @@ def simulate_budget(logit: float) -> tuple[Batch, np.ndarray]:
         ends[live[solved]] = "success"
         live = live[~solved & (room[live] >= LONG)]
     order = np.argsort(np.concatenate(traj), kind="stable")
-    of, paid, own = (np.concatenate(parts)[order] for parts in (traj, pay, score))
+    of, paid, step_scores = (np.concatenate(parts)[order] for parts in (traj, pay, score))
     m, group = len(of), np.arange(n) // SIZE
     ints, zeros, ends = np.zeros(m, dtype=int), np.zeros(m), ends.astype(str)
     states, tokens = np.arange(m), np.arange(m)
     batch = Batch(tokens, of, group, 0 * group, paid, ends, states, ints, ints, zeros, zeros)
-    return batch, own
+    return batch, step_scores
 
 
 def test_masking_episodes_that_ran_out_of_tokens_biases_credit_and_the_default_does_not() -> None:

@@ -38,9 +38,9 @@ MEANS = ["token-mean", "seq-mean-token-mean", "turn-mean"]
 def test_means_sum_to_one_over_what_is_trained(batch: Batch, mode: str, seed: int) -> None:
     train = np.random.default_rng(seed).random(batch.n_trajectories) < 0.7
     w = aggregation_weights(batch, mode, train=train)  # type: ignore[arg-type]
-    kept = train[batch.token_traj]
-    assert not w[~kept].any()
-    assert w.sum() == pytest.approx(1.0 if kept.any() else 0.0)
+    trained = train[batch.token_traj]
+    assert not w[~trained].any()
+    assert w.sum() == pytest.approx(1.0 if trained.any() else 0.0)
 
 
 def test_const_needs_its_divisor() -> None:
@@ -79,10 +79,10 @@ def tabular_rollouts(
     at, columns = np.zeros(n, dtype=int), []
     for turn in range(horizon):
         live = np.flatnonzero(at < depth)
-        who = (rng.random(len(live)) < stale).astype(int)
-        cumulative = np.stack(probs)[who, at[live]].cumsum(1)
+        actor = (rng.random(len(live)) < stale).astype(int)
+        cumulative = np.stack(probs)[actor, at[live]].cumsum(1)
         act = np.minimum((rng.random((len(live), 1)) > cumulative).sum(1), 3)
-        logs = [np.log(np.stack(probs)[w, at[live], act]) for w in (who, 0)]
+        logs = [np.log(np.stack(probs)[w, at[live], act]) for w in (actor, 0)]
         columns.append([live, np.full(len(live), turn), at[live], act, *logs])
         at[live] += act == 0
     traj, t, position, act, behave, current = (

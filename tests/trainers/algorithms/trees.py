@@ -59,21 +59,21 @@ class Process:
 
     def gradient(self) -> dict[tuple[int, ...], float]:
         """The derivative of the expected return by the logit of every history."""
-        found = {}
+        slopes = {}
         for h in self.logit:
             if self.over(h):
                 continue
             p = self.chance(h)
             high, low = (self.pay[(*h, a)] + self.value((*h, a)) for a in (1, 0))
-            found[h] = self.reach(h) * p * (1 - p) * (high - low)
-        return found
+            slopes[h] = self.reach(h) * p * (1 - p) * (high - low)
+        return slopes
 
 
 def grow(process: Process, branching: Branching, group_size: int, choose: Choose) -> list:
     """The episodes of one group, by their numbers: (number, parent, shared, actions)."""
     leaves = branching.leaves(group_size)
     waiting = [(root * leaves, None, (), leaves) for root in range(branching.roots)]
-    found = []
+    episodes = []
     while waiting:
         number, parent, actions, left = waiting.pop(0)
         shared = len(actions)
@@ -85,8 +85,8 @@ def grow(process: Process, branching: Branching, group_size: int, choose: Choose
                     waiting.append((at, number, actions, share))
                     at += share
             actions = (*actions, choose(process.chance(actions)))
-        found.append((number, parent, shared, actions))
-    return sorted(found)
+        episodes.append((number, parent, shared, actions))
+    return sorted(episodes)
 
 
 def batch_of(process: Process, groups: list[list]) -> Batch:
@@ -95,8 +95,8 @@ def batch_of(process: Process, groups: list[list]) -> Batch:
     for group, episodes in enumerate(groups):
         owners: dict[int, list] = {}
         for number, parent, shared, actions in episodes:
-            own = [(group, number, turn) for turn in range(shared, len(actions))]
-            owners[number] = (owners[parent][:shared] if parent is not None else []) + own
+            new_nodes = [(group, number, turn) for turn in range(shared, len(actions))]
+            owners[number] = (owners[parent][:shared] if parent is not None else []) + new_nodes
             turns.append([1] * len(actions))
             pays.append([process.pay[actions[: t + 1]] for t in range(len(actions))])
             of.append(group)
@@ -105,37 +105,39 @@ def batch_of(process: Process, groups: list[list]) -> Batch:
     return Batch.from_trajectories(turns, pays, of, nodes=nodes, states=states)
 
 
-def every(process: Process, play: Callable[[Choose], object]) -> Iterator[tuple[float, object]]:
+def enumerate_outcomes(
+    process: Process, play: Callable[[Choose], object]
+) -> Iterator[tuple[float, object]]:
     """All that a play with random choices can come to, with the probability of each."""
     paths: list[tuple[int, ...]] = [()]
     while paths:
         path = paths.pop()
-        chance, made = 1.0, iter(path)
+        chance, bits = 1.0, iter(path)
 
-        def choose(p: float, made: Iterator[int] = made) -> int:
+        def choose(p: float, bits: Iterator[int] = bits) -> int:
             nonlocal chance
-            bit = next(made, None)
+            bit = next(bits, None)
             if bit is None:
                 raise Undecided
             chance *= p if bit else 1 - p
             return bit
 
         try:
-            found = play(choose)
+            outcome = play(choose)
         except Undecided:
             paths += [(*path, 0), (*path, 1)]
         else:
-            yield chance, found
+            yield chance, outcome
 
 
 def estimate(process: Process, episodes: list, weights: np.ndarray) -> dict[tuple[int, ...], float]:
     """The gradient that weights of all turns give, by the logit of every history."""
-    found: dict[tuple[int, ...], float] = {}
+    gradient: dict[tuple[int, ...], float] = {}
     at = 0
     for _, _, _, actions in episodes:
         for t, action in enumerate(actions):
             history = actions[:t]
             score = action - process.chance(history)
-            found[history] = found.get(history, 0.0) + score * weights[at]
+            gradient[history] = gradient.get(history, 0.0) + score * weights[at]
             at += 1
-    return found
+    return gradient

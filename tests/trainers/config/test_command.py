@@ -13,7 +13,7 @@ MOST_LINES = 120
 PARSERS_WORDS = re.compile(r"\{None\}|\[\[?STR|<class|typing\.|\(default: (None|\(\)|'')\)|\bNone:")
 
 
-def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+def capture_output(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
     """What a command prints that ends well."""
     assert main([*argv]) == 0
     return capsys.readouterr().out
@@ -24,7 +24,7 @@ def test_the_help_is_short(
     columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
-    lines = shown(capsys, "--help").splitlines()
+    lines = capture_output(capsys, "--help").splitlines()
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) <= int(columns)
     assert not PARSERS_WORDS.search("\n".join(lines))
@@ -32,7 +32,7 @@ def test_the_help_is_short(
 
 
 def test_the_help_names_what_else_there_is(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, "-h")
+    text = capture_output(capsys, "-h")
     for words in ("--help-all", "agentgym-train presets", "agentgym-train merge", "[ENV]"):
         assert words in text
     assert "(default: the preset's, else 8)" in " ".join(text.split())
@@ -41,7 +41,7 @@ def test_the_help_names_what_else_there_is(capsys: pytest.CaptureFixture[str]) -
 def test_the_whole_help_has_every_flag_and_none_of_the_parsers_words(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = shown(capsys, "--help-all")
+    text = capture_output(capsys, "--help-all")
     assert not PARSERS_WORDS.search(text.replace("Width of a head; None: hidden / heads", ""))
     for row in train_flags():
         assert f"  {row.name}" in text
@@ -49,7 +49,7 @@ def test_the_whole_help_has_every_flag_and_none_of_the_parsers_words(
 
 @pytest.mark.parametrize("words", ["presets", "merge"])
 def test_subcommands_have_their_own_help(words: str, capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, words, "--help")
+    text = capture_output(capsys, words, "--help")
     assert text.startswith(f"usage: agentgym-train {words}")
     assert len(text.splitlines()) < 40 and "--rl." not in text and not PARSERS_WORDS.search(text)
 

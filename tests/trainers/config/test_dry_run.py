@@ -14,7 +14,7 @@ from agentgym.registration import FAMILIES
 from agentgym.support.nested import flat
 from tests.envs.database.test_official import QUESTION
 from tests.toy import TOY_ID
-from tests.trainers.test_refusals import told
+from tests.trainers.test_refusals import read_refusal
 from trainers.algorithms.preset import JUDGE, TEACHER
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main, parse_config
@@ -42,9 +42,9 @@ def check_written(folder: Path, *argv: str) -> dict[str, SettingsRow]:
     config = parse_config(argv)
     run = resolve(config)
     RunFolder.open(folder, config, run.resolved())
-    written = yaml.safe_load((folder / CONFIG_FILE).read_text())
-    decided = flat(written.pop(RESOLVED))
-    values = {**flat(written), **{name: decided[name] for name in flat(written) if name in decided}}
+    stored = yaml.safe_load((folder / CONFIG_FILE).read_text())
+    decided = flat(stored.pop(RESOLVED))
+    values = {**flat(stored), **{name: decided[name] for name in flat(stored) if name in decided}}
     rows = rows_of(*argv)
     used = flat(json.loads(json.dumps(_plain(run.config))))
     for row in rows.values():
@@ -69,8 +69,8 @@ def test_it_shows_what_the_run_writes_for_every_preset(tmp_path: Path, name: str
     rows = check_written(tmp_path / "run", *argv)
     preset = resolve(parse_config(argv)).preset
     loss = preset.loss
-    shown = [rows[f"rl.{knob}"].value for knob in ("epsilon", "epsilon_high", "entropy")]
-    assert shown == [loss.low, loss.high, loss.entropy]
+    knob_values = [rows[f"rl.{knob}"].value for knob in ("epsilon", "epsilon_high", "entropy")]
+    assert knob_values == [loss.low, loss.high, loss.entropy]
     assert rows["rl.aggregation"].value == loss.aggregation
     assert ("critic.kind" in rows) == bool({"critic", "turn_critic"} & {*preset.needs})
     assert ("reward_model.updates" in rows) == ("prm" in preset.needs)
@@ -149,9 +149,9 @@ def test_rows_without_a_split_to_train_on_are_refused_by_both(
     out = tmp_path / "run"
     command = ["--env", "database", "--env-kwargs", f"data={data}", "expert=oracle"]
     command += ["--out", str(out), "--steps", "1"]
-    sentence = told(command, capsys)
+    sentence = read_refusal(command, capsys)
     assert "are in test; training needs a split train" in sentence
-    assert told([*command, "--dry-run"], capsys) == sentence and not out.exists()
+    assert read_refusal([*command, "--dry-run"], capsys) == sentence and not out.exists()
 
 
 def test_rows_too_few_for_a_split_to_validate_on_are_refused_by_both(
@@ -162,9 +162,9 @@ def test_rows_too_few_for_a_split_to_validate_on_are_refused_by_both(
     out = tmp_path / "run"
     command = ["--env", "database", "--env-kwargs", f"data={data}", "--out", str(out)]
     data.write_text("\n".join(map(json.dumps, rows[:2])))
-    sentence = told([*command, "--steps", "1"], capsys)
+    sentence = read_refusal([*command, "--steps", "1"], capsys)
     assert "expected validation tasks" in sentence and "pass --sft.max-steps 0" in sentence
-    assert told([*command, "--dry-run"], capsys) == sentence and not out.exists()
+    assert read_refusal([*command, "--dry-run"], capsys) == sentence and not out.exists()
     data.write_text("\n".join(map(json.dumps, rows)))
     assert main([*command, "--dry-run"]) == 0
 

@@ -94,12 +94,12 @@ def test_what_was_decided_is_kept_with_the_run_and_compared() -> None:
 def test_a_dry_run_tells_of_each(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
-    asked = from_mapping({"env": [SHORT, LONG]})
-    Console(width=120).print(describe(asked, resolve(asked)))
-    shown = capsys.readouterr().out
-    assert f"short ({TOY_ID}): {TOY_ID}" in shown and "25% of the tasks" in shown
-    assert "4, 5, the next when 0.5 of the episodes of 40 steps succeed" in shown
-    assert "0.1 of the validation tasks of long" in shown
+    config = from_mapping({"env": [SHORT, LONG]})
+    Console(width=120).print(describe(config, resolve(config)))
+    output = capsys.readouterr().out
+    assert f"short ({TOY_ID}): {TOY_ID}" in output and "25% of the tasks" in output
+    assert "4, 5, the next when 0.5 of the episodes of 40 steps succeed" in output
+    assert "0.1 of the validation tasks of long" in output
 
 
 def test_of_backends_the_one_that_isolates_most_serves_all() -> None:

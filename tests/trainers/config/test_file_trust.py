@@ -32,25 +32,25 @@ from trainers.config.sections import EnvConfig
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Return the folder of a download."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    with hostile_place(tmp_path / "download", monkeypatch) as made:
-        yield made
+    with hostile_place(tmp_path / "download", monkeypatch) as download:
+        yield download
 
 
 def _names(cls: Any, prefix: str = "") -> list[str]:
     """Return the settings of a dataclass by their names with dots."""
-    found: list[str] = []
+    names: list[str] = []
     hints = get_type_hints(cls)
     for item in fields(cls):
         section = next((t for t in (hints[item.name], *get_args(hints[item.name]))
                         if is_dataclass(t)), None)  # fmt: skip
-        whole = section is None or item.name == "envs"
-        found += [f"{prefix}{item.name}"] if whole else _names(section, f"{item.name}.")
-    return found
+        is_leaf = section is None or item.name == "envs"
+        names += [f"{prefix}{item.name}"] if is_leaf else _names(section, f"{item.name}.")
+    return names
 
 
 def test_every_setting_of_a_training_has_a_row_and_no_row_is_left_over() -> None:
-    known = {*_names(TrainConfig), *_names(EnvConfig)}
-    assert known == {*TRAINING}
+    settings = {*_names(TrainConfig), *_names(EnvConfig)}
+    assert settings == {*TRAINING}
 
 
 def _write(settings: dict[str, Any]) -> None:
@@ -105,8 +105,8 @@ def test_what_the_user_types_is_no_news(place: Place) -> None:
     argv = ["--config", "run/config.yaml"]
     with pytest.raises(NotTrusted) as refused:
         parse_config(argv)
-    said = str(refused.value)
-    assert "--trust 'agent_command=touch ran'" in said and "rl.sampler" in said
+    message = str(refused.value)
+    assert "--trust 'agent_command=touch ran'" in message and "rl.sampler" in message
     assert parse_config([*argv, "--agent-command", "other", "--rl.sampler", "uniform"])
     with trusting("agent_command=touch ran", f"rl.sampler={MODULE}:Thing", say=lambda text: None):
         assert parse_config(argv).agent_command == "touch ran"

@@ -72,13 +72,13 @@ def test_without_an_environment_the_sentence_says_what_lists_them(argv: list[str
 
 
 def test_words_of_trl_have_a_flag_here() -> None:
-    known = known_flags(train_flags())
+    flags = known_flags(train_flags())
     for word in (
         "learning-rate", "num-generations", "beta", "output-dir", "max-steps", "eval-steps",
         "per-device-train-batch-size", "save-steps", "loss-type", "num-iterations", "epsilon",
     ):  # fmt: skip
-        assert f"--{word}" not in known
-        assert any(f"--{flag}" in known for flag in SYNONYMS[word])
+        assert f"--{word}" not in flags
+        assert any(f"--{flag}" in flags for flag in SYNONYMS[word])
 
 
 @pytest.mark.slow

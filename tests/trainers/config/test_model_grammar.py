@@ -47,8 +47,8 @@ def folders(tmp_path: Path) -> dict[str, str]:
 
 def grammar(model: str, tmp_path: Path, *flags: str) -> tuple[str, str]:
     sizes = {"sft__max_steps": 0, "rl__turn_tokens": 8, "eval__baselines": "none"}
-    asked = toy_runs.config(tmp_path / "out", *flags, model=model, **sizes)
-    [env] = resolve(asked).envs
+    config = toy_runs.config(tmp_path / "out", *flags, model=model, **sizes)
+    [env] = resolve(config).envs
     assert env.make_env().language.grammar == env.grammar
     return env.grammar, env.grammar_reason
 
@@ -72,9 +72,9 @@ def test_the_command_says_which_and_why(
     assert train([*two, "--dry-run"]) == 2
     assert "got react (--grammar) and xml (--env-kwargs)" in capsys.readouterr().err
     assert train([*toy_runs.arguments(tmp_path / "one", shots=2), "--dry-run"]) == 0
-    told = capsys.readouterr().out
-    assert "actions are written in the grammar native" in told
-    assert "prompt with 2 worked examples" in told
+    output = capsys.readouterr().out
+    assert "actions are written in the grammar native" in output
+    assert "prompt with 2 worked examples" in output
     install(monkeypatch, tmp_path / "site", declared(), "agentgym-trainers-test")
     for name, expected in (("qwen2_5", {"grammar": "tool_call"}), ("phi3", {})):
         assert policy_env_kwargs(f"hf:{folders[name]}", named(TOY_ID)) == expected

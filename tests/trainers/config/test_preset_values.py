@@ -64,12 +64,12 @@ def test_a_flag_of_the_reward_model_is_read_again(knob: str) -> None:
 def test_what_is_read_of_a_preset_sets_it_again() -> None:
     """Flags with the values that are shown make the same preset."""
     for preset in PRESETS.values():
-        shown = values_of_preset(preset)["rl"]
-        flags = {name: shown[name] for name in ("beta", "entropy", "epsilon", "epsilon_high")}
-        same = with_knobs(preset, RlConfig(**flags, aggregation=shown["aggregation"]))
+        values = values_of_preset(preset)["rl"]
+        flags = {name: values[name] for name in ("beta", "entropy", "epsilon", "epsilon_high")}
+        same = with_knobs(preset, RlConfig(**flags, aggregation=values["aggregation"]))
         assert same.described() == preset.described(), preset.name
-        if "gamma" in shown:
-            discounted = with_knobs(preset, RlConfig(gamma=shown["gamma"]))
+        if "gamma" in values:
+            discounted = with_knobs(preset, RlConfig(gamma=values["gamma"]))
             assert values_of_preset(discounted) == values_of_preset(preset), preset.name
 
 

@@ -128,10 +128,10 @@ def test_a_familys_rate_is_for_adapters_of_small_models(monkeypatch: pytest.Monk
         {**QUICK_SETS["mathpython"], "rl_learning_rate": 3e-4},
     )
     monkeypatch.setattr(resolving, "_count_weights", lambda model: BILLION // 8)
-    small, whole = (
+    small, full_model = (
         resolved("--env=mathpython", "--quick", *flags).config.rl for flags in ([], ["--lora.r=0"])
     )
-    assert (small.learning_rate, whole.learning_rate) == (3e-4, 1e-6)
+    assert (small.learning_rate, full_model.learning_rate) == (3e-4, 1e-6)
 
 
 def test_weights_are_counted(small_model: Path) -> None:

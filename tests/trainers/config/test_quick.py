@@ -17,7 +17,7 @@ from trainers.multirun.seeds import describe_seeds
 
 
 def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
-    quick, whole = (resolve(parse_config(["--env=webshop", *flag])) for flag in (["--quick"], []))
+    quick, full = (resolve(parse_config(["--env=webshop", *flag])) for flag in (["--quick"], []))
     small = FAMILY_DEFAULTS["webshop"].quick
     assert small is not None
     config, rl = quick.config, quick.config.rl
@@ -28,18 +28,18 @@ def test_it_takes_the_sizes_of_the_family_and_flags_win() -> None:
     )
     assert config.eval.baselines == small.baselines and config.eval.num_tasks == small.eval_tasks
     assert quick.envs[0].kwargs["expert"] == family("webshop").training_set.demonstrator
-    assert quick.envs[0].kwargs == whole.envs[0].kwargs, "the same tasks"
-    assert config.steps < whole.config.steps and config.eval.num_tasks < whole.config.eval.num_tasks
-    assert not config.eval.baselines and whole.config.eval.baselines
+    assert quick.envs[0].kwargs == full.envs[0].kwargs, "the same tasks"
+    assert config.steps < full.config.steps and config.eval.num_tasks < full.config.eval.num_tasks
+    assert not config.eval.baselines and full.config.eval.baselines
     flags = ["--quick", "--steps=3", "--sft.no-only-successes", "--eval.baselines=none"]
-    asked = resolve(parse_config(["--env=webshop", *flags])).config
-    assert (asked.steps, asked.sft.only_successes, asked.eval.baselines) == (3, False, ())
-    assert asked.rl.groups == small.groups
+    changed = resolve(parse_config(["--env=webshop", *flags])).config
+    assert (changed.steps, changed.sft.only_successes, changed.eval.baselines) == (3, False, ())
+    assert changed.rl.groups == small.groups
 
 
 def test_its_folder_is_not_that_of_the_default_run() -> None:
-    quick, whole = (default_out(parse_config(["webshop", *flag])) for flag in (["--quick"], []))
-    assert (quick, whole) == (
+    quick, default = (default_out(parse_config(["webshop", *flag])) for flag in (["--quick"], []))
+    assert (quick, default) == (
         Path("runs/webshop-tiny-quick-seed0"), Path("runs/webshop-tiny-seed0")
     )  # fmt: skip
     flags = SeedFlags.read(["--env=webshop", "--quick", "--seeds", "0", "1"])

@@ -24,8 +24,8 @@ def resolved(*flags: str, **changes):
 
 def test_the_default_run_is_the_one_that_was_measured():
     """The numbers of README's tables: none may change by the way."""
-    made = resolve(parse_config(["--env=webshop"]))
-    config, rl = made.config, made.config.rl
+    run = resolve(parse_config(["--env=webshop"]))
+    config, rl = run.config, run.config.rl
     assert (config.horizon, config.steps, config.minutes) == ("9", 24, 0)
     assert (rl.groups, rl.num_generations, rl.minibatches, rl.num_iterations) == (12, 8, 1, 1)
     assert (rl.learning_rate, rl.invalid_penalty) == (1.2e-3, 0.05)
@@ -118,33 +118,33 @@ suits others."""
 
 def open_settings(part: Any, prefix: str = "") -> set[str]:
     """Settings that are None."""
-    found = set()
+    names = set()
     for item in dataclasses.fields(part):
         value, name = getattr(part, item.name), f"{prefix}{item.name}"
         if dataclasses.is_dataclass(value):
-            found |= open_settings(value, f"{name}.")
+            names |= open_settings(value, f"{name}.")
         elif value is None:
-            found.add(name)
-    return found
+            names.add(name)
+    return names
 
 
 @pytest.mark.parametrize("model", ["tiny", "some/model"])
 def test_a_plan_leaves_no_setting_open_and_keeps_what_it_filled_in(model):
     config = parse_config([f"--env={TOY_ID}", f"--model={model}"])
-    made = resolve(config)
-    assert open_settings(made.config) == NONE_IS_A_CHOICE
-    filled = flat(made.resolved())
+    run = resolve(config)
+    assert open_settings(run.config) == NONE_IS_A_CHOICE
+    filled = flat(run.resolved())
     assert open_settings(config) - {"out"} - NONE_IS_A_CHOICE <= set(filled)
-    assert filled["rl.learning_rate"] == made.config.rl.learning_rate
+    assert filled["rl.learning_rate"] == run.config.rl.learning_rate
 
 
 def flat(values: Any, prefix: str = "") -> dict[str, Any]:
     """Nested mappings under names such as ``rl.learning_rate``."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in values.items():
         nested = isinstance(value, dict)
-        found |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
-    return found
+        settings |= flat(value, f"{prefix}{name}.") if nested else {f"{prefix}{name}": value}
+    return settings
 
 
 def test_vllm_generates_where_a_gpu_and_a_pretrained_model_are(monkeypatch):
@@ -157,17 +157,17 @@ def test_vllm_generates_where_a_gpu_and_a_pretrained_model_are(monkeypatch):
 
     pretrained = "--model=some/model"
     assert engine(pretrained) == "hf", "there is no GPU"
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
-    for installed, wanted in ((True, "vllm"), (False, "hf")):
-        spec = found("torch") if installed else None
+    for installed, expected in ((True, "vllm"), (False, "hf")):
+        spec = find_spec("torch") if installed else None
         monkeypatch.setattr(
             importlib.util,
             "find_spec",
-            lambda name, *rest, spec=spec: spec if name == "vllm" else found(name, *rest),
+            lambda name, *rest, spec=spec: spec if name == "vllm" else find_spec(name, *rest),
         )
-        assert engine(pretrained) == wanted
+        assert engine(pretrained) == expected
     assert engine() == engine(pretrained, "--engine=hf") == "hf"
 
 
@@ -177,44 +177,44 @@ def test_a_run_is_resumed_by_asking_for_what_was_decided(tmp_path):
     assert config.engine is None
     RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
     for engine in ("hf", "hf-copy"):
-        again = dataclasses.replace(config, resume=True, engine=engine)
+        resumed = dataclasses.replace(config, resume=True, engine=engine)
         if engine == "hf":
-            RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
+            RunFolder.open(tmp_path, resumed, resolve(resumed).resolved()).close()
         else:
             with pytest.raises(ConfigurationError, match="engine was None and is hf-copy"):
-                RunFolder.open(tmp_path, again, resolve(again).resolved())
+                RunFolder.open(tmp_path, resumed, resolve(resumed).resolved())
 
 
 def test_a_run_is_not_resumed_with_another_default(tmp_path, monkeypatch):
     config = toy_runs.config(tmp_path, sft__learning_rate=None)
     RunFolder.open(tmp_path, config, resolve(config).resolved()).close()
-    again = dataclasses.replace(config, resume=True)
-    RunFolder.open(tmp_path, again, resolve(again).resolved()).close()
+    resumed = dataclasses.replace(config, resume=True)
+    RunFolder.open(tmp_path, resumed, resolve(resumed).resolved()).close()
     family = resolve(config).envs[0].family
     monkeypatch.setitem(FAMILY_DEFAULTS, family, FamilyDefaults(sft_learning_rate=7e-3))
     with pytest.raises(
         ConfigurationError, match=r"resolved.sft.learning_rate was 0.006 and is 0.007"
     ):
-        RunFolder.open(tmp_path, again, resolve(again).resolved())
+        RunFolder.open(tmp_path, resumed, resolve(resumed).resolved())
 
 
 def test_a_plan_has_every_default_filled_in():
-    made = resolve(parse_config([f"--env={TOY_ID}", "--eval.num-tasks=10"]))
-    assert (made.envs[0].family, made.envs[0].env_id) == ("toy", TOY_ID)
-    assert (made.envs[0].rounds, made.config.horizon_every, made.config.steps) == (
+    run = resolve(parse_config([f"--env={TOY_ID}", "--eval.num-tasks=10"]))
+    assert (run.envs[0].family, run.envs[0].env_id) == ("toy", TOY_ID)
+    assert (run.envs[0].rounds, run.config.horizon_every, run.config.steps) == (
         (5, 8, 10),
         40,
         150,
     )
-    assert made.config.fit_horizon is True
-    assert made.preset.name == "turn-loo"
-    assert made.config.out == Path("runs/toy-tiny-seed0")
-    assert made.envs[0].kwargs == {"horizon": 10}
+    assert run.config.fit_horizon is True
+    assert run.preset.name == "turn-loo"
+    assert run.config.out == Path("runs/toy-tiny-seed0")
+    assert run.envs[0].kwargs == {"horizon": 10}
 
 
 def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_the_family_s():
-    made = resolve(parse_config([f"--env={TOY_ID}"]))
-    assert (made.config.eval.num_tasks, made.config.sft.target_success) == (200, 0.45)
+    run = resolve(parse_config([f"--env={TOY_ID}"]))
+    assert (run.config.eval.num_tasks, run.config.sft.target_success) == (200, 0.45)
     assert (
         resolve(
             parse_config([f"--env={TOY_ID}", "--sft.target-success=0"])
@@ -224,30 +224,28 @@ def test_evaluation_takes_the_whole_test_split_if_it_is_small_and_the_gate_is_th
 
 
 def test_the_command_line_goes_before_the_defaults():
-    made = resolved(
-        "--no-fit-horizon", horizon="4", steps=7, env_kwargs="horizon=20", preset="rloo"
-    )
-    assert (made.envs[0].rounds, made.config.eval.horizon, made.config.steps) == ((4,), 4, 7)
-    assert (made.config.fit_horizon, made.preset.name) == (False, "rloo")
-    assert made.envs[0].make_env().default_horizon == 20
-    assert made.envs[0].make_env(expose_oracle=True).expose_oracle
+    run = resolved("--no-fit-horizon", horizon="4", steps=7, env_kwargs="horizon=20", preset="rloo")
+    assert (run.envs[0].rounds, run.config.eval.horizon, run.config.steps) == ((4,), 4, 7)
+    assert (run.config.fit_horizon, run.preset.name) == (False, "rloo")
+    assert run.envs[0].make_env().default_horizon == 20
+    assert run.envs[0].make_env(expose_oracle=True).expose_oracle
 
 
 def test_evaluation_is_at_the_last_round_unless_told_otherwise():
     assert resolved(horizon="3,4,6").config.eval.horizon == 6
-    made = resolved(horizon="3", eval__horizon=8)
-    assert (made.config.eval.horizon, made.envs[0].make_env().default_horizon) == (8, 8)
+    run = resolved(horizon="3", eval__horizon=8)
+    assert (run.config.eval.horizon, run.envs[0].make_env().default_horizon) == (8, 8)
 
 
 @pytest.mark.parametrize("name", ["webshop", "WebShop-v0", "agentgym/WebShop-v0"])
 def test_a_family_is_known_by_its_names_and_brings_its_defaults(name):
-    made = resolve(
+    run = resolve(
         parse_config([f"--env={name}", "--env-kwargs", "size=200", "--eval.num-tasks=10"])
     )
     tasks = making.resolve("webshop:easy").kwargs
-    assert (made.envs[0].family, made.envs[0].env_id) == ("webshop", "agentgym/WebShop-v0")
-    assert made.envs[0].rounds == (tasks["horizon"],)
-    assert made.envs[0].kwargs == {**tasks, "expert": "lazy", "size": 200}
+    assert (run.envs[0].family, run.envs[0].env_id) == ("webshop", "agentgym/WebShop-v0")
+    assert run.envs[0].rounds == (tasks["horizon"],)
+    assert run.envs[0].kwargs == {**tasks, "expert": "lazy", "size": 200}
 
 
 @pytest.mark.parametrize(
@@ -311,7 +309,7 @@ def test_planning_needs_no_torch():
 
 
 @pytest.mark.parametrize(
-    ("asked", "rounds", "expert"),
+    ("env_kwargs", "rounds", "expert"),
     [
         ([], [9], "lazy"),
         (["size=4000"], [9], "lazy"),
@@ -320,15 +318,15 @@ def test_planning_needs_no_torch():
         (["grammar=xml"], [5, 10, 15], None),
     ],
 )
-def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
-    arguments = ["--env", "webshop", *(["--env-kwargs", *asked] if asked else [])]
+def test_defaults_fit_the_tasks_that_were_asked_for(env_kwargs, rounds, expert):
+    arguments = ["--env", "webshop", *(["--env-kwargs", *env_kwargs] if env_kwargs else [])]
     run = resolve(parse_config(arguments))
     assert run.resolved()["rounds"] == rounds
     assert run.envs[0].kwargs.get("expert") == expert
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "rounds", "expert", "fit"),
+    ("name", "env_kwargs", "rounds", "expert", "fit"),
     [
         ("alfworld", ["generator_seed=1"], [8], "trusting", False),
         ("alfworld", ["difficulty=medium"], [10, 20, 30], "searching", True),
@@ -343,8 +341,10 @@ def test_defaults_fit_the_tasks_that_were_asked_for(asked, rounds, expert):
         ("textworld", ["difficulty=w2-o3-q4"], [8, 16, 24], None, True),
     ],
 )
-def test_other_families_have_defaults_of_their_own(name, asked, rounds, expert, fit):
-    run = resolve(parse_config(["--env", name, *(["--env-kwargs", *asked] if asked else [])]))
+def test_other_families_have_defaults_of_their_own(name, env_kwargs, rounds, expert, fit):
+    run = resolve(
+        parse_config(["--env", name, *(["--env-kwargs", *env_kwargs] if env_kwargs else [])])
+    )
     assert run.resolved()["rounds"] == rounds and run.config.eval.horizon == rounds[-1]
     assert run.envs[0].kwargs.get("expert") == expert
     assert run.config.fit_horizon is fit
@@ -380,26 +380,26 @@ def test_an_environment_of_another_module_is_imported():
 
 
 def test_a_preset_goes_before_the_family_and_after_the_flags():
-    made = resolved(
+    run = resolved(
         preset="scalinginter",
         horizon=None,
         horizon_every=None,
         steps=None,
         rl__num_generations=None,
     )
-    assert (made.envs[0].rounds, made.config.horizon_every) == ((5, 8, 10), 100)
-    assert (made.config.steps, made.config.eval.horizon, made.config.rl.num_generations) == (
+    assert (run.envs[0].rounds, run.config.horizon_every) == ((5, 8, 10), 100)
+    assert (run.config.steps, run.config.eval.horizon, run.config.rl.num_generations) == (
         300,
         10,
         8,
     )
-    made = resolved(
+    run = resolved(
         preset="scalinginter", horizon="3,4", horizon_every=7, steps=5, rl__num_generations=2
     )
-    assert (made.envs[0].rounds, made.config.horizon_every, made.config.steps) == ((3, 4), 7, 5)
-    assert (made.config.eval.horizon, made.config.rl.num_generations) == (4, 2)
-    made = resolved(preset="scalinginter", horizon="3,4", horizon_every=None, steps=None)
-    assert (made.envs[0].rounds, made.config.horizon_every) == ((3, 4), 100)
+    assert (run.envs[0].rounds, run.config.horizon_every, run.config.steps) == ((3, 4), 7, 5)
+    assert (run.config.eval.horizon, run.config.rl.num_generations) == (4, 2)
+    run = resolved(preset="scalinginter", horizon="3,4", horizon_every=None, steps=None)
+    assert (run.envs[0].rounds, run.config.horizon_every) == ((3, 4), 100)
 
 
 @pytest.mark.parametrize("name", runnable())
@@ -423,8 +423,8 @@ def test_flags_decide_on_the_updates():
 
 
 def test_default_rounds_do_not_exceed_the_environments_horizon_and_flags_may():
-    made = resolved(preset="scalinginter", horizon=None, env_kwargs="horizon=6")
-    assert (made.envs[0].rounds, made.config.eval.horizon) == ((5, 6), 6)
+    run = resolved(preset="scalinginter", horizon=None, env_kwargs="horizon=6")
+    assert (run.envs[0].rounds, run.config.eval.horizon) == ((5, 6), 6)
     assert resolved(horizon=None, env_kwargs="horizon=6").envs[0].rounds == (5, 6)
     assert resolved(horizon="3,7", env_kwargs="horizon=6").envs[0].rounds == (3, 7)
 
@@ -449,10 +449,10 @@ def test_groups_of_one_are_for_presets_that_compare_no_episodes_of_a_task():
     ],
 )
 def test_an_invalid_turn_is_charged_once(preset, flag, hook, correction):
-    made = resolved(preset=preset, rl__invalid_penalty=flag)
-    charges = [h.penalty for h in made.envs[0].make_hooks() if h.name == "invalid_action"]
+    run = resolved(preset=preset, rl__invalid_penalty=flag)
+    charges = [h.penalty for h in run.envs[0].make_hooks() if h.name == "invalid_action"]
     assert charges == hook
-    assert made.preset.invalid_penalty == correction
+    assert run.preset.invalid_penalty == correction
 
 
 # -- environments without an expert --------------------------------------------------------------
@@ -461,9 +461,9 @@ def test_an_invalid_turn_is_charged_once(preset, flag, hook, correction):
 def test_an_environment_without_an_expert_is_trained_without_demonstrations():
     assert resolved().envs[0].has_expert
     lonely = {"env": "agentgym-test/NoExpert-v0", "sft__max_steps": None}
-    made = resolved(**lonely)
-    assert not made.envs[0].has_expert
-    assert (made.config.fit_horizon, made.config.sft.max_steps) == (False, 0)
+    run = resolved(**lonely)
+    assert not run.envs[0].has_expert
+    assert (run.config.fit_horizon, run.config.sft.max_steps) == (False, 0)
     assert resolved(**lonely | {"sft__max_steps": 0}).config.sft.max_steps == 0
     with pytest.raises(
         ConfigurationError, match=r"--sft.max-steps 0, because noexpert has no expert"

@@ -28,7 +28,7 @@ def nested(flag: str, value: Any) -> dict[str, Any]:
     return {"env": "webshop", **values}
 
 
-def made(flag: str, value: Any) -> TrainConfig:
+def configure(flag: str, value: Any) -> TrainConfig:
     """The configuration with one setting, as Python makes it: unchecked."""
     *parents, name = flag.removeprefix("--").replace("-", "_").split(".")
     if not parents:
@@ -57,13 +57,13 @@ def kinds(hint: Any) -> set[Any]:
 
 def bounds(hint: Any) -> dict[str, float]:
     """Bounds in a type, as written there."""
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for part in typing.get_args(hint):
         for kind, name in ((Ge, "ge"), (Gt, "gt"), (Le, "le"), (Lt, "lt")):
             if isinstance(part, kind):
-                found[name] = getattr(part, name)
-        found |= bounds(part)
-    return found
+                limits[name] = getattr(part, name)
+        limits |= bounds(part)
+    return limits
 
 
 NUMBERS = {flag: hint for flag, hint in settings() if kinds(hint) & {int, float}}
@@ -98,7 +98,7 @@ def test_every_number_of_the_command_line_has_a_lower_bound():
 )
 def test_a_number_out_of_range_is_named_with_its_flag(flag, value):
     with pytest.raises(ConfigurationError, match=flag) as caught:
-        checked(made(flag, value))
+        checked(configure(flag, value))
     assert "expected" in str(caught.value)
     assert f"got {value}" in str(caught.value)
 
@@ -114,7 +114,7 @@ def test_every_number_can_be_given_on_the_command_line(flag):
     value = 0.5 if {"lt", "le"} & set(bounds(NUMBERS[flag])) else 2
     if flag == "--lora.dropout":  # whose other values are refused
         value = 0
-    assert parse_config(["--env=webshop", f"{flag}={value}"]) == made(flag, value)
+    assert parse_config(["--env=webshop", f"{flag}={value}"]) == configure(flag, value)
 
 
 def test_a_file_may_hold_what_yaml_makes_of_a_setting():

@@ -24,7 +24,7 @@ from trainers.rollouts.trajectory import Trajectory
 BUDGET = TokenBudget(turn_tokens=4, episode_tokens=120, context=200)
 
 
-class Told(HFEngine):
+class RecordingEngine(HFEngine):
     """The engine of transformers, which remembers what it was asked and what it said."""
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Told(HFEngine):
         self.pairs: list[tuple[Request, Completion]] = []
 
     def submit(self, requests: Any, sampling: Sampling) -> None:
-        self.requests |= {each.key: each for each in requests}
+        self.requests |= {request.key: request for request in requests}
         super().submit(requests, sampling)
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
@@ -72,8 +72,8 @@ def runner(
 
 def play(agent: Callable[[Session], object], script: Any = (), **changes: Any) -> Trajectory:
     """The one episode of an agent, of the first task."""
-    with runner(agent, script, slots=1, **changes) as made:
-        (episode,) = made.run(tiny_policy.tasks(1), horizon=4, seed=3)
+    with runner(agent, script, slots=1, **changes) as agent_runner:
+        (episode,) = agent_runner.run(tiny_policy.tasks(1), horizon=4, seed=3)
         return episode
 
 

@@ -9,7 +9,9 @@ def smolagents(session: Session) -> None:
     from smolagents import OpenAIModel, ToolCallingAgent, tool
 
     model = OpenAIModel(session.model, api_base=session.base_url, api_key=session.api_key)
-    player = ToolCallingAgent([tool(each) for each in session.tools], model, verbosity_level=0)
+    player = ToolCallingAgent(
+        [tool(function) for function in session.tools], model, verbosity_level=0
+    )
     player.run(session.instruction, max_steps=session.horizon)
 
 

@@ -30,9 +30,9 @@ def test_prints_and_warnings_go_to_the_file_and_errors_stay(
     assert "a tool call that cannot be parsed" in text
     assert "framework: a client was not closed" in text
     assert "only chatter" not in text and "a warning of the run" not in text
-    shown = capsys.readouterr()
-    assert shown.out == "afterwards\n" and "a progress bar" in shown.err
-    assert "cannot be parsed" not in shown.err
+    captured = capsys.readouterr()
+    assert captured.out == "afterwards\n" and "a progress bar" in captured.err
+    assert "cannot be parsed" not in captured.err
 
 
 def loud(session: Session) -> None:
@@ -52,8 +52,8 @@ def test_a_training_says_where_it_is(tmp_path: Path, capsys: pytest.CaptureFixtu
     }  # fmt: skip
     command = toy_runs.arguments(out, f"--agent={__name__}:loud", "--preset=lightning", **small)
     assert main(command) == 0
-    shown = capsys.readouterr()
-    assert "loud" not in shown.out and "never retrieved" not in shown.err
-    assert "what the agent printed is in" in shown.err
+    captured = capsys.readouterr()
+    assert "loud" not in captured.out and "never retrieved" not in captured.err
+    assert "what the agent printed is in" in captured.err
     text = (out / "agent.log").read_text()
     assert "I am loud" in text and "never retrieved" in text

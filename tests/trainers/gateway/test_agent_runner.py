@@ -24,7 +24,7 @@ from agentgym.episodes.recorder import origin
 from agentgym.support import json_rpc
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import tiny_policy, toy_agents
-from tests.trainers.gateway.agent_runners import BUDGET, Told, play, press, runner
+from tests.trainers.gateway.agent_runners import BUDGET, RecordingEngine, play, press, runner
 from tests.trainers.grpo import helpers
 from tests.trainers.row_checks import check_rows
 from trainers.gateway.agent_envs import AgentEnvs
@@ -68,14 +68,14 @@ def test_a_loop_like_ours_gives_the_weights_of_our_own(tmp_path: Path) -> None:
                 *parts, agent=toy_agents.words, **named
             )
         model = copy.deepcopy(warm)
-        trainer = helpers.trainer(tmp_path / str(agent), model, args={"steps": 2}, **changes)
+        trainer = helpers.make_trainer(tmp_path / str(agent), model, args={"steps": 2}, **changes)
         before = [parameter.detach().clone() for parameter in model.parameters()]
         trainer.train()
         trainer.runner.envs.close()
         assert any(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
         trained.append([parameter.detach().clone() for parameter in model.parameters()])
-    for own, through_agent in zip(*trained, strict=True):
-        torch.testing.assert_close(own, through_agent, atol=1e-6, rtol=0)
+    for own_weight, through_agent in zip(*trained, strict=True):
+        torch.testing.assert_close(own_weight, through_agent, atol=1e-6, rtol=0)
 
 
 # -- tokens ----------------------------------------------------------------------------------------
@@ -84,9 +84,9 @@ def test_a_loop_like_ours_gives_the_weights_of_our_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("agent", [toy_agents.words, toy_agents.tools, toy_agents.roles,
                                    toy_agents.window, toy_agents.later])  # fmt: skip
 def test_what_trains_is_what_the_engine_sampled(agent: Callable[[Session], object]) -> None:
-    engine = Told()
-    with runner(agent, engine=engine) as made:
-        episodes = made.run(tiny_policy.tasks(3), group_size=2, horizon=3, seed=5)
+    engine = RecordingEngine()
+    with runner(agent, engine=engine) as agent_runner:
+        episodes = agent_runner.run(tiny_policy.tasks(3), group_size=2, horizon=3, seed=5)
     turns = [turn for episode in episodes for turn in episode.turns]
     sampled = {(request.seed, request.prompt): out for request, out in engine.pairs}
     assert turns and len(sampled) == len(turns)
@@ -113,8 +113,8 @@ def test_what_trains_is_what_the_engine_sampled(agent: Callable[[Session], objec
 def test_nothing_of_an_answer_is_encoded_again() -> None:
     """Thinking that the template drops opens a row; else sampled ids stay, whatever they say."""
     thinking = TurnTokenizer(tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, ("<think>", "</think>")))
-    said = ["<think> red </think> press green", "<think> gold </think> press gold"]
-    episode = play(toy_agents.tools, said, chat=thinking, budget=TokenBudget(12, 400, 4000))
+    answers = ["<think> red </think> press green", "<think> gold </think> press gold"]
+    episode = play(toy_agents.tools, answers, chat=thinking, budget=TokenBudget(12, 400, 4000))
     assert [turn.fresh for turn in episode.turns] == [True, True] and episode.success
     assert "think" not in thinking.raw_text(episode.turns[1].context)
 
@@ -125,8 +125,8 @@ def test_a_call_may_hold_several_tools_and_a_stream() -> None:
 
     def agent(session: Session) -> None:
         messages = [{"role": "user", "content": [{"type": "text", "text": session.observation}]}]
-        asked = {"messages": messages, "tools": session.openai_tools, "model": session.model}
-        stream = post(session, **asked, stream=True, stream_options={"include_usage": True})
+        request = {"messages": messages, "tools": session.openai_tools, "model": session.model}
+        stream = post(session, **request, stream=True, stream_options={"include_usage": True})
         parts.extend(line[6:] for line in stream.split("\n") if line.startswith("data: "))
         for part in parts[:-1]:
             for choice in json.loads(part)["choices"]:
@@ -134,12 +134,14 @@ def test_a_call_may_hold_several_tools_and_a_stream() -> None:
                     kinds.append(call["index"])
                     session.call(call["function"]["name"], call["function"]["arguments"])
 
-    said = "".join(
+    answer = "".join(
         f'<tool_call>{{"name": "press", "arguments": {{"colour": "{colour}"}}}}</tool_call>'
         for colour in GOAL
     )
-    exact = TurnTokenizer(build_tokenizer([f"{said} press green then gold . next is"], exact=True))
-    episode = play(agent, [said], chat=exact, budget=TokenBudget(200, 400, 4000))
+    exact = TurnTokenizer(
+        build_tokenizer([f"{answer} press green then gold . next is"], exact=True)
+    )
+    episode = play(agent, [answer], chat=exact, budget=TokenBudget(200, 400, 4000))
     assert kinds == [0, 1] and parts[-1] == "[DONE]" and episode.success
     assert json.loads(parts[-2])["usage"]["completion_tokens"] == len(episode.turns[0].ids)
     (turn,) = episode.turns
@@ -148,11 +150,13 @@ def test_a_call_may_hold_several_tools_and_a_stream() -> None:
 
 
 def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
-    said = ["press walrus", "press green", "press gold"]
-    one, other = (play(agent, said) for agent in (toy_agents.tools, toy_agents.responses))
+    answers = ["press walrus", "press green", "press gold"]
+    chat_episode, other = (
+        play(agent, answers) for agent in (toy_agents.tools, toy_agents.responses)
+    )
     assert other.success and [turn.fresh for turn in other.turns] == [True, False, False]
     assert [(turn.context, turn.ids, turn.reward) for turn in other.turns] == [
-        (turn.context, turn.ids, turn.reward) for turn in one.turns
+        (turn.context, turn.ids, turn.reward) for turn in chat_episode.turns
     ]
     refusals: list[Any] = []
 
@@ -161,8 +165,8 @@ def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
                  {"input": [{"type": "input_image"}]}, {"tools": [{"type": "web_search"}]},
                  {"background": True}, {"input": []}, {"max_output_tokens": 0},
                  {"input": [{"role": "user", "content": [{"type": "input_image"}]}]})  # fmt: skip
-        for each in wrong:
-            refusals.append(post(session, "/responses", **{"input": "press", **each}))
+        for fields in wrong:
+            refusals.append(post(session, "/responses", **{"input": "press", **fields}))
         short = post(session, "/responses", input="press", instructions="x", max_output_tokens=1)
         answer = json.loads(short)
         assert answer["incomplete_details"] == {"reason": "max_output_tokens"}
@@ -170,7 +174,7 @@ def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
 
     assert not play(asks, ["press red"]).error
     assert [status for status, _ in refusals] == [400] * 10
-    assert all(told.startswith("expected ") for _, told in refusals)
+    assert all(message.startswith("expected ") for _, message in refusals)
     assert "no background" in refusals[6][1] and "expected input" in refusals[7][1]
     assert "expected max_output_tokens" in refusals[8][1]
 
@@ -179,28 +183,28 @@ def test_the_responses_api_is_answered_as_chat_completions_are() -> None:
     ("path", "body"), [("/chat/completions", {"messages": 5}), ("/responses", {"input": 5})]
 )
 def test_requests_that_cannot_be_read_are_counted(path: str, body: dict[str, Any]) -> None:
-    told: list[Any] = []
-    episode = play(lambda session: told.extend(post(session, path, **body) for _ in range(6)),
+    replies: list[Any] = []
+    episode = play(lambda session: replies.extend(post(session, path, **body) for _ in range(6)),
                    calls=5)  # fmt: skip
-    assert [status for status, _ in told] == [400] * 5 + [403]
+    assert [status for status, _ in replies] == [400] * 5 + [403]
     assert "asked the model more than 5 times" in episode.error
 
 
 def test_calls_at_once_draw_for_themselves_whoever_is_first() -> None:
     def agent(session: Session) -> None:
-        def asked(number: int) -> str:
+        def send(number: int) -> str:
             start.wait()
             text = f"{session.observation} {'red ' * number}"
             return str(toy_agents.ask(session, messages=[{"role": "user", "content": text}]))
 
         start = threading.Barrier(4)
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(asked, (1, 1, 2, 3)))
+            list(pool.map(send, (1, 1, 2, 3)))
         session.act("press green")
 
     drawn = []
     for _ in range(2):
-        engine = Told()
+        engine = RecordingEngine()
         episode = play(agent, engine=engine)
         assert len(episode.turns) == 4 and all(turn.fresh for turn in episode.turns)
         drawn.append({(request.prompt, request.seed) for request, _ in engine.pairs})
@@ -258,18 +262,18 @@ def test_what_an_agent_does_wrong_costs_its_episode_alone(
     agent: Callable[[Session], object], reason: str, words: str
 ) -> None:
     def either(session: Session) -> None:
-        mine = session.goal.startswith("press green then gold")
-        (agent if mine else toy_agents.words)(session)
+        is_first = session.goal.startswith("press green then gold")
+        (agent if is_first else toy_agents.words)(session)
 
     short = TokenBudget(4, 9, 200) if reason == "token_limit" else BUDGET
     with runner(either, lambda prompt: "press blue", slots=2, seconds=0.3 if agent is hang else 60,
-                calls=5, budget=short) as made:  # fmt: skip
-        first, second = made.run(tiny_policy.tasks(2), horizon=3)
+                calls=5, budget=short) as agent_runner:  # fmt: skip
+        first, second = agent_runner.run(tiny_policy.tasks(2), horizon=3)
         assert (first.stop_reason, words in first.error) == (reason, True), first.error
         assert second.stop_reason == ("token_limit" if reason == "token_limit" else "horizon")
         # The slot is another's at once, and the endpoint still there.
-        again, _ = made.run(tiny_policy.tasks(2)[::-1], horizon=3)
-        assert again.stop_reason == second.stop_reason and again.turns
+        replayed, _ = agent_runner.run(tiny_policy.tasks(2)[::-1], horizon=3)
+        assert replayed.stop_reason == second.stop_reason and replayed.turns
 
 
 def test_an_environment_that_fails_costs_its_episode() -> None:
@@ -283,30 +287,30 @@ def test_an_environment_that_fails_costs_its_episode() -> None:
 
 
 def test_a_token_opens_its_own_episode_and_only_while_it_is_played() -> None:
-    seen: list[Session] = []
-    said: list[Any] = []
+    sessions: list[Session] = []
+    replies: list[Any] = []
 
     def agent(session: Session) -> None:
-        seen.append(session)
+        sessions.append(session)
         session.api_key, key = "another", session.api_key
-        said.append(post(session, messages=[{"role": "user", "content": "x"}]))
+        replies.append(post(session, messages=[{"role": "user", "content": "x"}]))
         session.api_key = key
-        said.append(post(session, messages=[{"role": "walrus"}]))
-        said.append(post(session, messages=[{"role": "user", "content": "x"}], n=2))
-        said.append(post(session, "/session", name="press", arguments=[1]))
+        replies.append(post(session, messages=[{"role": "walrus"}]))
+        replies.append(post(session, messages=[{"role": "user", "content": "x"}], n=2))
+        replies.append(post(session, "/session", name="press", arguments=[1]))
         toy_agents.words(session)
-        said.append(post(session, messages=[{"role": "user", "content": "and now?"}]))
+        replies.append(post(session, messages=[{"role": "user", "content": "and now?"}]))
 
-    with runner(agent, press(*GOAL), slots=1) as made:
-        (episode,) = made.run(tiny_policy.tasks(1), horizon=4)
-        assert [status for status, _ in said[:3]] == [401, 400, 400] and episode.success
+    with runner(agent, press(*GOAL), slots=1) as agent_runner:
+        (episode,) = agent_runner.run(tiny_policy.tasks(1), horizon=4)
+        assert [status for status, _ in replies[:3]] == [401, 400, 400] and episode.success
         # After the end nothing of the policy answers, and nothing trains.
-        assert "The episode is over (success)" in said[4] and len(episode.turns) == 2
+        assert "The episode is over (success)" in replies[4] and len(episode.turns) == 2
         # What a model calls a tool with is its turn, whatever it is.
-        assert json.loads(said[3])["turns"] == 1 and len(episode.record.turns) == 3
+        assert json.loads(replies[3])["turns"] == 1 and len(episode.record.turns) == 3
         # Answers are named by their number in the episode, whoever else plays.
-        assert json.loads(said[4])["id"] == "chatcmpl-2"
-        assert post(seen[0], messages=[{"role": "user", "content": "x"}])[0] == 401
+        assert json.loads(replies[4])["id"] == "chatcmpl-2"
+        assert post(sessions[0], messages=[{"role": "user", "content": "x"}])[0] == 401
 
 
 # -- commands of other processes, and records ------------------------------------------------------
@@ -382,13 +386,13 @@ def test_a_command_plays_by_mcp_as_a_function_does_by_calls() -> None:
     room = TokenBudget(turn_tokens=4, episode_tokens=400, context=4000)
     agent = find_agent(None, f"{sys.executable} -c '{MCP_COMMAND}'")
     through = play(agent, press("blue", *GOAL), budget=room)
-    own = play(toy_agents.tools, press("blue", *GOAL), budget=room)
+    by_calls = play(toy_agents.tools, press("blue", *GOAL), budget=room)
     assert through.success and not through.error
-    assert [turn.ids for turn in through.turns] == [turn.ids for turn in own.turns]
-    assert [turn.reward for turn in through.turns] == [turn.reward for turn in own.turns]
+    assert [turn.ids for turn in through.turns] == [turn.ids for turn in by_calls.turns]
+    assert [turn.reward for turn in through.turns] == [turn.reward for turn in by_calls.turns]
     assert [turn.fresh for turn in through.turns] == [True, False, False]
     assert [turn.action for turn in through.record.turns] == [
-        turn.action for turn in own.record.turns
+        turn.action for turn in by_calls.record.turns
     ]
 
 
@@ -398,10 +402,10 @@ def test_what_is_wrong_by_mcp_takes_no_turn_and_late_calls_come_to_an_end() -> N
 
     def agent(session: Session) -> None:
         def call(**params: Any) -> Any:
-            told = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-            return post(session, "/mcp", **told)
+            request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+            return post(session, "/mcp", **request)
 
-        nameless.extend(json.loads(call(**given))["error"] for given in ({}, {"name": 5}))
+        nameless.extend(json.loads(call(**arguments))["error"] for arguments in ({}, {"name": 5}))
         for colour in GOAL:
             call(name="press", arguments={"colour": colour})
         late.extend(call(name="press", arguments=5) for _ in range(11))
@@ -414,16 +418,16 @@ def test_what_is_wrong_by_mcp_takes_no_turn_and_late_calls_come_to_an_end() -> N
 
 
 def test_two_rollouts_of_one_seed_are_alike_however_many_play_at_once() -> None:
-    def played(slots: int) -> list[Trajectory]:
-        with runner(toy_agents.roles, engine=Told(), slots=slots) as made:
-            return made.run(tiny_policy.tasks(2), group_size=3, horizon=3, seed=11)
+    def play_episodes(slots: int) -> list[Trajectory]:
+        with runner(toy_agents.roles, engine=RecordingEngine(), slots=slots) as agent_runner:
+            return agent_runner.run(tiny_policy.tasks(2), group_size=3, horizon=3, seed=11)
 
-    one, many = played(1), played(6)
-    assert [[t.ids for t in e.turns] for e in one] == [[t.ids for t in e.turns] for e in many]
+    alone, together = play_episodes(1), play_episodes(6)
+    assert [[t.ids for t in e.turns] for e in alone] == [[t.ids for t in e.turns] for e in together]
 
 
 def test_consecutive_invalid_actions_end_the_episode_of_an_agent() -> None:
-    with runner(toy_agents.words, press("pink", "rose", "pink"), slots=1) as made:
-        made.end_after_invalid = 2
-        (episode,) = made.run(tiny_policy.tasks(1), horizon=4, seed=3)
+    with runner(toy_agents.words, press("pink", "rose", "pink"), slots=1) as agent_runner:
+        agent_runner.end_after_invalid = 2
+        (episode,) = agent_runner.run(tiny_policy.tasks(1), horizon=4, seed=3)
     assert (episode.stop_reason, len(episode.turns)) == ("invalid_actions", 2)

@@ -59,9 +59,11 @@ def test_the_records_of_a_run_replay_and_tell_every_call(trained: Path) -> None:
 
 
 def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_path: Path) -> None:
-    others = {"other": "roles", "async": "later"}
-    told = {name: ["--agent", f"tests.trainers.toy_agents:{each}"] for name, each in others.items()}
-    for name, flags in {"own": [], **told}.items():
+    agents = {"other": "roles", "async": "later"}
+    agent_flags = {
+        name: ["--agent", f"tests.trainers.toy_agents:{agent}"] for name, agent in agents.items()
+    }
+    for name, flags in {"own": [], **agent_flags}.items():
         out = tmp_path / name
         command = [
             "eval",

@@ -44,7 +44,7 @@ def test_an_agent_of_a_framework_is_trained_as_it_is(
     assert all(episode.extra["calls"] for episode in episodes)
     if any(step["advantage_std"] > 0 for step in steps):
         before, after = (
-            load_file(out / "checkpoints" / each / "model.safetensors")
-            for each in ("warm-start", "trained")
+            load_file(out / "checkpoints" / checkpoint / "model.safetensors")
+            for checkpoint in ("warm-start", "trained")
         )
-        assert any(not before[each].equal(after[each]) for each in before)
+        assert any(not before[key].equal(after[key]) for key in before)

@@ -12,7 +12,7 @@ from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 
 def test_every_call_has_the_credit_of_its_episode_and_episodes_count_alike() -> None:
-    played = [
+    episodes = [
         Trajectory(
             turns=[
                 SampledTurn([9], [1, 2], [-1.0, -0.5], fresh=True, reward=reward)
@@ -23,9 +23,9 @@ def test_every_call_has_the_credit_of_its_episode_and_episodes_count_alike() -> 
         for calls, paid, reason in ((2, 1.0, "success"), (4, 0.0, "horizon"))
     ]
     preset = get_preset("lightning")
-    credit = assign_credit(played, preset)
+    credit = assign_credit(episodes, preset)
     # Returns 1 and 0: mean 1/2, deviation 1/sqrt(2); 4 and 8 tokens of 12.
     np.testing.assert_allclose(credit.advantage, [0.5**0.5] * 4 + [-(0.5**0.5)] * 8, rtol=1e-5)
     np.testing.assert_allclose(credit.weight, [12 / (2 * 4)] * 4 + [12 / (2 * 8)] * 8)
     by_call = replace(preset, loss=replace(preset.loss, aggregation="turn-mean"))
-    np.testing.assert_allclose(assign_credit(played, by_call).weight, np.ones(12))
+    np.testing.assert_allclose(assign_credit(episodes, by_call).weight, np.ones(12))

@@ -57,12 +57,12 @@ def test_every_text_is_an_answer_whole_or_in_parts(text: str) -> None:
     assert finish == ("tool_calls" if message.calls else "stop")
     assert message.calls or message.content == text
     answer = ChatAnswer(message, finish, 3, 2)
-    whole = completion(answer, "0", "policy")["choices"][0]["message"]
+    complete = completion(answer, "0", "policy")["choices"][0]["message"]
     deltas = [part["choices"][0]["delta"] for part in chunks(answer, "0", "policy", False)]
-    assert "".join(delta.get("content", "") for delta in deltas) == (whole["content"] or "")
+    assert "".join(delta.get("content", "") for delta in deltas) == (complete["content"] or "")
     streamed = [call for delta in deltas for call in delta.get("tool_calls", ())]
     assert [call["function"] for call in streamed] == [
-        call["function"] for call in whole.get("tool_calls", ())
+        call["function"] for call in complete.get("tool_calls", ())
     ]
 
 
@@ -87,8 +87,8 @@ def test_every_text_is_an_answer_whole_or_in_parts(text: str) -> None:
 )
 def test_calls_are_read_in_two_notations(text: str, call: Any) -> None:
     message, _ = read_answer(text, True, ChatRequest((), TOOLS), LANGUAGE)
-    found = [(each.name, json.loads(each.arguments)) for each in message.calls]
-    assert found == ([call] if call else [])
+    calls = [(tool_call.name, json.loads(tool_call.arguments)) for tool_call in message.calls]
+    assert calls == ([call] if call else [])
 
 
 CALLS = st.sampled_from([ToolCall("press", "{}"), ToolCall("look", '{"at": 1}')])
@@ -100,22 +100,22 @@ ANSWERS = st.tuples(st.sampled_from(["", "so"]), st.lists(CALLS, max_size=3).map
 def test_answers_come_back_as_they_were_said(answers: list[Any]) -> None:
     """Whether all calls of an answer are told before their outputs, or each before its own."""
     items: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
-    said = [ChatMessage("user", "go")]
+    messages = [ChatMessage("user", "go")]
     for number, ((text, calls), in_turn) in enumerate(answers):
         answer = ChatMessage("assistant", text, calls)
-        given = response(ChatAnswer(answer, "stop"), str(number), "policy")["output"]
+        outputs = response(ChatAnswer(answer, "stop"), str(number), "policy")["output"]
         results = [
-            {"type": "function_call_output", "call_id": each["call_id"], "output": each["name"]}
-            for each in given if each["type"] == "function_call"
+            {"type": "function_call_output", "call_id": output["call_id"], "output": output["name"]}
+            for output in outputs if output["type"] == "function_call"
         ]  # fmt: skip
-        echo = given + results
+        echo = outputs + results
         if in_turn and results:
-            text_items = given[: -len(results)]
-            pairs = zip(given[-len(results) :], results, strict=True)
+            text_items = outputs[: -len(results)]
+            pairs = zip(outputs[-len(results) :], results, strict=True)
             echo = [*text_items, *(item for pair in pairs for item in pair)]
         items += echo
-        said += [answer, *(ChatMessage("tool", call.name) for call in calls)]
-    assert list(read_responses_request({"input": items}).messages) == said
+        messages += [answer, *(ChatMessage("tool", call.name) for call in calls)]
+    assert list(read_responses_request({"input": items}).messages) == messages
     # Ids of somebody else are no numbers of ours: neighbours belong together.
     call = {"type": "function_call", "name": "press", "call_id": "call_x1", "arguments": "{}"}
     foreign = [{"role": "assistant", "content": "so", "id": "msg_a"}, call, call]
@@ -141,16 +141,18 @@ def test_a_limit_is_refused_by_the_name_that_it_was_given(field: str) -> None:
         read_request({"messages": [{"role": "user"}], field: 0})
 
 
-@pytest.mark.parametrize("kept", ["", "a.example", "*"])
-def test_agents_reach_the_endpoint_past_proxies(monkeypatch: pytest.MonkeyPatch, kept: str) -> None:
+@pytest.mark.parametrize("no_proxy", ["", "a.example", "*"])
+def test_agents_reach_the_endpoint_past_proxies(
+    monkeypatch: pytest.MonkeyPatch, no_proxy: str
+) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # discards, or refuses
     monkeypatch.setenv("no_proxy", "")
-    monkeypatch.setenv("NO_PROXY", kept)
+    monkeypatch.setenv("NO_PROXY", no_proxy)
     server = GatewayServer()
     with pytest.raises(HTTPError, match="401") as refused:
         urlopen(f"{server.address().base_url}/models", timeout=60)
     refused.value.close()
     server.close()
-    wanted = {"": "127.0.0.1", "a.example": "a.example,127.0.0.1", "*": "*"}[kept]
-    assert os.environ["NO_PROXY"] == os.environ["no_proxy"] == wanted
+    expected = {"": "127.0.0.1", "a.example": "a.example,127.0.0.1", "*": "*"}[no_proxy]
+    assert os.environ["NO_PROXY"] == os.environ["no_proxy"] == expected

@@ -39,18 +39,18 @@ def first(session: Session) -> bool:
 
 
 def test_calls_that_are_left_in_the_engine_cost_nobody_else() -> None:
-    class Held(ScriptedEngine):
+    class HoldingEngine(ScriptedEngine):
         """Never ends the calls of one token."""
 
         def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-            held = [each for each in self._submitted if each.max_tokens == 1]
-            self._submitted = [each for each in self._submitted if each.max_tokens > 1]
+            waiting = [request for request in self._submitted if request.max_tokens == 1]
+            self._submitted = [request for request in self._submitted if request.max_tokens > 1]
             ended = super().advance(timeout)
-            self._submitted += held
+            self._submitted += waiting
             time.sleep(0.001)
             return ended
 
-    engine = Held(tiny_policy.chat(), lambda prompt: "press blue")
+    engine = HoldingEngine(tiny_policy.chat(), lambda prompt: "press blue")
 
     def agent(session: Session) -> None:
         if not first(session):
@@ -66,9 +66,9 @@ def test_calls_that_are_left_in_the_engine_cost_nobody_else() -> None:
             time.sleep(0.001)
         return None
 
-    with runner(agent, engine=engine, slots=1) as made:
+    with runner(agent, engine=engine, slots=1) as agent_runner:
         for _ in range(2):
-            left, other = made.run(tiny_policy.tasks(2), horizon=3)
+            left, other = agent_runner.run(tiny_policy.tasks(2), horizon=3)
             assert not left.turns and left.stop_reason == "stopped"
             assert len(other.turns) == 3 and other.stop_reason == "horizon"
             assert engine.running == 0
@@ -87,12 +87,12 @@ def test_an_episode_that_ends_in_a_turn_holds_nobody_else(monkeypatch: pytest.Mo
 
     end = Session.end
 
-    def told(session: Session, *given: str) -> None:
-        if first(session) and given:
+    def end_and_signal(session: Session, *reasons: str) -> None:
+        if first(session) and reasons:
             ending.set()
-        end(session, *given)
+        end(session, *reasons)
 
-    monkeypatch.setattr(Session, "end", told)
+    monkeypatch.setattr(Session, "end", end_and_signal)
 
     def agent(session: Session) -> None:
         if first(session):
@@ -107,8 +107,8 @@ def test_an_episode_that_ends_in_a_turn_holds_nobody_else(monkeypatch: pytest.Mo
             go.set()
 
     make = lambda: GuardedEnv(Slow())  # noqa: E731
-    with runner(agent, lambda prompt: "press blue", slots=2, make=make) as made:
-        swollen, other = made.run(tiny_policy.tasks(2), horizon=3)
+    with runner(agent, lambda prompt: "press blue", slots=2, make=make) as agent_runner:
+        swollen, other = agent_runner.run(tiny_policy.tasks(2), horizon=3)
     assert waited == [True] and other.stop_reason == "horizon"
     assert "sent more than 4,194,304 bytes" in swollen.error
 
@@ -147,22 +147,22 @@ def test_what_an_agent_does_at_once_holds_nobody_else(
         with ThreadPoolExecutor(3 * most) as pool:
             slow = pool.submit(session.act, "press red")
             assert in_turn.wait(20)
-            asked = [pool.submit(post, session, door, **bodies[door])
+            futures = [pool.submit(post, session, door, **bodies[door])
                      for door in doors for _ in range(2 * most // len(doors))]  # fmt: skip
             try:
-                some = islice(as_completed(asked, timeout=10), most - 1)
-                refused.extend(each.result() for each in some)
+                some = islice(as_completed(futures, timeout=10), most - 1)
+                refused.extend(future.result() for future in some)
             finally:
                 full.set()
             slow.result()
         return None
 
     make = lambda: GuardedEnv(Slow())  # noqa: E731
-    with runner(agent, lambda prompt: "press blue", slots=2, make=make) as made:
+    with runner(agent, lambda prompt: "press blue", slots=2, make=make) as agent_runner:
         # Turns that wait when the end does may come before it.
-        many, other = made.run(tiny_policy.tasks(2), horizon=2 * most)
+        busy, other = agent_runner.run(tiny_policy.tasks(2), horizon=2 * most)
     assert [status for status, _ in refused] == [403] * (most - 1)
-    assert f"more than {most} times at once" in many.error
+    assert f"more than {most} times at once" in busy.error
     assert len(other.turns) == 1
 
 
@@ -184,14 +184,14 @@ def test_an_environment_that_was_given_up_is_closed_and_tells_nothing_more(in_re
         go.wait(20)
 
     make = lambda: GuardedEnv(Hanging())  # noqa: E731
-    with runner(agent, slots=1, make=make, seconds=0.2) as made:
-        (episode,) = made.run(tiny_policy.tasks(1), horizon=3)
+    with runner(agent, slots=1, make=make, seconds=0.2) as agent_runner:
+        (episode,) = agent_runner.run(tiny_policy.tasks(1), horizon=3)
         assert in_reset or closed.wait(20)
-        told = episode.error
-        assert "not done after 0.2 s" in told
+        error = episode.error
+        assert "not done after 0.2 s" in error
         go.set()
         assert closed.wait(20)
-        assert episode.error == told
+        assert episode.error == error
 
 
 def test_a_command_does_not_outlive_the_interpreter(tmp_path: Path) -> None:

@@ -47,19 +47,19 @@ class Feed:
     """Tasks in turn; remembers what it was asked and counts as stateful."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[int, int, int]] = []
+        self.requests: list[tuple[int, int, int]] = []
 
     def __call__(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
-        self.asked.append((step, count, horizon))
+        self.requests.append((step, count, horizon))
         return [
             {"split": "train", "index": EASY[(step * count + i) % len(EASY)]} for i in range(count)
         ]
 
     def state_dict(self) -> dict[str, Any]:
-        return {"asked": self.asked}
+        return {"asked": self.requests}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.asked = [(a, b, c) for a, b, c in state["asked"]]
+        self.requests = [(a, b, c) for a, b, c in state["asked"]]
 
 
 def warm_model(steps: int = 100) -> Any:
@@ -70,7 +70,7 @@ def warm_model(steps: int = 100) -> Any:
     return model
 
 
-def trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any) -> Any:
+def make_trainer(folder: Any, model: Any = None, *, args: Any = None, **changes: Any) -> Any:
     """A trainer of 4 tasks x 4 episodes on the toy."""
     preset: Preset | str = changes.pop("preset", "rloo")
     preset = get_preset(preset) if isinstance(preset, str) else preset
@@ -147,7 +147,7 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
     AcceleratorState._reset_state(reset_partial_state=True)
     GradientState._reset_state()
     faulthandler.dump_traceback_later(60)
-    made = trainer(
+    trainer = make_trainer(
         folder / "run",
         **{
             "args": {"steps": 2},
@@ -159,8 +159,8 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
             **changes,
         },
     )
-    out: dict[str, Any] = {"start": weights(made.model), "passes": 0}
-    score = made._generate_and_score_completions
+    out: dict[str, Any] = {"start": weights(trainer.model), "passes": 0}
+    score = trainer._generate_and_score_completions
 
     def scored(inputs: Any) -> dict[str, Any]:
         output = score(inputs)
@@ -168,12 +168,12 @@ def _rank(rank: int, port: int, folder: Path, changes: dict[str, Any]) -> None:
         out["trained"] = bool(output["tool_mask"][output["completion_mask"] > 0].any())
         return output
 
-    made._generate_and_score_completions = scored
-    loss = made._part_loss
-    made._part_loss = lambda *given: out.update(passes=out["passes"] + 1) or loss(*given)
-    made.train()
-    out |= {"steps": made.state.global_step, "weights": weights(made.model)}
-    out["entropy"] = made._metrics["train"]["entropy"] or log(made, "entropy")
+    trainer._generate_and_score_completions = scored
+    loss = trainer._part_loss
+    trainer._part_loss = lambda *args: out.update(passes=out["passes"] + 1) or loss(*args)
+    trainer.train()
+    out |= {"steps": trainer.state.global_step, "weights": weights(trainer.model)}
+    out["entropy"] = trainer._metrics["train"]["entropy"] or log(trainer, "entropy")
     torch.save(out, folder / f"{rank}.pt")
     torch.distributed.destroy_process_group()
 
@@ -183,6 +183,6 @@ def weights(model: Any) -> list[Any]:
     return [parameter.detach().clone() for parameter in model.parameters()]
 
 
-def log(made: Any, name: str) -> list[float]:
+def log(trainer: Any, name: str) -> list[float]:
     """A logged figure, step by step."""
-    return [entry[name] for entry in made.state.log_history if name in entry]
+    return [entry[name] for entry in trainer.state.log_history if name in entry]

@@ -93,23 +93,25 @@ def forward(model: Any, rows: Sequence[Row], temperature: float = 1.0) -> tuple[
         alike.setdefault(len(row.ids), []).append(place)
     for places in alike.values():
         ids = torch.tensor([rows[place].ids for place in places])
-        whole = torch.log_softmax(model(ids).logits[:, :-1] / temperature, -1)
-        logps = whole.gather(-1, ids[:, 1:, None])[..., 0]
-        entropies = -(whole.exp() * whole).sum(-1)
+        vocabulary_logps = torch.log_softmax(model(ids).logits[:, :-1] / temperature, -1)
+        logps = vocabulary_logps.gather(-1, ids[:, 1:, None])[..., 0]
+        entropies = -(vocabulary_logps.exp() * vocabulary_logps).sum(-1)
         for at, place in enumerate(places):
-            held = torch.tensor(rows[place].mask[1:]).bool()
-            parts[place] = logps[at][held], entropies[at][held]
-    found = [parts[place] for place in range(len(rows))]
-    return torch.cat([logp for logp, _ in found]), torch.cat([entropy for _, entropy in found])
+            sampled = torch.tensor(rows[place].mask[1:]).bool()
+            parts[place] = logps[at][sampled], entropies[at][sampled]
+    row_scores = [parts[place] for place in range(len(rows))]
+    return torch.cat([logp for logp, _ in row_scores]), torch.cat(
+        [entropy for _, entropy in row_scores]
+    )
 
 
-def gradients(model: Any, rows: Sequence[Row], goal: Target, chosen: set[int], t: float) -> Tensor:
+def gradients(model: Any, rows: Sequence[Row], goal: Target, places: set[int], t: float) -> Tensor:
     """The loss's gradient over the tokens of the chosen rows, all weights in one vector."""
     of_row = np.repeat(np.arange(len(rows)), [sum(row.mask) for row in rows])
-    held = np.isin(of_row, sorted(chosen))
-    logps, entropies = forward(model, [rows[place] for place in sorted(chosen)], t)
-    loss = -(torch.from_numpy(goal.coefficient[held]) * logps).sum()
-    loss = loss - (torch.from_numpy(goal.entropy[held]) * entropies).sum()
+    mask = np.isin(of_row, sorted(places))
+    logps, entropies = forward(model, [rows[place] for place in sorted(places)], t)
+    loss = -(torch.from_numpy(goal.coefficient[mask]) * logps).sum()
+    loss = loss - (torch.from_numpy(goal.entropy[mask]) * entropies).sum()
     return torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(model.parameters()))])
 
 

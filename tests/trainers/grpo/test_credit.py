@@ -54,11 +54,11 @@ def biting(name: str):
     return replace(preset, shapers=shapers)
 
 
-def assigned(played, preset, **options):
+def assigned(trajectories, preset, **options):
     """Credit of the trainer, and its coefficients of ``grad log pi`` where every ratio is 1."""
     preset = replace(preset, loss=replace(preset.loss, const=CONST))
-    nothing = np.zeros(sum(t.action_tokens for t in played))  # what a fresh critic expects
-    credit = assign_credit(played, preset, critic=nothing, **options)
+    nothing = np.zeros(sum(t.action_tokens for t in trajectories))  # what a fresh critic expects
+    credit = assign_credit(trajectories, preset, critic=nothing, **options)
     tokens = max(1, int(credit.train.sum()))
     return credit, credit.advantage * credit.behaviour * credit.weight / tokens
 
@@ -67,20 +67,20 @@ def assigned(played, preset, **options):
 @pytest.mark.parametrize("name", runnable())
 def test_assign_is_the_preset(name, old):
     # Weights of forks are those of ``test_fork_value.py``: here nothing is forked.
-    preset, played = replace(biting(name), branching=None), episodes()
+    preset, trajectories = replace(biting(name), branching=None), episodes()
     rng = np.random.default_rng(1)
-    tokens = sum(t.action_tokens for t in played)
-    judged = rng.random((2, sum(len(t.turns) for t in played)))
-    own = {"logp_ref": -rng.random(tokens), "logp_prm": -rng.random(tokens)}
-    aux = {**own, "q": judged[0], "v": judged[1]}
-    sampled = np.concatenate([u.logprobs for t in played for u in t.turns])
+    tokens = sum(t.action_tokens for t in trajectories)
+    judged = rng.random((2, sum(len(t.turns) for t in trajectories)))
+    logps = {"logp_ref": -rng.random(tokens), "logp_prm": -rng.random(tokens)}
+    aux = {**logps, "q": judged[0], "v": judged[1]}
+    sampled = np.concatenate([u.logprobs for t in trajectories for u in t.turns])
     logp_old = sampled + rng.normal(0, 0.5, tokens) if old else None
-    credit, got = assigned(played, preset, aux=aux, logp_old=logp_old)
+    credit, coefficients = assigned(trajectories, preset, aux=aux, logp_old=logp_old)
     at_one = replace(preset, loss=replace(preset.loss, kl_beta=0.0))
     now = sampled if logp_old is None else logp_old
-    goal = target(played, at_one, logp=now, aux=aux, logp_old=logp_old, const=CONST)
+    goal = target(trajectories, at_one, logp=now, aux=aux, logp_old=logp_old, const=CONST)
     assert (goal.coefficient != 0).any()
-    np.testing.assert_allclose(got, goal.coefficient, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(coefficients, goal.coefficient, rtol=1e-9, atol=1e-15)
     np.testing.assert_array_equal(credit.train[goal.coefficient != 0], True)
     weight = aggregation_weights(
         credit.batch, preset.loss.aggregation, const=CONST, train=goal.train
@@ -92,18 +92,23 @@ def test_assign_is_the_preset(name, old):
 @pytest.mark.parametrize("mode", ["none", "clip", "mask"])
 @pytest.mark.parametrize("cap", [0.8, 1.3])
 def test_importance_weights_are_those_of_the_loss(mode, level, cap):
-    played, rng = episodes(), np.random.default_rng(2)
-    sampled = np.concatenate([u.logprobs for t in played for u in t.turns])
+    trajectories, rng = episodes(), np.random.default_rng(2)
+    sampled = np.concatenate([u.logprobs for t in trajectories for u in t.turns])
     old = sampled + rng.normal(0, 0.4, len(sampled))
     loss = Loss(behave=mode, behave_level=level, behave_cap=cap)
     preset = replace(get_preset("rloo"), loss=loss)
     for correct in (False, True):
-        _, got = assigned(played, preset, logp_old=old, correct=correct)
-        meant = replace(loss, behave="clip" if correct and mode == "none" else mode)
+        _, coefficients = assigned(trajectories, preset, logp_old=old, correct=correct)
+        applied_loss = replace(loss, behave="clip" if correct and mode == "none" else mode)
         goal = target(
-            played, replace(preset, loss=meant), logp=old, aux={}, logp_old=old, const=CONST
+            trajectories,
+            replace(preset, loss=applied_loss),
+            logp=old,
+            aux={},
+            logp_old=old,
+            const=CONST,
         )
-        np.testing.assert_allclose(got, goal.coefficient, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(coefficients, goal.coefficient, rtol=1e-9, atol=1e-15)
 
 
 PARTS = {
@@ -120,11 +125,11 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_each_part_has_a_say_in_these_episodes(name):
     """Otherwise the equality above would not notice that the part is left out."""
-    played, preset = episodes(), biting(name)
-    aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in played))}
-    whole, _ = assigned(played, preset, aux=aux)
-    without, _ = assigned(played, replace(preset, **PARTS[name]), aux=aux)
-    assert not np.allclose(whole.advantage, without.advantage, rtol=1e-3, atol=1e-9)
+    trajectories, preset = episodes(), biting(name)
+    aux = {"logp_ref": np.zeros(sum(t.action_tokens for t in trajectories))}
+    complete, _ = assigned(trajectories, preset, aux=aux)
+    without, _ = assigned(trajectories, replace(preset, **PARTS[name]), aux=aux)
+    assert not np.allclose(complete.advantage, without.advantage, rtol=1e-3, atol=1e-9)
     assert all(isinstance(part, Overlong | FlagPenalty) for part in preset.shapers)
 
 
@@ -132,7 +137,7 @@ def test_each_part_has_a_say_in_these_episodes(name):
 @pytest.mark.parametrize("name", ["grpo", "scalinginter", "gigpo", "mt-grpo", "gspo", "dr_grpo"])
 def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
     """Two episodes, of one turn and of six, as a window or a rewritten history divides them."""
-    played = [
+    trajectories = [
         Trajectory(
             group=0,
             turns=[
@@ -145,10 +150,10 @@ def test_an_episode_weighs_the_same_however_many_rows_it_has(name, fresh):
         )
         for count in (1, 6)
     ]
-    assert len(to_rows(played)) == (7 if fresh else 2)
+    assert len(to_rows(trajectories)) == (7 if fresh else 2)
     preset = get_preset(name)
     preset = replace(preset, loss=replace(preset.loss, const=CONST if name == "dr_grpo" else None))
-    weight = assign_credit(played, preset, aux={"logp_ref": np.zeros(21)}).weight / 21
+    weight = assign_credit(trajectories, preset, aux={"logp_ref": np.zeros(21)}).weight / 21
     expected = [3 / CONST / 2, 18 / CONST / 2] if name == "dr_grpo" else [0.5, 0.5]
     np.testing.assert_allclose([weight[:3].sum(), weight[3:].sum()], expected)
 
@@ -169,10 +174,10 @@ def test_a_reward_of_any_turn_reaches_the_advantage(name, place):
     Expert iteration reads no rewards: an episode is solved or not. Critics of turns read them
     before: see ``test_off_policy_critic.py`` and ``test_privileged_critic.py``.
     """
-    preset, played = get_preset(name).within(9_999), episodes()
-    nothing = np.zeros(sum(t.action_tokens for t in played))
+    preset, trajectories = get_preset(name).within(9_999), episodes()
+    nothing = np.zeros(sum(t.action_tokens for t in trajectories))
     aux = {"logp_ref": nothing, "logp_prm": nothing}
-    before, acts = assigned(played, preset, aux=aux)[0].advantage, []
+    before, acts = assigned(trajectories, preset, aux=aux)[0].advantage, []
     for amount in (1.0, -1.0):
         paid = episodes()
         longest = max(paid[6:12], key=lambda t: len(t.turns) * (t.stop_reason in STOPS[:3]))
@@ -187,7 +192,7 @@ def test_a_preference_pairs_nobody_of_whom_nothing_is_known():
     preset = get_preset("dpo")
 
     def credit(*ended: tuple[float, str]):
-        played = [
+        trajectories = [
             Trajectory(
                 group=0,
                 turns=[SampledTurn([9], [1, 2], [-1.0, -2.0], fresh=True, reward=paid)],
@@ -195,12 +200,12 @@ def test_a_preference_pairs_nobody_of_whom_nothing_is_known():
             )
             for paid, stop in ended
         ]
-        tokens = 2 * len(played)
-        old = np.tile([-1.7, -1.3], len(played))
+        tokens = 2 * len(trajectories)
+        old = np.tile([-1.7, -1.3], len(trajectories))
         aux = {"logp_ref": np.full(tokens, -1.5)}
-        found = assign_credit(played, preset, aux=aux, logp_old=old, correct=True)
-        assert found.behaviour.tolist() == [1.0] * tokens
-        return (found.advantage * found.weight)[::2].tolist()
+        token_credit = assign_credit(trajectories, preset, aux=aux, logp_old=old, correct=True)
+        assert token_credit.behaviour.tolist() == [1.0] * tokens
+        return (token_credit.advantage * token_credit.weight)[::2].tolist()
 
     better, worse, failed = (1.0, "success"), (0.5, "horizon"), (0.0, "error")
     pair = credit(better, worse)

@@ -17,7 +17,7 @@ from agentgym.core.outcome import Outcome
 from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, trainer, weights
+from tests.trainers.grpo.helpers import log, make_trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE, value_targets
@@ -49,26 +49,26 @@ def learner(folder: Any, critic: CriticSettings, preset: Preset = PPO, **changes
     options: dict[str, Any] = {
         "args": UPDATES, "envs": TextVectorEnv([Picky] * 16), "probe_every": 0, **changes,
     }  # fmt: skip
-    return trainer(folder, preset=preset, critic=critic, **options)
+    return make_trainer(folder, preset=preset, critic=critic, **options)
 
 
 def trained(folder: Any, critic: CriticSettings, preset: Preset = PPO, **changes: Any) -> Any:
     """The weights of the policy after a short training."""
-    made = learner(folder, critic, preset, **changes)
-    made.train()
-    return weights(made.model)
+    trainer = learner(folder, critic, preset, **changes)
+    trainer.train()
+    return weights(trainer.model)
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def train_without_critic(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Give the weights after a training without a critic, of all or of adapters, made once."""
 
     @cache
-    def known(preset: Preset = PPO, adapters: bool = False) -> Any:
+    def train(preset: Preset = PPO, adapters: bool = False) -> Any:
         folder, options = tmp_path_factory.mktemp("run"), ADAPTERS if adapters else {}
         return trained(folder, ZERO, preset, **options)
 
-    return known
+    return train
 
 
 def same(first: Any, second: Any, room: float = 0.0) -> bool:
@@ -76,29 +76,29 @@ def same(first: Any, second: Any, room: float = 0.0) -> bool:
     return all(torch.allclose(a, b, rtol=0.0, atol=room) for a, b in pairs)
 
 
-def test_with_nothing_expected_every_estimate_trains_as_the_return_to_go(known):
+def test_with_nothing_expected_every_estimate_trains_as_the_return_to_go(train_without_critic):
     """At lambda 1, over four updates whose ratios move away from 1."""
     to_go = replace(PPO, terms=(Term(RewardToGo()),))
-    expected = known(to_go)
+    expected = train_without_critic(to_go)
     assert not same(expected, weights(tiny_policy.model()))
     for signal in (GAE(), TurnGAE(), BiLevelGAE()):
-        found = known(replace(PPO, terms=(Term(signal),)))
-        assert same(found, expected, 1e-6), signal
-    apart = known(replace(PPO, terms=(Term(GAE(lam_turn=0.5)),)))
+        trained_weights = train_without_critic(replace(PPO, terms=(Term(signal),)))
+        assert same(trained_weights, expected, 1e-6), signal
+    apart = train_without_critic(replace(PPO, terms=(Term(GAE(lam_turn=0.5)),)))
     assert not same(apart, expected, 1e-4)
 
 
 @pytest.mark.slow
-def test_so_do_adapters(known):
+def test_so_do_adapters(train_without_critic):
     to_go = replace(PPO, terms=(Term(RewardToGo()),))
-    expected, found = (known(each, adapters=True) for each in (to_go, PPO))
-    assert same(found, expected, 1e-6)
+    expected, with_critic = (train_without_critic(preset, adapters=True) for preset in (to_go, PPO))
+    assert same(with_critic, expected, 1e-6)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, ADAPTERS], ids=["all", "adapters"])
-def test_leaving_a_critic_out_changes_the_weights(options, known, tmp_path):
-    without = known(adapters=bool(options))
+def test_leaving_a_critic_out_changes_the_weights(options, train_without_critic, tmp_path):
+    without = train_without_critic(adapters=bool(options))
     for kind, critic in KINDS.items():
         assert not same(trained(tmp_path, critic, **options), without), kind
 
@@ -108,10 +108,10 @@ def test_a_shared_trunk_is_trained_by_the_critics_error_and_a_detached_one_is_no
 
     def error_alone(**critic: Any) -> Any:
         # All values are expected to be 1 at first, so that there is an error.
-        made = learner(tmp_path, CriticSettings(lr=0.01, **critic), silent)
-        made.critic._head.bias.data.fill_(1.0)
-        made.train()
-        return weights(made.model)
+        trainer = learner(tmp_path, CriticSettings(lr=0.01, **critic), silent)
+        trainer.critic._head.bias.data.fill_(1.0)
+        trainer.train()
+        return weights(trainer.model)
 
     silent = replace(PPO, terms=(Term(TurnGAE(), weight=0.0),), post=None)
     start = weights(tiny_policy.model())
@@ -122,41 +122,43 @@ def test_a_shared_trunk_is_trained_by_the_critics_error_and_a_detached_one_is_no
 @every_kind
 def test_while_it_warms_up_the_policy_stays_as_it_is_bit_by_bit(kind, tmp_path):
     critic = replace(KINDS[kind], warmup=2)
-    made = learner(tmp_path, critic, args=UPDATES | {"steps": 3, "warmup": 2})
+    trainer = learner(tmp_path, critic, args=UPDATES | {"steps": 3, "warmup": 2})
     after = []
-    made._on_rollout = lambda event: after.append((weights(made.model), made.critic._head.bias[0]))
-    before = weights(made.model)
-    made.train()
+    trainer._on_rollout = lambda event: after.append(
+        (weights(trainer.model), trainer.critic._head.bias[0])
+    )
+    before = weights(trainer.model)
+    trainer.train()
     assert all(same(policy, before) for policy, _ in after[:3]), "as step 3 began it was trained"
-    assert float(made.critic._head.bias[0].detach()) != 0.0
-    assert not same(weights(made.model), before)
+    assert float(trainer.critic._head.bias[0].detach()) != 0.0
+    assert not same(weights(trainer.model), before)
     # The warm-up of the rate begins when the policy does.
-    assert log(made, "learning_rate")[:2] == [UPDATES["lr"] / 8] * 2
+    assert log(trainer, "learning_rate")[:2] == [UPDATES["lr"] / 8] * 2
 
 
 @every_kind
 def test_values_of_a_batch_are_those_of_each_row_by_itself(kind, tmp_path):
     """In passes of any size, with any padding, before every sampled token."""
-    made = learner(tmp_path, KINDS[kind], micro_tokens=60, args=UPDATES | {"steps": 1})
-    seen: dict[str, Any] = {}
-    credit = made._credit
+    trainer = learner(tmp_path, KINDS[kind], micro_tokens=60, args=UPDATES | {"steps": 1})
+    capture: dict[str, Any] = {}
+    credit = trainer._credit
 
-    def credited(*given: Any) -> Any:
-        seen["credit"] = credit(*given)
-        return seen["credit"]
+    def credited(*args: Any) -> Any:
+        capture["credit"] = credit(*args)
+        return capture["credit"]
 
-    made._credit = credited
-    torch.nn.init.normal_(made.critic._head.weight, generator=torch.Generator().manual_seed(0))
-    head, bare = made.critic._head.weight.detach().clone(), tiny_policy.model().model
-    made.train()
+    trainer._credit = credited
+    torch.nn.init.normal_(trainer.critic._head.weight, generator=torch.Generator().manual_seed(0))
+    head, bare = trainer.critic._head.weight.detach().clone(), tiny_policy.model().model
+    trainer.train()
     values = []
-    for row in to_rows(made.trajectories):
+    for row in to_rows(trainer.trajectories):
         states = bare(input_ids=torch.tensor([row.ids])).last_hidden_state[0]
-        held = torch.tensor(row.mask[1:]).bool()
-        values.append((states[:-1][held] @ head[0]).detach())
-    found = seen["credit"].batch.values
-    np.testing.assert_allclose(found, torch.cat(values).numpy(), atol=2e-6)
-    assert np.abs(found).max() > 0.1
+        sampled = torch.tensor(row.mask[1:]).bool()
+        values.append((states[:-1][sampled] @ head[0]).detach())
+    batch_values = capture["credit"].batch.values
+    np.testing.assert_allclose(batch_values, torch.cat(values).numpy(), atol=2e-6)
+    assert np.abs(batch_values).max() > 0.1
 
 
 class Chain(ToyEnv):
@@ -179,7 +181,7 @@ def chain_errors(
 ) -> list[float]:
     """Root mean square error of the values before each step, where the true ones are known."""
     loss = replace(PPO.loss, value_clip=None)
-    made = trainer(
+    trainer = make_trainer(
         folder,
         tiny_policy.model(seed),
         preset=replace(PPO, terms=(Term(signal),), loss=loss),
@@ -189,17 +191,17 @@ def chain_errors(
         horizon=4,
         probe_every=0,
     )
-    errors, credit = [], made._credit
+    errors, credit = [], trainer._credit
 
-    def credited(*given: Any) -> Any:
-        found = credit(*given)
-        batch, read = found.batch, signal.places(found.batch)
+    def credited(*args: Any) -> Any:
+        assigned_credit = credit(*args)
+        batch, read = assigned_credit.batch, signal.places(assigned_credit.batch)
         left = value_targets(batch, signal.monte_carlo()) - batch.values
         errors.append(float(np.sqrt((left[read] ** 2).mean())))
-        return found
+        return assigned_credit
 
-    made._credit = credited
-    made.train()
+    trainer._credit = credited
+    trainer.train()
     return errors
 
 
@@ -239,18 +241,19 @@ def test_the_error_of_a_value_and_its_clip_in_numbers():
 @pytest.mark.parametrize("options", [{}, ADAPTERS], ids=["all", "adapters"])
 @every_kind
 def test_a_critic_never_reaches_what_is_served_or_saved_as_the_policy(kind, options, tmp_path):
-    made = learner(
+    trainer = learner(
         tmp_path / "run", KINDS[kind], args=UPDATES | {"steps": 1, "save_every": 1}, **options
     )
-    plain = trainer(tmp_path / "plain", preset="rloo", **options)
-    made.train()
-    made.save_model(str(tmp_path / "policy"))
+    plain = make_trainer(tmp_path / "plain", preset="rloo", **options)
+    trainer.train()
+    trainer.save_model(str(tmp_path / "policy"))
     plain.save_model(str(tmp_path / "without"))
     served, expected = (
-        {name: value.shape for name, value in policy_weights(each.model)} for each in (made, plain)
+        {name: value.shape for name, value in policy_weights(owner.model)}
+        for owner in (trainer, plain)
     )
     assert served == expected
-    assert len(made.model.state_dict()) == len(plain.model.state_dict())
+    assert len(trainer.model.state_dict()) == len(plain.model.state_dict())
     for folder in (tmp_path / "policy", tmp_path / "run" / "checkpoint-4"):
         for file in (tmp_path / "without").glob("*.safetensors"):
             assert load_file(folder / file.name).keys() == load_file(file).keys()
@@ -265,16 +268,18 @@ def test_a_resumed_training_has_the_same_weights_values_and_moments(kind, stop, 
     """Saved after update 8 or 10 of 16, four to a step; the clip and warm-up of the values act."""
     critic = replace(KINDS[kind], warmup=1)
     settings = UPDATES | {"steps": 4, "save_every": 1, "save_steps": stop}
-    whole, again = (
+    uninterrupted, resumed = (
         learner(tmp_path / name, critic, args=settings | {"save_steps": steps})
         for name, steps in (("whole", stop), ("again", 4))
     )
-    whole.train()
-    again.train(resume_from_checkpoint=str(tmp_path / "whole" / f"checkpoint-{stop}"))
-    assert same(weights(again.model), weights(whole.model))
-    kept = [made.critic._trained | {"states": made.critic._optimizer.state_dict()} for made in
-            (whole, again)]  # fmt: skip
-    flat = [flattened(each) for each in kept]
+    uninterrupted.train()
+    resumed.train(resume_from_checkpoint=str(tmp_path / "whole" / f"checkpoint-{stop}"))
+    assert same(weights(resumed.model), weights(uninterrupted.model))
+    states = [
+        trainer.critic._trained | {"states": trainer.critic._optimizer.state_dict()}
+        for trainer in (uninterrupted, resumed)
+    ]
+    flat = [flattened(state) for state in states]
     assert flat[0].keys() == flat[1].keys() and len(flat[0]) > 4
     for name, value in flat[0].items():
         assert torch.equal(value, flat[1][name]), name
@@ -294,22 +299,24 @@ def flattened(tree: Any, place: str = "") -> dict[str, torch.Tensor]:
 
 def test_the_share_of_the_variance_that_it_foresaw_is_logged(tmp_path):
     figures: list[Any] = []
-    made = learner(tmp_path, KINDS["head"], on_rollout=lambda event: figures.append(event.metrics))
-    made.train()
-    found = [each["critic/explained_variance"] for each in figures]
-    assert found[0] == 0.0 != found[1], "at first nothing is expected"
-    assert len(log(made, "critic/value_loss")) == 2
+    trainer = learner(
+        tmp_path, KINDS["head"], on_rollout=lambda event: figures.append(event.metrics)
+    )
+    trainer.train()
+    explained = [metrics["critic/explained_variance"] for metrics in figures]
+    assert explained[0] == 0.0 != explained[1], "at first nothing is expected"
+    assert len(log(trainer, "critic/value_loss")) == 2
 
 
 def test_nothing_listens_when_nobody_asks(tmp_path):
     """The engine runs the same backbone at every token."""
-    made = learner(tmp_path, KINDS["head"], args=UPDATES | {"steps": 1})
-    made.train()
-    assert isinstance(made._forward, TokenForward)
-    assert not made.model.model._forward_hooks
-    assert not made.critic._heard
+    trainer = learner(tmp_path, KINDS["head"], args=UPDATES | {"steps": 1})
+    trainer.train()
+    assert isinstance(trainer._forward, TokenForward)
+    assert not trainer.model.model._forward_hooks
+    assert not trainer.critic._heard
 
 
 def test_a_settings_file_of_a_critic_is_of_no_use_elsewhere(tmp_path: Path):
-    made = trainer(tmp_path, preset="rloo", critic=KINDS["head"])
-    assert made.critic is None
+    trainer = make_trainer(tmp_path, preset="rloo", critic=KINDS["head"])
+    assert trainer.critic is None

@@ -16,7 +16,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, train_on_two_processes, trainer, weights
+from tests.trainers.grpo.helpers import log, make_trainer, train_on_two_processes, weights
 from tests.trainers.grpo.test_producer import Picky, logp, same, with_weights
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preset import Preset
@@ -30,26 +30,26 @@ WITHOUT_KL = replace(AGENTRL, loss=replace(AGENTRL.loss, kl_beta=0.0))
 RATE = 0.5
 
 
-def with_pool(share: float, every: int, preset: Preset = WITHOUT_KL) -> Preset:
-    return replace(preset, pool=PolicyPool(share, every))
+def with_pool(share: float, interval: int, preset: Preset = WITHOUT_KL) -> Preset:
+    return replace(preset, pool=PolicyPool(share, interval))
 
 
 def learner(folder: Any, preset: Preset, *, steps: int = 5, **changes: Any) -> Any:
     """A trainer that learns fast, with the events that it told of and the weights before each."""
-    made = trainer(
+    trainer = make_trainer(
         folder,
         preset=preset,
         args={"steps": steps, "lr": 0.05} | changes.pop("args", {}),
         envs=TextVectorEnv([Picky] * 16),
-        on_rollout=lambda event: made.seen.append((event, weights(made.model))),
+        on_rollout=lambda event: trainer.snapshots.append((event, weights(trainer.model))),
         **changes,
     )
-    made.seen = []
-    return made
+    trainer.snapshots = []
+    return trainer
 
 
-def versions(seen: Sequence[tuple[RolloutEvent, Any]], stale: bool) -> list[set[int]]:
-    turns = [[t for e in event.trajectories for t in e.turns] for event, _ in seen]
+def versions(snapshots: Sequence[tuple[RolloutEvent, Any]], stale: bool) -> list[set[int]]:
+    turns = [[t for e in event.trajectories for t in e.turns] for event, _ in snapshots]
     return [{turn.version for turn in step if turn.stale is stale} for step in turns]
 
 
@@ -68,14 +68,14 @@ def assert_each_turn_sampled_from(at: dict[int, list[Any]], event: RolloutEvent)
 
 @pytest.mark.slow
 def test_each_turn_is_drawn_with_the_weights_of_who_acted(tmp_path):
-    made = learner(tmp_path, with_pool(0.5, 2))
-    made.train()
-    assert versions(made.seen, stale=False) == [{0}, {1}, {2}, {3}, {4}]
-    assert versions(made.seen, stale=True) == [{0}, {0}, {2}, {2}, {4}]
-    at = {event.step - 1: before for event, before in made.seen}
-    for event, _ in made.seen:
+    trainer = learner(tmp_path, with_pool(0.5, 2))
+    trainer.train()
+    assert versions(trainer.snapshots, stale=False) == [{0}, {1}, {2}, {3}, {4}]
+    assert versions(trainer.snapshots, stale=True) == [{0}, {0}, {2}, {2}, {4}]
+    at = {event.step - 1: before for event, before in trainer.snapshots}
+    for event, _ in trainer.snapshots:
         assert_each_turn_sampled_from(at, event)
-    shares = log(made, "rollout/stale_turns")
+    shares = log(trainer, "rollout/stale_turns")
     assert len(shares) == 5 and all(0.25 < share < 0.75 for share in shares)
 
 
@@ -86,8 +86,8 @@ def agentrl_gradient(model: Any, episodes: Sequence[Any]) -> tuple[list[Any], li
     groups = np.array([e.group for e in episodes])
     advantage = np.zeros(len(episodes))
     for group in set(groups.tolist()):
-        own = returns[groups == group]
-        advantage[groups == group] = (own - own.mean()) / (own.std(ddof=1) + 1e-6)
+        paid = returns[groups == group]
+        advantage[groups == group] = (paid - paid.mean()) / (paid.std(ddof=1) + 1e-6)
     tokens = np.repeat(advantage, [e.action_tokens for e in episodes])
     tokens = (tokens - tokens.mean()) / (tokens.std(ddof=1) + 1e-6)  # of the only task
     parts, used, k = [], [], 0
@@ -112,7 +112,7 @@ def test_a_step_of_agentrl_in_numbers(tmp_path):
     """Task-level normalisation, and the clipped ratio to the log-probabilities of who acted."""
     model = tiny_policy.model()
     descent = torch.optim.SGD(model.parameters(), lr=RATE)
-    made = learner(
+    trainer = learner(
         tmp_path,
         with_pool(0.5, 3),
         model=model,
@@ -120,39 +120,39 @@ def test_a_step_of_agentrl_in_numbers(tmp_path):
         args={"max_grad_norm": 1e9},
         optimizers=(descent, LambdaLR(descent, lambda step: 1.0)),
     )
-    made.train()
+    trainer.train()
     clipped = 0
-    for (event, before), (_, after) in itertools.pairwise(made.seen):
+    for (event, before), (_, after) in itertools.pairwise(trainer.snapshots):
         gradient, ratios, tokens = agentrl_gradient(with_weights(before), event.trajectories)
         assert abs(tokens.mean()) < 1e-6 and abs(tokens.std(ddof=1) - 1.0) < 1e-5
         for old, new, slope in zip(before, after, gradient, strict=True):
             assert torch.allclose(new - old, -RATE * slope, atol=2e-5, rtol=1e-3)
         clipped += sum(not 0.8 <= ratio <= 1.2 for ratio in ratios)
     assert clipped > 0
-    assert not log(made, "sampling/importance_mean"), "nothing but the ratio corrects"
+    assert not log(trainer, "sampling/importance_mean"), "nothing but the ratio corrects"
 
 
 @pytest.mark.slow
 def test_other_losses_weigh_stale_turns_by_their_importance(tmp_path):
-    made = learner(tmp_path, with_pool(0.5, 9, get_preset("rloo")), steps=3)
-    made.train()
-    means = log(made, "sampling/importance_mean")
+    trainer = learner(tmp_path, with_pool(0.5, 9, get_preset("rloo")), steps=3)
+    trainer.train()
+    means = log(trainer, "sampling/importance_mean")
     assert means[0] == pytest.approx(1.0, abs=1e-4) and abs(means[2] - 1.0) > 1e-3
 
 
 @pytest.mark.slow
 def test_ahead_of_the_training_the_stale_policy_is_older_still(tmp_path):
-    made = learner(tmp_path, with_pool(0.5, 2), steps=6, staleness=1)
-    made.train()
-    assert versions(made.seen, stale=False) == [{0}, {0}, {1}, {2}, {3}, {4}]
-    assert versions(made.seen, stale=True) == [{0}, {0}, {0}, {2}, {2}, {4}]
-    at = {event.step - 1: before for event, before in made.seen}
-    for event, _ in made.seen:
+    trainer = learner(tmp_path, with_pool(0.5, 2), steps=6, staleness=1)
+    trainer.train()
+    assert versions(trainer.snapshots, stale=False) == [{0}, {0}, {1}, {2}, {3}, {4}]
+    assert versions(trainer.snapshots, stale=True) == [{0}, {0}, {0}, {2}, {2}, {4}]
+    at = {event.step - 1: before for event, before in trainer.snapshots}
+    for event, _ in trainer.snapshots:
         assert_each_turn_sampled_from(at, event)
-    assert log(made, "sampling/staleness") == [0.0] + [1.0] * 5
-    again = learner(tmp_path / "again", with_pool(0.5, 2), steps=6, staleness=1)
-    again.train()
-    assert same(made, again)
+    assert log(trainer, "sampling/staleness") == [0.0] + [1.0] * 5
+    repeated = learner(tmp_path / "again", with_pool(0.5, 2), steps=6, staleness=1)
+    repeated.train()
+    assert same(trainer, repeated)
 
 
 @pytest.mark.slow
@@ -160,24 +160,26 @@ def test_adapters_share_one_base_and_are_kept_alone(tmp_path):
     from peft import LoraConfig
 
     config = LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
-    made = learner(tmp_path, with_pool(0.5, 2), steps=3, peft_config=config, args={"save_every": 1})
-    made.train()
-    assert versions(made.seen, stale=True) == [{0}, {0}, {2}]
-    kept = torch.load(tmp_path / "checkpoint-3" / STALE_FILE, weights_only=True)
-    assert kept["steps"] == 2 and all(".lora_" in name for name in kept["weights"])
-    bases = {id(m.base_layer) for m in made.model.modules() if hasattr(m, "base_layer")}
-    engine = made.runner.engine
-    assert engine._stale.model is engine.model is made._policy and bases
+    trainer = learner(
+        tmp_path, with_pool(0.5, 2), steps=3, peft_config=config, args={"save_every": 1}
+    )
+    trainer.train()
+    assert versions(trainer.snapshots, stale=True) == [{0}, {0}, {2}]
+    state = torch.load(tmp_path / "checkpoint-3" / STALE_FILE, weights_only=True)
+    assert state["steps"] == 2 and all(".lora_" in name for name in state["weights"])
+    bases = {id(m.base_layer) for m in trainer.model.modules() if hasattr(m, "base_layer")}
+    engine = trainer.runner.engine
+    assert engine._stale.model is engine.model is trainer._policy and bases
 
 
 @pytest.mark.slow
 def test_two_processes_keep_the_same_stale_policy(tmp_path):
-    ours, theirs = train_on_two_processes(
+    first, second = train_on_two_processes(
         tmp_path, preset=with_pool(0.5, 1), args={"steps": 3, "lr": 0.05}
     )
-    assert ours["steps"] == theirs["steps"] == 3
-    assert all(map(torch.equal, ours["weights"], theirs["weights"]))
-    assert not all(map(torch.equal, ours["weights"], ours["start"]))
+    assert first["steps"] == second["steps"] == 3
+    assert all(map(torch.equal, first["weights"], second["weights"]))
+    assert not all(map(torch.equal, first["weights"], first["start"]))
 
 
 def test_an_engine_without_a_place_for_it_is_refused(tmp_path):

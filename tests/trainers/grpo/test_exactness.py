@@ -11,7 +11,7 @@ from agentgym.errors import ConfigurationError, DataError, NotSupported
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, trainer, weights
+from tests.trainers.grpo.helpers import log, make_trainer, weights
 from trainers.grpo.tensors import sampled_mask
 from trainers.rollouts.engines.base import Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine
@@ -50,24 +50,24 @@ def attention_dropout() -> Any:
     return model
 
 
-def training_gap(made: Any) -> float:
+def training_gap(trainer: Any) -> float:
     """Largest |log-probability when sampled - when trained on|, in training mode."""
-    made.model.train()
-    scored = made._generate_and_score_completions(INPUTS)
+    trainer.model.train()
+    scored = trainer._generate_and_score_completions(INPUTS)
     lengths = scored["prompt_mask"].sum(1)
     assert lengths.min() < lengths.max(), "no row is padded"
-    gap = made._forward.logps(made.model, scored) - scored["sampling_per_token_logps"]
+    gap = trainer._forward.logps(trainer.model, scored) - scored["sampling_per_token_logps"]
     return float(gap[sampled_mask(scored)].abs().max())
 
 
 @pytest.mark.parametrize("make", [gpt2, attention_dropout], ids=["positions", "dropout"])
 def test_the_training_forward_is_that_of_the_sampler(tmp_path, make, caplog):
-    made = trainer(tmp_path, make(), envs=TextVectorEnv([Uneven] * 16))
-    assert made.runner.engine.exact
-    assert training_gap(made) <= 1e-5
+    trainer = make_trainer(tmp_path, make(), envs=TextVectorEnv([Uneven] * 16))
+    assert trainer.runner.engine.exact
+    assert training_gap(trainer) <= 1e-5
     assert "dropout is turned off" in caplog.text
-    made.train()
-    assert max(log(made, "sampling/probe_gap")) <= 1e-5
+    trainer.train()
+    assert max(log(trainer, "sampling/probe_gap")) <= 1e-5
 
 
 def test_adapters_are_trained_without_dropout(tmp_path, caplog):
@@ -77,13 +77,13 @@ def test_adapters_are_trained_without_dropout(tmp_path, caplog):
         r=4, lora_dropout=0.2, target_modules="all-linear", init_lora_weights=False,
         task_type="CAUSAL_LM",
     )  # fmt: skip
-    made = trainer(tmp_path, peft_config=config, envs=TextVectorEnv([Uneven] * 16))
-    assert training_gap(made) <= 1e-5
+    trainer = make_trainer(tmp_path, peft_config=config, envs=TextVectorEnv([Uneven] * 16))
+    assert training_gap(trainer) <= 1e-5
     assert "dropout is turned off" in caplog.text
 
 
 def test_a_model_without_dropout_is_not_warned_about(tmp_path, caplog):
-    trainer(tmp_path)
+    make_trainer(tmp_path)
     assert "dropout" not in caplog.text
 
 
@@ -100,9 +100,9 @@ def test_the_probe_sees_what_only_the_training_forward_does(tmp_path, culprit):
 
     model = tiny_policy.model()
     model.model.register_forward_hook(disturb, with_kwargs=True)
-    made = trainer(tmp_path, model, envs=TextVectorEnv([Uneven] * 16))
+    trainer = make_trainer(tmp_path, model, envs=TextVectorEnv([Uneven] * 16))
     with pytest.raises(ParityError, match="padding nor dropout"):
-        made.train()
+        trainer.train()
 
 
 def test_the_first_step_of_the_warm_up_trains(tmp_path):
@@ -112,25 +112,25 @@ def test_the_first_step_of_the_warm_up_trains(tmp_path):
             outcome.reward, outcome.terms = float(len(action) % 5), None
             return outcome
 
-    seen: list[list[Any]] = []
-    made = trainer(
+    snapshots: list[list[Any]] = []
+    trainer = make_trainer(
         tmp_path,
         envs=TextVectorEnv([Picky] * 16),
         args={"steps": 4, "warmup": 3, "lr": 0.3},
-        on_rollout=lambda event: seen.append(weights(made.model)),
+        on_rollout=lambda event: snapshots.append(weights(trainer.model)),
     )
-    made.train()
-    assert any(not torch.equal(a, b) for a, b in zip(seen[0], seen[1], strict=True))
-    rates = [entry["learning_rate"] for entry in made.state.log_history if "loss" in entry]
+    trainer.train()
+    assert any(not torch.equal(a, b) for a, b in zip(snapshots[0], snapshots[1], strict=True))
+    rates = [entry["learning_rate"] for entry in trainer.state.log_history if "loss" in entry]
     assert rates == pytest.approx([0.1, 0.2, 0.3, 0.3])
 
 
 def test_a_mask_that_lost_tokens_is_noticed(tmp_path, monkeypatch):
     """Whatever shrinks the mask of sampled tokens must not shift advantages onto others."""
-    made = trainer(tmp_path)
+    trainer = make_trainer(tmp_path)
     monkeypatch.setattr("trainers.grpo.trainer.sampled_mask", shrunken)
     with pytest.raises(DataError, match="sampled tokens"):
-        made._generate_and_score_completions(INPUTS)
+        trainer._generate_and_score_completions(INPUTS)
 
 
 def shrunken(batch: Any) -> Any:
@@ -158,7 +158,7 @@ def shrunken(batch: Any) -> Any:
 )
 def test_options_that_would_be_ignored_are_refused(tmp_path, option, value):
     with pytest.raises(ConfigurationError, match=f"expected {option}="):
-        trainer(tmp_path, args={option: value})
+        make_trainer(tmp_path, args={option: value})
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from torch import nn
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
-from tests.trainers.grpo.helpers import DAPO, log, trainer, weights
+from tests.trainers.grpo.helpers import DAPO, log, make_trainer, weights
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS
 from trainers.grpo.forward import Scores, TokenForward
@@ -38,11 +38,11 @@ class PaidBy(ToyEnv):
         return outcome
 
 
-def step_by_step(made: MultiTurnTrainer) -> list[list[torch.Tensor]]:
+def step_by_step(trainer: MultiTurnTrainer) -> list[list[torch.Tensor]]:
     """Train; the weights before, and after every step."""
-    after = [weights(made.model)]
-    made.after_step = lambda end: (end.log(), after.append(weights(made.model)))  # type: ignore[assignment,func-returns-value]
-    made.train()
+    after = [weights(trainer.model)]
+    trainer.after_step = lambda end: (end.log(), after.append(weights(trainer.model)))  # type: ignore[assignment,func-returns-value]
+    trainer.train()
     return after
 
 
@@ -61,11 +61,11 @@ def paid_in(monkeypatch) -> Callable[..., list[TextVectorEnv]]:
     def make(*steps: int) -> Any:
         play = MultiTurnTrainer.play_groups
 
-        def played(self: Any, step: int, *rest: Any) -> Any:
+        def play_and_pay(self: Any, step: int, *rest: Any) -> Any:
             PaidBy.pays = step in steps
             return play(self, step, *rest)
 
-        monkeypatch.setattr(MultiTurnTrainer, "play_groups", played)
+        monkeypatch.setattr(MultiTurnTrainer, "play_groups", play_and_pay)
         return TextVectorEnv([PaidBy] * 16)
 
     return make
@@ -75,22 +75,24 @@ def paid_in(monkeypatch) -> Callable[..., list[TextVectorEnv]]:
 @pytest.mark.parametrize("updates", [{}, {"minibatches": 2, "iterations": 2}], ids=str)
 def test_a_step_in_which_nothing_trains_changes_no_weight(tmp_path, paid_in, preset, updates):
     """Neither by decay nor along the moments of the steps before; and it is counted."""
-    made = trainer(tmp_path, envs=paid_in(1, 4), preset=preset, args={**DECAYED, **updates})
-    assert moved(step_by_step(made)) == [True, False, False, True]
-    every = made.updates
-    assert log(made, IDLE)[1:3] == [every, every]
-    assert log(made, DROPPED) == [0.0] * 4
-    assert all(log(made, "finite"))
+    trainer = make_trainer(tmp_path, envs=paid_in(1, 4), preset=preset, args={**DECAYED, **updates})
+    assert moved(step_by_step(trainer)) == [True, False, False, True]
+    per_step = trainer.updates
+    assert log(trainer, IDLE)[1:3] == [per_step, per_step]
+    assert log(trainer, DROPPED) == [0.0] * 4
+    assert all(log(trainer, "finite"))
 
 
 def test_an_update_that_is_not_finite_is_dropped_counted_and_told(tmp_path, paid_in, caplog):
-    made = trainer(tmp_path, envs=paid_in(1, 2, 3, 4), args=DECAYED)
-    compute = made.compute_loss
-    made.compute_loss = lambda *a, **k: compute(*a, **k) * (torch.nan if made.batches == 1 else 1.0)
+    trainer = make_trainer(tmp_path, envs=paid_in(1, 2, 3, 4), args=DECAYED)
+    compute = trainer.compute_loss
+    trainer.compute_loss = lambda *a, **k: (
+        compute(*a, **k) * (torch.nan if trainer.batches == 1 else 1.0)
+    )
     with caplog.at_level(logging.WARNING, "trainers"):
-        after = step_by_step(made)
+        after = step_by_step(trainer)
     assert moved(after) == [True, False, True, True]
-    assert log(made, DROPPED) == [0.0, 1.0, 0.0, 0.0]
+    assert log(trainer, DROPPED) == [0.0, 1.0, 0.0, 0.0]
     assert [m for m in caplog.messages if "is dropped" in m] == [
         "step 2: an update is dropped, because its loss or gradient is not finite"
     ]
@@ -99,18 +101,18 @@ def test_an_update_that_is_not_finite_is_dropped_counted_and_told(tmp_path, paid
 def test_one_token_with_an_absurd_ratio_does_not_cost_the_update(tmp_path, paid_in, caplog):
     """Before, its exponential overflowed, and the whole update was dropped."""
     args = {**DECAYED, "iterations": 2}
-    made = trainer(tmp_path, envs=paid_in(1, 2, 3, 4), preset="default", args=args)
-    add = made._add_logps
+    trainer = make_trainer(tmp_path, envs=paid_in(1, 2, 3, 4), preset="default", args=args)
+    add = trainer._add_logps
 
     def spoilt(batch: dict[str, torch.Tensor], *step: Any) -> None:
         add(batch, *step)
-        row, column = (int(each[0]) for each in batch["tool_mask"].nonzero(as_tuple=True))
+        row, column = (int(index[0]) for index in batch["tool_mask"].nonzero(as_tuple=True))
         batch["old_per_token_logps"][row, column] -= 500.0
 
-    made._add_logps = spoilt
-    assert moved(step_by_step(made)) == [True] * 4
-    assert log(made, DROPPED) == [0.0] * 4 and all(log(made, "finite"))
-    assert log(made, LOST_TOKENS) == [0.0] * 4
+    trainer._add_logps = spoilt
+    assert moved(step_by_step(trainer)) == [True] * 4
+    assert log(trainer, DROPPED) == [0.0] * 4 and all(log(trainer, "finite"))
+    assert log(trainer, LOST_TOKENS) == [0.0] * 4
 
 
 def test_tokens_whose_loss_is_not_finite_are_left_out_counted_and_told(
@@ -119,21 +121,23 @@ def test_tokens_whose_loss_is_not_finite_are_left_out_counted_and_told(
     """A token that the policy itself excludes, under a loss that is its log-probability."""
     rloo = get_preset("rloo")
     plain = replace(rloo, loss=replace(rloo.loss, clip="none"))
-    made = trainer(tmp_path, envs=paid_in(1, 2, 3, 4), preset=plain, args=DECAYED, probe_every=0)
+    trainer = make_trainer(
+        tmp_path, envs=paid_in(1, 2, 3, 4), preset=plain, args=DECAYED, probe_every=0
+    )
     forward = TokenForward.__call__
 
     def spoilt(self: Any, model: Any, batch: Any, mask: Any, **options: Any) -> Scores:
         scores = forward(self, model, batch, mask, **options)
         first = mask & (mask.flatten().cumsum(0).view_as(mask) == 1)
-        if made.batches != 2 or not torch.is_grad_enabled():
+        if trainer.batches != 2 or not torch.is_grad_enabled():
             return scores
         return scores._replace(logps=scores.logps.masked_fill(first, -torch.inf))
 
     monkeypatch.setattr(TokenForward, "__call__", spoilt)
     with caplog.at_level(logging.WARNING, "trainers"):
-        assert moved(step_by_step(made)) == [True] * 4
-    assert [share > 0.0 for share in log(made, LOST_TOKENS)] == [False, False, True, False]
-    assert all(log(made, "finite"))
+        assert moved(step_by_step(trainer)) == [True] * 4
+    assert [share > 0.0 for share in log(trainer, LOST_TOKENS)] == [False, False, True, False]
+    assert all(log(trainer, "finite"))
     assert [m for m in caplog.messages if m.startswith("step 3:") and "left out" in m]
 
 

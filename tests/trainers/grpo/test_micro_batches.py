@@ -11,7 +11,7 @@ from peft import LoraConfig
 
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, train_on_two_processes, trainer
+from tests.trainers.grpo.helpers import log, make_trainer, train_on_two_processes
 from tests.trainers.grpo.test_objective import WINDOWED, Mixed
 from trainers.grpo.micro_batches import divided, micro_batches
 from trainers.grpo.tensors import sampled_mask
@@ -49,13 +49,13 @@ def test_the_longest_rows_come_first_and_those_that_train_nothing_not_at_all():
 
 def test_processes_make_as_many_micro_batches_of_as_many_rows():
     """Each counts a row as long as the longest of its rank among the rows of any process."""
-    here, there = batch([1, 1, 1], [8, 0, 0]), batch([4, 1, 2], [2, 5, 0])
+    first, second = batch([1, 1, 1], [8, 0, 0]), batch([4, 1, 2], [2, 5, 0])
     sizes: list[torch.Tensor] = []
-    for each in (here, there):
-        micro_batches(each, 12, lambda own: sizes.append(own) or own)
-    both = torch.cat(sizes)
-    parts = [micro_batches(each, 12, lambda own: both) for each in (here, there)]
-    assert [[len(part.rows) for part in own] for own in parts] == [[1, 1], [1, 1]]
+    for inputs in (first, second):
+        micro_batches(inputs, 12, lambda counts: sizes.append(counts) or counts)
+    all_sizes = torch.cat(sizes)
+    parts = [micro_batches(inputs, 12, lambda counts: all_sizes) for inputs in (first, second)]
+    assert [[len(part.rows) for part in split] for split in parts] == [[1, 1], [1, 1]]
     assert [part.rows.tolist() for part in parts[1]] == [[0], [1]]
     assert [part.share for part in parts[0]] == [part.share for part in parts[1]]
     assert sum(part.share for part in parts[0]) == pytest.approx(1.0)
@@ -65,19 +65,19 @@ def gradients(folder: Path, **changes: Any) -> tuple[list[torch.Tensor], int]:
     """The gradient of every update of one batch of episodes, and the number of passes."""
     torch.manual_seed(0)  # of the adapters
     changes.setdefault("envs", TextVectorEnv([Mixed] * 16))
-    made = trainer(folder, probe_every=0, args=changes.pop("args", {}), **changes)
-    made.model.train()
-    if made.args.gradient_checkpointing:  # as transformers does when training begins
-        made.model.gradient_checkpointing_enable(made.args.gradient_checkpointing_kwargs)
-    first = made._prepare_inputs(INPUTS)
-    passes, found = 0, []
-    for update in [first, *made._buffered_inputs[1:]]:
-        made.model.zero_grad()
-        passes += len(made._micro_batches(update))
-        made.compute_loss(made.model, update).backward()
-        trained = (p for p in made.model.parameters() if p.requires_grad)
-        found.append(torch.cat([p.grad.flatten() for p in trained]).double())
-    return found, passes
+    trainer = make_trainer(folder, probe_every=0, args=changes.pop("args", {}), **changes)
+    trainer.model.train()
+    if trainer.args.gradient_checkpointing:  # as transformers does when training begins
+        trainer.model.gradient_checkpointing_enable(trainer.args.gradient_checkpointing_kwargs)
+    first = trainer._prepare_inputs(INPUTS)
+    passes, vectors = 0, []
+    for update in [first, *trainer._buffered_inputs[1:]]:
+        trainer.model.zero_grad()
+        passes += len(trainer._micro_batches(update))
+        trainer.compute_loss(trainer.model, update).backward()
+        trained = (p for p in trainer.model.parameters() if p.requires_grad)
+        vectors.append(torch.cat([p.grad.flatten() for p in trained]).double())
+    return vectors, passes
 
 
 ADAPTERS = {"r": 4, "target_modules": "all-linear", "init_lora_weights": False}
@@ -90,20 +90,20 @@ def test_gradients_are_those_of_one_batch(tmp_path, preset, adapters):
     options: dict[str, Any] = {"preset": preset, "args": {"minibatches": 2}, **WINDOWED}
     if adapters:
         options["peft_config"] = LoraConfig(task_type="CAUSAL_LM", **ADAPTERS)
-    whole, few = gradients(tmp_path, **options)
-    parts, many = gradients(tmp_path, micro_tokens=60, logits_mib=1, **options)
-    assert few == 2 < 4 < many
-    for one, other in zip(whole, parts, strict=True):
-        assert (one - other).norm() / one.norm() < 1e-6
+    unsplit, few_passes = gradients(tmp_path, **options)
+    parts, many_passes = gradients(tmp_path, micro_tokens=60, logits_mib=1, **options)
+    assert few_passes == 2 < 4 < many_passes
+    for expected, other in zip(unsplit, parts, strict=True):
+        assert (expected - other).norm() / expected.norm() < 1e-6
 
 
 def test_logits_never_exceed_their_size(tmp_path, monkeypatch):
     """The tile is counted where TRL makes it; several of them give what a single one gives."""
     from trl.trainer import utils
 
-    made = trainer(tmp_path, probe_every=0)
-    scored = made._generate_and_score_completions(INPUTS)
-    whole = made._forward.logps(made.model, scored)
+    trainer = make_trainer(tmp_path, probe_every=0)
+    scored = trainer._generate_and_score_completions(INPUTS)
+    untiled = trainer._forward.logps(trainer.model, scored)
     sizes = []
     apply = utils._ChunkedLogProbFunction.apply
 
@@ -112,52 +112,54 @@ def test_logits_never_exceed_their_size(tmp_path, monkeypatch):
         return apply(hidden, weight, bias, targets, temperature, width, *rest)
 
     monkeypatch.setattr(utils._ChunkedLogProbFunction, "apply", noted)
-    made._forward._logits_bytes = 8000
-    tiled = made._forward.logps(made.model, scored)
+    trainer._forward._logits_bytes = 8000
+    tiled = trainer._forward.logps(trainer.model, scored)
     [(size, width)] = sizes
     assert size <= 8000
-    assert 1 < width < made.model.config.vocab_size / 2
-    assert torch.allclose(whole, tiled, atol=1e-6)
+    assert 1 < width < trainer.model.config.vocab_size / 2
+    assert torch.allclose(untiled, tiled, atol=1e-6)
 
 
 def test_log_probabilities_of_parts_are_those_of_the_batch(tmp_path):
-    made = trainer(tmp_path, probe_every=0, micro_tokens=60, **WINDOWED)
-    scored = made._generate_and_score_completions(INPUTS)
-    parts = [part.rows for part in made._micro_batches(scored)]
+    trainer = make_trainer(tmp_path, probe_every=0, micro_tokens=60, **WINDOWED)
+    scored = trainer._generate_and_score_completions(INPUTS)
+    parts = [part.rows for part in trainer._micro_batches(scored)]
     assert len(parts) > 3
     mask = sampled_mask(scored)
-    whole, divided_up = (made._forward.logps(made.model, scored, p) for p in (None, parts))
-    assert torch.allclose(whole[mask], divided_up[mask], atol=1e-5)
+    undivided, divided_up = (
+        trainer._forward.logps(trainer.model, scored, p) for p in (None, parts)
+    )
+    assert torch.allclose(undivided[mask], divided_up[mask], atol=1e-5)
 
 
 def test_checkpointing_changes_no_gradient(tmp_path):
     plain, _ = gradients(tmp_path, micro_tokens=90)
-    again, _ = gradients(tmp_path, micro_tokens=90, args={"gradient_checkpointing": True})
-    assert torch.equal(plain[0], again[0])
+    checkpointed, _ = gradients(tmp_path, micro_tokens=90, args={"gradient_checkpointing": True})
+    assert torch.equal(plain[0], checkpointed[0])
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(torch.cuda.is_available(), reason="forks of a process with CUDA cannot use it")
 def test_two_processes_train_the_same_with_and_without_micro_batches(tmp_path):
     """DDP reduces the sum of all passes once, and the number of passes is theirs in common."""
-    whole, parts = (
+    undivided, parts = (
         train_on_two_processes(tmp_path / str(budget), micro_tokens=budget) for budget in (None, 60)
     )
-    assert parts[0]["passes"] == parts[1]["passes"] > whole[0]["passes"] == 2
-    for one, other in zip(whole[0]["weights"], parts[0]["weights"], strict=True):
-        assert torch.allclose(one, other, rtol=1e-5, atol=1e-7)
-    for one, other in zip(parts[0]["weights"], parts[1]["weights"], strict=True):
-        assert torch.equal(one, other)
+    assert parts[0]["passes"] == parts[1]["passes"] > undivided[0]["passes"] == 2
+    for weight, other in zip(undivided[0]["weights"], parts[0]["weights"], strict=True):
+        assert torch.allclose(weight, other, rtol=1e-5, atol=1e-7)
+    for weight, other in zip(parts[0]["weights"], parts[1]["weights"], strict=True):
+        assert torch.equal(weight, other)
 
 
 @pytest.mark.slow
 def test_the_reported_loss_and_entropy_do_not_depend_on_the_passes(tmp_path):
     logs = []
     for budget in (None, 70):
-        made = trainer(
+        trainer = make_trainer(
             tmp_path, tiny_policy.model(), micro_tokens=budget, envs=TextVectorEnv([Mixed] * 16)
         )
-        made.train()
-        logs.append([log(made, name) for name in ("loss", "entropy", "grad_norm")])
-    for one, other in zip(*logs, strict=True):
-        assert one == pytest.approx(other, rel=1e-4, abs=1e-6)
+        trainer.train()
+        logs.append([log(trainer, name) for name in ("loss", "entropy", "grad_norm")])
+    for figures, other in zip(*logs, strict=True):
+        assert figures == pytest.approx(other, rel=1e-4, abs=1e-6)

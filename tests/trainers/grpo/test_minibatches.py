@@ -31,8 +31,8 @@ def test_the_draw_depends_on_run_and_step_alone():
 def test_processes_of_unlike_rows_have_as_many_of_every_minibatch():
     """Episodes of minibatches 0, 1, 2 have 3, 1, 0 rows in one process, 1, 2, 0 in another."""
     drawn, rows = np.arange(3), ([3, 1, 0], [1, 2, 0])
-    both = [minibatch_of_rows(mine, drawn, 3, lambda _: list(rows)) for mine in rows]
-    assert [numbers.tolist() for numbers in both] == [[0, 0, 0, 1, 1, 2], [0, 1, 1, 0, 0, 2]]
+    numberings = [minibatch_of_rows(counts, drawn, 3, lambda _: list(rows)) for counts in rows]
+    assert [numbers.tolist() for numbers in numberings] == [[0, 0, 0, 1, 1, 2], [0, 1, 1, 0, 0, 2]]
 
 
 def test_a_batch_is_divided_by_its_column():

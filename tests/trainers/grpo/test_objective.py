@@ -13,7 +13,7 @@ from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import EASY, log, trainer, weights
+from tests.trainers.grpo.helpers import EASY, log, make_trainer, weights
 from tests.trainers.grpo.reference import forward, gradients, target
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset, runnable
@@ -76,38 +76,40 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
     changes.setdefault("micro_tokens", 100)
     envs = TextVectorEnv([Mixed] * 16)
     # The reference recomputes these episodes: none is to be replaced or forked.
-    found = get_preset(preset) if isinstance(preset, str) else preset
-    preset = replace(found, refill=0, branching=None)
-    made = trainer(tmp_path, preset=preset, args=settings, envs=envs, probe_every=0, **changes)
-    preset = made.preset
-    before = exactly(made.model)
-    disturb(made.model, DRIFT, 1)
-    played_with = exactly(made.model)
-    score = made._generate_and_score_completions
+    base = get_preset(preset) if isinstance(preset, str) else preset
+    preset = replace(base, refill=0, branching=None)
+    trainer = make_trainer(
+        tmp_path, preset=preset, args=settings, envs=envs, probe_every=0, **changes
+    )
+    preset = trainer.preset
+    before = exactly(trainer.model)
+    disturb(trainer.model, DRIFT, 1)
+    played_with = exactly(trainer.model)
+    score = trainer._generate_and_score_completions
 
     def numbered(inputs: Any) -> Any:
         output = score(inputs)
         return {**output, "row": torch.arange(len(output["prompt_ids"]))}
 
-    made._generate_and_score_completions = numbered
-    made.model.train()
-    batches = [made._prepare_inputs([{"prompt": ""}] * 16)]
-    batches += made._buffered_inputs[1:]
+    trainer._generate_and_score_completions = numbered
+    trainer.model.train()
+    batches = [trainer._prepare_inputs([{"prompt": ""}] * 16)]
+    batches += trainer._buffered_inputs[1:]
     sequence = preset.loss.ratio == "sequence" and preset.loss.high < 0.01
-    disturb(made.model, SEQUENCE_DRIFT if sequence else DRIFT, 2)
+    disturb(trainer.model, SEQUENCE_DRIFT if sequence else DRIFT, 2)
 
-    rows, now = to_rows(made.trajectories), exactly(made.model)
+    rows, now = to_rows(trainer.trajectories), exactly(trainer.model)
     with torch.no_grad():
         logp, old, reference = (
             forward(model, rows, 0.8)[0].numpy() for model in (now, played_with, before)
         )
-    if not made.runner.engine.exact and not preset.prefers:
+    if not trainer.runner.engine.exact and not preset.prefers:
         preset = replace(preset, loss=replace(preset.loss, behave="clip"))
     aux = {"logp_ref": reference}
-    if made.reward_model is not None:  # It has learned from the batch.
+    if trainer.reward_model is not None:  # It has learned from the batch.
         with torch.no_grad():
-            aux["logp_prm"] = forward(exactly(made.reward_model.model), rows, 0.8)[0].numpy()
-    goal = target(made.trajectories, preset, logp=logp, aux=aux, logp_old=old, const=16.0)
+            aux["logp_prm"] = forward(exactly(trainer.reward_model.model), rows, 0.8)[0].numpy()
+    goal = target(trainer.trajectories, preset, logp=logp, aux=aux, logp_old=old, const=16.0)
     assert np.abs(goal.ratio - 1).max() > 1e-4
     if preset.loss.clip == "ppo":
         assert goal.clipped.any(), "no token is clipped: the drift is too small to tell"
@@ -115,13 +117,13 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
 
     errors = []
     for update in range(UPDATES):
-        made.model.zero_grad()
+        trainer.model.zero_grad()
         part = batches[update]
-        made.compute_loss(made.model, part).backward()
-        got = torch.cat([p.grad.flatten() for p in made.model.parameters()]).double()
-        chosen = set(part["row"].tolist())
-        want = UPDATES * gradients(now, rows, goal, chosen, 0.8)
-        errors.append(float((got - want).norm() / want.norm()))
+        trainer.compute_loss(trainer.model, part).backward()
+        gradient = torch.cat([p.grad.flatten() for p in trainer.model.parameters()]).double()
+        row_numbers = set(part["row"].tolist())
+        want = UPDATES * gradients(now, rows, goal, row_numbers, 0.8)
+        errors.append(float((gradient - want).norm() / want.norm()))
     return errors
 
 
@@ -139,23 +141,23 @@ def kinds(name: str) -> set[tuple[str, str]]:
     """Kinds of parts of a preset, whatever their numbers."""
     preset = get_preset(name)
     loss, parts = preset.loss, (*preset.filters, *preset.shapers, preset.post, *preset.terms)
-    found = {(type(part).__name__, "") for part in (*parts, *(t.signal for t in preset.terms))}
-    found |= {("centre", str(term.center)) for term in preset.terms}
-    found |= {("scale", str(term.scale)) for term in preset.terms}
+    pairs = {(type(part).__name__, "") for part in (*parts, *(t.signal for t in preset.terms))}
+    pairs |= {("centre", str(term.center)) for term in preset.terms}
+    pairs |= {("scale", str(term.scale)) for term in preset.terms}
     for field in ("ratio", "clip", "aggregation", "behave", "behave_level", "kl"):
-        found.add((field, str(getattr(loss, field))))
-    return found | {
+        pairs.add((field, str(getattr(loss, field))))
+    return pairs | {
         (field, "set") for field in ("kl_beta", "entropy", "dual") if getattr(loss, field)
     }
 
 
 def covering(names: list[str]) -> list[str]:
     """Presets that together have every kind of part that any of them has."""
-    left, chosen = set().union(*map(kinds, names)), []
+    left, cover = set().union(*map(kinds, names)), []
     while left:
-        chosen.append(max(names, key=lambda name: len(kinds(name) & left)))
-        left -= kinds(chosen[-1])
-    return chosen
+        cover.append(max(names, key=lambda name: len(kinds(name) & left)))
+        left -= kinds(cover[-1])
+    return cover
 
 
 ROWS = covering([name for name in PLAYED if get_preset(name).pool is None])
@@ -197,12 +199,12 @@ def test_gradient_of_turn_level_credit(tmp_path, loss):
 def test_the_divergence_from_the_first_policy_is_logged(tmp_path):
     """It is 0 at first and then grows; the reference is a copy, and stays as it was."""
     envs = TextVectorEnv([Mixed] * 16)
-    made = trainer(tmp_path, preset="reinforce++", envs=envs, args={"steps": 4, "lr": 3e-2})
-    start = weights(made.model)
-    made.train()
-    divergence = log(made, "kl")
+    trainer = make_trainer(tmp_path, preset="reinforce++", envs=envs, args={"steps": 4, "lr": 3e-2})
+    start = weights(trainer.model)
+    trainer.train()
+    divergence = log(trainer, "kl")
     assert divergence[0] == pytest.approx(0.0, abs=1e-6)
     assert divergence[-1] > 1e-4
     assert all(
-        torch.equal(a, b) for a, b in zip(start, weights(made._forward.reference), strict=True)
+        torch.equal(a, b) for a, b in zip(start, weights(trainer._forward.reference), strict=True)
     )

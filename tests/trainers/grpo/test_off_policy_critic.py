@@ -15,7 +15,7 @@ from accelerate import Accelerator
 from agentgym.errors import DataError
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, trainer, weights
+from tests.trainers.grpo.helpers import log, make_trainer, weights
 from tests.trainers.grpo.test_critic import flattened, same
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
@@ -68,10 +68,10 @@ def walks(count: int, seed: int) -> list[Trajectory]:
 def act(prompts: Sequence[Sequence[int]], seeds: Sequence[int]) -> list[Completion]:
     """The policy, whose values are sought."""
     drawn = [np.random.Generator(np.random.Philox(key=seed)).random() for seed in seeds]
-    return [Completion([GO if each < GOES else STOP], [0.0]) for each in drawn]
+    return [Completion([GO if number < GOES else STOP], [0.0]) for number in drawn]
 
 
-def critic(seed: int = 0, **changes: Any) -> OffPolicyCritic:
+def make_critic(seed: int = 0, **changes: Any) -> OffPolicyCritic:
     """A critic of the smallest policy, apart from any training."""
     accelerator, policy = Accelerator(cpu=True), tiny_policy.model(seed)
     parts = TurnCriticParts(
@@ -81,23 +81,23 @@ def critic(seed: int = 0, **changes: Any) -> OffPolicyCritic:
     return OffPolicyCritic(parts, QMinusV(gamma=GAMMA, batch=64, **changes))
 
 
-def learnt(made: OffPolicyCritic) -> tuple[np.ndarray, np.ndarray]:
+def learnt(critic: OffPolicyCritic) -> tuple[np.ndarray, np.ndarray]:
     """Q and V as a critic has them, the mean of its heads."""
     acts = [[room, action] for room in STATES for action in (GO, STOP)]
     with torch.no_grad():
-        q = made._values(acts, "q").mean(-1).reshape(3, 2)
-        v = made._values([[room] for room in STATES], "v").mean(-1)
+        q = critic._values(acts, "q").mean(-1).reshape(3, 2)
+        v = critic._values([[room] for room in STATES], "v").mean(-1)
     return q.numpy(), v.numpy()
 
 
 @pytest.mark.slow
 def test_it_finds_the_policys_values_from_the_data_of_another():
     """Not those of who played: these differ by .1 and more in every room but for stopping."""
-    made, (q, v) = critic(), true_values()
+    critic, (q, v) = make_critic(), true_values()
     for step in range(1, 9):
-        made.slow_down(1.0 if step < 6 else 0.1)  # Its targets of V are drawn, and so have noise.
-        made.study(step, 0, walks(36, step), range(8), act)
-    found_q, found_v = learnt(made)
+        critic.slow_down(1.0 if step < 6 else 0.1)  # Its targets of V are drawn, and so have noise.
+        critic.study(step, 0, walks(36, step), range(8), act)
+    found_q, found_v = learnt(critic)
     np.testing.assert_allclose(found_q, q, atol=0.04)
     np.testing.assert_allclose(found_v, v, atol=0.04)
     signs = np.sign(found_q - found_v[:, None])
@@ -106,70 +106,74 @@ def test_it_finds_the_policys_values_from_the_data_of_another():
 
 def test_an_update_minimises_what_it_says_it_does():
     """Both targets by hand, with slow copies that are not the critic."""
-    made = critic(tau=0.25)
+    critic = make_critic(tau=0.25)
     random = torch.Generator().manual_seed(1)
-    for each in (*made._head.parameters(), *made._slow_head.parameters()):
-        torch.nn.init.normal_(each, std=0.3, generator=random)
-    walk = next(each for each in walks(30, 0) if len(each.turns) == 3)
+    for parameter in (*critic._head.parameters(), *critic._slow_head.parameters()):
+        torch.nn.init.normal_(parameter, std=0.3, generator=random)
+    walk = next(candidate for candidate in walks(30, 0) if len(candidate.turns) == 3)
     episode = PlayedEpisode.of(walk)
     turns = [episode.turn(at) for at in range(3)]
-    own = [[GO], [STOP], [GO]]
+    policy_actions = [[GO], [STOP], [GO]]
     states = [turn.state for turn in turns]
-    next_v = made._values(states[1:], "v", slow=True)
-    q_of_own = made._values([s + b for s, b in zip(states, own, strict=True)], "q", slow=True)
+    next_v = critic._values(states[1:], "v", slow=True)
+    q_of_own = critic._values(
+        [s + b for s, b in zip(states, policy_actions, strict=True)], "q", slow=True
+    )
     paid = torch.tensor([[turn.reward] for turn in turns]).expand(-1, 2).clone()
     paid[:2] += GAMMA * next_v
-    q = made._values([s + list(t.action) for s, t in zip(states, turns, strict=True)], "q")
-    v = made._values(states, "v")
+    q = critic._values([s + list(t.action) for s, t in zip(states, turns, strict=True)], "q")
+    v = critic._values(states, "v")
     errors = ((q - paid) ** 2).sum() + ((v - q_of_own) ** 2).sum()
     expected = float(errors.detach()) / 3
-    slow = {name: each.clone() for name, each in made._slow.items()}
-    assert made._update(turns, own, 3) == pytest.approx(expected, rel=1e-5)
+    slow = {name: weight.clone() for name, weight in critic._slow.items()}
+    assert critic._update(turns, policy_actions, 3) == pytest.approx(expected, rel=1e-5)
     for name, before in slow.items():
-        now = made._trained[name].detach()
-        torch.testing.assert_close(made._slow[name], 0.75 * before + 0.25 * now)
+        now = critic._trained[name].detach()
+        torch.testing.assert_close(critic._slow[name], 0.75 * before + 0.25 * now)
     assert "trunk.norm.weight" in slow and "head.q.0.0.weight" in slow
 
 
 def test_what_trains_are_actions_of_the_policy_in_states_of_the_replay():
-    made = critic()
-    made.settings = replace(made.settings, updates=1)
-    judged = made.study(1, 0, walks(12, 0), range(4, 10), act)
-    assert [each.group for each in judged.trajectories] == list(range(4, 10))
-    turns = [each.turns[0] for each in judged.trajectories]
-    assert all(len(each.turns) == 1 for each in judged.trajectories)
+    critic = make_critic()
+    critic.settings = replace(critic.settings, updates=1)
+    judged = critic.study(1, 0, walks(12, 0), range(4, 10), act)
+    assert [trajectory.group for trajectory in judged.trajectories] == list(range(4, 10))
+    turns = [trajectory.turns[0] for trajectory in judged.trajectories]
+    assert all(len(trajectory.turns) == 1 for trajectory in judged.trajectories)
     assert {turn.context[-1] for turn in turns} <= set(STATES)
     q, v = judged.aux["q"], judged.aux["v"]
     assert [turn.reward for turn in turns] == [a - b for a, b in zip(q, v, strict=True)]
     # A process has its share of the same numbers.
-    whole = critic()
-    whole.settings = replace(whole.settings, updates=1)
-    every = whole.study(1, 0, walks(12, 0), range(10), act).trajectories
-    assert [each.turns[0].ids for each in every[4:]] == [turn.ids for turn in turns]
+    twin = make_critic()
+    twin.settings = replace(twin.settings, updates=1)
+    trajectories = twin.study(1, 0, walks(12, 0), range(10), act).trajectories
+    assert [trajectory.turns[0].ids for trajectory in trajectories[4:]] == [
+        turn.ids for turn in turns
+    ]
 
 
 def test_episodes_that_say_nothing_are_not_kept():
-    made = critic()
-    lost = [replace(each, stop_reason="error") for each in walks(3, 0)]
+    critic = make_critic()
+    failed = [replace(walk, stop_reason="error") for walk in walks(3, 0)]
     with pytest.raises(DataError, match="expected an episode that a critic can learn from"):
-        made.study(1, 0, lost, range(2), act)
-    assert not len(made.replay)
+        critic.study(1, 0, failed, range(2), act)
+    assert not len(critic.replay)
 
 
 def test_the_worth_of_what_it_foresaw_is_that_of_the_discounted_returns():
-    made = critic()
-    episodes = [PlayedEpisode.of(each) for each in walks(9, 0)]
-    assert made._foreseen(episodes) == 0.0, "at first it expects nothing"
-    assert made._foreseen([]) == 0.0
-    torch.nn.init.normal_(made._head.v[0][-1].weight, generator=torch.Generator().manual_seed(2))
-    worth, said = [], []
+    critic = make_critic()
+    episodes = [PlayedEpisode.of(walk) for walk in walks(9, 0)]
+    assert critic._foreseen(episodes) == 0.0, "at first it expects nothing"
+    assert critic._foreseen([]) == 0.0
+    torch.nn.init.normal_(critic._head.v[0][-1].weight, generator=torch.Generator().manual_seed(2))
+    worth, predictions = [], []
     for episode in episodes:
         for turn in range(len(episode.spans)):
             later = episode.rewards[turn:]
             worth.append(sum(GAMMA**ahead * paid for ahead, paid in enumerate(later)))
-            said.append(float(made._values([episode.state(turn)], "v").min().detach()))
-    left = np.var(np.array(worth) - np.array(said))
-    assert made._foreseen(episodes) == pytest.approx(1.0 - left / np.var(worth), abs=1e-5) != 0.0
+            predictions.append(float(critic._values([episode.state(turn)], "v").min().detach()))
+    left = np.var(np.array(worth) - np.array(predictions))
+    assert critic._foreseen(episodes) == pytest.approx(1.0 - left / np.var(worth), abs=1e-5) != 0.0
 
 
 # -- in a training ---------------------------------------------------------------------------------
@@ -184,47 +188,47 @@ def archer(folder: Path, **changes: Any) -> Any:
         "args": {"minibatches": 2, "lr": 3e-3, "steps": 2},
         "envs": TextVectorEnv([Picky] * 16), "probe_every": 0, **changes,
     }  # fmt: skip
-    return trainer(folder, **options)
+    return make_trainer(folder, **options)
 
 
 def test_the_policy_stays_as_it_is_while_the_critic_warms_up(tmp_path):
-    made = archer(tmp_path, critic=CriticSettings("model", lr=3e-3, updates=2, warmup=2))
-    before = weights(made.model)
-    made.train()
-    assert same(weights(made.model), before)
-    assert made.turn_critic._optimizer.state_dict()["state"][0]["step"] == 4
-    assert len(log(made, "critic/value_loss")) == 2
+    trainer = archer(tmp_path, critic=CriticSettings("model", lr=3e-3, updates=2, warmup=2))
+    before = weights(trainer.model)
+    trainer.train()
+    assert same(weights(trainer.model), before)
+    assert trainer.turn_critic._optimizer.state_dict()["state"][0]["step"] == 4
+    assert len(log(trainer, "critic/value_loss")) == 2
 
 
 def test_the_replay_is_bounded_and_stands_in_the_log(tmp_path):
-    made = archer(tmp_path, args={"minibatches": 2, "lr": 3e-3, "steps": 5})
-    made.train()
-    kept = log(made, "critic/replay")
-    assert max(kept) <= 100 and len(made.turn_critic.replay) == kept[-1]
-    assert sum(len(each.turns) for each in made.trajectories) == 16
+    trainer = archer(tmp_path, args={"minibatches": 2, "lr": 3e-3, "steps": 5})
+    trainer.train()
+    sizes = log(trainer, "critic/replay")
+    assert max(sizes) <= 100 and len(trainer.turn_critic.replay) == sizes[-1]
+    assert sum(len(trajectory.turns) for trajectory in trainer.trajectories) == 16
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [4, 5], ids=["between two steps", "within one"])
 def test_a_resumed_training_has_the_same_weights_values_moments_and_replay(stop, tmp_path):
     settings = {"minibatches": 2, "lr": 3e-3, "steps": 4, "save_every": 1, "save_steps": stop}
-    whole, again = (
+    uninterrupted, resumed = (
         archer(tmp_path / name, args=settings | {"save_steps": steps})
         for name, steps in (("whole", stop), ("again", 4))
     )
-    whole.train()
+    uninterrupted.train()
     checkpoint = tmp_path / "whole" / f"checkpoint-{stop}"
     assert {CRITIC_FILE, REPLAY_FILE} <= {path.name for path in checkpoint.iterdir()}
-    again.train(resume_from_checkpoint=str(checkpoint))
-    assert same(weights(again.model), weights(whole.model))
+    resumed.train(resume_from_checkpoint=str(checkpoint))
+    assert same(weights(resumed.model), weights(uninterrupted.model))
     states = [
         flattened({
-            "trained": dict(made.turn_critic._trained), "slow": made.turn_critic._slow,
-            "moments": made.turn_critic._optimizer.state_dict(),
+            "trained": dict(trainer.turn_critic._trained), "slow": trainer.turn_critic._slow,
+            "moments": trainer.turn_critic._optimizer.state_dict(),
         })
-        for made in (whole, again)
+        for trainer in (uninterrupted, resumed)
     ]  # fmt: skip
     assert states[0].keys() == states[1].keys()
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
-    kept = [made.turn_critic.replay.state_dict() for made in (whole, again)]
-    assert kept[0] == kept[1]
+    replays = [trainer.turn_critic.replay.state_dict() for trainer in (uninterrupted, resumed)]
+    assert replays[0] == replays[1]

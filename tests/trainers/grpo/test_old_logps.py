@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from agentgym.vector import TextVectorEnv
-from tests.trainers.grpo.helpers import DAPO, trainer
+from tests.trainers.grpo.helpers import DAPO, make_trainer
 from tests.trainers.grpo.test_objective import WINDOWED, Mixed, Rough
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset
@@ -20,17 +20,17 @@ from trainers.grpo.trainer import MultiTurnTrainer
 INPUTS = [{"prompt": ""}] * 16
 
 
-def made(folder: Path, preset: Any, **changes: Any) -> Any:
+def make_rough_trainer(folder: Path, preset: Any, **changes: Any) -> Any:
     """A trainer whose engine reports log-probabilities that are a little off."""
     envs = TextVectorEnv([Mixed] * 16)
     options = {"make_engine": Rough, "probe_every": 0, **WINDOWED, **changes}
-    return trainer(folder, preset=preset, envs=envs, **options)
+    return make_trainer(folder, preset=preset, envs=envs, **options)
 
 
 def step(trained: Any) -> tuple[torch.Tensor, dict[str, float], dict[str, Any], int]:
     """One batch's gradient, its figures, its columns, and the passes that only score."""
     passes, score = [], trained._forward.logps
-    trained._forward.logps = lambda *told, **named: passes.append(told) or score(*told, **named)
+    trained._forward.logps = lambda *args, **named: passes.append(args) or score(*args, **named)
     trained.model.train()
     batch = trained._prepare_inputs(INPUTS)
     before = len(passes)
@@ -45,11 +45,11 @@ def step(trained: Any) -> tuple[torch.Tensor, dict[str, float], dict[str, Any], 
 def test_one_update_corrects_in_its_own_pass(tmp_path, monkeypatch, behave, budget):
     """Gradient and figures are those of a step that scores its batch before."""
     preset = replace(DAPO, loss=replace(DAPO.loss, behave=behave, behave_cap=1.2))
-    late, figures, batch, passes = step(made(tmp_path, preset, micro_tokens=budget))
+    late, figures, batch, passes = step(make_rough_trainer(tmp_path, preset, micro_tokens=budget))
     assert passes == 0
     assert "old_per_token_logps" not in batch
     monkeypatch.setattr(MultiTurnTrainer, "_corrects_late", False)
-    early, expected, batch, passes = step(made(tmp_path, preset, micro_tokens=budget))
+    early, expected, batch, passes = step(make_rough_trainer(tmp_path, preset, micro_tokens=budget))
     assert passes == 1
     assert "old_per_token_logps" in batch
     assert early.norm() > 0
@@ -75,7 +75,9 @@ SEQUENCE = Loss(behave="clip", behave_level="sequence")
     ids=["two updates", "whole trajectories", "reference", "critic"],
 )
 def test_what_reads_the_policy_before_the_update_has_it_scored_before(tmp_path, preset, options):
-    _, figures, batch, passes = step(made(tmp_path, replace(preset, refill=0), **options))
+    _, figures, batch, passes = step(
+        make_rough_trainer(tmp_path, replace(preset, refill=0), **options)
+    )
     assert passes >= 1
     assert "old_per_token_logps" in batch
     assert figures["sampling/logp_gap_mean"] > 0
@@ -83,7 +85,7 @@ def test_what_reads_the_policy_before_the_update_has_it_scored_before(tmp_path, 
 
 def test_rows_that_train_nothing_are_not_scored(tmp_path):
     """A filter leaves out groups without any difference, as one task of the toy always makes."""
-    trained = made(tmp_path, DAPO, args={"minibatches": 2})
+    trained = make_rough_trainer(tmp_path, DAPO, args={"minibatches": 2})
     scored: list[int] = []
     score = trained._forward.logps
     trained._forward.logps = lambda model, batch, parts, *rest: (

@@ -14,7 +14,7 @@ from peft import LoraConfig
 from trl.trainer.utils import add_fused_lm_head
 
 from agentgym.vector import TextVectorEnv
-from tests.trainers.grpo.helpers import trainer
+from tests.trainers.grpo.helpers import make_trainer
 from tests.trainers.grpo.test_objective import DRIFT, PLAYED, WINDOWED, Mixed, disturb
 from trainers.algorithms.presets import get_preset
 from trainers.grpo import forward as forward_module
@@ -65,50 +65,50 @@ def playing(folder: Path, name: str, **changes: Any) -> Any:
         preset = replace(preset, branching=replace(preset.branching, roots=2))
     envs = TextVectorEnv([Mixed] * 16)
     args = {"minibatches": 2, **changes.pop("args", {})}
-    return trainer(folder, preset=preset, envs=envs, probe_every=0, args=args, **changes)
+    return make_trainer(folder, preset=preset, envs=envs, probe_every=0, args=args, **changes)
 
 
-def gradients(made: Any, updates: list[Any], packs: bool) -> tuple[list[Any], int]:
+def gradients(trainer: Any, updates: list[Any], packs: bool) -> tuple[list[Any], int]:
     """The gradient of every update, and the tokens that all passes computed."""
-    made._forward._packs = packs
+    trainer._forward._packs = packs
     tokens = 0
 
     def count(module: Any, inputs: Any, options: Any) -> None:
         nonlocal tokens
         tokens += options["input_ids"].numel()
 
-    model = made._policy
+    model = trainer._policy
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     handle = base.base_model.register_forward_pre_hook(count, with_kwargs=True)
-    found = []
+    vectors = []
     for update in updates:
-        made.model.zero_grad()
-        made.compute_loss(made.model, update).backward()
-        weights = [p for p in made.model.parameters() if p.requires_grad]
-        if made.critic is not None and made.critic.shares:
-            weights += list(made.critic._trained.values())
-            for weight in made.critic._trained.values():
+        trainer.model.zero_grad()
+        trainer.compute_loss(trainer.model, update).backward()
+        weights = [p for p in trainer.model.parameters() if p.requires_grad]
+        if trainer.critic is not None and trainer.critic.shares:
+            weights += list(trainer.critic._trained.values())
+            for weight in trainer.critic._trained.values():
                 assert weight.grad is not None
-        found.append(torch.cat([p.grad.flatten().double() for p in weights]))
+        vectors.append(torch.cat([p.grad.flatten().double() for p in weights]))
         for weight in weights:
             weight.grad = None
     handle.remove()
-    return found, tokens
+    return vectors, tokens
 
 
-def compare(made: Any, tolerance: float, dtype: torch.dtype = torch.float64) -> None:
+def compare(trainer: Any, tolerance: float, dtype: torch.dtype = torch.float64) -> None:
     """Compare the gradients of a batch's updates, away from the policy that played."""
-    made.model.train()
-    updates = [made._prepare_inputs(INPUTS), *made._buffered_inputs[1:]]
-    disturb(made.model, DRIFT, 2)
-    made.model.to(dtype)
-    assert made._forward.packs(made.model)
-    rows, many = gradients(made, updates, packs=False)
-    packed, few = gradients(made, updates, packs=True)
-    assert few <= 0.8 * many
-    assert any(one.norm() > 0 for one in rows)
-    for one, other in zip(rows, packed, strict=True):
-        assert (one - other).norm() <= tolerance * one.norm()
+    trainer.model.train()
+    updates = [trainer._prepare_inputs(INPUTS), *trainer._buffered_inputs[1:]]
+    disturb(trainer.model, DRIFT, 2)
+    trainer.model.to(dtype)
+    assert trainer._forward.packs(trainer.model)
+    rows, row_tokens = gradients(trainer, updates, packs=False)
+    packed, packed_tokens = gradients(trainer, updates, packs=True)
+    assert packed_tokens <= 0.8 * row_tokens
+    assert any(gradient.norm() > 0 for gradient in rows)
+    for expected, other in zip(rows, packed, strict=True):
+        assert (expected - other).norm() <= tolerance * expected.norm()
 
 
 @pytest.mark.parametrize("name", PLAYED)
@@ -124,72 +124,72 @@ def test_gradients_of_micro_batches_in_single_precision(tmp_path, name, adapters
     options: dict[str, Any] = {"micro_tokens": 160, "logits_mib": 1, **WINDOWED}
     if adapters is not None:
         options["peft_config"] = adapters
-    made = playing(tmp_path, name, **options)
-    compare(made, 1e-5, torch.float32)
+    trainer = playing(tmp_path, name, **options)
+    compare(trainer, 1e-5, torch.float32)
 
 
 @pytest.mark.usefixtures("exact")
 def test_gradients_with_a_critic_that_shares_layers(tmp_path):
     """Its error trains the policy's layers through the states of the packed row."""
     critic = CriticSettings(trunk="shared", lr=0.01)
-    made = playing(tmp_path, "ppo", critic=critic, **WINDOWED)
+    trainer = playing(tmp_path, "ppo", critic=critic, **WINDOWED)
     with torch.no_grad():
-        made.critic._head.weight.normal_(generator=torch.Generator().manual_seed(3))
-    compare(made, 1e-6)  # The head of a critic is single precision.
+        trainer.critic._head.weight.normal_(generator=torch.Generator().manual_seed(3))
+    compare(trainer, 1e-6)  # The head of a critic is single precision.
 
 
 def test_checkpointing_changes_no_packed_gradient(tmp_path):
-    found = []
-    for again in (False, True):
-        made = playing(tmp_path, "default", args={"gradient_checkpointing": again})
-        made.model.train()
-        if again:
-            made.model.gradient_checkpointing_enable(made.args.gradient_checkpointing_kwargs)
-        updates = [made._prepare_inputs(INPUTS), *made._buffered_inputs[1:]]
-        found.append(gradients(made, updates, packs=True)[0])
-    for one, other in zip(*found, strict=True):
-        assert torch.equal(one, other)
+    gradient_lists = []
+    for checkpointing in (False, True):
+        trainer = playing(tmp_path, "default", args={"gradient_checkpointing": checkpointing})
+        trainer.model.train()
+        if checkpointing:
+            trainer.model.gradient_checkpointing_enable(trainer.args.gradient_checkpointing_kwargs)
+        updates = [trainer._prepare_inputs(INPUTS), *trainer._buffered_inputs[1:]]
+        gradient_lists.append(gradients(trainer, updates, packs=True)[0])
+    for plain, other in zip(*gradient_lists, strict=True):
+        assert torch.equal(plain, other)
 
 
 def test_scores_states_and_listeners_are_those_of_rows(tmp_path):
-    made = playing(tmp_path, "default", **WINDOWED)
-    batch = made._generate_and_score_completions(INPUTS)
-    mask, heard = sampled_mask(batch), []
+    trainer = playing(tmp_path, "default", **WINDOWED)
+    batch = trainer._generate_and_score_completions(INPUTS)
+    mask, calls = sampled_mask(batch), []
     scores, logps = [], []
     for packs in (False, True):
-        made._forward._packs = packs
+        trainer._forward._packs = packs
         with torch.no_grad():
-            scores.append(made._forward(made.model, batch, mask, states=True))
+            scores.append(trainer._forward(trainer.model, batch, mask, states=True))
         logps.append(
-            made._forward.logps(made.model, batch, listener=lambda *told: heard.append(told))
+            trainer._forward.logps(trainer.model, batch, listener=lambda *args: calls.append(args))
         )
     rows, packed = scores
     assert torch.allclose(rows.logps, packed.logps, atol=1e-5)
     assert torch.allclose(rows.entropies, packed.entropies, atol=1e-5)
     assert torch.allclose(rows.states[mask], packed.states[mask], atol=1e-5)
     assert torch.allclose(*logps, atol=1e-5)
-    for one, other in zip(*heard, strict=True):
-        known = mask if one.dim() == 3 else slice(None)
-        assert torch.allclose(one[known], other[known], atol=1e-5)
+    for expected, other in zip(*calls, strict=True):
+        places = mask if expected.dim() == 3 else slice(None)
+        assert torch.allclose(expected[places], other[places], atol=1e-5)
     assert not packed.logps[~mask].any()
 
 
 def test_padding_rows_and_rows_without_trained_tokens_take_no_part(tmp_path):
-    made = playing(tmp_path, "default")
-    batch = made._generate_and_score_completions(INPUTS)
+    trainer = playing(tmp_path, "default")
+    batch = trainer._generate_and_score_completions(INPUTS)
     mask = sampled_mask(batch)
     mask[::4] = False
     ids, _, labels, _ = left_aligned(batch, mask)
     packed = pack(row_inputs(ids, labels), labels)
     assert packed is not None
     assert [len(places) > 0 for places in packed.tree.places] == mask.any(1).tolist()
-    found = []
+    logps = []
     for packs in (False, True):
-        made._forward._packs = packs
+        trainer._forward._packs = packs
         with torch.no_grad():
-            found.append(made._forward(made.model, batch, mask).logps)
-    assert torch.allclose(*found, atol=1e-5)
-    made._forward(made.model, batch, torch.zeros_like(mask)).logps.sum().backward()
+            logps.append(trainer._forward(trainer.model, batch, mask).logps)
+    assert torch.allclose(*logps, atol=1e-5)
+    trainer._forward(trainer.model, batch, torch.zeros_like(mask)).logps.sum().backward()
 
 
 def test_what_would_save_little_is_not_packed():
@@ -261,36 +261,36 @@ def test_a_model_without_positions_is_found_out(monkeypatch, caplog):
 def test_rows_beyond_a_sliding_window_are_not_packed(tmp_path, monkeypatch, caplog):
     assert longest_row(small("mistral", sliding_window=8)) == 8
     assert longest_row(small("llama")) > 10**9
-    made = playing(tmp_path, "default")
-    batch = made._generate_and_score_completions(INPUTS)
-    made._forward._longest = 8
+    trainer = playing(tmp_path, "default")
+    batch = trainer._generate_and_score_completions(INPUTS)
+    trainer._forward._longest = 8
     monkeypatch.setattr(forward_module, "pack", lambda *_: pytest.fail("packed"))
     report_single_rows.cache_clear()
     for _ in range(2):
-        made._forward(made.model, batch, sampled_mask(batch))
+        trainer._forward(trainer.model, batch, sampled_mask(batch))
     assert caplog.text.count("a layer attends to 8 tokens at most") == 1
 
 
 def test_the_loss_of_a_router_counts_the_tokens_of_rows(tmp_path, monkeypatch, caplog):
-    made = playing(tmp_path, "default")
-    batch = made._generate_and_score_completions(INPUTS)
+    trainer = playing(tmp_path, "default")
+    batch = trainer._generate_and_score_completions(INPUTS)
     mixture = small("qwen3_moe", head_dim=8, **MIXTURE)
     add_fused_lm_head(mixture, outputs=("log_probs", "entropy"))
-    forward = TokenForward(made.accelerator, mixture, logits_mib=1)
+    forward = TokenForward(trainer.accelerator, mixture, logits_mib=1)
     assert forward.packs(mixture)
     monkeypatch.setattr(forward_module, "pack", lambda *_: pytest.fail("packed"))
     report_single_rows.cache_clear()
     scores = forward(mixture, batch, sampled_mask(batch), router_loss=True)
     assert "a router's loss is a mean over the tokens of rows" in caplog.text
     assert scores.router_loss is not None
-    made.aux_loss_enabled = True
-    widths = [len(part.rows) for part in made._micro_batches(batch)]
+    trainer.aux_loss_enabled = True
+    widths = [len(part.rows) for part in trainer._micro_batches(batch)]
     monkeypatch.setattr(trainer_module, "packed_micro_batches", lambda *_: pytest.fail("packed"))
-    assert widths == [len(part.rows) for part in made._micro_batches(batch)]
+    assert widths == [len(part.rows) for part in trainer._micro_batches(batch)]
 
 
 def test_sharing_can_be_turned_off(tmp_path, monkeypatch):
     monkeypatch.setattr(forward_module, "pack", lambda *_: pytest.fail("packed"))
-    made = playing(tmp_path, "default", shared_prefixes=False)
-    batch = made._generate_and_score_completions(INPUTS)
-    made._forward(made.model, batch, sampled_mask(batch))
+    trainer = playing(tmp_path, "default", shared_prefixes=False)
+    batch = trainer._generate_and_score_completions(INPUTS)
+    trainer._forward(trainer.model, batch, sampled_mask(batch))

@@ -17,7 +17,7 @@ from accelerate import Accelerator
 
 from agentgym.vector import TextVectorEnv
 from tests.toy import TOY_ID, ToyEnv
-from tests.trainers.grpo.helpers import EASY, reloaded_model, trainer
+from tests.trainers.grpo.helpers import EASY, make_trainer, reloaded_model
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.filters import ZeroVariance
@@ -66,7 +66,7 @@ class Varied(ToyEnv):
 def maker() -> Any:
     """A trainer of varied episodes."""
     folder = Path(tempfile.mkdtemp())
-    made = trainer(
+    trainer = make_trainer(
         folder,
         reloaded_model(folder / "start"),
         preset="rloo",
@@ -77,74 +77,76 @@ def maker() -> Any:
         horizon=TURNS,
         probe_every=0,
     )
-    return made
+    return trainer
 
 
-def disturbed(made: Any, scale: float, seed: int) -> dict[str, Any]:
+def disturbed(trainer: Any, scale: float, seed: int) -> dict[str, Any]:
     """Weights near those of a model."""
     random = torch.Generator().manual_seed(seed)
     return {
         name: value + scale * torch.randn(value.shape, generator=random)
-        for name, value in made.model.state_dict().items()
+        for name, value in trainer.model.state_dict().items()
     }
 
 
 @cache
-def played(forked: bool = False) -> tuple[list[Trajectory], dict[str, Any]]:
+def play_episodes(forked: bool = False) -> tuple[list[Trajectory], dict[str, Any]]:
     """Episodes of a policy, and their rows with its log-probabilities and a reference's."""
-    made = maker()
-    made.model.load_state_dict(disturbed(made, 0.0, 0))
+    trainer = maker()
+    trainer.model.load_state_dict(disturbed(trainer, 0.0, 0))
     branching = Branching(EveryTurn(), roots=4) if forked else None
-    made.preset = replace(made.preset, branching=branching, pool=None)
-    episodes = made.play_groups(1, 8 * GROUPS)
+    trainer.preset = replace(trainer.preset, branching=branching, pool=None)
+    episodes = trainer.play_groups(1, 8 * GROUPS)
     rows = row_tensors(to_rows(episodes), 0, torch.device("cpu"))
-    start = disturbed(made, 0.0, 0)
-    rows["old_per_token_logps"] = made._forward.logps(made.model, rows)
-    made.model.load_state_dict(disturbed(made, 0.05, 1))
-    rows["ref_per_token_logps"] = made._forward.logps(made.model, rows)
-    made.model.load_state_dict(start)
+    start = disturbed(trainer, 0.0, 0)
+    rows["old_per_token_logps"] = trainer._forward.logps(trainer.model, rows)
+    trainer.model.load_state_dict(disturbed(trainer, 0.05, 1))
+    rows["ref_per_token_logps"] = trainer._forward.logps(trainer.model, rows)
+    trainer.model.load_state_dict(start)
     return episodes, rows
 
 
 def gradient(preset: Preset) -> torch.Tensor:
     """What the trainer's loss would change after a few updates have moved the policy."""
-    episodes, rows = played(preset.branching is not None)
+    episodes, rows = play_episodes(preset.branching is not None)
     mask = sampled_mask(rows)
     packed = {name: rows[f"{name}_per_token_logps"][mask] for name in ("old", "ref")}
     old, reference = (packed[name].double().numpy() for name in ("old", "ref"))
-    made = maker()
-    made.preset = preset.within(made.runner.budget.action_tokens(made.full_horizon))
+    trainer = maker()
+    trainer.preset = preset.within(trainer.runner.budget.action_tokens(trainer.full_horizon))
     values = np.random.default_rng(3).normal(size=len(old))
     turns = sum(len(episode.turns) for episode in episodes)
     judged = dict(zip("qv", np.random.default_rng(4).normal(size=(2, turns)), strict=True))
     aux = {"logp_ref": reference, "logp_prm": old + values, **judged}
-    credit = assign_credit(episodes, made.preset, aux=aux, logp_old=old, critic=values)
-    columns = loss_columns(credit, made.preset.loss, several_updates=True)
+    credit = assign_credit(episodes, trainer.preset, aux=aux, logp_old=old, critic=values)
+    columns = loss_columns(credit, trainer.preset.loss, several_updates=True)
     inputs = {
         **rows,
         **{name: scatter_tokens(values, mask) for name, values in columns.items()},
         "tool_mask": rows["tool_mask"] * scatter_tokens(credit.train, mask),
         "num_items_in_batch": torch.tensor(int(credit.train.sum())),
     }
-    made.critic = None
+    trainer.critic = None
     if "critic" in preset.needs:  # In a shared trunk all that it learns by acts on the policy.
         inputs["old_values"] = scatter_tokens(values, mask)
         # Arguments that another test makes without a trainer unset the state of older accelerators.
         accelerator = Accelerator(cpu=True)
-        made.critic = make_critic(CriticSettings(trunk="shared"), accelerator, made.model)
-        torch.nn.init.normal_(made.critic._head.weight, generator=torch.Generator().manual_seed(4))
-    start = disturbed(made, 0.0, 0)
-    made.model.load_state_dict(disturbed(made, 0.03, 2))
-    made.model.train()
-    made.model.zero_grad()
-    made._part_loss(made.model, inputs)[0].backward()
-    found = torch.cat([p.grad.flatten() for p in made.model.parameters()])
-    made.model.load_state_dict(start)
-    return found
+        trainer.critic = make_critic(CriticSettings(trunk="shared"), accelerator, trainer.model)
+        torch.nn.init.normal_(
+            trainer.critic._head.weight, generator=torch.Generator().manual_seed(4)
+        )
+    start = disturbed(trainer, 0.0, 0)
+    trainer.model.load_state_dict(disturbed(trainer, 0.03, 2))
+    trainer.model.train()
+    trainer.model.zero_grad()
+    trainer._part_loss(trainer.model, inputs)[0].backward()
+    vector = torch.cat([p.grad.flatten() for p in trainer.model.parameters()])
+    trainer.model.load_state_dict(start)
+    return vector
 
 
 def test_the_episodes_have_what_the_parts_look_at():
-    episodes, rows = played()
+    episodes, rows = play_episodes()
     reasons = {episode.stop_reason for episode in episodes}
     assert {"failure", "horizon", "token_limit"} <= reasons, reasons
     assert {turn.valid for episode in episodes for turn in episode.turns} == {True, False}
@@ -180,13 +182,13 @@ def variants(preset: Preset) -> Iterator[tuple[str, Preset]]:
             label = f"{kind}[{k}]"
             if kind != "terms" or len(parts) > 1:
                 yield label, replace(preset, **{kind: parts[:k] + parts[k + 1 :]})
-            others = [(name, new) for name, new in simpler(part, GUARDS)]
+            alternatives = [(name, new) for name, new in simpler(part, GUARDS)]
             if kind == "terms":
-                others += [
+                alternatives += [
                     (f"signal.{name}", replace(part, signal=new))
                     for name, new in simpler(part.signal)
                 ]
-            for name, new in others:
+            for name, new in alternatives:
                 changed = (*parts[:k], new, *parts[k + 1 :])
                 yield f"{label}.{name}", replace(preset, **{kind: changed})
 

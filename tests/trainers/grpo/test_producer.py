@@ -16,7 +16,7 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import Feed, log, trainer, weights
+from tests.trainers.grpo.helpers import Feed, log, make_trainer, weights
 from trainers.algorithms.schedule import Gated
 from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.rollout_event import RolloutEvent
@@ -48,7 +48,7 @@ def ahead(folder: Any, staleness: int, *, env: Any = Picky, **changes: Any) -> A
     """A trainer that learns fast, with all events it told of."""
     args = {"steps": 5, "lr": 0.05} | changes.pop("args", {})
     events: list[RolloutEvent] = []
-    made = trainer(
+    trainer = make_trainer(
         folder,
         args=args,
         staleness=staleness,
@@ -58,16 +58,16 @@ def ahead(folder: Any, staleness: int, *, env: Any = Picky, **changes: Any) -> A
             **changes,
         },
     )
-    made.events = events
-    return made
+    trainer.events = events
+    return trainer
 
 
 def versions(events: Sequence[RolloutEvent]) -> list[set[int]]:
     return [{turn.version for e in event.trajectories for turn in e.turns} for event in events]
 
 
-def same(one: Any, other: Any) -> bool:
-    pairs = zip(one.model.parameters(), other.model.parameters(), strict=True)
+def same(trainer: Any, other: Any) -> bool:
+    pairs = zip(trainer.model.parameters(), other.model.parameters(), strict=True)
     return all(torch.equal(a, b) for a, b in pairs)
 
 
@@ -83,52 +83,52 @@ def producing() -> bool:
     ("staleness", "expected"), [(1, [0, 0, 1, 2, 3]), (2, [0, 0, 0, 1, 2]), (9, [0] * 5)]
 )
 def test_the_lag_is_a_rule_and_no_race(tmp_path, staleness, expected):
-    made = ahead(tmp_path / "a", staleness)
-    made.train()
-    assert versions(made.events) == [{version} for version in expected]
+    trainer = ahead(tmp_path / "a", staleness)
+    trainer.train()
+    assert versions(trainer.events) == [{version} for version in expected]
     ages = [step - version for step, version in enumerate(expected)]
-    assert log(made, "sampling/staleness") == ages
+    assert log(trainer, "sampling/staleness") == ages
     slow = ahead(tmp_path / "b", staleness, env=Slow)
     slow.train()
-    assert same(made, slow)
-    assert [e.metrics["rollout/return"] for e in made.events] == [
+    assert same(trainer, slow)
+    assert [e.metrics["rollout/return"] for e in trainer.events] == [
         e.metrics["rollout/return"] for e in slow.events
     ]
     assert not producing()
 
 
 def test_a_step_of_several_updates_lags_by_steps(tmp_path):
-    made = ahead(tmp_path, 1, args={"minibatches": 2, "steps": 3})
-    made.train()
-    assert versions(made.events) == [{0}, {0}, {2}]
-    assert log(made, "sampling/staleness") == [0.0, 1.0, 1.0]
+    trainer = ahead(tmp_path, 1, args={"minibatches": 2, "steps": 3})
+    trainer.train()
+    assert versions(trainer.events) == [{0}, {0}, {2}]
+    assert log(trainer, "sampling/staleness") == [0.0, 1.0, 1.0]
 
 
 def test_without_staleness_the_model_itself_generates(tmp_path):
-    made = ahead(tmp_path, 0)
-    made.train()
-    assert versions(made.events) == [{0}, {1}, {2}, {3}, {4}]
-    assert type(made.runner.engine) is HFEngine
-    assert not log(made, "sampling/importance_mean") and not log(made, "sampling/staleness")
+    trainer = ahead(tmp_path, 0)
+    trainer.train()
+    assert versions(trainer.events) == [{0}, {1}, {2}, {3}, {4}]
+    assert type(trainer.runner.engine) is HFEngine
+    assert not log(trainer, "sampling/importance_mean") and not log(trainer, "sampling/staleness")
 
 
 def test_tasks_are_chosen_once_and_none_for_steps_that_do_not_come(tmp_path):
     feed = Feed()
-    made = ahead(tmp_path, 2, tasks=feed, args={"steps": 4})
-    made.train()
-    assert [step for step, _, _ in feed.asked] == [1, 2, 3, 4]
-    assert [event.step for event in made.events] == [1, 2, 3, 4]
+    trainer = ahead(tmp_path, 2, tasks=feed, args={"steps": 4})
+    trainer.train()
+    assert [step for step, _, _ in feed.requests] == [1, 2, 3, 4]
+    assert [event.step for event in trainer.events] == [1, 2, 3, 4]
 
 
 def test_stages_begin_after_the_steps_that_are_planned(tmp_path):
     gate, feed = Gated((2, 3), threshold=0.0, window=2), Feed()
-    made = ahead(tmp_path, 1, horizon=gate, tasks=feed, args={"steps": 6})
-    made.train()
+    trainer = ahead(tmp_path, 1, horizon=gate, tasks=feed, args={"steps": 6})
+    trainer.train()
     # The window is full after step 2; step 3 has been planned by then.
-    assert made.stage_switches == [(1, 2), (4, 3)]
-    assert [event.horizon for event in made.events] == [2, 2, 2, 3, 3, 3]
-    assert [horizon for _, _, horizon in feed.asked] == [2, 2, 2, 3, 3, 3]
-    assert [gate.stage(event.step) for event in made.events] == [0, 0, 0, 1, 1, 1]
+    assert trainer.stage_switches == [(1, 2), (4, 3)]
+    assert [event.horizon for event in trainer.events] == [2, 2, 2, 3, 3, 3]
+    assert [horizon for _, _, horizon in feed.requests] == [2, 2, 2, 3, 3, 3]
+    assert [gate.stage(event.step) for event in trainer.events] == [0, 0, 0, 1, 1, 1]
 
 
 # -- the correction ----------------------------------------------------------------------------
@@ -160,8 +160,8 @@ def reference_gradient(model: Any, episodes: Sequence[Any]) -> tuple[list[Any], 
             used += weight.tolist()
             ratio = (old - old.detach()).exp()
             parts.append(-(advantage * weight * ratio).sum() / total)
-    found = torch.autograd.grad(torch.stack(parts).sum(), list(model.parameters()))
-    return list(found), used
+    gradient = torch.autograd.grad(torch.stack(parts).sum(), list(model.parameters()))
+    return list(gradient), used
 
 
 def with_weights(values: Sequence[torch.Tensor]) -> Any:
@@ -188,15 +188,15 @@ def test_the_gradient_has_the_truncated_importance_weights(tmp_path):
     rate, snapshots = 0.5, []
     model = tiny_policy.model()
     descent = torch.optim.SGD(model.parameters(), lr=rate)
-    made = ahead(
+    trainer = ahead(
         tmp_path,
         1,
         model=model,
         args={"steps": 4, "max_grad_norm": 1e9},
         optimizers=(descent, LambdaLR(descent, lambda step: 1.0)),
-        on_rollout=lambda event: snapshots.append((event, weights(made.model))),
+        on_rollout=lambda event: snapshots.append((event, weights(trainer.model))),
     )
-    made.train()
+    trainer.train()
     truncated, at_version = [], {event.step - 1: before for event, before in snapshots}
     for (event, before), (_, after) in itertools.pairwise(snapshots):
         for episode in event.trajectories:
@@ -205,10 +205,10 @@ def test_the_gradient_has_the_truncated_importance_weights(tmp_path):
         gradient, used = reference_gradient(copy, event.trajectories)
         for old, new, slope in zip(before, after, gradient, strict=True):
             assert torch.allclose(new - old, -rate * slope, atol=2e-5, rtol=1e-3)
-        mean = log(made, "sampling/importance_mean")[event.step - 1]
+        mean = log(trainer, "sampling/importance_mean")[event.step - 1]
         assert mean == pytest.approx(sum(used) / len(used), rel=1e-4)
         truncated.append(sum(weight == CAP for weight in used) / len(used))
-        cut = log(made, "sampling/importance_truncated")[event.step - 1]
+        cut = log(trainer, "sampling/importance_truncated")[event.step - 1]
         assert cut == pytest.approx(truncated[-1])
         off = max(abs(weight - 1.0) for weight in used)
         assert off < 1e-4 if event.step == 1 else off > 0.1
@@ -219,10 +219,10 @@ def test_adapters_are_handed_over_merged(tmp_path):
     from peft import LoraConfig
 
     config = LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
-    made = ahead(tmp_path, 2, env=Slow, peft_config=config, probe_every=1)
-    made.train()
-    assert max(log(made, "sampling/probe_gap")) <= 1e-5
-    assert min(log(made, "sampling/importance_mean")) != 1.0
+    trainer = ahead(tmp_path, 2, env=Slow, peft_config=config, probe_every=1)
+    trainer.train()
+    assert max(log(trainer, "sampling/probe_gap")) <= 1e-5
+    assert min(log(trainer, "sampling/importance_mean")) != 1.0
 
 
 class Reading(HFCopyEngine):
@@ -264,17 +264,17 @@ def test_playing_in_between_changes_nothing(tmp_path):
     alone = ahead(tmp_path / "a", 2)
     alone.train()
     watched = ahead(tmp_path / "b", 2)
-    played = []
+    batches = []
 
     def look(event: RolloutEvent) -> None:
-        played.append(watched.play(tiny_policy.tasks(4)))
+        batches.append(watched.play(tiny_policy.tasks(4)))
         watched.events.append(event)
 
     watched._on_rollout = look
     watched.train()
     assert same(alone, watched)
     # The weights of the present step, not those of a batch ahead.
-    assert [{t.version for e in p for t in e.turns} for p in played] == [{0}, {1}, {2}, {3}, {4}]
+    assert [{t.version for e in p for t in e.turns} for p in batches] == [{0}, {1}, {2}, {3}, {4}]
 
 
 @pytest.mark.slow
@@ -284,11 +284,11 @@ def test_a_resumed_run_plays_what_was_in_flight_anew(tmp_path):
     runs = []
     for _ in range(2):
         feed = Feed()
-        made = ahead(tmp_path, 1, args={"steps": 5}, tasks=feed)
-        made.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
-        assert [step for step, _, _ in feed.asked] == [1, 2, 3, 4, 5]
-        assert versions(made.events) == [{2}, {2}, {3}]
-        runs.append(made)
+        trainer = ahead(tmp_path, 1, args={"steps": 5}, tasks=feed)
+        trainer.train(resume_from_checkpoint=str(tmp_path / "checkpoint-2"))
+        assert [step for step, _, _ in feed.requests] == [1, 2, 3, 4, 5]
+        assert versions(trainer.events) == [{2}, {2}, {3}]
+        runs.append(trainer)
     assert same(*runs)
 
 
@@ -308,9 +308,9 @@ threads_seen: list[str] = []
 
 def test_an_error_of_the_thread_is_raised_where_it_trains(tmp_path):
     threads_seen.clear()
-    made = ahead(tmp_path, 1, envs=TextVectorEnv([Failing] * 16))
+    trainer = ahead(tmp_path, 1, envs=TextVectorEnv([Failing] * 16))
     with pytest.raises(ConfigurationError, match="state_key") as caught:
-        made.train()
+        trainer.train()
     assert "agentgym-rollouts" in threads_seen
     assert any("runner.py" in str(entry.path) for entry in caught.traceback)
     assert not producing()
@@ -321,18 +321,18 @@ def test_an_interrupt_gives_up_what_is_in_flight(tmp_path, backend):
     class Sluggish(Picky):
         seconds = 0.05
 
-    made = ahead(tmp_path, 1, envs=TextVectorEnv([Sluggish] * 16, backend=backend), horizon=3)
+    trainer = ahead(tmp_path, 1, envs=TextVectorEnv([Sluggish] * 16, backend=backend), horizon=3)
 
     def interrupted(event: RolloutEvent) -> None:
         if event.step == 2:
             raise KeyboardInterrupt
 
-    made._on_rollout = interrupted
+    trainer._on_rollout = interrupted
     with pytest.raises(KeyboardInterrupt):
-        made.train()
+        trainer.train()
     assert not producing()
-    assert made.runner.engine.running == 0
-    assert len(made.play(tiny_policy.tasks(2))) == 2
+    assert trainer.runner.engine.running == 0
+    assert len(trainer.play(tiny_policy.tasks(2))) == 2
 
 
 def test_an_engine_that_shares_the_weights_is_refused(tmp_path):

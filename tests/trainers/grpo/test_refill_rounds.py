@@ -13,7 +13,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import tiny_policy, toy_runs
-from tests.trainers.grpo.helpers import BUDGET, Feed, trainer, weights
+from tests.trainers.grpo.helpers import BUDGET, Feed, make_trainer, weights
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Constant, PerFamily
 from trainers.config.resolve import resolve
@@ -71,24 +71,24 @@ class Meeting:
         self.barrier = threading.Barrier(2, timeout=500)
 
     def gather_of(self, rank: int) -> Callable[[list[Trajectory], str], list[Trajectory]]:
-        def gather(mine: list[Trajectory], place: str) -> list[Trajectory]:
-            self.brought[rank] = mine
+        def gather(episodes: list[Trajectory], place: str) -> list[Trajectory]:
+            self.brought[rank] = episodes
             self.barrier.wait()
-            found = [each for part in self.brought for each in part]
+            gathered = [episode for part in self.brought for episode in part]
             self.barrier.wait()
-            return found
+            return gathered
 
         return gather
 
 
-def told(episodes: Sequence[Trajectory]) -> list[Any]:
+def describe_episodes(episodes: Sequence[Trajectory]) -> list[Any]:
     return [(e.group, e.task_id, e.seed, [turn.ids for turn in e.turns]) for e in episodes]
 
 
 @pytest.mark.slow
 def test_two_processes_end_up_with_the_groups_of_one():
     alone = plan(0, 1)
-    whole = play_in_rounds(runner(), alone, 0, 1, lambda mine, place: mine)
+    expected = play_in_rounds(runner(), alone, 0, 1, lambda episodes, place: episodes)
     meeting = Meeting()
     parts: dict[int, list[Trajectory]] = {}
     plans = {rank: plan(rank, 2) for rank in (0, 1)}
@@ -99,16 +99,16 @@ def test_two_processes_end_up_with_the_groups_of_one():
         parts[rank] = play_in_rounds(runners[rank], plans[rank], rank, 2, gather)
 
     threads = [threading.Thread(target=play, args=(rank,)) for rank in (0, 1)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join(500)
-    assert told([*parts[0], *parts[1]]) == told(whole)
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(500)
+    assert describe_episodes([*parts[0], *parts[1]]) == describe_episodes(expected)
     assert len(parts[0]) == len(parts[1]) == 3
     assert alone.refill is not None and alone.refill.replaced
     for other in plans.values():
         assert other.refill is not None
-        assert told(other.refill.replaced) == told(alone.refill.replaced)
+        assert describe_episodes(other.refill.replaced) == describe_episodes(alone.refill.replaced)
         assert other.refill.figures == alone.refill.figures
 
 
@@ -123,11 +123,11 @@ def test_each_family_replaces_its_own_groups():
     step = mixed(2, 6, 0)
     further = mixed.further(2, 6, 0)
     for name, horizon in (("a", 3), ("b", 6)):
-        mine = [task["task_id"] for task in step if task["family"] == name]
+        ids = [task["task_id"] for task in step if task["family"] == name]
         more = [next(further[name]) for _ in range(4)]
         assert {(task["family"], task["horizon"]) for task in more} == {(name, horizon)}
         drawn = sources[name](2, 7, horizon)
-        assert mine + [task["task_id"] for task in more] == [each["task_id"] for each in drawn]
+        assert ids + [task["task_id"] for task in more] == [task["task_id"] for task in drawn]
 
 
 def test_what_was_learned_meanwhile_does_not_change_what_replaces():
@@ -145,7 +145,7 @@ def test_a_trainer_replaces_groups_also_ahead_of_the_training(tmp_path, stalenes
     ended = []
     for name, refill in (("a", 6), ("b", 6), ("c", 0)):
         events: list[Any] = []
-        made = trainer(
+        trainer = make_trainer(
             tmp_path / f"{name}{staleness}",
             preset=replace(get_preset("dapo"), refill=refill),
             tasks=TrainingTasks(ToyTasks(), "train", 0, False),
@@ -154,26 +154,26 @@ def test_a_trainer_replaces_groups_also_ahead_of_the_training(tmp_path, stalenes
             staleness=staleness,
             on_rollout=events.append,
         )
-        made.train()
-        ended.append(weights(made.model))
+        trainer.train()
+        ended.append(weights(trainer.model))
         counts = [len(event.trajectories) for event in events]
-        played = [event.metrics.get("refill/groups_played") for event in events]
+        groups_played = [event.metrics.get("refill/groups_played") for event in events]
         if refill:
-            assert counts == [4 * count for count in played] and max(counts) > 16
+            assert counts == [4 * count for count in groups_played] and max(counts) > 16
         else:
-            assert counts == [16, 16] and played == [None, None]
-    same = [all(map(lambda a, b: bool((a == b).all()), ended[0], each)) for each in ended[1:]]
+            assert counts == [16, 16] and groups_played == [None, None]
+    same = [all(map(lambda a, b: bool((a == b).all()), ended[0], other)) for other in ended[1:]]
     assert same == [True, False]
 
 
 def test_a_source_without_further_tasks_is_named(tmp_path):
-    made = trainer(tmp_path, preset=get_preset("dapo"), tasks=Feed())
+    trainer = make_trainer(tmp_path, preset=get_preset("dapo"), tasks=Feed())
     with pytest.raises(ConfigurationError, match="a task source with the method `further`"):
-        made.train()
+        trainer.train()
 
 
 def test_processes_do_not_refill_ahead_of_the_training(tmp_path, monkeypatch):
-    asked = toy_runs.config(tmp_path / "run", preset="dapo", rl__staleness=1, rl__minibatches=1)
+    config = toy_runs.config(tmp_path / "run", preset="dapo", rl__staleness=1, rl__minibatches=1)
     monkeypatch.setattr(start_checks.processes, "world", lambda: 2)
     with pytest.raises(ConfigurationError, match=r"--rl.staleness 0 where several processes"):
-        start_checks._check_processes(resolve(asked))
+        start_checks._check_processes(resolve(config))

@@ -19,7 +19,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import NotSupported
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
-from tests.trainers.grpo.helpers import log, trainer, warm_model, weights
+from tests.trainers.grpo.helpers import log, make_trainer, warm_model, weights
 from tests.trainers.grpo.reference import forward
 from tests.trainers.grpo.test_critic import flattened, same
 from tests.trainers.grpo.test_objective import exactly
@@ -53,51 +53,53 @@ def learner(
     options: dict[str, Any] = {
         "args": UPDATES, "envs": TextVectorEnv([Picky] * 16), "probe_every": 0, **changes,
     }  # fmt: skip
-    return trainer(folder, preset=preset, reward_model=settings, **options)
+    return make_trainer(folder, preset=preset, reward_model=settings, **options)
 
 
-def trained(folder: Any, *given: Any, **changes: Any) -> Any:
+def trained(folder: Any, *args: Any, **changes: Any) -> Any:
     """The weights of the policy after a short training."""
-    made = learner(folder, *given, **changes)
-    made.train()
-    return weights(made.model)
+    trainer = learner(folder, *args, **changes)
+    trainer.train()
+    return weights(trainer.model)
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def train_once(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Give the weights after a training of some size; each is made once."""
 
     @cache
-    def known(size: str, settings: RewardModelSettings = LEARNS, preset: Preset = ISTAR) -> Any:
+    def train(size: str, settings: RewardModelSettings = LEARNS, preset: Preset = ISTAR) -> Any:
         return trained(tmp_path_factory.mktemp("run"), settings, preset, **SIZES[size])
 
-    return known
+    return train
 
 
 @each_size
-def test_while_it_pays_nothing_the_policy_is_grpos_to_the_bit(size, known, tmp_path):
+def test_while_it_pays_nothing_the_policy_is_grpos_to_the_bit(size, train_once, tmp_path):
     """It learns all the same, and afterwards what it pays acts."""
     warm = {steps: replace(LEARNS, warmup=steps) for steps in (1, 2)}
-    options, expected = SIZES[size], known(size, LEARNS, WITHOUT)
-    made = learner(tmp_path, warm[2], **options)
-    made.train()
-    assert same(weights(made.model), expected)
-    assert not same(weights(made.reward_model.model), weights(learner(tmp_path, **options).model))
-    assert not same(known(size, warm[1]), expected)
+    options, expected = SIZES[size], train_once(size, LEARNS, WITHOUT)
+    trainer = learner(tmp_path, warm[2], **options)
+    trainer.train()
+    assert same(weights(trainer.model), expected)
+    assert not same(
+        weights(trainer.reward_model.model), weights(learner(tmp_path, **options).model)
+    )
+    assert not same(train_once(size, warm[1]), expected)
 
 
 def test_without_a_better_episode_it_is_the_policy_and_pays_nothing(tmp_path):
     """No episode of an untrained policy is solved: the two are one, token by token."""
-    seen: list[Any] = []
-    made = learner(tmp_path, replace(LEARNS, preferred="success"), args=UPDATES | {"steps": 1})
-    credit = made._credit
-    made._credit = lambda *given: seen.append(credit(*given)) or seen[-1]
-    made.train()
-    batch = seen[0].batch
+    assignments: list[Any] = []
+    trainer = learner(tmp_path, replace(LEARNS, preferred="success"), args=UPDATES | {"steps": 1})
+    credit = trainer._credit
+    trainer._credit = lambda *args: assignments.append(credit(*args)) or assignments[-1]
+    trainer.train()
+    batch = assignments[0].batch
     assert StopReason.SUCCESS.value not in batch.stop_reason
     np.testing.assert_array_equal(batch.aux["logp_prm"], batch.logp_old)
-    assert log(made, "reward_model/reward_pairs") == [0.0]
-    assert not log(made, "reward_model/reward_ranking")
+    assert log(trainer, "reward_model/reward_pairs") == [0.0]
+    assert not log(trainer, "reward_model/reward_ranking")
 
 
 @pytest.mark.parametrize(
@@ -111,16 +113,16 @@ def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
     if changes.get("preset"):
         preset = replace(ISTAR, branching=Branching(EveryTurn(), roots=2))
     changes = {name: value for name, value in changes.items() if name != "preset"}
-    made = learner(
+    trainer = learner(
         tmp_path, LEARNS, preset, micro_tokens=60, args=UPDATES | {"steps": 1}, **changes
     )
-    reward = made.reward_model
+    reward = trainer.reward_model
     begun = exactly(reward.model)
-    found: list[Any] = []
-    reward.step = lambda: found.extend(p.grad.clone() for p in reward.model.parameters())
-    made.train()
+    gradients: list[Any] = []
+    reward.step = lambda: gradients.extend(p.grad.clone() for p in reward.model.parameters())
+    trainer.train()
     sums, returns, groups = [], [], []
-    for episode in made.trajectories:
+    for episode in trainer.trajectories:
         logps, _ = forward(begun, to_rows([episode]))
         # It began as the policy: the difference is 0, and its gradient is that of log pi_phi.
         sums.append(0.05 * (logps - logps.detach()).sum())
@@ -135,10 +137,10 @@ def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
     loss = -sum(logsigmoid(sums[i] - sums[j]) for i, j in pairs) / len(pairs)
     loss.backward()
     expected = torch.cat([p.grad.flatten() for p in begun.parameters()])
-    got = torch.cat([each.flatten() for each in found]).double()
-    assert float((got - expected).norm() / expected.norm()) < 1e-5
-    assert log(made, "reward_model/reward_loss")[0] == pytest.approx(np.log(2.0))
-    assert log(made, "reward_model/reward_pairs") == [len(pairs)]
+    gradient = torch.cat([part.flatten() for part in gradients]).double()
+    assert float((gradient - expected).norm() / expected.norm()) < 1e-5
+    assert log(trainer, "reward_model/reward_loss")[0] == pytest.approx(np.log(2.0))
+    assert log(trainer, "reward_model/reward_pairs") == [len(pairs)]
 
 
 @each_size
@@ -153,25 +155,26 @@ def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
     ],
     ids=["left out", "alone", "weight", "beta", "level"],
 )
-def test_every_part_of_it_changes_the_weights(part, size, known):
-    assert not same(known(size), known(size, LEARNS, part))
+def test_every_part_of_it_changes_the_weights(part, size, train_once):
+    assert not same(train_once(size), train_once(size, LEARNS, part))
 
 
 @pytest.mark.parametrize("change", [{"updates": 3}, {"lr": 0.02}, {"preferred": "success"}])
-def test_how_it_learns_changes_the_weights(change, known):
-    assert not same(known("all"), known("all", replace(LEARNS, **change)))
+def test_how_it_learns_changes_the_weights(change, train_once):
+    assert not same(train_once("all"), train_once("all", replace(LEARNS, **change)))
 
 
 @each_size
 def test_it_never_reaches_what_is_served_or_saved_as_the_policy(size, tmp_path):
     args, options = UPDATES | {"steps": 1, "save_every": 1}, SIZES[size]
-    made = learner(tmp_path / "run", args=args, **options)
-    plain = trainer(tmp_path / "plain", preset="rloo", **options)
-    made.train()
-    made.save_model(str(tmp_path / "policy"))
+    trainer = learner(tmp_path / "run", args=args, **options)
+    plain = make_trainer(tmp_path / "plain", preset="rloo", **options)
+    trainer.train()
+    trainer.save_model(str(tmp_path / "policy"))
     plain.save_model(str(tmp_path / "without"))
     served, expected = (
-        {name: value.shape for name, value in policy_weights(each.model)} for each in (made, plain)
+        {name: value.shape for name, value in policy_weights(owner.model)}
+        for owner in (trainer, plain)
     )
     assert served == expected
     for folder in (tmp_path / "policy", tmp_path / "run" / "checkpoint-2"):
@@ -182,14 +185,16 @@ def test_it_never_reaches_what_is_served_or_saved_as_the_policy(size, tmp_path):
 
 
 def test_it_shares_the_base_below_adapters_and_nothing_that_is_trained(tmp_path):
-    made = learner(tmp_path, **ADAPTERS)
-    ours, its = (dict(each.named_parameters()) for each in (made.model, made.reward_model.model))
-    assert ours.keys() == its.keys()
-    for name, weight in ours.items():
+    trainer = learner(tmp_path, **ADAPTERS)
+    parameters, its = (
+        dict(model.named_parameters()) for model in (trainer.model, trainer.reward_model.model)
+    )
+    assert parameters.keys() == its.keys()
+    for name, weight in parameters.items():
         assert (its[name] is weight) == (not weight.requires_grad), name
-    before = {name: weight.detach().clone() for name, weight in ours.items()}
-    made.train()
-    for name, weight in ours.items():
+    before = {name: weight.detach().clone() for name, weight in parameters.items()}
+    trainer.train()
+    for name, weight in parameters.items():
         assert weight.requires_grad or torch.equal(weight, before[name])
     plain = learner(tmp_path)
     addresses = {weight.data_ptr() for weight in plain.model.parameters()}
@@ -201,20 +206,22 @@ def test_it_shares_the_base_below_adapters_and_nothing_that_is_trained(tmp_path)
 @each_size
 def test_a_resumed_training_has_the_same_weights_and_moments(size, stop, tmp_path):
     settings, options = UPDATES | {"steps": 4, "save_every": 1}, SIZES[size]
-    whole, again = (
+    uninterrupted, resumed = (
         learner(tmp_path / name, args=settings | {"save_steps": steps}, **options)
         for name, steps in (("whole", stop), ("again", 4))
     )
-    whole.train()
-    again.train(resume_from_checkpoint=str(tmp_path / "whole" / f"checkpoint-{stop}"))
-    assert same(weights(again.model), weights(whole.model))
-    kept = [
-        flattened(each.reward_model._trained | {"o": each.reward_model._optimizer.state_dict()})
-        for each in (whole, again)
+    uninterrupted.train()
+    resumed.train(resume_from_checkpoint=str(tmp_path / "whole" / f"checkpoint-{stop}"))
+    assert same(weights(resumed.model), weights(uninterrupted.model))
+    states = [
+        flattened(
+            trainer.reward_model._trained | {"o": trainer.reward_model._optimizer.state_dict()}
+        )
+        for trainer in (uninterrupted, resumed)
     ]
-    assert kept[0].keys() == kept[1].keys() and len(kept[0]) > 4
-    for name, value in kept[0].items():
-        assert torch.equal(value, kept[1][name]), name
+    assert states[0].keys() == states[1].keys() and len(states[0]) > 4
+    for name, value in states[0].items():
+        assert torch.equal(value, states[1][name]), name
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +236,7 @@ def test_it_comes_to_rank_solved_episodes_above_others_that_it_has_not_seen(
     seed, half_taught, tmp_path
 ):
     """Each step ranks the episodes of that step before it learns from them."""
-    made = trainer(
+    trainer = make_trainer(
         tmp_path,
         copy.deepcopy(half_taught),
         preset=ISTAR,
@@ -238,24 +245,26 @@ def test_it_comes_to_rank_solved_episodes_above_others_that_it_has_not_seen(
         envs=TextVectorEnv([ToyEnv] * 36),
         probe_every=0,
     )
-    made.train()
-    ranking = log(made, "reward_model/reward_ranking")
+    trainer.train()
+    ranking = log(trainer, "reward_model/reward_ranking")
     assert ranking[0] == 0.5, "as a copy it tells none from another"
     assert np.mean(ranking[-3:]) > 0.8, ranking
 
 
 def test_weights_that_are_divided_among_processes_are_refused(tmp_path):
-    made = learner(tmp_path)
-    next(made.model.parameters()).ds_id = 0
+    trainer = learner(tmp_path)
+    next(trainer.model.parameters()).ds_id = 0
     with pytest.raises(NotSupported, match=r"ddp, fsdp2 or zero2 .* got zero3"):
-        type(made.reward_model)(LEARNS, made.accelerator, made.model, made._forward, ISTAR)
+        type(trainer.reward_model)(
+            LEARNS, trainer.accelerator, trainer.model, trainer._forward, ISTAR
+        )
 
 
 def test_settings_of_a_reward_model_are_of_no_use_elsewhere(tmp_path):
-    assert trainer(tmp_path, preset="rloo", reward_model=LEARNS).reward_model is None
+    assert make_trainer(tmp_path, preset="rloo", reward_model=LEARNS).reward_model is None
 
 
-def test_a_term_of_it_can_stand_beside_any_others(known):
+def test_a_term_of_it_can_stand_beside_any_others(train_once):
     turns = get_preset("turn-loo")
     beside = replace(turns, terms=(*turns.terms, Term(Implicit(), center="group", scale="group")))
-    assert not same(known("all", LEARNS, turns), known("all", LEARNS, beside))
+    assert not same(train_once("all", LEARNS, turns), train_once("all", LEARNS, beside))

@@ -8,39 +8,39 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import Feed, trainer
+from tests.trainers.grpo.helpers import Feed, make_trainer
 from trainers.algorithms.schedule import Stages
 from trainers.grpo.checkpoint import load_state, save_state, state_of
 
 
 @pytest.fixture
 def make(tmp_path: Any) -> Any:
-    def made(**changes: Any) -> Any:
+    def build(**changes: Any) -> Any:
         options = {"args": {"groups": 2, "group_size": 3, "seed": 5}, "horizon": Stages((2, 3), 2)}
-        return trainer(tmp_path, **{**options, "envs": tiny_policy.envs(6), **changes})
+        return make_trainer(tmp_path, **{**options, "envs": tiny_policy.envs(6), **changes})
 
-    return made
+    return build
 
 
 def test_processes_share_a_step_even_inside_a_group(make):
-    whole = [make().play_groups(1, 6, rank, 2) for rank in (0, 1)]
+    halves = [make().play_groups(1, 6, rank, 2) for rank in (0, 1)]
     odd = [make().play_groups(1, 2, rank, 3) for rank in (0, 1, 2)]
-    assert [t.group for part in whole for t in part] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
+    assert [t.group for part in halves for t in part] == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
     assert [t.group for part in odd for t in part] == [0, 0, 0, 1, 1, 1]
-    for part in (whole, odd):
+    for part in (halves, odd):
         members = {(t.group, t.task_id, t.seed) for p in part for t in p}
         assert len(members) == len({t.group for p in part for t in p})
 
 
 def test_a_step_is_a_function_of_its_number(make):
-    one, two = make(), make()
-    one.play_groups(1, 6)
-    first, second = one.play_groups(3, 6), two.play_groups(3, 6)
+    trainer, other = make(), make()
+    trainer.play_groups(1, 6)
+    first, second = trainer.play_groups(3, 6), other.play_groups(3, 6)
     assert [[u.ids for u in t.turns] for t in first] == [[u.ids for u in t.turns] for t in second]
-    assert one.stage_switches == [(1, 2), (3, 3)]
-    assert two.horizon == 3
-    again = two.play_groups(4, 6)
-    assert [t.seed for t in again] != [t.seed for t in second]
+    assert trainer.stage_switches == [(1, 2), (3, 3)]
+    assert other.horizon == 3
+    later = other.play_groups(4, 6)
+    assert [t.seed for t in later] != [t.seed for t in second]
 
 
 def test_wrong_counts_are_named(make):
@@ -51,9 +51,9 @@ def test_wrong_counts_are_named(make):
 
 
 def test_the_probe_compares_opening_prompts(make):
-    made = make()
-    assert made._probe([]) == 0.0
-    assert 0.0 < made._probe(made.play_groups(1, 6)) <= 1e-5
+    trainer = make()
+    assert trainer._probe([]) == 0.0
+    assert 0.0 < trainer._probe(trainer.play_groups(1, 6)) <= 1e-5
 
 
 def test_state_is_kept_in_a_folder(tmp_path):

@@ -18,9 +18,9 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(step_times, "time", made)
-    return made
+    stand_in = Clock()
+    monkeypatch.setattr(step_times, "time", stand_in)
+    return stand_in
 
 
 def test_no_second_is_counted_twice(clock):
@@ -32,11 +32,11 @@ def test_no_second_is_counted_twice(clock):
             clock.now = 10.0
         clock.now = 11.0
     clock.now = 12.0
-    taken = times.take()
-    assert tuple(taken) == PARTS
-    assert taken["update"] == 3.0
-    assert taken["rest"] == 9.0
-    assert sum(taken.values()) == 12.0
+    seconds = times.take()
+    assert tuple(seconds) == PARTS
+    assert seconds["update"] == 3.0
+    assert seconds["rest"] == 9.0
+    assert sum(seconds.values()) == 12.0
     assert sum(times.take().values()) == 0.0
 
 
@@ -45,8 +45,8 @@ def test_seconds_that_are_told_afterwards_are_moved_as_far_as_there_are_any(cloc
     clock.now = 4.0
     times.move("rest", "generation", 3.0)
     times.move("rest", "environments", 3.0)
-    taken = times.take()
-    assert (taken["generation"], taken["environments"], taken["rest"]) == (3.0, 1.0, 0.0)
+    seconds = times.take()
+    assert (seconds["generation"], seconds["environments"], seconds["rest"]) == (3.0, 1.0, 0.0)
 
 
 def test_a_part_that_fails_is_over(clock):

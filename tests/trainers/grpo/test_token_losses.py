@@ -38,10 +38,10 @@ def batch(**changes: Any) -> dict[str, torch.Tensor]:
 
 def addends(loss: Loss, **changes: Any) -> tuple[list[list[float]], list[list[float]]]:
     """Value and derivative of each token's addend, without their minus."""
-    said = scores()
-    terms = token_losses(loss, said, batch(**changes), MASK)
+    policy_scores = scores()
+    terms = token_losses(loss, policy_scores, batch(**changes), MASK)
     terms.sum().backward()
-    return (-terms).tolist(), (-said.logps.grad).tolist()
+    return (-terms).tolist(), (-policy_scores.logps.grad).tolist()
 
 
 LOGPS = [log(ratio) - 1.0 for ratio in RATIOS]
@@ -74,9 +74,9 @@ CLIPS = {
 @pytest.mark.parametrize("name", CLIPS)
 def test_each_clip_in_numbers(name):
     loss, values, derivatives = CLIPS[name]
-    got, slopes = addends(loss)
-    for found, wanted in ((got, values), (slopes, derivatives)):
-        np.testing.assert_allclose(found, np.array(wanted), rtol=1e-5, atol=1e-6)
+    addend_values, slopes = addends(loss)
+    for figures, expected in ((addend_values, values), (slopes, derivatives)):
+        np.testing.assert_allclose(figures, np.array(expected), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", CLIPS)
@@ -104,14 +104,16 @@ def test_weights_divergence_and_entropy():
 
 
 def test_a_ratio_of_a_segment_is_its_geometric_mean_and_every_token_keeps_its_gradient():
-    said, segments = scores(), torch.tensor([[0, 0, 1, 1], [2, 2, 2, 2]])
-    ratio = ratios(said.logps, batch(ratio_segments=segments), MASK)
+    policy_scores, segments = scores(), torch.tensor([[0, 0, 1, 1], [2, 2, 2, 2]])
+    ratio = ratios(policy_scores.logps, batch(ratio_segments=segments), MASK)
     means = [[0.5**0.5] * 2 + [8.0**0.5] * 2, [4.0**0.25] * 4]
     np.testing.assert_allclose(ratio.detach(), means, rtol=1e-6)
     ratio.sum().backward()
-    np.testing.assert_allclose(said.logps.grad, means, rtol=1e-6)
-    given = ratios(said.logps, batch(mean_log_ratios=torch.full((2, 4), log(7.0))), MASK)
-    np.testing.assert_allclose(given.detach(), np.full((2, 4), 7.0), rtol=1e-6)
+    np.testing.assert_allclose(policy_scores.logps.grad, means, rtol=1e-6)
+    mean_ratio = ratios(
+        policy_scores.logps, batch(mean_log_ratios=torch.full((2, 4), log(7.0))), MASK
+    )
+    np.testing.assert_allclose(mean_ratio.detach(), np.full((2, 4), 7.0), rtol=1e-6)
 
 
 def test_before_the_first_update_every_ratio_is_1():
@@ -126,18 +128,18 @@ def test_on_policy_the_unclipped_loss_of_a_paper_has_its_presets_gradient_bit_by
     loss, columns = get_preset(name).loss, batch(ref_per_token_logps=OLD + log(2.0))
     del columns["old_per_token_logps"]
     slopes = []
-    for each in (loss, replace(loss, clip="none")):
-        said = scores()
-        token_losses(each, said, columns, MASK).sum().backward()
-        slopes.append(said.logps.grad)
+    for variant in (loss, replace(loss, clip="none")):
+        policy_scores = scores()
+        token_losses(variant, policy_scores, columns, MASK).sum().backward()
+        slopes.append(policy_scores.logps.grad)
     assert torch.equal(*slopes)
     assert slopes[0].abs().min() > 0.5
 
 
 def test_what_is_clipped_is_counted_on_the_side_where_it_binds():
-    said = scores()
-    said = said._replace(entropies=said.logps.exp())
-    figures = token_figures(Loss(low=0.2, high=0.5), said, batch(), MASK)
+    policy_scores = scores()
+    policy_scores = policy_scores._replace(entropies=policy_scores.logps.exp())
+    figures = token_figures(Loss(low=0.2, high=0.5), policy_scores, batch(), MASK)
     assert not any(values.requires_grad for values in figures.values()), "they would keep a graph"
     assert figures["clip_ratio/high_mean"].tolist() == [[0, 0, 1, 1], [0, 0, 0, 0]]
     assert figures["clip_ratio/low_mean"].tolist() == [[0, 0, 0, 0], [1, 0, 0, 0]]
@@ -147,13 +149,15 @@ def test_what_is_clipped_is_counted_on_the_side_where_it_binds():
 
 def test_a_token_that_does_not_train_may_be_anything():
     """Its addend is not in the sum, and no gradient of it is no number."""
-    said, old, mask = scores(), OLD.clone(), MASK.clone()
+    policy_scores, old, mask = scores(), OLD.clone(), MASK.clone()
     weights = torch.ones(2, 4)
     old[1, 0], weights[1, 0], mask[1, 0] = -500.0, torch.inf, False
-    terms = token_losses(Loss(), said, batch(old_per_token_logps=old, token_weights=weights), mask)
+    terms = token_losses(
+        Loss(), policy_scores, batch(old_per_token_logps=old, token_weights=weights), mask
+    )
     assert not terms[1, 0].isfinite()
     torch.where(mask, terms, 0.0).sum().backward()
-    assert said.logps.grad[mask].isfinite().all()
+    assert policy_scores.logps.grad[mask].isfinite().all()
 
 
 FAR = (-torch.inf, -1e30, -700.0, -95.0, 95.0, 700.0, 1e30, torch.inf, torch.nan)
@@ -162,15 +166,15 @@ FAR = (-torch.inf, -1e30, -700.0, -95.0, 95.0, 700.0, 1e30, torch.inf, torch.nan
 
 def slopes_beside(loss: Loss, gap: float | None, **changes: Any) -> torch.Tensor:
     """Derivatives of all tokens but one, whose log-ratio is far off; None: it does not train."""
-    said, old, mask, at = scores(), OLD.clone(), MASK.clone(), (1, 2)
-    old[at] = -1.0 if gap is None else said.logps.detach()[at] - gap
+    policy_scores, old, mask, at = scores(), OLD.clone(), MASK.clone(), (1, 2)
+    old[at] = -1.0 if gap is None else policy_scores.logps.detach()[at] - gap
     mask[at] = gap is not None
-    terms = token_losses(loss, said, batch(old_per_token_logps=old, **changes), mask)
+    terms = token_losses(loss, policy_scores, batch(old_per_token_logps=old, **changes), mask)
     torch.where(mask & terms.isfinite(), terms, 0.0).sum().backward()
-    assert said.logps.grad is not None
-    assert gap is None or said.logps.grad[at].isfinite()
-    said.logps.grad[at] = 0.0
-    return said.logps.grad
+    assert policy_scores.logps.grad is not None
+    assert gap is None or policy_scores.logps.grad[at].isfinite()
+    policy_scores.logps.grad[at] = 0.0
+    return policy_scores.logps.grad
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -178,9 +182,9 @@ def slopes_beside(loss: Loss, gap: float | None, **changes: Any) -> torch.Tensor
 @pytest.mark.parametrize("name", ["ppo", "dual", "cispo", "none"])
 def test_a_token_far_off_costs_the_others_nothing(name, gap, sign):
     loss, signs = CLIPS[name][0], sign * batch()["advantages"]
-    wanted = slopes_beside(loss, None, advantages=signs)
-    assert torch.equal(slopes_beside(loss, gap, advantages=signs), wanted)
-    assert wanted.abs().sum() > 1.0
+    expected = slopes_beside(loss, None, advantages=signs)
+    assert torch.equal(slopes_beside(loss, gap, advantages=signs), expected)
+    assert expected.abs().sum() > 1.0
 
 
 @pytest.mark.parametrize("estimator", ["k1", "k3"])
@@ -196,11 +200,13 @@ def test_a_divergence_far_off_is_a_number_and_has_no_gradient(estimator, gap):
 def test_a_mean_ratio_is_a_number_whatever_one_of_its_tokens_is():
     segments = torch.zeros(2, 4, dtype=torch.long)
     for gap in FAR:
-        said, old = scores(), OLD.clone()
-        old[0, 0] = said.logps.detach()[0, 0] - gap
-        ratio = ratios(said.logps, batch(old_per_token_logps=old, ratio_segments=segments), MASK)
+        policy_scores, old = scores(), OLD.clone()
+        old[0, 0] = policy_scores.logps.detach()[0, 0] - gap
+        ratio = ratios(
+            policy_scores.logps, batch(old_per_token_logps=old, ratio_segments=segments), MASK
+        )
         ratio.sum().backward()
-        assert ratio.isfinite().all() and said.logps.grad.isfinite().all()
+        assert ratio.isfinite().all() and policy_scores.logps.grad.isfinite().all()
         assert 0.05 < ratio[1, 1] < 25.0  # (5e8 or 2e-9) ** (1 / 8), times the others' mean
 
 
@@ -210,9 +216,9 @@ def test_in_a_first_update_a_preset_differs_from_turn_loo_in_its_advantages_alon
     columns = batch(advantages=torch.tensor([[0.3, -2.0, 0.0, 1.0], [5.0, -0.1, 0.7, -4.0]]))
     del columns["old_per_token_logps"]
     slopes = []
-    for each in (get_preset("turn-loo").loss, get_preset(name).loss):
-        said = scores()
-        token_losses(each, said, columns, MASK).sum().backward()
-        slopes.append(said.logps.grad)
+    for loss in (get_preset("turn-loo").loss, get_preset(name).loss):
+        policy_scores = scores()
+        token_losses(loss, policy_scores, columns, MASK).sum().backward()
+        slopes.append(policy_scores.logps.grad)
     torch.testing.assert_close(slopes[1], slopes[0], rtol=1e-6, atol=0.0)
     torch.testing.assert_close(slopes[0], -columns["advantages"], rtol=1e-6, atol=0.0)

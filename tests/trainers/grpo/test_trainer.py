@@ -18,9 +18,9 @@ from tests.trainers.grpo.helpers import (
     EASY,
     Feed,
     log,
+    make_trainer,
     reloaded_model,
     train_on_two_processes,
-    trainer,
     warm_model,
     weights,
 )
@@ -51,7 +51,7 @@ class Dense(ToyEnv):
 @pytest.mark.slow
 def test_reinforcement_improves_a_warm_start(tmp_path):
     events = []
-    made = trainer(
+    trainer = make_trainer(
         tmp_path,
         warm_model(60),
         args={"steps": 18, "lr": 2e-3, "warmup": 3, "groups": 8, "group_size": 8},
@@ -60,28 +60,28 @@ def test_reinforcement_improves_a_warm_start(tmp_path):
         horizon=4,
         on_rollout=events.append,
     )
-    start = weights(made.model)
-    made.train()
-    assert differs(start, made.model)
-    returns = log(made, "rollout/return")
+    start = weights(trainer.model)
+    trainer.train()
+    assert differs(start, trainer.model)
+    returns = log(trainer, "rollout/return")
     assert sum(returns[-5:]) > sum(returns[:5]) + 0.5
     assert [e.step for e in events] == list(range(1, 19))
     assert all(len(e.trajectories) == 64 and e.horizon == 4 for e in events)
-    assert log(made, "sampling/probe_gap")[0] <= 1e-5
-    assert returns == pytest.approx(log(made, "reward"), abs=1e-4)
-    played = made.play([{"split": "train", "index": i} for i in EASY], greedy=True)
-    assert len(played) == len(EASY)
-    assert all(episode.horizon == 4 for episode in played)
+    assert log(trainer, "sampling/probe_gap")[0] <= 1e-5
+    assert returns == pytest.approx(log(trainer, "reward"), abs=1e-4)
+    episodes = trainer.play([{"split": "train", "index": i} for i in EASY], greedy=True)
+    assert len(episodes) == len(EASY)
+    assert all(episode.horizon == 4 for episode in episodes)
 
 
 @pytest.mark.parametrize("preset", ["default", "grpo", "gspo", "cispo", "gigpo", "reinforce++"])
 def test_presets_train(tmp_path, preset):
     """Toy episodes rarely succeed untrained, so invalid actions are given a reward to differ in."""
     model = reloaded_model(tmp_path / "start")
-    made = trainer(tmp_path, model, preset=preset, envs=TextVectorEnv([Picky] * 16))
-    start = weights(made.model)
-    made.train()
-    assert differs(start, made.model)
+    trainer = make_trainer(tmp_path, model, preset=preset, envs=TextVectorEnv([Picky] * 16))
+    start = weights(trainer.model)
+    trainer.train()
+    assert differs(start, trainer.model)
 
 
 class Picky(ToyEnv):
@@ -100,63 +100,63 @@ def test_adapters_train_and_base_weights_stay(tmp_path):
 
     config = LoraConfig(r=2, lora_alpha=4, target_modules="all-linear", task_type="CAUSAL_LM")
     envs = TextVectorEnv([Picky] * 16)
-    made = trainer(tmp_path, peft_config=config, envs=envs, args={"lr": 1e-2})
-    names = [n for n, _ in made.model.named_parameters()]
-    start = weights(made.model)
-    made.train()
+    trainer = make_trainer(tmp_path, peft_config=config, envs=envs, args={"lr": 1e-2})
+    names = [n for n, _ in trainer.model.named_parameters()]
+    start = weights(trainer.model)
+    trainer.train()
     changed = {
         name
-        for name, before, after in zip(names, start, made.model.parameters(), strict=True)
+        for name, before, after in zip(names, start, trainer.model.parameters(), strict=True)
         if not torch.equal(before, after)
     }
     assert changed
     assert all("lora_" in name for name in changed)
-    assert max(log(made, "sampling/probe_gap")) <= 1e-5
+    assert max(log(trainer, "sampling/probe_gap")) <= 1e-5
 
 
 def test_resume_lands_on_the_same_step_horizon_and_weights(tmp_path):
     schedule = Stages((2, 3), 2)
     settings = {"steps": 4, "save_every": 2}
     options = {"horizon": schedule, "envs": TextVectorEnv([Picky] * 16)}
-    whole = trainer(tmp_path / "a", args=settings, **options)
-    whole.train()
+    uninterrupted = make_trainer(tmp_path / "a", args=settings, **options)
+    uninterrupted.train()
     feed = Feed()
-    again = trainer(tmp_path / "a", args=settings, **{**options, "tasks": feed})
-    again.train(resume_from_checkpoint=str(tmp_path / "a" / "checkpoint-2"))
-    assert again.state.global_step == 4
-    assert feed.asked == [(1, 4, 2), (2, 4, 2), (3, 4, 3), (4, 4, 3)]
-    assert again.stage_switches == [(3, 3)]
-    assert log(whole, "rollout/return")[2:] == log(again, "rollout/return")[2:]
-    for a, b in zip(whole.model.parameters(), again.model.parameters(), strict=True):
+    resumed = make_trainer(tmp_path / "a", args=settings, **{**options, "tasks": feed})
+    resumed.train(resume_from_checkpoint=str(tmp_path / "a" / "checkpoint-2"))
+    assert resumed.state.global_step == 4
+    assert feed.requests == [(1, 4, 2), (2, 4, 2), (3, 4, 3), (4, 4, 3)]
+    assert resumed.stage_switches == [(3, 3)]
+    assert log(uninterrupted, "rollout/return")[2:] == log(resumed, "rollout/return")[2:]
+    for a, b in zip(uninterrupted.model.parameters(), resumed.model.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-6)
 
 
 def test_gated_schedule_is_kept_in_the_checkpoint(tmp_path):
     gate = Gated((2, 3), threshold=0.0, window=2)
-    made = trainer(tmp_path, horizon=gate, args={"steps": 3, "save_every": 3})
-    made.train()
-    assert made.stage_switches == [(1, 2), (3, 3)]
+    trainer = make_trainer(tmp_path, horizon=gate, args={"steps": 3, "save_every": 3})
+    trainer.train()
+    assert trainer.stage_switches == [(1, 2), (3, 3)]
     state = json.loads(Path(tmp_path / "checkpoint-3" / STATE_FILE).read_text())
     assert state["horizon"]["starts"] == [3]
     fresh = Gated((2, 3), threshold=0.0, window=2)
-    again = trainer(tmp_path, horizon=fresh, args={"steps": 4})
-    again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-3"))
-    assert again.horizon == 3
+    resumed = make_trainer(tmp_path, horizon=fresh, args={"steps": 4})
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-3"))
+    assert resumed.horizon == 3
 
 
 def test_a_checkpoint_has_the_state_before_it_counts_as_whole(tmp_path, monkeypatch):
-    seen = []
+    checks = []
     write = TrainerState.save_to_json
 
     def save(state, path):
-        seen.append((Path(path).parent / STATE_FILE).exists())
+        checks.append((Path(path).parent / STATE_FILE).exists())
         write(state, path)
 
     monkeypatch.setattr(TrainerState, "save_to_json", save)
-    made = trainer(tmp_path, args={"steps": 1, "save_every": 1})
-    made.train()
-    assert seen
-    assert all(seen)
+    trainer = make_trainer(tmp_path, args={"steps": 1, "save_every": 1})
+    trainer.train()
+    assert checks
+    assert all(checks)
 
 
 class Rough(HFEngine):
@@ -182,11 +182,11 @@ def test_inexact_engines_get_importance_weights(precision, engine, tmp_path):
     """Nothing is refused; a policy in bfloat16 makes any engine inexact."""
     model = tiny_policy.model().to(precision)
     envs = TextVectorEnv([Picky] * 16)
-    made = trainer(tmp_path, model, make_engine=engine, envs=envs)
-    assert not made.runner.engine.exact
-    made.train()
-    assert log(made, "sampling/logp_gap_mean")[0] == pytest.approx(0.1, abs=1e-2)
-    assert log(made, "sampling/importance_mean")[0] == pytest.approx(1.1052, abs=2e-2)
+    trainer = make_trainer(tmp_path, model, make_engine=engine, envs=envs)
+    assert not trainer.runner.engine.exact
+    trainer.train()
+    assert log(trainer, "sampling/logp_gap_mean")[0] == pytest.approx(0.1, abs=1e-2)
+    assert log(trainer, "sampling/importance_mean")[0] == pytest.approx(1.1052, abs=2e-2)
 
 
 def test_an_engine_that_rests_while_training_gets_its_weights_anew(tmp_path):
@@ -206,9 +206,9 @@ def test_an_engine_that_rests_while_training_gets_its_weights_anew(tmp_path):
             assert self.version >= 0, "it was not woken"
             super().submit(requests, sampling)
 
-    made = trainer(tmp_path, make_engine=lambda model: Sleeper(model), args={"steps": 2})
-    made.train()
-    made.play(tiny_policy.tasks(2))
+    trainer = make_trainer(tmp_path, make_engine=lambda model: Sleeper(model), args={"steps": 2})
+    trainer.train()
+    trainer.play(tiny_policy.tasks(2))
     assert calls == ["sync", "rest", "sync", "rest", "sync"]
 
 
@@ -217,22 +217,22 @@ def test_forked_histories_train_on_several_rows(tmp_path):
     made_tokenizer.chat_template = made_tokenizer.chat_template.replace("</think>", "red")
     chat = TurnTokenizer(made_tokenizer, history="auto")
     args = {"minibatches": 2}
-    made = trainer(tmp_path, chat=chat, args=args, envs=TextVectorEnv([Picky] * 16))
-    scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
+    trainer = make_trainer(tmp_path, chat=chat, args=args, envs=TextVectorEnv([Picky] * 16))
+    scored = trainer._generate_and_score_completions([{"prompt": ""}] * 16)
     assert len(scored["prompt_ids"]) >= 16
     assert len(scored["prompt_ids"]) % 2 == 0
-    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made.trajectories)
-    made.train()
+    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in trainer.trajectories)
+    trainer.train()
     windowed = Prompt(BARE.windowed(1))
-    made = trainer(tmp_path, budget=TokenBudget(4, 120, 160), prompt=windowed, args=args)
-    scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
+    trainer = make_trainer(tmp_path, budget=TokenBudget(4, 120, 160), prompt=windowed, args=args)
+    scored = trainer._generate_and_score_completions([{"prompt": ""}] * 16)
     assert len(scored["prompt_ids"]) == 32  # turns 1 and 2 share a row, turn 3 has its own
-    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in made.trajectories)
-    start = weights(made.model)
+    assert int(sampled_mask(scored).sum()) == sum(t.action_tokens for t in trainer.trajectories)
+    start = weights(trainer.model)
     scored["advantages"] = torch.ones_like(scored["advantages"])
-    made._part_loss(made.model, scored)[0].backward()
-    assert all(p.grad is not None for p in made.model.parameters())
-    assert not differs(start, made.model)
+    trainer._part_loss(trainer.model, scored)[0].backward()
+    assert all(p.grad is not None for p in trainer.model.parameters())
+    assert not differs(start, trainer.model)
 
 
 class Broken(ToyEnv):
@@ -252,21 +252,21 @@ class Fragile(ToyEnv):
 
 
 def test_batch_without_sampled_tokens_raises(tmp_path):
-    made = trainer(tmp_path, envs=TextVectorEnv([Broken] * 16))
+    trainer = make_trainer(tmp_path, envs=TextVectorEnv([Broken] * 16))
     with pytest.raises(DataError, match="no power"):
-        made.train()
+        trainer.train()
 
 
 def test_failed_environments_are_masked_and_the_run_goes_on(tmp_path):
-    made = trainer(tmp_path, envs=TextVectorEnv([Fragile] * 16))
-    scored = made._generate_and_score_completions([{"prompt": ""}] * 16)
-    failed = torch.tensor([t.stop_reason == "error" for t in made.trajectories])
+    trainer = make_trainer(tmp_path, envs=TextVectorEnv([Fragile] * 16))
+    scored = trainer._generate_and_score_completions([{"prompt": ""}] * 16)
+    failed = torch.tensor([t.stop_reason == "error" for t in trainer.trajectories])
     assert failed.sum() == 8
     assert sampled_mask(scored)[failed].sum() == 0
     assert sampled_mask(scored)[~failed].any(1).all()
     assert int(scored["num_items_in_batch"]) == int(sampled_mask(scored).sum())
-    made.train()
-    assert log(made, "rollout/ended_by_error") == [0.5, 0.5, 0.5]
+    trainer.train()
+    assert log(trainer, "rollout/ended_by_error") == [0.5, 0.5, 0.5]
 
 
 ENTROPY = replace(get_preset("scalinginter"), filters=(ZeroVariance(),), horizon=None)
@@ -276,11 +276,11 @@ ENTROPY = replace(get_preset("scalinginter"), filters=(ZeroVariance(),), horizon
 def test_nothing_to_learn_from_is_a_step_without_effect(tmp_path, preset):
     settings = {"steps": 1, "weight_decay": 0.0}
     model = reloaded_model(tmp_path / "start")
-    made = trainer(tmp_path, model, preset=preset, horizon=1, args=settings)
-    start = weights(made.model)
-    made.train()
-    assert log(made, "credit/trained_fraction") == [0.0]
-    assert not differs(start, made.model)
+    trainer = make_trainer(tmp_path, model, preset=preset, horizon=1, args=settings)
+    start = weights(trainer.model)
+    trainer.train()
+    assert log(trainer, "credit/trained_fraction") == [0.0]
+    assert not differs(start, trainer.model)
 
 
 @pytest.mark.slow
@@ -302,11 +302,11 @@ def test_processes_whose_rows_differ_stay_in_step(tmp_path):
 
 def test_mistakes_are_named(tmp_path):
     with pytest.raises(ValueError, match="also needs a thing of the paper"):
-        trainer(tmp_path, preset=replace(get_preset("grpo"), beyond=("a thing of the paper",)))
+        make_trainer(tmp_path, preset=replace(get_preset("grpo"), beyond=("a thing of the paper",)))
     with pytest.raises(ConfigurationError, match=r"a task source with the method `further`"):
-        trainer(tmp_path, preset="dapo").train()
-    made = trainer(tmp_path, tasks=lambda step, count, horizon: [])
+        make_trainer(tmp_path, preset="dapo").train()
+    trainer = make_trainer(tmp_path, tasks=lambda step, count, horizon: [])
     with pytest.raises(ConfigurationError, match="expected 4 tasks"):
-        made.train()
+        trainer.train()
     with pytest.raises(ConfigurationError, match="use_vllm"):
-        trainer(tmp_path, args={"use_vllm": True})
+        make_trainer(tmp_path, args={"use_vllm": True})

@@ -9,7 +9,7 @@ import torch
 from trl import GRPOConfig, GRPOTrainer
 from trl.trainer import utils
 
-from tests.trainers.grpo.helpers import trainer
+from tests.trainers.grpo.helpers import make_trainer
 from trainers.grpo.minibatches import MINIBATCH
 from trainers.grpo.shared_attention import ARGUMENT
 from trainers.grpo.trl_arguments import REFUSED, check_arguments
@@ -63,14 +63,14 @@ def test_options_that_we_leave_alone_keep_their_defaults(tmp_path, scored):
 
 
 def test_attributes_that_we_read_or_set(scored):
-    made, _, _ = scored
-    assert made._step == 0
-    assert made._buffered_inputs is None
-    assert made._created_lr_scheduler is False
-    assert made.aux_loss_enabled is False
-    assert made.num_iterations == 1
-    assert made.beta == 0.0
-    assert made.ref_model is None
+    trainer, _, _ = scored
+    assert trainer._step == 0
+    assert trainer._buffered_inputs is None
+    assert trainer._created_lr_scheduler is False
+    assert trainer.aux_loss_enabled is False
+    assert trainer.num_iterations == 1
+    assert trainer.beta == 0.0
+    assert trainer.ref_model is None
 
 
 PACKED = ["attention_mask", "fused_lm_head", "input_ids", "position_ids", ARGUMENT, "shift_labels"]
@@ -78,50 +78,50 @@ PACKED = ["attention_mask", "fused_lm_head", "input_ids", "position_ids", ARGUME
 
 @pytest.mark.parametrize("packs", [False, True])
 def test_a_loss_is_one_forward_pass_through_the_fused_head(scored, monkeypatch, packs):
-    made, _, ours = scored
-    monkeypatch.setattr(made._forward, "_packs", packs)
-    seen = []
-    forward = made.model.forward
+    trainer, _, own_batch = scored
+    monkeypatch.setattr(trainer._forward, "_packs", packs)
+    calls = []
+    forward = trainer.model.forward
 
     def counted(*args, **kwargs):
-        seen.append((args, sorted(kwargs)))
+        calls.append((args, sorted(kwargs)))
         return forward(*args, **kwargs)
 
-    monkeypatch.setattr(made.model, "forward", counted)
-    made.compute_loss(made.model, ours)
+    monkeypatch.setattr(trainer.model, "forward", counted)
+    trainer.compute_loss(trainer.model, own_batch)
     names = PACKED if packs else ["fused_lm_head", "input_ids", "labels"]
-    assert seen == [((), names)]
+    assert calls == [((), names)]
 
 
 def test_names_of_the_fused_head_that_we_set(scored, monkeypatch):
     """Its tiles are ours: no wider than the vocabulary, and only of the tokens asked for."""
-    made, theirs, _ = scored
+    trainer, trl_batch, _ = scored
     assert utils._CHUNKED_LOGPROB_CHUNK_SIZE == 32768
-    seen = []
+    calls = []
     apply = utils._ChunkedLogProbFunction.apply
 
     def noted(hidden, weight, bias, targets, temperature, width, *rest):
-        seen.append((len(hidden), width))
+        calls.append((len(hidden), width))
         return apply(hidden, weight, bias, targets, temperature, width, *rest)
 
     monkeypatch.setattr(utils._ChunkedLogProbFunction, "apply", noted)
-    monkeypatch.setattr(made._forward, "_packs", False)  # Rows that sample alike ask once.
-    made._forward.logps(made.model, theirs)
-    sampled = int((theirs["completion_mask"] * theirs["tool_mask"]).sum())
-    assert seen == [(sampled, made.model.config.vocab_size)]
+    monkeypatch.setattr(trainer._forward, "_packs", False)  # Rows that sample alike ask once.
+    trainer._forward.logps(trainer.model, trl_batch)
+    sampled = int((trl_batch["completion_mask"] * trl_batch["tool_mask"]).sum())
+    assert calls == [(sampled, trainer.model.config.vocab_size)]
     assert utils._CHUNKED_LOGPROB_CHUNK_SIZE == 32768
 
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory):
     """A trainer, TRL's own scored batch and ours, of the same episodes."""
-    made = trainer(tmp_path_factory.mktemp("contract"), probe_every=0)
+    trainer = make_trainer(tmp_path_factory.mktemp("contract"), probe_every=0)
     inputs = [{"prompt": ""} for _ in range(16)]
-    ours = made._generate_and_score_completions(inputs)
-    made.rollout_func = lambda prompts, trainer: columns(trainer.trajectories)
-    made.reward_funcs = [lambda episode_return, **_: episode_return]
-    theirs = GRPOTrainer._generate_and_score_completions(made, inputs)
-    return made, theirs, ours
+    own_batch = trainer._generate_and_score_completions(inputs)
+    trainer.rollout_func = lambda prompts, player: columns(player.trajectories)
+    trainer.reward_funcs = [lambda episode_return, **_: episode_return]
+    trl_batch = GRPOTrainer._generate_and_score_completions(trainer, inputs)
+    return trainer, trl_batch, own_batch
 
 
 def columns(trajectories):
@@ -137,41 +137,41 @@ def columns(trajectories):
 
 
 def test_output_keys_shapes_and_env_mask(scored):
-    made, theirs, ours = scored
-    assert set(theirs) == KEYS
-    assert set(ours) == KEYS | {MINIBATCH, "token_weights", "behaviour_weights"}
-    assert theirs["advantages"].shape == (16,)
-    assert ours["advantages"].shape == ours["completion_ids"].shape
+    trainer, trl_batch, own_batch = scored
+    assert set(trl_batch) == KEYS
+    assert set(own_batch) == KEYS | {MINIBATCH, "token_weights", "behaviour_weights"}
+    assert trl_batch["advantages"].shape == (16,)
+    assert own_batch["advantages"].shape == own_batch["completion_ids"].shape
     # Our tool mask is that of the trained tokens.
     for name in KEYS - {"advantages", "tool_mask"}:
-        assert torch.equal(theirs[name], ours[name]), name
-    sampled = sum(t.action_tokens for t in made.trajectories)
-    assert int((theirs["completion_mask"] * theirs["tool_mask"]).sum()) == sampled
-    assert int(theirs["num_items_in_batch"]) == sampled
+        assert torch.equal(trl_batch[name], own_batch[name]), name
+    sampled = sum(t.action_tokens for t in trainer.trajectories)
+    assert int((trl_batch["completion_mask"] * trl_batch["tool_mask"]).sum()) == sampled
+    assert int(trl_batch["num_items_in_batch"]) == sampled
 
 
 def test_gradient_is_the_policy_gradient(scored):
-    made, _, ours = scored
-    made.model.zero_grad()
-    made.compute_loss(made.model, ours).backward()
-    got = [p.grad.clone() for p in made.model.parameters()]
-    made.model.zero_grad()
-    ids = torch.cat([ours["prompt_ids"], ours["completion_ids"]], 1)
-    mask = torch.cat([ours["prompt_mask"], ours["completion_mask"]], 1)
-    width = ours["completion_ids"].shape[1]
+    trainer, _, own_batch = scored
+    trainer.model.zero_grad()
+    trainer.compute_loss(trainer.model, own_batch).backward()
+    gradients = [p.grad.clone() for p in trainer.model.parameters()]
+    trainer.model.zero_grad()
+    ids = torch.cat([own_batch["prompt_ids"], own_batch["completion_ids"]], 1)
+    mask = torch.cat([own_batch["prompt_mask"], own_batch["completion_mask"]], 1)
+    width = own_batch["completion_ids"].shape[1]
     position = (mask.cumsum(1) - 1).clamp(min=0)
-    logits = made.model(input_ids=ids, attention_mask=mask, position_ids=position).logits
+    logits = trainer.model(input_ids=ids, attention_mask=mask, position_ids=position).logits
     logps = torch.log_softmax(logits[:, -width - 1 : -1], -1)
-    picked = logps.gather(-1, ours["completion_ids"][..., None])[..., 0]
-    (-(picked * ours["advantages"]).sum() / ours["num_items_in_batch"]).backward()
-    for a, b in zip(got, made.model.parameters(), strict=True):
+    picked = logps.gather(-1, own_batch["completion_ids"][..., None])[..., 0]
+    (-(picked * own_batch["advantages"]).sum() / own_batch["num_items_in_batch"]).backward()
+    for a, b in zip(gradients, trainer.model.parameters(), strict=True):
         assert torch.allclose(a, b.grad, atol=1e-5)
-    made.model.zero_grad()
+    trainer.model.zero_grad()
 
 
 def test_log_probs_are_those_of_the_sampler(scored):
-    made, theirs, _ = scored
-    mask = (theirs["completion_mask"] * theirs["tool_mask"]).bool()
-    scored_again = made._forward.logps(made.model, theirs)
-    gap = (scored_again - theirs["sampling_per_token_logps"])[mask].abs().max()
+    trainer, trl_batch, _ = scored
+    mask = (trl_batch["completion_mask"] * trl_batch["tool_mask"]).bool()
+    scored_again = trainer._forward.logps(trainer.model, trl_batch)
+    gap = (scored_again - trl_batch["sampling_per_token_logps"])[mask].abs().max()
     assert gap <= 1e-5

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from agentgym.errors import ConfigurationError
 from agentgym.vector import TextVectorEnv
 from tests.trainers import toy_runs
-from tests.trainers.grpo.helpers import Feed, log, trainer, weights
+from tests.trainers.grpo.helpers import Feed, log, make_trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
@@ -30,11 +30,11 @@ SEVERAL = {"minibatches": 2, "iterations": 2, "lr": 3e-3, "steps": 2}
 
 def trained(folder: Any, preset: Preset | str, **args: Any) -> list[torch.Tensor]:
     """Weights after a short training."""
-    made = trainer(
+    trainer = make_trainer(
         folder, preset=preset, envs=TextVectorEnv([Picky] * 16), args=args, probe_every=0
     )
-    made.train()
-    return weights(made.model)
+    trainer.train()
+    return weights(trainer.model)
 
 
 def same(first: list[torch.Tensor], second: list[torch.Tensor]) -> bool:
@@ -59,8 +59,8 @@ def test_the_clip_acts_from_the_second_update_on(tmp_path):
 @pytest.mark.parametrize("args", [{"minibatches": 4}, {"iterations": 2}], ids=str)
 def test_parts_and_passes_both_make_updates(tmp_path, args):
     settings = {"lr": 3e-3, "steps": 2}
-    one, several = (trained(tmp_path, clipped(0.2), **settings, **more) for more in ({}, args))
-    assert not same(one, several)
+    single, several = (trained(tmp_path, clipped(0.2), **settings, **more) for more in ({}, args))
+    assert not same(single, several)
 
 
 @pytest.mark.slow
@@ -74,7 +74,7 @@ def test_losses_that_are_one_at_a_single_update_differ_at_several(tmp_path):
 def test_a_step_is_a_batch_of_episodes(tmp_path):
     """Horizon, tasks, events, warm-up, log lines and checkpoints count steps, and TRL updates."""
     feed, events = Feed(), []
-    made = trainer(
+    trainer = make_trainer(
         tmp_path,
         args=SEVERAL | {"steps": 4, "save_every": 2, "warmup": 2},
         envs=TextVectorEnv([Picky] * 16),
@@ -82,14 +82,14 @@ def test_a_step_is_a_batch_of_episodes(tmp_path):
         tasks=feed,
         on_rollout=events.append,
     )
-    made.train()
-    assert (made.updates, made.batches, made.state.global_step) == (4, 4, 16)
-    assert feed.asked == [(1, 4, 2), (2, 4, 2), (3, 4, 3), (4, 4, 3)]
+    trainer.train()
+    assert (trainer.updates, trainer.batches, trainer.state.global_step) == (4, 4, 16)
+    assert feed.requests == [(1, 4, 2), (2, 4, 2), (3, 4, 3), (4, 4, 3)]
     assert [event.step for event in events] == [1, 2, 3, 4]
-    assert made.stage_switches == [(1, 2), (3, 3)]
-    assert len(log(made, "loss")) == 4
-    assert [entry["step"] for entry in made.state.log_history if "loss" in entry] == [4, 8, 12, 16]
-    half, *full = log(made, "learning_rate")
+    assert trainer.stage_switches == [(1, 2), (3, 3)]
+    assert len(log(trainer, "loss")) == 4
+    assert [row["step"] for row in trainer.state.log_history if "loss" in row] == [4, 8, 12, 16]
+    half, *full = log(trainer, "learning_rate")
     assert half < SEVERAL["lr"] / 2 + 1e-9
     assert full[1:] == [SEVERAL["lr"]] * 2
     assert sorted(path.name for path in tmp_path.glob("checkpoint-*")) == [
@@ -100,51 +100,51 @@ def test_a_step_is_a_batch_of_episodes(tmp_path):
 
 def test_the_episodes_are_those_of_the_policy_as_it_is_at_the_start_of_a_step(tmp_path):
     versions = []
-    made = trainer(
+    trainer = make_trainer(
         tmp_path,
         args=SEVERAL,
         envs=TextVectorEnv([Picky] * 16),
         on_rollout=lambda e: versions.append({u.version for t in e.trajectories for u in t.turns}),
     )
-    made.train()
+    trainer.train()
     assert versions == [{0}, {4}]
 
 
 def test_every_row_trains_once_in_a_pass_and_rows_of_like_length_together(tmp_path):
     args = {"minibatches": 2, "iterations": 2, "steps": 1}
-    made = trainer(
+    trainer = make_trainer(
         tmp_path, args=args, envs=TextVectorEnv([Picky] * 16), micro_tokens=80,
         shared_prefixes=False,
     )  # fmt: skip
-    seen: list[tuple[int, ...]] = []
-    inner = made._part_loss
+    trained_rows: list[tuple[int, ...]] = []
+    inner = trainer._part_loss
 
     def noted(model: Any, inputs: Any, share: float) -> Any:
         rows, width = inputs["completion_ids"].shape
         assert rows * (width + inputs["prompt_ids"].shape[1]) <= 80
-        for row, held in zip(inputs["completion_ids"], sampled_mask(inputs), strict=True):
-            seen.append(tuple(row[held].tolist()))
+        for row, mask in zip(inputs["completion_ids"], sampled_mask(inputs), strict=True):
+            trained_rows.append(tuple(row[mask].tolist()))
         return inner(model, inputs, share)
 
-    made._part_loss = noted
-    made.train()
-    assert len(seen) == 32
-    assert sorted(seen[:16]) == sorted(seen[16:])
+    trainer._part_loss = noted
+    trainer.train()
+    assert len(trained_rows) == 32
+    assert sorted(trained_rows[:16]) == sorted(trained_rows[16:])
 
 
 def test_resume_goes_on_with_the_same_weights(tmp_path):
     options = {"envs": TextVectorEnv([Picky] * 16), "args": SEVERAL | {"steps": 4, "save_every": 2}}
-    whole = trainer(tmp_path, **options)
-    whole.train()
-    again = trainer(tmp_path, **options)
-    again.train(resume_from_checkpoint=str(tmp_path / "checkpoint-8"))
-    assert again.batches == 4
-    assert same(weights(whole.model), weights(again.model))
+    uninterrupted = make_trainer(tmp_path, **options)
+    uninterrupted.train()
+    resumed = make_trainer(tmp_path, **options)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-8"))
+    assert resumed.batches == 4
+    assert same(weights(uninterrupted.model), weights(resumed.model))
 
 
 def test_a_preset_without_groups_plays_every_task_once(tmp_path):
     feed = Feed()
-    made = trainer(
+    trainer = make_trainer(
         tmp_path,
         preset=replace(get_preset("reinforce++"), terms=get_preset("rloo").terms),
         args={"groups": 15, "group_size": 1, "steps": 1},
@@ -152,8 +152,8 @@ def test_a_preset_without_groups_plays_every_task_once(tmp_path):
         group_size=1,
         tasks=feed,
     )
-    made.train()
-    assert feed.asked == [(1, 15, 3)]
+    trainer.train()
+    assert feed.requests == [(1, 15, 3)]
 
 
 def test_rows_that_cannot_be_divided_are_refused(tmp_path):
@@ -178,14 +178,14 @@ def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_
     from tests.trainers.phases.test_resume import assert_same_run
     from trainers.grpo.trainer import MultiTurnTrainer
 
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    train(toy_runs.config(whole, **CHANGES), Display(quiet=True))
-    records = toy_runs.by_phase(whole)
+    reference, folder = tmp_path / "whole", tmp_path / "run"
+    train(toy_runs.config(reference, **CHANGES), Display(quiet=True))
+    records = toy_runs.by_phase(reference)
     assert [record["step"] for record in records["rl"]] == [1, 2, 3, 4, 5, 6]
     assert [record["horizon"] for record in records["rl"]] == [3, 3, 4, 4, 5, 5]
     assert any(record["clip_fraction"] > 0 for record in records["rl"])
     assert [record["step"] for record in records["valid"]] == [0, 2, 4, 6]
-    assert toy_runs.summary(whole)["steps"] == 6
+    assert toy_runs.summary(reference)["steps"] == 6
 
     step = MultiTurnTrainer.training_step
 
@@ -197,10 +197,10 @@ def test_a_run_that_is_killed_within_a_step_ends_as_if_nothing_had_happened(tmp_
     with monkeypatch.context() as patch:
         patch.setattr(MultiTurnTrainer, "training_step", dying)
         with pytest.raises(Killed):
-            begun = toy_runs.begun_from(whole, toy_runs.arguments(folder, **CHANGES))
+            begun = toy_runs.begun_from(reference, toy_runs.arguments(folder, **CHANGES))
             train(parse_config(begun), Display(quiet=True))
     train(toy_runs.config(folder, "--resume", **CHANGES), Display(quiet=True))
-    assert_same_run(folder, whole)
+    assert_same_run(folder, reference)
 
 
 @pytest.mark.slow

@@ -57,8 +57,8 @@ def test_a_plain_word_ends_a_turn_where_it_is_chosen(folder, tmp_path):
     assert TurnTokenizer(read_tokenizer(folder, str(file), None)).end_text != "stop"
     tokenizer = read_tokenizer(folder, str(file), "stop")
     tokenizer.save_pretrained(tmp_path / "saved")
-    for made in (tokenizer, AutoTokenizer.from_pretrained(tmp_path / "saved")):
-        assert TurnTokenizer(made).end_text == "stop"
+    for variant in (tokenizer, AutoTokenizer.from_pretrained(tmp_path / "saved")):
+        assert TurnTokenizer(variant).end_text == "stop"
 
 
 @pytest.mark.parametrize(

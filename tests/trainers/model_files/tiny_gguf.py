@@ -20,9 +20,13 @@ def write_gguf(path: Path, architecture: str = "llama", splitter: str = "smollm"
     """Write a model of random weights whose tokens are bytes, and a few merges of them."""
     # The 256 characters by which byte-level tokenizers write bytes.
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    others = [256 + n for n in range(256 - len(printable))]
+    unprintable = [256 + n for n in range(256 - len(printable))]
     merges = ["i n", "1 2", "Ġ Ġ"]
-    tokens = [*SPECIAL, *map(chr, [*printable, *others]), *(m.replace(" ", "") for m in merges)]
+    tokens = [
+        *SPECIAL,
+        *map(chr, [*printable, *unprintable]),
+        *(m.replace(" ", "") for m in merges),
+    ]
     writer = gguf.GGUFWriter(path, architecture)
     for name, value in {
         "block_count": LAYERS, "context_length": 1024, "embedding_length": WIDTH,

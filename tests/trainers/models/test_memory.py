@@ -11,7 +11,7 @@ from peft import LoraConfig
 from transformers import LlamaConfig, Qwen3Config
 
 from agentgym.errors import ConfigurationError
-from tests.trainers.grpo.helpers import trainer
+from tests.trainers.grpo.helpers import make_trainer
 from trainers.models.memory import MemoryEstimate, ModelShape, Training, estimate
 from trainers.models.memory_peak import held_bytes, peak_bytes
 
@@ -34,7 +34,7 @@ def measured(folder: Path, config: Any, training: Training) -> int:
         options["peft_config"] = LoraConfig(
             r=training.rank, target_modules="all-linear", task_type="CAUSAL_LM"
         )
-    made = trainer(
+    trainer = make_trainer(
         folder,
         model,
         probe_every=0,
@@ -43,20 +43,20 @@ def measured(folder: Path, config: Any, training: Training) -> int:
         args={"bf16": training.precision == "bf16"},
         **options,
     )
-    made.model.train()
+    trainer.model.train()
     if training.checkpointing:
-        made.model.gradient_checkpointing_enable()
-    made.create_optimizer()
+        trainer.model.gradient_checkpointing_enable()
+    trainer.create_optimizer()
     rows = batch(config.vocab_size)
 
     def update() -> None:
-        made.compute_loss(made.model, rows).backward()
-        made.optimizer.step()
-        made.optimizer.zero_grad()
+        trainer.compute_loss(trainer.model, rows).backward()
+        trainer.optimizer.step()
+        trainer.optimizer.zero_grad()
 
     update()
-    states = [s for state in made.optimizer.state.values() for s in state.values()]
-    tensors = [*made.model.parameters(), *made.model.buffers(), *states]
+    states = [s for state in trainer.optimizer.state.values() for s in state.values()]
+    tensors = [*trainer.model.parameters(), *trainer.model.buffers(), *states]
     return held_bytes(tensors) + peak_bytes(update)
 
 
@@ -83,12 +83,14 @@ def batch(vocabulary: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("config", "precision", "rank", "checkpointing"),
     [
-        pytest.param(config, precision, rank, again, id=f"{name}-rank{rank}-{again}")
+        pytest.param(
+            config, precision, rank, checkpointing, id=f"{name}-rank{rank}-{checkpointing}"
+        )
         for turn, (name, config, precision) in enumerate([
             ("qwen3", Qwen3Config(**SHORT), "fp32"), ("qwen3-bf16", Qwen3Config(**SHORT), "bf16"),
             ("llama-deep", LlamaConfig(**DEEP), "fp32"),
         ])
-        for rank, again in (((0, False), (8, True)), ((0, True), (8, False)))[turn % 2]
+        for rank, checkpointing in (((0, False), (8, True)), ((0, True), (8, False)))[turn % 2]
     ],
 )  # fmt: skip
 def test_the_estimate_is_what_training_takes(tmp_path, config, precision, rank, checkpointing):
@@ -135,9 +137,9 @@ def test_adapters_take_memory_on_the_chosen_layers_alone():
         vocab_size=100, hidden_size=8, intermediate_size=16, num_hidden_layers=2,
         num_attention_heads=2, num_key_value_heads=1, head_dim=4,
     )  # fmt: skip
-    whole, part = ModelShape.of(config), ModelShape.of(config, ("q_proj", "down_proj"))
-    assert part.ends == 2 * (8 + 8 + 16 + 8) < whole.ends
-    assert part.matrices == whole.matrices
+    full, part = ModelShape.of(config), ModelShape.of(config, ("q_proj", "down_proj"))
+    assert part.ends == 2 * (8 + 8 + 16 + 8) < full.ends
+    assert part.matrices == full.matrices
     expected = r"\(down_proj, gate_proj, .*\), got lm_head, no_proj"
     with pytest.raises(ConfigurationError, match=expected):
         ModelShape.of(config, ("q_proj", "lm_head", "no_proj"))

@@ -44,7 +44,7 @@ def resolved(
     return replace(run, opening_tokens=61)
 
 
-def chosen(run: ResolvedRun, gib: float, **free: int) -> tuple[str, int]:
+def choose_memory(run: ResolvedRun, gib: float, **free: int) -> tuple[str, int]:
     """Checkpointing and tokens of a micro-batch on a machine with so much memory."""
     machine = Device("this machine", int(gib * GIB), gpu=False, **free)
     memory = with_chosen_memory(run, machine).config.memory
@@ -54,7 +54,7 @@ def chosen(run: ResolvedRun, gib: float, **free: int) -> tuple[str, int]:
 def test_checkpointing_goes_on_and_micro_batches_shrink_as_memory_does(smollm2, monkeypatch):
     monkeypatch.setattr("trainers.models.memory_plan._process_bytes", lambda: GIB // 2)
     run = resolved(smollm2)
-    choices = [chosen(run, gib) for gib in (64, 5, 3.2, 2, 0.5)]
+    choices = [choose_memory(run, gib) for gib in (64, 5, 3.2, 2, 0.5)]
     assert choices[0] == ("off", 16_384) and choices[-1] == ("on", 1024)
     assert choices[1][0] == "off" and choices[3] != choices[0]
     speed = [(checkpointing == "off", tokens) for checkpointing, tokens in choices]
@@ -62,15 +62,15 @@ def test_checkpointing_goes_on_and_micro_batches_shrink_as_memory_does(smollm2, 
 
 
 def test_what_other_programs_hold_counts_as_taken(smollm2):
-    assert chosen(resolved(smollm2), 64, free=GIB) == ("on", 1024)
+    assert choose_memory(resolved(smollm2), 64, free=GIB) == ("on", 1024)
 
 
 def test_what_a_flag_gives_is_left_alone(smollm2):
-    asked = resolved(smollm2, memory__checkpointing="on")
-    assert chosen(asked, 64) == ("on", 16_384)
-    asked = resolved(smollm2, memory__micro_tokens=4096)
-    assert chosen(asked, 64) == ("off", 4096)
-    assert chosen(resolved("tiny"), 64) == ("off", 2048)
+    run = resolved(smollm2, memory__checkpointing="on")
+    assert choose_memory(run, 64) == ("on", 16_384)
+    run = resolved(smollm2, memory__micro_tokens=4096)
+    assert choose_memory(run, 64) == ("off", 4096)
+    assert choose_memory(resolved("tiny"), 64) == ("off", 2048)
 
 
 def test_a_continued_run_keeps_what_it_began_with(smollm2, tmp_path):
@@ -79,9 +79,9 @@ def test_a_continued_run_keeps_what_it_began_with(smollm2, tmp_path):
     memory = started.resolved()["memory"]
     assert (memory["checkpointing"], memory["micro_tokens"]) == ("off", 16_384)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump({"resolved": {"memory": dict(memory)}}))
-    again = resolved(smollm2, tmp_path, "--resume")
-    assert chosen(again, 0.5) == ("off", 16_384)
-    assert chosen(run, 0.5) == ("on", 1024), "another run in its place"
+    resumed = resolved(smollm2, tmp_path, "--resume")
+    assert choose_memory(resumed, 0.5) == ("off", 16_384)
+    assert choose_memory(run, 0.5) == ("on", 1024), "another run in its place"
 
 
 def test_the_choice_is_said(smollm2):
@@ -118,5 +118,5 @@ def test_an_opening_that_a_group_shares_counts_once(smollm2):
         memory__micro_tokens=16_384,
         memory__shared_prefixes="off",
     )
-    together, each = (plan_memory(r, machine).estimate.activations for r in (run, apart))
-    assert together < 0.6 * each
+    together, separate = (plan_memory(r, machine).estimate.activations for r in (run, apart))
+    assert together < 0.6 * separate

@@ -100,15 +100,15 @@ def test_vllm_is_counted_and_its_share_is_said(qwen):
     assert 0.85 * GPU.size < plan.peak < GPU.size
     [note] = memory_notes(run, plan)
     assert note.startswith(f"vLLM takes {plan.share:g} of one GPU of 80.0 GiB, beside 1")
-    asked = planned(qwen, engine="vllm", vllm__memory=0.4)
-    [note] = memory_notes(asked, plan_memory(asked, GPU))
+    with_share = planned(qwen, engine="vllm", vllm__memory=0.4)
+    [note] = memory_notes(with_share, plan_memory(with_share, GPU))
     assert "takes 0.4 of" in note and note.endswith("as --vllm.memory says")
 
 
 def test_without_a_gpu_vllm_takes_its_weights_and_a_gib(qwen):
-    found = plan_memory(planned(qwen, engine="vllm"), Device("this machine", 64 * GIB, gpu=False))
-    assert found.estimate.generation == GIB
-    assert found.estimate.engine == 2 * ModelShape.of(QWEN3_4B).parameters
+    plan = plan_memory(planned(qwen, engine="vllm"), Device("this machine", 64 * GIB, gpu=False))
+    assert plan.estimate.generation == GIB
+    assert plan.estimate.engine == 2 * ModelShape.of(QWEN3_4B).parameters
     elsewhere = planned(qwen, "--vllm.url=http://node:8000", engine="vllm-server")
     assert plan_memory(elsewhere, GPU).estimate.generating == 0
 
@@ -131,10 +131,10 @@ def test_a_run_that_does_not_fit_is_refused_before_anything_is_loaded(
     flags = toy_runs.arguments(tmp_path / "run", model=qwen, engine="hf", **PRETRAINED)
     for more in ([], ["--dry-run"]):
         assert main([*flags, *more]) == 2
-        shown = capsys.readouterr()
-        assert ("memory per device, estimated" in shown.out) == bool(more)
-        assert "expected a run that fits this machine of 8.0 GiB, got one that is" in shown.err
-        assert "GiB for weights: choose a smaller --model, adapters (--lora.r)" in shown.err
+        captured = capsys.readouterr()
+        assert ("memory per device, estimated" in captured.out) == bool(more)
+        assert "expected a run that fits this machine of 8.0 GiB, got one that is" in captured.err
+        assert "GiB for weights: choose a smaller --model, adapters (--lora.r)" in captured.err
     assert not (tmp_path / "run").exists()
 
 
@@ -145,30 +145,30 @@ def test_fewer_slots_play_the_same_episodes(tmp_path, monkeypatch):
     alone = plan_memory(run, Device("this machine", 64 * GIB, gpu=False)).estimate
     episode = alone.generation // run.config.rl.episodes
     size = int((alone.total - alone.generation + 3.5 * episode) / 0.9)
-    played = []
+    first_turns = []
     for bytes_ in (64 * GIB, size):
         monkeypatch.setattr(Device, "here", lambda n=bytes_: Device("this machine", n, gpu=False))
         runner = make_runner(run, policy, 8)
         tasks = [{"split": "train", "index": index} for index in range(8)]
         runner.engine.sync(policy.model.named_parameters(), 0)
-        played.append([t.turns[0].ids for t in runner.run(tasks, horizon=2)])
+        first_turns.append([t.turns[0].ids for t in runner.run(tasks, horizon=2)])
         assert runner.envs.num_envs == (8 if bytes_ == 64 * GIB else 3)
         runner.engine.close()
         runner.envs.close()
-    assert played[0] == played[1]
+    assert first_turns[0] == first_turns[1]
 
 
 def test_a_second_model_and_the_states_of_a_head_are_counted(qwen):
     """A head keeps the states of sampled tokens; a model all that adapters and their base take."""
-    found = {
+    sizes = {
         kind: plan_memory(planned(qwen, f"--critic.kind={kind}", preset="ppo"), GPU).estimate.critic
         for kind in ("zero", "head", "model")
     }
-    assert found["zero"] == 0 < found["head"] < found["model"]
+    assert sizes["zero"] == 0 < sizes["head"] < sizes["model"]
     shape = ModelShape.of(QWEN3_4B)
-    assert found["model"] == 16 * shape.ends * 16 + 2 * shape.parameters
+    assert sizes["model"] == 16 * shape.ends * 16 + 2 * shape.parameters
     # One of turns keeps a third model, which it does not train.
     third = 4 * 16 * shape.ends + 2 * shape.parameters
     for preset in ("archer", "sweet"):
         estimate = plan_memory(planned(qwen, preset=preset), GPU).estimate
-        assert estimate.critic == found["model"] + third
+        assert estimate.critic == sizes["model"] + third

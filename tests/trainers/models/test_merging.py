@@ -26,8 +26,8 @@ HAND = {
 
 
 def merged(merge: Merge, *deltas: list[float]) -> list[float]:
-    found: list[float] = merge([{"w": torch.tensor(delta)} for delta in deltas])["w"].tolist()
-    return found
+    values: list[float] = merge([{"w": torch.tensor(delta)} for delta in deltas])["w"].tolist()
+    return values
 
 
 @pytest.mark.parametrize("merge", HAND, ids=lambda m: f"{m.method} {m.weights} {m.density}")
@@ -38,9 +38,9 @@ def test_by_hand(merge: Merge) -> None:
 def test_lambda_counts_over_all_tensors() -> None:
     first = {"a": torch.tensor([1.0] * 20), "b": torch.tensor([1.0])}
     second = {"a": torch.zeros(20), "b": torch.tensor([3.0])}
-    found = Merge("ram+", ())([first, second])
+    tensors = Merge("ram+", ())([first, second])
     # One shared entry beside 20 of its own: lambda = 1 + .1 / 20.
-    assert found["a"].tolist() == pytest.approx([1.005] * 20) and found["b"].item() == 2.0
+    assert tensors["a"].tolist() == pytest.approx([1.005] * 20) and tensors["b"].item() == 2.0
 
 
 def test_what_hardly_changed_has_not_changed() -> None:
@@ -62,8 +62,8 @@ def test_the_order_does_not_matter_and_equal_policies_stay(
     assert forward == pytest.approx(back, rel=1e-4, abs=1e-5)
     same = merged(merge, *[deltas[0]] * count)
     grown = 1.1 if method == "ram+" and count == 1 else 1.0
-    for ours, theirs in zip(same, deltas[0], strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-4, abs=2e-5) or grown > 1.0
+    for value, expected in zip(same, deltas[0], strict=True):
+        assert value == pytest.approx(expected, rel=1e-4, abs=2e-5) or grown > 1.0
 
 
 @pytest.mark.parametrize("density", [0.0, 1.5, -1.0])

@@ -58,8 +58,8 @@ def folder(path: Path, made_of: PretrainedConfig | None = None, **changes: Any) 
     tokenizer.save_pretrained(path)
     for file, values in changes.items():
         target = path / f"{file}.json"
-        known = json.loads(target.read_text()) if target.exists() else {}
-        target.write_text(json.dumps({**known, **values}))
+        stored = json.loads(target.read_text()) if target.exists() else {}
+        target.write_text(json.dumps({**stored, **values}))
     return path
 
 
@@ -75,9 +75,9 @@ def test_a_tokenizer_with_more_tokens_than_the_embedding_has_rows(tmp_path, caps
     tokenizer = tiny_policy.tokenizer()
     tokenizer.add_tokens(["purple", "<|tool|>"])
     tokenizer.save_pretrained(place)
-    said = refusal(place, capsys)
-    assert f"has {rows} of them" in said and f"of '<|tool|>', is {rows + 1}" in said
-    assert f"resize_token_embeddings({rows + 2})" in said
+    message = refusal(place, capsys)
+    assert f"has {rows} of them" in message and f"of '<|tool|>', is {rows + 1}" in message
+    assert f"resize_token_embeddings({rows + 2})" in message
     assert main(["--env=x"]) == 2  # The command itself is alive.
 
 
@@ -148,16 +148,18 @@ def test_a_model_that_takes_a_cache_and_ignores_it_is_noticed():
 def adapters(place: Path, base: Path) -> Path:
     """Adapters of a model."""
     model = AutoModelForCausalLM.from_pretrained(base)
-    made = get_peft_model(model, LoraConfig(target_modules="all-linear", task_type="CAUSAL_LM"))
-    made.save_pretrained(place)
+    adapted = get_peft_model(model, LoraConfig(target_modules="all-linear", task_type="CAUSAL_LM"))
+    adapted.save_pretrained(place)
     tiny_policy.tokenizer().save_pretrained(place)
     return place
 
 
 def test_adapters_in_the_place_of_a_model_name_their_base_and_the_command(tmp_path, capsys):
     base = folder(tmp_path / "base")
-    said = refusal(adapters(tmp_path / "adapters", base), capsys)
-    assert f"got adapters of {base}" in said and "merge" in said and "--method linear" in said
+    message = refusal(adapters(tmp_path / "adapters", base), capsys)
+    assert (
+        f"got adapters of {base}" in message and "merge" in message and "--method linear" in message
+    )
 
 
 def test_every_checkpoint_of_a_moved_run_finds_its_base(tmp_path):
@@ -171,8 +173,8 @@ def test_every_checkpoint_of_a_moved_run_finds_its_base(tmp_path):
     shutil.move(tmp_path / "old", tmp_path / "new")
     moved = tmp_path / "new" / "run"
     for place in moved.rglob("adapter_config.json"):
-        found = Path(base_of(place.parent))
-        wanted = moved / "checkpoints" / "warm-start"
+        base_path = Path(base_of(place.parent))
+        expected = moved / "checkpoints" / "warm-start"
         if place.parent.name == "on-other":
-            wanted = tmp_path / "new" / "first" / "checkpoints" / "merged"
-        assert found == wanted, place
+            expected = tmp_path / "new" / "first" / "checkpoints" / "merged"
+        assert base_path == expected, place

@@ -10,7 +10,7 @@ import torch
 
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy, toy_runs
-from tests.trainers.grpo.helpers import trainer, weights
+from tests.trainers.grpo.helpers import make_trainer, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.config.resolve import resolve
 from trainers.grpo.forward import turn_off_dropout
@@ -28,7 +28,7 @@ def chat_model(tmp_path_factory: Any) -> Path:
     return folder
 
 
-def whole(model: Any) -> Any:
+def dequantize(model: Any) -> Any:
     """The same model with its quantised matrices written out."""
     import bitsandbytes as bnb
     from peft.utils.integrations import dequantize_module_weight
@@ -60,25 +60,25 @@ def test_gradients_pass_through_4_bits_after_generation(chat_model):
 
     changes = {"memory__quantize": "4bit", "model": chat_model, "sft__max_steps": 0}
     run = resolve(toy_runs.config(Path("unused"), **changes))
-    found = []
+    gradients = []
     for written_out in (False, True):
         model = load_policy(run, chat_model).model
         assert sum(p.dtype == torch.uint8 for p in model.parameters()) == 14
-        model = whole(model) if written_out else model
+        model = dequantize(model) if written_out else model
         torch.manual_seed(0)  # of the adapters
         config: Any = adapters(run)
         config.init_lora_weights = False
         model = get_peft_model(model, config)
         turn_off_dropout(model)
-        found.append(gradient(model))
-    assert (found[0] - found[1]).norm() / found[1].norm() < 1e-4
+        gradients.append(gradient(model))
+    assert (gradients[0] - gradients[1]).norm() / gradients[1].norm() < 1e-4
 
 
 @pytest.mark.parametrize("bits", ["4bit", "8bit"])
 def test_a_step_moves_the_adapters_and_leaves_the_base(chat_model, tmp_path, bits):
     changes = {"memory__quantize": bits, "model": chat_model, "sft__max_steps": 0}
     run = resolve(toy_runs.config(Path("unused"), **changes))
-    made = trainer(
+    trainer = make_trainer(
         tmp_path,
         load_policy(run, chat_model).model,
         peft_config=adapters(run),
@@ -86,10 +86,10 @@ def test_a_step_moves_the_adapters_and_leaves_the_base(chat_model, tmp_path, bit
         args={"steps": 1, "lr": 1e-2, "optim": "adamw_8bit"},
         micro_tokens=200,
     )
-    before = weights(made.model)
-    made.train()
-    names = [name for name, _ in made.model.named_parameters()]
-    pairs = zip(names, before, made.model.parameters(), strict=True)
+    before = weights(trainer.model)
+    trainer.train()
+    names = [name for name, _ in trainer.model.named_parameters()]
+    pairs = zip(names, before, trainer.model.parameters(), strict=True)
     moved = [(name, new.dtype) for name, old, new in pairs if not torch.equal(old, new)]
     assert moved
     assert all("lora_" in name and kind == torch.float32 for name, kind in moved)

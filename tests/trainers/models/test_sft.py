@@ -35,9 +35,9 @@ def test_demonstrations_are_rows_of_the_rollout_format():
     runner = RolloutRunner(
         tiny_policy.envs(1), chat, _engine(chat, expert), TokenBudget(8, 200, 250)
     )
-    played = to_rows(runner.run(options, horizon=8))
-    assert [r.ids for r in played] == [r.ids for r in rows()[:4]]
-    assert [r.mask for r in played] == [r.mask for r in rows()[:4]]
+    rollout_rows = to_rows(runner.run(options, horizon=8))
+    assert [r.ids for r in rollout_rows] == [r.ids for r in rows()[:4]]
+    assert [r.mask for r in rollout_rows] == [r.mask for r in rows()[:4]]
 
 
 def _engine(chat, texts):
@@ -61,9 +61,9 @@ def test_losses_are_means_over_action_and_other_tokens():
         action += nll[mask].tolist()
         other += nll[~mask].tolist()
     model.train()
-    got = sft._train(picked)
-    assert got[:2] == pytest.approx([np.mean(action), np.mean(other)], rel=1e-5)
-    assert got[2] == len(action) + len(other)
+    losses = sft._train(picked)
+    assert losses[:2] == pytest.approx([np.mean(action), np.mean(other)], rel=1e-5)
+    assert losses[2] == len(action) + len(other)
 
 
 def test_micro_batches_give_the_same_step():
@@ -84,8 +84,8 @@ def test_prefixes_computed_once_give_the_same_step():
             with_kwargs=True,
         )
         system = [3] * 60
-        shown = [Row([*system, *row.ids], [*[0] * 60, *row.mask]) for row in rows()]
-        Sft(model, shown, 0, settings(steps=1), shared_prefixes=shared).run()
+        long_rows = [Row([*system, *row.ids], [*[0] * 60, *row.mask]) for row in rows()]
+        Sft(model, long_rows, 0, settings(steps=1), shared_prefixes=shared).run()
         tokens.append(sum(sizes))
     assert tokens[0] < 0.8 * tokens[1]
     pairs = zip(models[0].parameters(), models[1].parameters(), strict=True)
@@ -93,37 +93,41 @@ def test_prefixes_computed_once_give_the_same_step():
 
 
 def test_stopped_and_continued_equals_uninterrupted(tmp_path):
-    whole, parts = tiny_policy.model(), tiny_policy.model()
+    uninterrupted, parts = tiny_policy.model(), tiny_policy.model()
     expected: list[Any] = []
-    Sft(whole, rows(), 0, settings(log_every=4)).run(progress=lambda s, f: expected.append(f))
+    Sft(uninterrupted, rows(), 0, settings(log_every=4)).run(
+        progress=lambda s, f: expected.append(f)
+    )
     first = Sft(parts, rows(), 0, settings(eval_every=1, log_every=4))
     assert first.run(gate=lambda step: step == 3).steps == 3
     second = Sft(parts, rows(), 0, settings(log_every=4))
     first.save(tmp_path)
     second.load(tmp_path)
-    told: list[Any] = []
-    assert second.run(progress=lambda s, f: told.append(f)).steps == 8
+    logs: list[Any] = []
+    assert second.run(progress=lambda s, f: logs.append(f)).steps == 8
     for name in ("loss", "observation_loss", "tokens"):
-        assert [f[name] for f in told] == [f[name] for f in expected], "also between two logs"
-    pairs = zip(whole.parameters(), parts.parameters(), strict=True)
+        assert [f[name] for f in logs] == [f[name] for f in expected], "also between two logs"
+    pairs = zip(uninterrupted.parameters(), parts.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
 
 
 def test_gate_progress_and_schedule():
     sft = Sft(tiny_policy.model(), rows(), 0, settings(steps=9, eval_every=4, log_every=3))
-    asked, told = [], []
-    result = sft.run(lambda step: asked.append(step) or step >= 8, lambda s, f: told.append((s, f)))
-    assert asked == [4, 8]
-    assert [step for step, _ in told] == [3, 6]
-    assert set(told[0][1]) == {
+    gate_steps, logs = [], []
+    result = sft.run(
+        lambda step: gate_steps.append(step) or step >= 8, lambda s, f: logs.append((s, f))
+    )
+    assert gate_steps == [4, 8]
+    assert [step for step, _ in logs] == [3, 6]
+    assert set(logs[0][1]) == {
         "loss", "observation_loss", "lr", "tokens", "tokens_per_second", "seconds",
     }  # fmt: skip
     assert (result.steps, result.gated) == (8, True)
     assert sft.settings.learning_rate(0) == pytest.approx(2.5e-3)
     assert sft.settings.learning_rate(9) == pytest.approx(5e-4)
     done = Sft(tiny_policy.model(), rows(), 0, settings(steps=3, eval_every=2))
-    assert not done.run(gate=lambda step: asked.append(step) or False).gated
-    assert asked[2:] == [2, 3]
+    assert not done.run(gate=lambda step: gate_steps.append(step) or False).gated
+    assert gate_steps[2:] == [2, 3]
 
 
 def test_every_row_comes_once_per_epoch():

@@ -53,19 +53,19 @@ def test_the_loss_is_the_mean_over_action_tokens(tmp_path: Path) -> None:
     model = tiny_policy.model()
     total, count = 0.0, 0
     for row in rows():
-        ids, own = torch.tensor([row.ids]), torch.tensor(row.mask[1:]).bool()
+        ids, sampled = torch.tensor([row.ids]), torch.tensor(row.mask[1:]).bool()
         with torch.no_grad():
             logps = torch.log_softmax(model(ids).logits[0, :-1], -1)
-        total -= logps.gather(1, ids[0, 1:, None])[:, 0][own].sum().item()
-        count += int(own.sum())
-    told: list[dict[str, float]] = []
+        total -= logps.gather(1, ids[0, 1:, None])[:, 0][sampled].sum().item()
+        count += int(sampled.sum())
+    logs: list[dict[str, float]] = []
     for micro_batch in (64, 16):
         sft = make(
             tmp_path, steps=1, batch_size=64, log_every=1, micro_batch=micro_batch, adapters=False
         )
-        result = sft.run(progress=lambda step, figures: told.append(dict(figures)))
+        result = sft.run(progress=lambda step, figures: logs.append(dict(figures)))
         assert result.loss == pytest.approx(total / count, rel=1e-4)
-    assert set(told[0]) == {"loss", "lr", "tokens", "tokens_per_second", "seconds"}
+    assert set(logs[0]) == {"loss", "lr", "tokens", "tokens_per_second", "seconds"}
 
 
 @pytest.mark.parametrize("adapters", [False, True], ids=["weights", "adapters"])
@@ -105,7 +105,7 @@ def test_both_kinds_of_warm_start_have_one_schedule_whose_first_step_moves(tmp_p
     """No step is lost, however short the warm start is; what is told is the rate of the step."""
     rates: list[list[float]] = []
     for adapters in (True, None):
-        told: list[float] = []
+        schedule: list[float] = []
         if adapters is None:
             settings = SftSettings(
                 steps=steps, batch_size=8, lr=1e-2, warmup=steps // 10, log_every=1
@@ -116,15 +116,15 @@ def test_both_kinds_of_warm_start_have_one_schedule_whose_first_step_moves(tmp_p
         after = [weights(sft.model)]
 
         def progress(
-            step: int, figures: Any, sft: Any = sft, after: Any = after, told: Any = told
+            step: int, figures: Any, sft: Any = sft, after: Any = after, schedule: Any = schedule
         ) -> None:
-            told.append(figures["lr"])
+            schedule.append(figures["lr"])
             after.append(weights(sft.model))
 
         sft.run(progress=progress)
         for before, now in pairwise(after):
             assert any(not torch.equal(a, b) for a, b in zip(before, now, strict=True))
-        rates.append(told)
+        rates.append(schedule)
     assert rates[0] == pytest.approx(rates[1]) and len(rates[0]) == steps
     assert max(rates[0]) > 0.9e-2 and min(rates[0]) >= 0.9e-3
 
@@ -158,9 +158,11 @@ def test_stopped_and_continued_equals_uninterrupted(
     tmp_path: Path, adapters: bool, last: int
 ) -> None:
     """It is saved where it tells its progress, or between, and dies a step or two later."""
-    whole = make(tmp_path, adapters)
-    seen: list[Any] = []
-    whole.run(progress=lambda step, figures: seen.append((step, figures["loss"], figures["lr"])))
+    uninterrupted = make(tmp_path, adapters)
+    logs: list[Any] = []
+    uninterrupted.run(
+        progress=lambda step, figures: logs.append((step, figures["loss"], figures["lr"]))
+    )
     checkpoint = tmp_path / "sft"
     checkpoint.mkdir()
     first = make(tmp_path, adapters)
@@ -176,11 +178,13 @@ def test_stopped_and_continued_equals_uninterrupted(
     second = make(tmp_path, adapters)
     second.load(checkpoint)
     assert second.step == last
-    again: list[Any] = []
-    result = second.run(progress=lambda s, told: again.append((s, told["loss"], told["lr"])))
+    later_logs: list[Any] = []
+    result = second.run(
+        progress=lambda s, figures: later_logs.append((s, figures["loss"], figures["lr"]))
+    )
     assert result.steps == 6
-    assert again == seen[1:]
-    pairs = zip(weights(whole.merged()), weights(second.merged()), strict=True)
+    assert later_logs == logs[1:]
+    pairs = zip(weights(uninterrupted.merged()), weights(second.merged()), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
 
 

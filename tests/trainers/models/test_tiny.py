@@ -18,30 +18,30 @@ from trainers.rollouts.chat import TurnTokenizer
 
 
 def test_a_word_has_one_id_wherever_it_stands():
-    made = build_tokenizer(["search[red shirt] click[#1] $45 12 half-eaten you're"])
-    ids = made("Red , shirt red search[ red] #1 $45 12 half-eaten you're")["input_ids"]
-    words = made.convert_ids_to_tokens(ids)
+    tokenizer = build_tokenizer(["search[red shirt] click[#1] $45 12 half-eaten you're"])
+    ids = tokenizer("Red , shirt red search[ red] #1 $45 12 half-eaten you're")["input_ids"]
+    words = tokenizer.convert_ids_to_tokens(ids)
     assert words[0] == words[3] == words[5] == "red"
     assert words[4] == "search["
     assert words[-5:] == ["#1", "$45", "12", "half-eaten", "you're"]
     assert words[1] == "<|unk|>"
-    assert made.decode(made("search[red shirt]")["input_ids"]) == "search[ red shirt ]"
+    assert tokenizer.decode(tokenizer("search[red shirt]")["input_ids"]) == "search[ red shirt ]"
 
 
 def test_a_tag_is_one_word_which_an_environment_reads_back():
     text = "<search>mayor of Tor Hill</search> <answer>Cy</answer> 1 < 2 </b"
-    made = build_tokenizer([text])
-    ids = made("<search>mayor of Tor Hill</search>")["input_ids"]
-    assert made.convert_ids_to_tokens(ids)[::5] == ["<search>", "</search>"]
-    assert find(made.decode(ids)) == (Command(SEARCH, "mayor of tor hill"), "")
-    tail = made.convert_ids_to_tokens(made("1 < 2 </b")["input_ids"])
+    tokenizer = build_tokenizer([text])
+    ids = tokenizer("<search>mayor of Tor Hill</search>")["input_ids"]
+    assert tokenizer.convert_ids_to_tokens(ids)[::5] == ["<search>", "</search>"]
+    assert find(tokenizer.decode(ids)) == (Command(SEARCH, "mayor of tor hill"), "")
+    tail = tokenizer.convert_ids_to_tokens(tokenizer("1 < 2 </b")["input_ids"])
     assert tail == ["1", "<", "2", "<", "/", "b"]
 
 
 @given(st.text(st.sampled_from("aB_ \n\t`=<>0é'"), max_size=40))
 def test_an_exact_tokenizer_gives_every_text_of_its_words_back(text):
-    made = build_tokenizer(["a", text], exact=True)
-    assert made.decode(made(text)["input_ids"]) == text
+    tokenizer = build_tokenizer(["a", text], exact=True)
+    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
 
 
 def test_a_program_survives_the_tokenizer_of_the_family_that_edits_programs():
@@ -49,41 +49,43 @@ def test_a_program_survives_the_tokenizer_of_the_family_that_edits_programs():
         "```edit\na/b_c.py\n<<<<<<< SEARCH\n    if x:\n=======\n    if not X:\n>>>>>>> REPLACE\n```"
     )
     run = resolve(parse_config(["--env=swe"]))
-    made = reader_of(run, [action])[0].tokenizer
-    assert made.decode(made(action)["input_ids"]) == action
+    tokenizer = reader_of(run, [action])[0].tokenizer
+    assert tokenizer.decode(tokenizer(action)["input_ids"]) == action
     assert not resolve(parse_config(["--env=webshop"])).exact_text
 
 
 def test_wanted_words_survive_the_size_limit():
-    made = build_tokenizer([f"word{i}" for i in "abcdefghijkl"], words=("rare",), vocabulary=9)
-    assert "rare" in made.get_vocab()
-    assert len(made) == 9
+    tokenizer = build_tokenizer([f"word{i}" for i in "abcdefghijkl"], words=("rare",), vocabulary=9)
+    assert "rare" in tokenizer.get_vocab()
+    assert len(tokenizer) == 9
     with pytest.raises(ConfigurationError, match="words"):
         build_tokenizer(["", " "])
 
 
 def test_default_size_and_seed():
-    made = tiny_policy.tokenizer()
+    tokenizer = tiny_policy.tokenizer()
     state = torch.get_rng_state()
-    model = build_model(made)
+    model = build_model(tokenizer)
     assert torch.equal(state, torch.get_rng_state())
     assert 320_000 < sum(p.numel() for p in model.parameters()) < 350_000, "tied ones counted once"
     small = TinyConfig(hidden=16, layers=1, heads=2, intermediate=16)
-    first, same, other = (build_model(made, small, seed) for seed in (1, 1, 2))
+    first, same, other = (build_model(tokenizer, small, seed) for seed in (1, 1, 2))
     names = [name for name, _ in first.named_parameters() if "norm" not in name]
     for name in names:
         weights = first.get_parameter(name)
         assert torch.equal(weights, same.get_parameter(name))
         assert not torch.equal(weights, other.get_parameter(name))
-    assert model.generation_config.eos_token_id == made.eos_token_id
+    assert model.generation_config.eos_token_id == tokenizer.eos_token_id
 
 
 def test_saved_policy_loads_with_auto_classes(tmp_path):
-    made, model = tiny_policy.tokenizer(), tiny_policy.model()
-    made.save_pretrained(tmp_path)
+    tokenizer, model = tiny_policy.tokenizer(), tiny_policy.model()
+    tokenizer.save_pretrained(tmp_path)
     model.save_pretrained(tmp_path)
-    again = TurnTokenizer(AutoTokenizer.from_pretrained(tmp_path))
-    assert again.observe("click . next is red") == tiny_policy.chat().observe("click . next is red")
+    turn_tokenizer = TurnTokenizer(AutoTokenizer.from_pretrained(tmp_path))
+    assert turn_tokenizer.observe("click . next is red") == tiny_policy.chat().observe(
+        "click . next is red"
+    )
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
     ids = torch.tensor([[4, 7, 8]])
     assert torch.equal(loaded(ids).logits, model(ids).logits)
@@ -103,9 +105,13 @@ def test_trl_trains_on_what_the_assistant_wrote_alone():
     assert get_training_chat_template(tokenizer) is None, "nothing has to be patched"
     assert is_chat_template_stop_token_trained(tokenizer)
     chat = [{"role": "user", "content": "look"}, {"role": "assistant", "content": "go left"}]
-    asked = {"return_dict": True, "return_assistant_tokens_mask": True}
-    found = tokenizer.apply_chat_template([*chat, {"role": "user", "content": "right"}], **asked)
-    written = [
-        i for i, own in zip(found["input_ids"], found["assistant_masks"], strict=True) if own
+    options = {"return_dict": True, "return_assistant_tokens_mask": True}
+    encoded = tokenizer.apply_chat_template(
+        [*chat, {"role": "user", "content": "right"}], **options
+    )
+    assistant_ids = [
+        i
+        for i, is_answer in zip(encoded["input_ids"], encoded["assistant_masks"], strict=True)
+        if is_answer
     ]
-    assert tokenizer.decode(written) == "go left<|end|>".replace("<", " <", 1)
+    assert tokenizer.decode(assistant_ids) == "go left<|end|>".replace("<", " <", 1)

@@ -45,7 +45,7 @@ FIGURES = {
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that told three dashboards, none of them over a network."""
     folder = tmp_path_factory.mktemp("dashboards")
     with pytest.MonkeyPatch.context() as patch:
@@ -60,14 +60,14 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_tensorboard_holds_figures_and_episodes(shown):
+def test_tensorboard_holds_figures_and_episodes(report_folder):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    read = EventAccumulator(str(shown / "run" / "tensorboard"))
+    read = EventAccumulator(str(report_folder / "run" / "tensorboard"))
     read.Reload()
     assert set(read.Tags()["scalars"]) >= FIGURES
     assert [event.step for event in read.Scalars("train/loss")] == [1, 2]
-    record = toy_runs.by_phase(shown / "run")["rl"][1]
+    record = toy_runs.by_phase(report_folder / "run")["rl"][1]
     assert read.Scalars("train/loss")[1].value == pytest.approx(record["loss"], rel=1e-6)
     tables = read.Tensors("train/episodes/text_summary")
     assert [event.step for event in tables] == [1, 2]
@@ -76,8 +76,8 @@ def test_tensorboard_holds_figures_and_episodes(shown):
     assert "press" in text
 
 
-def test_wandb_holds_figures_and_episodes(shown):
-    (path,) = (shown / "run" / "wandb").glob("offline-run-*/run-*.wandb")
+def test_wandb_holds_figures_and_episodes(report_folder):
+    (path,) = (report_folder / "run" / "wandb").glob("offline-run-*/run-*.wandb")
     content = path.read_bytes()  # a log of protocol buffers, whose strings stand there as they are
     assert {name for name in FIGURES if name.encode() not in content} == set()
     tables = list(path.parent.glob("files/media/table/train/episodes_*.json"))
@@ -85,8 +85,8 @@ def test_wandb_holds_figures_and_episodes(shown):
     assert all(f'"{column}"' in tables[0].read_text() for column in COLUMNS)
 
 
-def test_trackio_holds_figures_and_episodes(shown):
-    (path,) = (shown / "trackio").glob("*.db")
+def test_trackio_holds_figures_and_episodes(report_folder):
+    (path,) = (report_folder / "trackio").glob("*.db")
     with sqlite3.connect(path) as connection:
         rows = [row[0] for row in connection.execute("SELECT metrics FROM metrics")]
     text = "\n".join(row if isinstance(row, str) else row.decode() for row in rows)
@@ -127,8 +127,8 @@ def test_trackio_is_told_each_step_of_a_resumed_run_once(resumed):
     (path,) = (resumed / "trackio").glob("*.db")
     with sqlite3.connect(path) as connection:
         rows = [row[0] for row in connection.execute("SELECT metrics FROM metrics")]
-    told = [json.loads(row) for row in rows]
-    steps = [row["train/global_step"] for row in told if "train/loss" in row]
+    records = [json.loads(row) for row in rows]
+    steps = [record["train/global_step"] for record in records if "train/loss" in record]
     # What was still on its way when the process was killed is lost.
     assert len(steps) == len(set(steps)) and set(steps) <= {1, 2, 3, 4, 5, 6}
     assert 6 in steps
@@ -198,15 +198,15 @@ class Listener:
     purges = False
 
     def __init__(self, fails_at: int = 99, silent_at: int = 99) -> None:
-        self.heard: list[str] = []
+        self.events: list[str] = []
         self._fails_at, self._silent_at = fails_at, silent_at
         self.released = threading.Event()
 
-    def _hear(self, what: str) -> None:
-        self.heard.append(what)
-        if len(self.heard) == self._fails_at:
+    def _hear(self, event: str) -> None:
+        self.events.append(event)
+        if len(self.events) == self._fails_at:
             raise ConnectionError("the server is gone\nand more")
-        if len(self.heard) == self._silent_at:
+        if len(self.events) == self._silent_at:
             self.released.wait()
 
     def on_train_begin(self, *_: Any, **__: Any) -> None:
@@ -230,24 +230,24 @@ def trajectory(reward: float, group: int = 0) -> Trajectory:
     return Trajectory(group=group, task_id=f"toy/{group}", turns=[turn], stop_reason="horizon")
 
 
-def three_steps(told: Dashboards) -> None:
+def three_steps(callback: Dashboards) -> None:
     """What a short training tells."""
     state: Any = SimpleNamespace(is_world_process_zero=True, global_step=0)
     event: tuple[Any, ...] = (None, state, None)
-    told.on_train_begin(*event)
+    callback.on_train_begin(*event)
     for step in (1, 2, 3):
         state.global_step = step
-        told.on_rollout(RolloutEvent(step, 3, [trajectory(0.0), trajectory(1.0)], {}))
-        told.on_log(*event, logs={"loss": 0.1})
-    told.close()
+        callback.on_rollout(RolloutEvent(step, 3, [trajectory(0.0), trajectory(1.0)], {}))
+        callback.on_log(*event, logs={"loss": 0.1})
+    callback.close()
 
 
 def test_a_dashboard_that_fails_is_left_alone_after_one_warning(caplog):
-    lost, well = Listener(fails_at=3), Listener()
+    failing, well = Listener(fails_at=3), Listener()
     with caplog.at_level(logging.WARNING):
-        three_steps(Dashboards({"lost": lambda: lost, "well": lambda: well}))
-    assert lost.heard == ["begin", "log", "table"]
-    assert well.heard == ["begin", *["log", "table"] * 3, "end"]
+        three_steps(Dashboards({"lost": lambda: failing, "well": lambda: well}))
+    assert failing.events == ["begin", "log", "table"]
+    assert well.events == ["begin", *["log", "table"] * 3, "end"]
     (warning,) = caplog.messages
     assert warning.startswith(
         "lost gets no more metrics, and training continues: the server is gone;"
@@ -262,8 +262,8 @@ def test_one_that_does_not_answer_holds_the_training_up_for_no_longer_than_is_sa
     with caplog.at_level(logging.WARNING):
         three_steps(Dashboards({"silent": lambda: silent, "well": lambda: well}))
     silent.released.set()
-    assert silent.heard[:2] == ["begin", "log"]
-    assert well.heard[-1] == "end"
+    assert silent.events[:2] == ["begin", "log"]
+    assert well.events[-1] == "end"
     assert [m.split(" gets no")[0] for m in caplog.messages] == ["silent"]
     assert "has not answered for 0.2 s" in caplog.text
 
@@ -309,8 +309,8 @@ class WandbServer(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        found = (answer for name, answer in WANDB_ANSWERS.items() if name in body)
-        text = json.dumps(next(found, {})).encode()
+        answers = (answer for name, answer in WANDB_ANSWERS.items() if name in body)
+        text = json.dumps(next(answers, {})).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
@@ -382,39 +382,39 @@ class Steps:
         self.tables.append(step)
 
 
-def life(told: Dashboards, *steps: int) -> None:
+def life(callback: Dashboards, *steps: int) -> None:
     """What is told from one start of a training to its next, with a validation of each step."""
     state: Any = SimpleNamespace(is_world_process_zero=True, global_step=steps[0] - 1)
     event: tuple[Any, ...] = (None, state, None)
-    told.on_train_begin(*event)
+    callback.on_train_begin(*event)
     for step in steps:
-        told.figures(step, eval_score=0.5)
+        callback.figures(step, eval_score=0.5)
         state.global_step = step
-        told.on_rollout(RolloutEvent(step, 3, [trajectory(0.0), trajectory(1.0)], {}))
-        told.on_log(*event, logs={"loss": 0.1})
+        callback.on_rollout(RolloutEvent(step, 3, [trajectory(0.0), trajectory(1.0)], {}))
+        callback.on_log(*event, logs={"loss": 0.1})
 
 
 @pytest.mark.parametrize("purges", [True, False])
 def test_a_resumed_run_tells_each_step_once(purges):
-    seen = Steps(purges)
-    for told, steps in (
-        (Dashboards({"seen": lambda: seen}), (1, 2, 3, 4)),
-        (Dashboards({"seen": lambda: seen}, reported=4), (3, 4, 5, 6)),
+    tracker = Steps(purges)
+    for callback, steps in (
+        (Dashboards({"seen": lambda: tracker}), (1, 2, 3, 4)),
+        (Dashboards({"seen": lambda: tracker}, reported=4), (3, 4, 5, 6)),
     ):
-        life(told, *steps)
-        told.close()
-    assert seen.steps == [1, 2, 3, 4, 5, 6]
+        life(callback, *steps)
+        callback.close()
+    assert tracker.steps == [1, 2, 3, 4, 5, 6]
     if not purges:
-        assert seen.steps == seen.tables == seen.validated
+        assert tracker.steps == tracker.tables == tracker.validated
 
 
 def test_after_a_rollback_steps_are_told_again_as_they_have_other_figures():
-    seen = Steps(False)
-    told = Dashboards({"seen": lambda: seen}, reported=4)
-    life(told, 3, 4, 5)
-    life(told, 3, 4)
-    told.close()
-    assert seen.steps == [5, 3, 4]
+    tracker = Steps(False)
+    callback = Dashboards({"seen": lambda: tracker}, reported=4)
+    life(callback, 3, 4, 5)
+    life(callback, 3, 4)
+    callback.close()
+    assert tracker.steps == [5, 3, 4]
 
 
 # -- sample episodes -------------------------------------------------------------------------------

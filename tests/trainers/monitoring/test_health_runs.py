@@ -47,13 +47,15 @@ def same(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> bool:
 
 def test_an_absurd_learning_rate_raises_alarms_and_a_warning_changes_nothing(tmp_path):
     records = trained(tmp_path / "run", **COLLAPSE)
-    found = {record["signal"] for record in records["health"]}
-    assert found >= {"clip_fraction", "kl_behaviour", "zero_variance", "reward_spread"}
+    signals = {record["signal"] for record in records["health"]}
+    assert signals >= {"clip_fraction", "kl_behaviour", "zero_variance", "reward_spread"}
     assert {record["action"] for record in records["health"]} == {"warn"}
     assert [record["step"] for record in records["rl"]] == [1, 2, 3, 4, 5, 6]
-    told = summary(tmp_path / "run")
-    assert [event["signal"] for event in told["health"]] == [r["signal"] for r in records["health"]]
-    assert any("alarms in training (clip_fraction, kl_" in remark for remark in told["remarks"])
+    report = summary(tmp_path / "run")
+    assert [event["signal"] for event in report["health"]] == [
+        r["signal"] for r in records["health"]
+    ]
+    assert any("alarms in training (clip_fraction, kl_" in remark for remark in report["remarks"])
     assert "alarm at step 1: kl_behaviour" in (tmp_path / "run" / "warnings.log").read_text()
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Health of the training" in page
@@ -76,16 +78,19 @@ def test_a_policy_that_forgets_all_is_far_from_its_reference_and_writes_invalid_
     records = trained(
         tmp_path / "run", preset="grpo", rl__learning_rate=0.2, **{**LEARNED, "steps": 8}
     )
-    found = raised(records)
+    alarms = raised(records)
     valid = [record["valid"] for record in records["rl"]]
-    lost = 1 + next(step for step, share in enumerate(valid) if share < 0.5)
-    assert valid[0] > 0.9 and found["invalid"]["step"] == lost
+    lost_step = 1 + next(step for step, share in enumerate(valid) if share < 0.5)
+    assert valid[0] > 0.9 and alarms["invalid"]["step"] == lost_step
     for signal, figure in (("kl", "kl"), ("entropy_rise", "entropy")):
-        alarm = found[signal]
-        assert lost <= alarm["step"] and alarm["value"] == records["rl"][alarm["step"] - 1][figure]
-    assert "the policy has left its reference far behind" in found["kl"]["sentence"]
-    assert "the policy is turning to noise" in found["entropy_rise"]["sentence"]
-    assert "the policy forgets the format of actions" in found["invalid"]["sentence"]
+        alarm = alarms[signal]
+        assert (
+            lost_step <= alarm["step"]
+            and alarm["value"] == records["rl"][alarm["step"] - 1][figure]
+        )
+    assert "the policy has left its reference far behind" in alarms["kl"]["sentence"]
+    assert "the policy is turning to noise" in alarms["entropy_rise"]["sentence"]
+    assert "the policy forgets the format of actions" in alarms["invalid"]["sentence"]
 
 
 def test_many_updates_of_a_step_at_a_high_rate_clip_too_many_tokens(tmp_path):
@@ -112,16 +117,16 @@ def test_an_alarm_stops_the_training_and_resume_does_not_start_it_again(tmp_path
     assert [record["step"] for record in toy_runs.by_phase(out)["rl"]] == [1]
     records = trained(out, *flags, "--resume", **COLLAPSE)
     assert [record["step"] for record in records["rl"]] == [1]
-    told = summary(out)
-    assert told["steps"] == 1
-    assert any("because an alarm ended it" in remark for remark in told["remarks"])
+    report = summary(out)
+    assert report["steps"] == 1
+    assert any("because an alarm ended it" in remark for remark in report["remarks"])
 
 
 class Restored:
     """Spies on what a rollback begins with: the weights, and the rate of every group."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.seen: list[tuple[str, bool, float]] = []
+        self.restarts: list[tuple[str, bool, float]] = []
         load = MultiTurnTrainer._load_optimizer_and_scheduler
 
         def spy(trainer: MultiTurnTrainer, checkpoint: str | None) -> None:
@@ -131,7 +136,7 @@ class Restored:
                 stored, now = weights(path), trainer.model.state_dict()
                 equal = all(torch.equal(stored[name], now[name]) for name in stored)
                 optimizer: Any = trainer.optimizer
-                self.seen.append((path.name, equal, optimizer.param_groups[0]["lr"]))
+                self.restarts.append((path.name, equal, optimizer.param_groups[0]["lr"]))
 
         patch.setattr(MultiTurnTrainer, "_load_optimizer_and_scheduler", spy)
 
@@ -171,14 +176,14 @@ def test_a_rollback_restores_the_checkpoint_bit_by_bit_and_ends_when_there_were_
     first, last = records["rollback"]
     assert (first["step"], first["to"], first["signal"]) == (1, 0, "clip_fraction")
     # Twice as far back as is allowed: the second time it stays there.
-    assert spy.seen[0] == ("checkpoint-0", True, pytest.approx(0.3))
-    assert len(spy.seen) == 1
+    assert spy.restarts[0] == ("checkpoint-0", True, pytest.approx(0.3))
+    assert len(spy.restarts) == 1
     steps = [record["step"] for record in records.get("rl", [])]
     assert steps == list(range(1, last["to"] + 1))
     checkpoint = out / "checkpoints" / "rl" / f"checkpoint-{2 * last['to']}"
     assert same(weights(checkpoint), weights(out / "checkpoints" / "trained"))
-    told = summary(out)
-    assert [(e["action"], e["to"]) for e in told["health"]] == [
+    report = summary(out)
+    assert [(e["action"], e["to"]) for e in report["health"]] == [
         ("rollback", 0), ("rollback", last["to"]),
     ]  # fmt: skip
     assert "Training went back to step 0" in (out / "report.html").read_text()
@@ -187,27 +192,27 @@ def test_a_rollback_restores_the_checkpoint_bit_by_bit_and_ends_when_there_were_
 def test_a_process_that_is_killed_when_it_went_back_goes_on_as_if_it_had_not_been(
     tmp_path, monkeypatch
 ):
-    others = [name for name in get_args(Signal) if name != "kl_behaviour"]
+    other_signals = [name for name in get_args(Signal) if name != "kl_behaviour"]
     flags = [
         "--health.on-alarm=rollback",
         "--health.learning-rate-factor=0.001",
         "--health.ignore",
-        *others,
+        *other_signals,
     ]
-    whole = trained(tmp_path / "whole", *flags, **COLLAPSE)
-    assert len(whole["rollback"]) == 1
-    assert [record["step"] for record in whole["rl"]] == [1, 2, 3, 4, 5, 6]
-    assert [record["learning_rate"] for record in whole["rl"]] == pytest.approx([3e-3] * 6)
+    reference = trained(tmp_path / "whole", *flags, **COLLAPSE)
+    assert len(reference["rollback"]) == 1
+    assert [record["step"] for record in reference["rl"]] == [1, 2, 3, 4, 5, 6]
+    assert [record["learning_rate"] for record in reference["rl"]] == pytest.approx([3e-3] * 6)
     with monkeypatch.context() as patch, pytest.raises(killed_after_the_rollback(patch)):
         trained(tmp_path / "run", *flags, **COLLAPSE)
-    assert trained(tmp_path / "run", *flags, "--resume", **COLLAPSE) == whole
+    assert trained(tmp_path / "run", *flags, "--resume", **COLLAPSE) == reference
 
 
 def test_weights_that_are_not_finite_give_way_to_those_of_the_last_checkpoint(tmp_path):
     """The step's update itself overflows: the gradient was finite, the weights are not."""
     out = tmp_path / "run"
-    others = ["zero_variance", "trained_fraction", "reward_spread"]
-    flags = ["--health.on-alarm=rollback", "--health.ignore", *others]
+    other_signals = ["zero_variance", "trained_fraction", "reward_spread"]
+    flags = ["--health.on-alarm=rollback", "--health.ignore", *other_signals]
     records = trained(out, *flags, rl__learning_rate=1e38, rl__warmup_steps=0)
     assert {record["signal"] for record in records["rollback"]} == {"non_finite"}
     assert all(torch.isfinite(w).all() for w in weights(out / "checkpoints" / "trained").values())

@@ -56,7 +56,7 @@ def blank() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def seeds_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of three seeds that were played side by side; change nothing in it."""
     folder = tmp_path_factory.mktemp("seeds") / "whole"
     assert main(over([0, 1, 2], folder, "--jobs", "2")) == 0
@@ -67,51 +67,55 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_several_seeds_make_one_report_with_intervals_over_them(played: Path) -> None:
-    found = result(played)
-    assert found["seeds"] == [0, 1, 2] and found["interval"] == "95 %, Student t over 3 seeds"
-    singles = [toy_runs.summary(played / f"seed{seed}") for seed in found["seeds"]]
+def test_several_seeds_make_one_report_with_intervals_over_them(seeds_folder: Path) -> None:
+    report = result(seeds_folder)
+    assert report["seeds"] == [0, 1, 2] and report["interval"] == "95 %, Student t over 3 seeds"
+    singles = [toy_runs.summary(seeds_folder / f"seed{seed}") for seed in report["seeds"]]
     values = [single["eval"]["trained"]["success"] for single in singles]
-    trained = found["eval"]["trained"]
+    trained = report["eval"]["trained"]
     assert trained["success"]["values"] == values and trained["over"] == "seeds"
     assert trained["success"]["mean"] == pytest.approx(sum(values) / 3)
     for number, single in enumerate(singles):
-        gain = found["paired"]["trained_minus_warm_start"]["score"]
+        gain = report["paired"]["trained_minus_warm_start"]["score"]
         assert gain["values"][number] == single["paired"]["trained_minus_warm_start"]["score_mean"]
         assert gain["paired"][number] == single["paired"]["trained_minus_warm_start"]["score_ci95"]
-    assert found["eval"]["random"]["over"] == "tasks"
-    page = (played / "report.html").read_text()
-    assert found["verdict"] == found["headline"]["text"] in page and "Student t" in page
-    assert all(f"seed{seed}/report.html" in page for seed in found["seeds"])
-    assert (played / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert report["eval"]["random"]["over"] == "tasks"
+    page = (seeds_folder / "report.html").read_text()
+    assert report["verdict"] == report["headline"]["text"] in page and "Student t" in page
+    assert all(f"seed{seed}/report.html" in page for seed in report["seeds"])
+    assert (seeds_folder / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
-def test_runs_of_a_training_are_compared_by_the_figures_of_their_summaries(played: Path) -> None:
-    found = compare_trainings(played / "seed0", played / "seed1")
-    singles = [toy_runs.summary(played / f"seed{seed}") for seed in (0, 1)]
-    for part, kind in zip(found.differences, ("eval", "greedy"), strict=True):
+def test_runs_of_a_training_are_compared_by_the_figures_of_their_summaries(
+    seeds_folder: Path,
+) -> None:
+    comparison = compare_trainings(seeds_folder / "seed0", seeds_folder / "seed1")
+    singles = [toy_runs.summary(seeds_folder / f"seed{seed}") for seed in (0, 1)]
+    for part, kind in zip(comparison.differences, ("eval", "greedy"), strict=True):
         rows = [single[kind]["trained"] for single in singles]
         assert [part.success.first, part.success.second] == [row["success"] for row in rows]
         scores = [row["score_mean"] for row in rows]
         assert [part.score.first, part.score.second] == pytest.approx(scores)
-    assert found.panel_sha256 == singles[0]["evaluation"]["panel_sha256"]
-    assert "at least 3 seeds in common, got seeds 0 and 1" in found.verdict
-    assert found.differing == {}
+    assert comparison.panel_sha256 == singles[0]["evaluation"]["panel_sha256"]
+    assert "at least 3 seeds in common, got seeds 0 and 1" in comparison.verdict
+    assert comparison.differing == {}
 
 
 @pytest.mark.slow
-def test_what_no_seed_changes_is_played_once(played: Path) -> None:
+def test_what_no_seed_changes_is_played_once(seeds_folder: Path) -> None:
     for arm in ("random", "oracle"):
-        episodes = {(played / f"seed{n}/eval_episodes/{arm}.jsonl").read_bytes() for n in range(3)}
+        episodes = {
+            (seeds_folder / f"seed{n}/eval_episodes/{arm}.jsonl").read_bytes() for n in range(3)
+        }
         assert len(episodes) == 1
-    assert not [log for log in played.glob("seed*.log") if "[references]" in log.read_text()]
+    assert not [log for log in seeds_folder.glob("seed*.log") if "[references]" in log.read_text()]
 
 
 @pytest.mark.slow
-def test_a_seed_comes_to_what_it_comes_to_alone(played: Path, tmp_path: Path) -> None:
+def test_a_seed_comes_to_what_it_comes_to_alone(seeds_folder: Path, tmp_path: Path) -> None:
     assert main([*RUN, "--seed", "1", "--out", str(tmp_path / "alone")]) == 0
-    alone, together = tmp_path / "alone", played / "seed1"
+    alone, together = tmp_path / "alone", seeds_folder / "seed1"
     assert toy_runs.by_phase(alone) == toy_runs.by_phase(together)
     assert toy_runs.summary(alone) == toy_runs.summary(together)
 
@@ -121,7 +125,7 @@ def test_a_seed_comes_to_what_it_comes_to_alone(played: Path, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_a_command_that_is_killed_twice_goes_on_to_the_same_report(
-    played: Path, tmp_path: Path
+    seeds_folder: Path, tmp_path: Path
 ) -> None:
     """Killed while baselines are played, and in training; a third seed comes in afterwards."""
     folder = tmp_path / "killed"
@@ -138,7 +142,7 @@ def test_a_command_that_is_killed_twice_goes_on_to_the_same_report(
         wait_until_free(folder)
         assert not (folder / "summary.json").exists()
     assert main(["--resume", "--out", str(folder), *over([0, 1, 2], folder)[:-2]]) == 0
-    assert result(folder) == result(played)
+    assert result(folder) == result(seeds_folder)
 
 
 def wait_until_free(folder: Path) -> None:
@@ -159,34 +163,34 @@ def until(true: Any, process: forks.Forked) -> None:
 
 
 @pytest.mark.slow
-def test_finished_seeds_are_not_played_again(played: Path, monkeypatch: Any) -> None:
+def test_finished_seeds_are_not_played_again(seeds_folder: Path, monkeypatch: Any) -> None:
     def refuse(*_: Any) -> None:
         raise AssertionError("a run was played")
 
-    before = result(played)
+    before = result(seeds_folder)
     monkeypatch.setattr("trainers.multirun.seeds.begin_process", refuse)
-    assert main(["--resume", "--out", str(played)]) == 0  # it knows its seeds
-    assert result(played) == before
+    assert main(["--resume", "--out", str(seeds_folder)]) == 0  # it knows its seeds
+    assert result(seeds_folder) == before
 
 
 @pytest.mark.slow
-def test_sentences_about_seeds_are_broken_between_words_on_a_terminal(played: Path) -> None:
+def test_sentences_about_seeds_are_broken_between_words_on_a_terminal(seeds_folder: Path) -> None:
     text = io.StringIO()
     terminal = Console(file=text, force_terminal=True, width=60, color_system=None)
-    flags = SeedFlags.read(["--resume", "--out", str(played)])
+    flags = SeedFlags.read(["--resume", "--out", str(seeds_folder)])
     assert flags is not None
     sentences = seeds_sentences(train_over_seeds(flags, parse_config, main, console=terminal))
-    shown = [line.rstrip() for line in text.getvalue().splitlines()]
+    lines = [line.rstrip() for line in text.getvalue().splitlines()]
     longest = max(sentences, key=len)
-    assert len(longest) > 60 and longest not in shown
-    assert longest in " ".join(shown), "no word is broken"
-    assert all(len(line) <= 60 or " " not in line for line in shown)
+    assert len(longest) > 60 and longest not in lines
+    assert longest in " ".join(lines), "no word is broken"
+    assert all(len(line) <= 60 or " " not in line for line in lines)
 
 
 @pytest.mark.slow
-def test_more_steps_extend_every_seed(played: Path, tmp_path: Path) -> None:
+def test_more_steps_extend_every_seed(seeds_folder: Path, tmp_path: Path) -> None:
     folder = tmp_path / "seeds"
-    shutil.copytree(played, folder)
+    shutil.copytree(seeds_folder, folder)
     arguments = ["--resume", "--out", str(folder), "--steps", "6", "--jobs", "2"]
     assert main(arguments) == 2  # a copy may be somebody else's
     assert main([*arguments, "--trust", "env=tests.toy:agentgym-test/Toy-v0"]) == 0
@@ -248,8 +252,8 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path, capsys: Any) -> N
 def test_a_dry_run_names_the_seeds_and_makes_no_folder(tmp_path: Path, capsys: Any) -> None:
     folder = tmp_path / "seeds"
     assert main(over([4, 7], folder, "--jobs", "2", "--dry-run")) == 0
-    shown = capsys.readouterr().out
-    assert re.search(r"seeds: 4 7 \(2 runs, 2 at a time", shown) and "rl.learning-rate" in shown
+    output = capsys.readouterr().out
+    assert re.search(r"seeds: 4 7 \(2 runs, 2 at a time", output) and "rl.learning-rate" in output
     assert not folder.exists()
 
 

@@ -22,19 +22,19 @@ def evaluated(arm: str, *scores: float, **changes: Any) -> dict:
     return {"phase": "eval", "arm": arm, "rows": rows}
 
 
-def drawn(metrics, chosen: int | None = None) -> list[Any]:
+def drawn(metrics, chosen_step: int | None = None) -> list[Any]:
     """The panels of the picture and its legend, found by watching matplotlib."""
-    seen: list[Any] = []
+    figures: list[Any] = []
     save = Figure.savefig
 
     def watch(self, *args, **options):
-        seen.append(self)
+        figures.append(self)
         return save(self, *args, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", watch)
-        assert draw_curve(metrics, chosen=chosen).startswith(PNG)
-    return [*seen[0].axes, *seen[0].legends]
+        assert draw_curve(metrics, chosen=chosen_step).startswith(PNG)
+    return [*figures[0].axes, *figures[0].legends]
 
 
 def lines(axes: Any) -> dict[str, list[float]]:
@@ -52,7 +52,7 @@ def marks(axes: Any) -> list[tuple[float, str]]:
 
 def test_the_trained_policy_stands_at_the_step_that_was_chosen():
     records = [*steps(5, 5, 8), evaluated("trained", 0.5, 1.0)]
-    score, _ = drawn(records, chosen=2)[:2]
+    score, _ = drawn(records, chosen_step=2)[:2]
     point = next(line for line in score.get_lines() if line.get_label() == "trained, test")
     assert list(point.get_xdata()) == [2]
 
@@ -119,10 +119,10 @@ def test_policies_that_do_not_learn_are_lines_of_reference():
         evaluated("oracle", 1.0, 1.0),
     ]
     score, success = drawn(metrics)[:2]
-    shown = lines(score)
-    assert shown["random, test"] == [0.5, 0.5]
-    assert shown["warm-start, test"] == [0.6, 0.6]
-    assert shown["oracle, test"] == [1.0, 1.0]
+    curves = lines(score)
+    assert curves["random, test"] == [0.5, 0.5]
+    assert curves["warm-start, test"] == [0.6, 0.6]
+    assert curves["oracle, test"] == [1.0, 1.0]
     assert lines(success)["warm-start, test"] == [0.5, 0.5]
 
 
@@ -131,7 +131,9 @@ def test_validations_are_joined_points_at_their_steps():
     score, success = drawn([*steps(5, 5), *valid])[:2]
     assert lines(score)["validation tasks"] == [0.3, 0.3]
     assert lines(success)["validation tasks"] == [0.1, 0.1]
-    (line,) = (each for each in score.get_lines() if each.get_label() == "validation tasks")
+    (line,) = (
+        candidate for candidate in score.get_lines() if candidate.get_label() == "validation tasks"
+    )
     assert (line.get_marker(), line.get_linestyle()) == ("o", "-")
 
 

@@ -105,9 +105,9 @@ def test_a_terminal_gets_a_bar_with_the_measurements():
         display.update(4, loss=0.25)
         display.phase("RL", 6, step=2)
         display.update(3, horizon=8, reward=0.5)
-    shown = text(display)
+    output = text(display)
     for part in ("warm-start", "4/10", "loss 0.250", "RL", "3/6", "horizon 8  reward 0.500"):
-        assert part in shown
+        assert part in output
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -130,9 +130,9 @@ def test_the_results_fit_a_narrow_terminal():
     content = {**CONTENT, "eval": arms, "names": names, "greedy": greedy}
     narrow = Console(file=io.StringIO(), width=80, color_system=None)
     narrow.print(result_table(Summary.from_dict(content)))
-    shown = narrow.file.getvalue()  # type: ignore[attr-defined]
-    assert "warm-start-greedy" in shown and "…" not in shown
-    assert shown.count("0.300 0.10-0.50") == shown.count("0.500 0.40-0.60") == 8
+    output = narrow.file.getvalue()  # type: ignore[attr-defined]
+    assert "warm-start-greedy" in output and "…" not in output
+    assert output.count("0.300 0.10-0.50") == output.count("0.500 0.40-0.60") == 8
 
 
 def test_a_log_is_never_silent_for_a_minute(clock):

@@ -31,8 +31,8 @@ def plan(**changes: Any) -> ResolvedRun:
     return resolve(toy_runs.config(Path("unused"), **changes))
 
 
-def played(
-    made: ResolvedRun,
+def play_episodes(
+    run: ResolvedRun,
     count: int = 6,
     limits: TokenBudget = LIMITS,
     envs: Any = None,
@@ -41,25 +41,23 @@ def played(
     """Episodes as training plays them: with reward hooks, a horizon and a step."""
     chat = tiny_policy.chat()
     runner = RolloutRunner(
-        envs or make_envs(made, [made.envs[0].name] * count, training=True),
+        envs or make_envs(run, [run.envs[0].name] * count, training=True),
         chat,
         ScriptedEngine(chat, iter(ACTIONS * 50)),
         limits,
-        families=made.envs[0].name,
+        families=run.envs[0].name,
     )
     settings = {"horizon": 3, "seed": 5, "training_step": 7, **options}
     return runner.run(tiny_policy.tasks(count), **settings)
 
 
-def logged(
-    made: ResolvedRun, trajectories: list[Trajectory], path: Path, **extra: Any
-) -> list[Any]:
-    EpisodeLog(made, tiny_policy.chat(), training=True).append(path, trajectories, **extra)
+def logged(run: ResolvedRun, trajectories: list[Trajectory], path: Path, **extra: Any) -> list[Any]:
+    EpisodeLog(run, tiny_policy.chat(), training=True).append(path, trajectories, **extra)
     return list(read_episodes(path)) if path.exists() else []
 
 
 def test_records_are_the_episodes_that_were_trained_on(tmp_path):
-    trajectories = played(plan())
+    trajectories = play_episodes(plan())
     records = logged(plan(), trajectories, tmp_path / "episodes.jsonl", note="why")
     assert len(records) == 6
     for record, trajectory in zip(records, trajectories, strict=True):
@@ -84,7 +82,7 @@ def test_records_are_the_episodes_that_were_trained_on(tmp_path):
 
 def test_records_hold_what_the_model_read_and_wrote(tmp_path):
     chat = tiny_policy.chat()
-    trajectories = played(plan())
+    trajectories = play_episodes(plan())
     for record, trajectory in zip(
         logged(plan(), trajectories, tmp_path / "e.jsonl"), trajectories, strict=True
     ):
@@ -99,22 +97,22 @@ def test_records_hold_what_the_model_read_and_wrote(tmp_path):
 
 
 def test_nothing_is_played_again(tmp_path, monkeypatch):
-    made = plan()
-    trajectories = played(made)
+    run = plan()
+    trajectories = play_episodes(run)
     for name in ("reset", "step"):
         monkeypatch.setattr(ToyEnv, name, lambda *_, **__: pytest.fail("played again"))
-    assert len(logged(made, trajectories, tmp_path / "e.jsonl")) == 6
+    assert len(logged(run, trajectories, tmp_path / "e.jsonl")) == 6
 
 
 @pytest.mark.parametrize("seeds", [None, [None] * 6])
 def test_records_replay_exactly(tmp_path, seeds):
     """Also where the seed of an episode is that of the episode before it."""
-    made = plan()
+    run = plan()
     env = gymnasium.make(
-        made.envs[0].env_id, **made.envs[0].kwargs, reward_hooks=made.envs[0].make_hooks()
+        run.envs[0].env_id, **run.envs[0].kwargs, reward_hooks=run.envs[0].make_hooks()
     )
-    trajectories = played(made, seeds=seeds)
-    for record in logged(made, trajectories, tmp_path / "episodes.jsonl"):
+    trajectories = play_episodes(run, seeds=seeds)
+    for record in logged(run, trajectories, tmp_path / "episodes.jsonl"):
         assert (record.seed is None) == (record.rng is not None) == (seeds is not None)
         for report in (replay(record), replay(record, env)):
             assert report.equal, report.difference
@@ -122,18 +120,18 @@ def test_records_replay_exactly(tmp_path, seeds):
 
 @pytest.mark.slow
 def test_the_episodes_of_a_run_replay_exactly_and_are_rescored_without_a_model(finished):
-    made = resolve(toy_runs.config(finished))
+    run = resolve(toy_runs.config(finished))
     records = list(read_episodes(finished / "episodes.jsonl"))
     assert len(records) == 6 * 4
     for record in records:
         report = replay(record)
         assert report.equal, report.difference
-        again = rescore(record, made.envs[0].make_hooks())
-        assert again == [turn.reward_terms for turn in record.turns]
+        rescored = rescore(record, run.envs[0].make_hooks())
+        assert rescored == [turn.reward_terms for turn in record.turns]
 
 
 def test_an_episode_that_the_token_budget_cut_is_written_as_it_stands(tmp_path):
-    cut = played(plan(), 3, TokenBudget(6, 30, 250), horizon=50)
+    cut = play_episodes(plan(), 3, TokenBudget(6, 30, 250), horizon=50)
     assert {trajectory.stop_reason for trajectory in cut} == {StopReason.TOKEN_LIMIT.value}
     records = logged(plan(), cut, tmp_path / "e.jsonl")
     assert [len(record.turns) for record in records] == [len(t.turns) for t in cut]
@@ -143,7 +141,9 @@ def test_an_episode_that_the_token_budget_cut_is_written_as_it_stands(tmp_path):
 
 
 def test_an_episode_that_no_prompt_fitted_is_written_without_turns(tmp_path):
-    (record,) = logged(plan(), played(plan(), 1, TokenBudget(6, 200, 8)), tmp_path / "e.jsonl")
+    (record,) = logged(
+        plan(), play_episodes(plan(), 1, TokenBudget(6, 200, 8)), tmp_path / "e.jsonl"
+    )
     assert (record.stop_reason, record.turns) == (StopReason.TOKEN_LIMIT.value, ())
     assert record.start.observation.startswith("press")
     assert replay(record).equal
@@ -152,7 +152,7 @@ def test_an_episode_that_no_prompt_fitted_is_written_without_turns(tmp_path):
 def test_an_episode_whose_environment_failed_is_written_with_what_failed(tmp_path):
     """Task 0 of the flaky environment fails at its start, task 3 at its second action."""
     flaky = plan(env=toy_runs.FLAKY_ID)
-    trajectories = played(flaky, 6)
+    trajectories = play_episodes(flaky, 6)
     records = logged(flaky, trajectories, tmp_path / "e.jsonl")
     assert [record.stop_reason == "error" for record in records] == [
         True, False, False, True, False, False,
@@ -170,35 +170,35 @@ def test_an_episode_whose_environment_failed_is_written_with_what_failed(tmp_pat
 
 
 def test_rewards_of_training_can_be_taken_off(tmp_path):
-    made = plan()
-    trained = played(made)
-    names = {hook.name for hook in made.envs[0].make_hooks()}
+    run = plan()
+    trained = play_episodes(run)
+    names = {hook.name for hook in run.envs[0].make_hooks()}
     path = tmp_path / "e.jsonl"
-    own = [without_terms(trajectory, names) for trajectory in trained]
-    EpisodeLog(made, tiny_policy.chat()).append(path, own)
-    assert any(t.episode_return != o.episode_return for t, o in zip(trained, own, strict=True))
+    bare = [without_terms(trajectory, names) for trajectory in trained]
+    EpisodeLog(run, tiny_policy.chat()).append(path, bare)
+    assert any(t.episode_return != o.episode_return for t, o in zip(trained, bare, strict=True))
     for record in read_episodes(path):
         assert {name for turn in record.turns for name in turn.reward_terms} == {"task"}
         assert replay(record).equal
 
 
 def test_environments_that_do_not_tell_enough_are_named(tmp_path):
-    made = plan()
-    envs = TextVectorEnv.make(made.envs[0].env_id, 2, made.envs[0].kwargs)
+    run = plan()
+    envs = TextVectorEnv.make(run.envs[0].env_id, 2, run.envs[0].kwargs)
     with pytest.raises(ConfigurationError, match="RecordFacts"):
-        logged(made, played(made, 2, envs=envs), tmp_path / "e.jsonl")
+        logged(run, play_episodes(run, 2, envs=envs), tmp_path / "e.jsonl")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
 def test_a_full_disk_is_said(tmp_path):
     (tmp_path / "episodes.jsonl").symlink_to("/dev/full")
     with pytest.raises(DataError, match="No space left"):
-        logged(plan(), played(plan(), 1), tmp_path / "episodes.jsonl")
+        logged(plan(), play_episodes(plan(), 1), tmp_path / "episodes.jsonl")
 
 
 def test_a_file_is_replaced_as_a_whole(tmp_path):
     log, path = EpisodeLog(plan(), tiny_policy.chat()), tmp_path / "eval" / "trained.jsonl"
-    trajectories = played(plan(), 4)
+    trajectories = play_episodes(plan(), 4)
     log.replace(path, trajectories)
     log.replace(path, trajectories[:2], arm="trained")
     records = list(read_episodes(path))
@@ -207,6 +207,6 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
 
 
 def test_records_are_plain_json_lines(tmp_path):
-    logged(plan(), played(plan(), 2), tmp_path / "episodes.jsonl")
+    logged(plan(), play_episodes(plan(), 2), tmp_path / "episodes.jsonl")
     lines = (tmp_path / "episodes.jsonl").read_text().splitlines()
     assert [json.loads(line)["format"] for line in lines] == ["agentgym.episode/1"] * 2

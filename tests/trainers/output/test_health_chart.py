@@ -36,8 +36,8 @@ def step(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def test_every_signal_has_a_picture_and_every_part_a_name():
-    shown = {signal for panel in PANELS for signal in panel.signals}
-    assert shown == {rule.signal for rule in SIGNALS} | {NON_FINITE}
+    signals = {signal for panel in PANELS for signal in panel.signals}
+    assert signals == {rule.signal for rule in SIGNALS} | {NON_FINITE}
     assert tuple(PART_NAMES) == PARTS
 
 
@@ -75,27 +75,27 @@ def test_the_page_tells_of_health_time_and_tokens(folder, events):
     write(folder.episodes_path, [episode("press red")])
     seconds = step_seconds(folder.metrics())
     assert seconds == dict.fromkeys(PARTS, 2.0)
-    told = replace(SUMMARY, health=events, step_seconds=seconds)
-    text = write_report(folder, resolved(folder), told).read_text()
-    shown = words(text)
-    assert "300 turns and 2,100 sampled tokens in training" in shown
-    assert "forward and backward 2.000 14.3 %" in shown
-    assert "a whole step 14.000 100 %" in shown
-    assert ("No alarm was raised" in shown) == (not events)
-    assert ("Training went back to step 1." in shown) == bool(events)
+    summary = replace(SUMMARY, health=events, step_seconds=seconds)
+    text = write_report(folder, resolved(folder), summary).read_text()
+    page_text = words(text)
+    assert "300 turns and 2,100 sampled tokens in training" in page_text
+    assert "forward and backward 2.000 14.3 %" in page_text
+    assert "a whole step 14.000 100 %" in page_text
+    assert ("No alarm was raised" in page_text) == (not events)
+    assert ("Training went back to step 1." in page_text) == bool(events)
     assert "<low>" not in text
 
 
 def test_a_page_of_a_run_that_wrote_none_of_this(folder):
     write(folder.episodes_path, [episode("press red")])
-    shown = words(write_report(folder, resolved(folder), SUMMARY).read_text())
-    assert "Health of the training" not in shown
-    assert "Where the time of a step goes" not in shown
+    page_text = words(write_report(folder, resolved(folder), SUMMARY).read_text())
+    assert "Health of the training" not in page_text
+    assert "Where the time of a step goes" not in page_text
 
 
 def test_a_summary_keeps_its_alarms(folder):
-    told = replace(SUMMARY, health=EVENTS, step_seconds={"rest": 1.0})
-    assert Summary.from_dict(told.to_dict()) == told
+    summary = replace(SUMMARY, health=EVENTS, step_seconds={"rest": 1.0})
+    assert Summary.from_dict(summary.to_dict()) == summary
 
 
 def test_alarms_in_words():

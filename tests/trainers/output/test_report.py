@@ -63,9 +63,9 @@ SUMMARY = Summary(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    made = RunFolder.open(tmp_path / "run", toy_runs.config(tmp_path / "run"))
-    made.trained.mkdir()
-    return made
+    run_folder = RunFolder.open(tmp_path / "run", toy_runs.config(tmp_path / "run"))
+    run_folder.trained.mkdir()
+    return run_folder
 
 
 def episode(action: str, step: int = 1, **changes: Any) -> dict:
@@ -98,7 +98,7 @@ def words(text: str) -> str:
     return " ".join(html.unescape(text).split())
 
 
-def played(folder: RunFolder, before: list[float], after: list[float]) -> None:
+def write_held_out(folder: RunFolder, before: list[float], after: list[float]) -> None:
     """Held-out episodes of these scores."""
     for arm, word, scores in (("warm-start", "before", before), ("trained", "after", after)):
         tasks = (
@@ -110,14 +110,14 @@ def played(folder: RunFolder, before: list[float], after: list[float]) -> None:
 
 def test_what_models_and_environments_write_is_escaped(folder):
     action = '<script>alert("x")</script> & {braces} {{ braces }} </pre>'
-    shown = page(folder, episode(action))
-    assert "<script" not in shown
-    assert action in words(shown)
-    assert "<b>answer" not in shown
-    assert "<img src=http" not in shown
-    assert "toy/&lt;1&gt;" in shown
-    assert "&lt;Evil&gt;" in shown
-    assert "It &lt;went&gt; well." in shown
+    markup = page(folder, episode(action))
+    assert "<script" not in markup
+    assert action in words(markup)
+    assert "<b>answer" not in markup
+    assert "<img src=http" not in markup
+    assert "toy/&lt;1&gt;" in markup
+    assert "&lt;Evil&gt;" in markup
+    assert "It &lt;went&gt; well." in markup
 
 
 def test_the_first_line_begins_at_the_base_model(folder):
@@ -133,16 +133,16 @@ def test_the_first_line_begins_at_the_base_model(folder):
 
 
 def test_the_page_needs_nothing_else(folder):
-    shown = page(folder)
-    assert "http:" not in shown
-    assert "https:" not in shown
-    assert shown.count("<svg") == 2
-    assert "<link" not in shown
-    assert "<img" not in shown
+    markup = page(folder)
+    assert "http:" not in markup
+    assert "https:" not in markup
+    assert markup.count("<svg") == 2
+    assert "<link" not in markup
+    assert "<img" not in markup
 
 
 @pytest.mark.parametrize(
-    ("score", "success", "said", "tone"),
+    ("score", "success", "sentence", "tone"),
     [
         ((0.1, 0.3), (-0.2, 0.0), "It learned: +0.200 (+0.100 to +0.300) in score", "up"),
         ((-0.3, -0.1), (0.0, 0.2), "It got worse: +0.200 (-0.300 to -0.100) in score", "down"),
@@ -151,11 +151,11 @@ def test_the_page_needs_nothing_else(folder):
         ((-0.1, 0.3), (0.1, 0.2), "It learned: -0.100 (+0.100 to +0.200) in success", "up"),
     ],
 )
-def test_the_page_begins_with_whether_it_learned(folder, score, success, said, tone):
+def test_the_page_begins_with_whether_it_learned(folder, score, success, sentence, tone):
     paired = replace(PAIRED, score_ci95=score, success_ci95=success)
-    shown = page(folder, paired=Paired(paired), steps=20)
-    assert said in words(shown)
-    assert f'class="card verdict" style="--tone:var(--{tone})"' in shown
+    markup = page(folder, paired=Paired(paired), steps=20)
+    assert sentence in words(markup)
+    assert f'class="card verdict" style="--tone:var(--{tone})"' in markup
 
 
 BETTER = Difference(10, 0.2, (0.1, 0.3), 0.2, (0.1, 0.3))
@@ -169,7 +169,7 @@ UNLIKELY = GreedyResults(ARM, ARM, BETTER, bc=ARM, trained_minus_bc=WORSE)
 
 
 @pytest.mark.parametrize(
-    ("further", "changes", "said", "tone"),
+    ("further", "changes", "sentence", "tone"),
     [
         (BETTER, {}, "It learned, and more than bc: +0.200", "up"),
         (WORSE, {}, "It improved, but bc did better: -0.200", "down"),
@@ -200,32 +200,32 @@ UNLIKELY = GreedyResults(ARM, ARM, BETTER, bc=ARM, trained_minus_bc=WORSE)
     ],
 )
 def test_the_page_is_green_only_if_the_strongest_policy_is_beaten(
-    folder, further, changes, said, tone
+    folder, further, changes, sentence, tone
 ):
     paired = Paired(BETTER, trained_minus_bc=further)
     strongest_baseline = "bc" if further else ""
-    shown = page(
+    markup = page(
         folder,
         **{"paired": paired, "steps": 20, "strongest_baseline": strongest_baseline, **changes},
     )
-    assert said in words(shown)
-    assert f'class="card verdict" style="--tone:var(--{tone})"' in shown
+    assert sentence in words(markup)
+    assert f'class="card verdict" style="--tone:var(--{tone})"' in markup
 
 
 def test_of_several_baselines_the_headline_speaks_of_the_strongest(folder):
     paired = Paired(BETTER, trained_minus_bc=BETTER, trained_minus_filtered_bc=WORSE)
-    shown = page(folder, paired=paired, steps=20, strongest_baseline="filtered-bc")
-    assert "It improved, but filtered-bc did better: -0.200" in words(shown)
-    assert 'class="card verdict" style="--tone:var(--down)"' in shown
-    assert "success, sampled, minus filtered-bc -0.200" in words(shown)
+    markup = page(folder, paired=paired, steps=20, strongest_baseline="filtered-bc")
+    assert "It improved, but filtered-bc did better: -0.200" in words(markup)
+    assert 'class="card verdict" style="--tone:var(--down)"' in markup
+    assert "success, sampled, minus filtered-bc -0.200" in words(markup)
 
 
 def test_the_page_says_the_result(folder):
-    shown = words(page(folder))
+    text = words(page(folder))
     for part in ("base-model", "trained", "oracle", "0.400 to 0.600", "missed its target", "50.0"):
-        assert part in shown
-    assert "warm-start 0." not in shown
-    assert "num_generations: 4" in shown
+        assert part in text
+    assert "warm-start 0." not in text
+    assert "num_generations: 4" in text
 
 
 def test_the_page_says_whether_the_gate_was_reached(folder):
@@ -240,81 +240,81 @@ def test_the_page_says_whether_the_gate_was_reached(folder):
 
 
 def test_the_page_says_what_greedy_actions_reach(folder):
-    shown = words(page(folder))
-    assert "trained-greedy 0.875 0.400 to 0.600" in shown
-    assert "score, greedy, minus base-model +0.200 (+0.100 to +0.300)" in shown
+    text = words(page(folder))
+    assert "trained-greedy 0.875 0.400 to 0.600" in text
+    assert "score, greedy, minus base-model +0.200 (+0.100 to +0.300)" in text
     assert "likeliest action in place" not in words(page(folder, greedy=None))
 
 
 def test_the_page_says_how_the_run_came_about(folder):
-    shown = words(page(folder, commit="c0ffee"))
+    text = words(page(folder, commit="c0ffee"))
     for part in ("feed" * 16, "torch 2.13", "1.5 minutes", "checkpoints/trained", "c0ffee"):
-        assert part in shown
+        assert part in text
 
 
 @pytest.mark.parametrize(
-    ("horizon", "said"),
+    ("horizon", "phrase"),
     [
         ("4", "turns of an episode 4, only tasks"),
         ("3,5", "turns of an episode 3, 5, each for 2 steps, only tasks"),
     ],
 )
-def test_the_page_and_the_card_say_how_the_horizon_grew(folder, horizon, said):
+def test_the_page_and_the_card_say_how_the_horizon_grew(folder, horizon, phrase):
     run = resolved(folder, horizon=horizon)
-    assert said in words(write_report(folder, run, SUMMARY).read_text())
+    assert phrase in words(write_report(folder, run, SUMMARY).read_text())
     write_card(folder, run, SUMMARY)
     card = (folder.trained / "README.md").read_text()
-    assert f"turns of an episode: {said.split('episode ')[1].split(', only')[0]}.\n" in card
+    assert f"turns of an episode: {phrase.split('episode ')[1].split(', only')[0]}.\n" in card
 
 
 def test_the_page_says_how_to_go_on(folder):
-    shown = words(page(folder))
-    assert f"agentgym-train --resume --out {folder.path} " in shown
-    assert f"agentgym replay {folder.path}/eval_episodes/trained.jsonl" in shown
-    assert f"place = '{folder.trained}'" in shown
-    own = resolved(folder, env=f"tests.toy:{TOY_ID}")
-    shown = words(write_report(folder, own, SUMMARY).read_text())
-    assert f"/eval_episodes/trained.jsonl --env tests.toy:{TOY_ID}" in shown
+    text = words(page(folder))
+    assert f"agentgym-train --resume --out {folder.path} " in text
+    assert f"agentgym replay {folder.path}/eval_episodes/trained.jsonl" in text
+    assert f"place = '{folder.trained}'" in text
+    run = resolved(folder, env=f"tests.toy:{TOY_ID}")
+    text = words(write_report(folder, run, SUMMARY).read_text())
+    assert f"/eval_episodes/trained.jsonl --env tests.toy:{TOY_ID}" in text
 
 
 def test_the_page_says_what_broke(folder):
     assert "Nothing: no episode was lost" in words(page(folder))
     rows = [{"score": 0.0, "success": False, "stop_reason": reason} for reason in ("", "error")]
     folder.log(phase="eval", arm="warm-start-greedy", rows=rows)
-    shown = words(page(folder))
-    assert "1 held-out episode of base-model-greedy (unsolved): the environment failed" in shown
-    assert "Nothing:" not in shown
+    text = words(page(folder))
+    assert "1 held-out episode of base-model-greedy (unsolved): the environment failed" in text
+    assert "Nothing:" not in text
 
 
 def test_without_a_scale_its_column_is_empty(folder):
     arms = {arm: replace(ARM, scaled=None) for arm in ("random", "warm-start", "trained")}
-    shown = page(folder, eval=arms, greedy=None)
-    assert shown.count(">-</td>") == 3
-    assert "oracle</td>" not in shown
+    markup = page(folder, eval=arms, greedy=None)
+    assert markup.count(">-</td>") == 3
+    assert "oracle</td>" not in markup
 
 
 def test_the_last_episodes_are_shown(folder):
-    shown = page(folder, *(episode(f"press {i}", step=i) for i in range(1, 11)))
-    assert "press 10 " in shown
-    assert "step 5:" in shown
-    assert "step 4:" not in shown
+    markup = page(folder, *(episode(f"press {i}", step=i) for i in range(1, 11)))
+    assert "press 10 " in markup
+    assert "step 5:" in markup
+    assert "step 4:" not in markup
 
 
 def test_held_out_tasks_are_shown_before_and_after(folder):
-    played(folder, [1.0] * 5, [1.0] * 5)
-    shown = page(folder)
-    places = [shown.index(f"{word} {i} ") for i in range(3) for word in ("before", "after")]
+    write_held_out(folder, [1.0] * 5, [1.0] * 5)
+    markup = page(folder)
+    places = [markup.index(f"{word} {i} ") for i in range(3) for word in ("before", "after")]
     assert places == sorted(places)
-    assert "before 3" not in shown
-    assert "base-model: toy/0, success, score 1.00" in shown
-    assert "0 rose, 0 fell, 5 stayed" in shown
+    assert "before 3" not in markup
+    assert "base-model: toy/0, success, score 1.00" in markup
+    assert "0 rose, 0 fell, 5 stayed" in markup
 
 
 def test_a_task_that_rose_and_one_that_fell_are_shown_too(folder):
-    played(folder, [1, 1, 1, 1, 0.5, 1, 0, 0], [1, 1, 1, 1, 0.25, 0, 0.5, 1])
-    shown = page(folder)
-    assert "2 rose, 2 fell, 4 stayed" in shown
-    assert [i for i in range(8) if f"before {i} " in shown] == [0, 1, 2, 4, 6]
+    write_held_out(folder, [1, 1, 1, 1, 0.5, 1, 0, 0], [1, 1, 1, 1, 0.25, 0, 0.5, 1])
+    markup = page(folder)
+    assert "2 rose, 2 fell, 4 stayed" in markup
+    assert [i for i in range(8) if f"before {i} " in markup] == [0, 1, 2, 4, 6]
 
 
 def test_a_failed_episode_says_what_failed(folder):
@@ -335,20 +335,20 @@ def card(folder: RunFolder, **changes: Any) -> str:
 
 
 def code(text: str) -> str:
-    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    assert found
-    return found[1]
+    match = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert match
+    return match[1]
 
 
 def test_the_card_says_what_was_trained_on_what_with_which_result(folder):
-    shown = card(folder)
+    text = card(folder)
     for part in (
         TOY_ID, "`turn-loo`, 2 steps of 4 groups of 4 episodes",
         "turns of an episode: 3, 4, 5, each for 2 steps.", "4 episodes; seed 4",
         "It <went> well.", "| trained-greedy | 0.875 (0.400 to 0.600) |", "feed" * 16,
         "torch 2.13", "from scratch",
     ):  # fmt: skip
-        assert part in shown
+        assert part in text
 
 
 @pytest.mark.slow
@@ -359,11 +359,11 @@ def test_the_code_of_the_card_plays_as_the_run_did(finished, tmp_path, monkeypat
     names: dict[str, Any] = {}
     exec(code(Path("README.md").read_text()), names)
     assert summary.greedy is not None
-    played, expected = names["report"], summary.greedy.trained
-    assert (played.n, played.score_mean, played.success, played.turns_mean) == (
+    report, expected = names["report"], summary.greedy.trained
+    assert (report.n, report.score_mean, report.success, report.turns_mean) == (
         expected.n, expected.score_mean, expected.success, expected.turns_mean,
     )  # fmt: skip
-    assert played.panel_sha256 == summary.evaluation.panel_sha256
+    assert report.panel_sha256 == summary.evaluation.panel_sha256
 
 
 def test_the_code_of_the_card_imports_an_environment_of_ones_own(folder):
@@ -372,11 +372,11 @@ def test_the_code_of_the_card_imports_an_environment_of_ones_own(folder):
 
 def test_the_card_of_adapters_loads_them_and_begins_with_the_system_message(folder):
     (folder.trained / "adapter_config.json").touch()
-    shown = card(folder, model="some/chat-model")
-    assert "LoRA adapters for the language model `some/chat-model`" in shown
-    assert "AutoPeftModelForCausalLM" in code(shown)
-    assert "You act in a text environment" in code(shown)
-    compile(code(shown), "card", "exec")
+    text = card(folder, model="some/chat-model")
+    assert "LoRA adapters for the language model `some/chat-model`" in text
+    assert "AutoPeftModelForCausalLM" in code(text)
+    assert "You act in a text environment" in code(text)
+    compile(code(text), "card", "exec")
 
 
 def test_the_card_of_a_model_of_the_hub_names_its_base_in_the_metadata(folder):
@@ -396,5 +396,5 @@ def test_the_card_says_which_step_its_weights_are_of(folder):
     assert "- Weights: those after step 1." in (folder.best / "README.md").read_text()
     assert not (folder.trained / "README.md").exists(), "it was not the one that was compared"
     assert "Weights: those" not in card(folder)
-    shown = words(page(folder, chosen=best))
-    assert f"place = '{folder.best}'" in shown
+    text = words(page(folder, chosen=best))
+    assert f"place = '{folder.best}'" in text

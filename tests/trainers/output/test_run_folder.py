@@ -100,8 +100,8 @@ def test_rewinding_drops_the_later_records_of_one_phase(tmp_path):
         folder.log(phase=phase, step=step)
     folder.log(phase="eval", arm="warm-start")
     folder.rewind("rl", 1)
-    kept = [(record["phase"], record.get("step")) for record in folder.metrics()]
-    assert kept == [("sft", 3), ("rl", 1), ("valid", 2), ("eval", None)]
+    records = [(record["phase"], record.get("step")) for record in folder.metrics()]
+    assert records == [("sft", 3), ("rl", 1), ("valid", 2), ("eval", None)]
 
 
 def test_rewinding_drops_later_episodes(tmp_path):
@@ -210,10 +210,10 @@ def test_changed_settings_are_named_with_both_values(tmp_path):
 def test_what_was_filled_in_is_kept_and_compared(tmp_path):
     config = toy_runs.config(tmp_path / "run")
     RunFolder.open(tmp_path / "run", config, {"every": 40, "env": {"size": 10}})
-    again = toy_runs.config(tmp_path / "run", "--resume")
-    RunFolder.open(tmp_path / "run", again, {"every": 40, "env": {"size": 10}})
+    resumed = toy_runs.config(tmp_path / "run", "--resume")
+    RunFolder.open(tmp_path / "run", resumed, {"every": 40, "env": {"size": 10}})
     with pytest.raises(ConfigurationError, match=r"env\.size was 10 and is 20"):
-        RunFolder.open(tmp_path / "run", again, {"every": 40, "env": {"size": 20}})
+        RunFolder.open(tmp_path / "run", resumed, {"every": 40, "env": {"size": 20}})
 
 
 def test_only_one_process_works_on_a_run(tmp_path):

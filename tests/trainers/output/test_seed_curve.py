@@ -42,7 +42,7 @@ def test_the_panels_name_what_is_over_seeds_and_what_is_not() -> None:
         "validation tasks, mean over seeds (band: 95 %)",
         "trained, test, each seed",
     ]
-    assert set(panels) == {"score", "success"} and all("<svg" in each for each in panels.values())
+    assert set(panels) == {"score", "success"} and all("<svg" in panel for panel in panels.values())
 
 
 def test_two_seeds_or_equal_ones_have_no_band() -> None:
@@ -65,7 +65,7 @@ def test_each_of_several_environments_has_a_row() -> None:
         parts = {name: {"score": level, "success": level} for name in ("shop", "maze")}
         return [{"phase": "valid", "step": 2, "families": parts, "score": level, "success": level}]
 
-    one = draw_seeds([records(0.3), records(0.5)], NAMES, [4, 4], "")
+    single = draw_seeds([records(0.3), records(0.5)], NAMES, [4, 4], "")
     two = draw_seeds([of_two(0.3), of_two(0.5)], NAMES, [2, 2], "")
-    height = [int.from_bytes(picture[20:24], "big") for picture in (one, two)]
+    height = [int.from_bytes(picture[20:24], "big") for picture in (single, two)]
     assert height[1] > 1.5 * height[0]

@@ -60,33 +60,37 @@ def run(seed: int, start: float, **baselines: float) -> dict[str, Any]:
 
 
 def headline(*gains: dict[str, float]) -> tuple[str, str]:
-    found = seeds_summary([run(seed, **each) for seed, each in enumerate(gains)])
-    return found["headline"]["tone"], found["headline"]["text"]
+    summary = seeds_summary([run(seed, **gain) for seed, gain in enumerate(gains)])
+    return summary["headline"]["tone"], summary["headline"]["text"]
 
 
 def test_an_interval_over_seeds_is_students() -> None:
-    found = spread([0.072, 0.194, 0.074])
+    estimate = spread([0.072, 0.194, 0.074])
     mean, std = 0.34 / 3, 0.06987
-    assert found["mean"] == pytest.approx(mean) and found["std"] == pytest.approx(std, rel=1e-3)
+    assert estimate["mean"] == pytest.approx(mean) and estimate["std"] == pytest.approx(
+        std, rel=1e-3
+    )
     half = T_2 * std / 3**0.5
-    assert found["ci95"] == pytest.approx([mean - half, mean + half], rel=1e-3)
-    assert found["ci95"][0] < 0, "three paired intervals above zero are no such interval over seeds"
+    assert estimate["ci95"] == pytest.approx([mean - half, mean + half], rel=1e-3)
+    assert estimate["ci95"][0] < 0, (
+        "three paired intervals above zero are no such interval over seeds"
+    )
     assert spread([0.9, 1.0, 1.0], (0.0, 1.0))["ci95"][1] == 1.0
     assert spread([0.5]) == {"mean": 0.5, "std": None, "ci95": None, "values": [0.5]}
 
 
 def test_two_seeds_or_equal_ones_have_no_interval_over_trainings() -> None:
     for values in ([0.1, 0.3], [0.1, 0.1, 0.1], [0.0] * 5, [1 / 3, 1 / 3 + 1e-17, 1 / 3]):
-        found = spread(values)
-        assert found["ci95"] is None and found["std"] is not None
-    few = seeds_summary([run(0, 0.2), run(1, 0.3)])
-    assert few["interval"] == "none over 2 seeds: it takes at least 3"
-    assert few["headline"] == {
+        estimate = spread(values)
+        assert estimate["ci95"] is None and estimate["std"] is not None
+    summary = seeds_summary([run(0, 0.2), run(1, 0.3)])
+    assert summary["interval"] == "none over 2 seeds: it takes at least 3"
+    assert summary["headline"] == {
         "tone": "flat",
         "text": "Not decided, as an interval over trainings takes at least 3 seeds: +0.125 in "
         "score, +0.250 in success",
     }
-    (sentence,) = seeds_sentences(few)
+    (sentence,) = seeds_sentences(summary)
     assert sentence.startswith("Trained minus warm-start is +0.250 in success and +0.125 in score,")
     assert "over 2 seeds: an interval over trainings takes at least 3 seeds." in sentence
     assert "+0.200 (+0.190 to +0.210), +0.300 (+0.290 to +0.310) in success." in sentence
@@ -110,15 +114,15 @@ def test_seeds_without_an_interval_have_a_table_and_a_page(tmp_path: Path) -> No
 
 
 def test_what_no_seed_changes_keeps_its_interval_over_tasks() -> None:
-    found = seeds_summary([run(0, 0.2), run(1, 0.3)])
-    assert found["eval"]["random"]["success"] == {"mean": 0.1, "ci95": [0.0, 1.0]}
-    assert found["eval"]["trained"]["success"]["values"] == [0.7, 0.8]
-    assert found["paired"]["trained_minus_warm_start"]["success"]["paired"][1] == [0.29, 0.31]
+    summary = seeds_summary([run(0, 0.2), run(1, 0.3)])
+    assert summary["eval"]["random"]["success"] == {"mean": 0.1, "ci95": [0.0, 1.0]}
+    assert summary["eval"]["trained"]["success"]["values"] == [0.7, 0.8]
+    assert summary["paired"]["trained_minus_warm_start"]["success"]["paired"][1] == [0.29, 0.31]
 
 
 def test_a_baseline_that_one_seed_lacks_is_left_out() -> None:
-    found = seeds_summary([run(0, 0.2, bc=0.1), run(1, 0.3)])
-    assert list(found["paired"]) == ["trained_minus_warm_start"]
+    summary = seeds_summary([run(0, 0.2, bc=0.1), run(1, 0.3)])
+    assert list(summary["paired"]) == ["trained_minus_warm_start"]
 
 
 def test_the_headline_is_green_only_where_the_strongest_baseline_is_beaten() -> None:
@@ -127,7 +131,7 @@ def test_the_headline_is_green_only_where_the_strongest_baseline_is_beaten() -> 
 
     def with_successes(*gains: float) -> tuple[str, str]:
         return headline(
-            *({**each, "filtered-bc": g} for each, g in zip(steady, gains, strict=True))
+            *({**gain, "filtered-bc": g} for gain, g in zip(steady, gains, strict=True))
         )
 
     tone, text = with_successes(0.02, 0.2, -0.1)
@@ -143,48 +147,48 @@ def test_the_headline_is_green_only_where_the_strongest_baseline_is_beaten() -> 
 def test_the_headline_has_the_rules_of_a_single_run() -> None:
     won = [run(seed, 0.3 + seed / 100, bc=0.2 + seed / 100) for seed in range(3)]
     assert seeds_summary(won)["headline"]["tone"] == "up"
-    few = seeds_summary([*won[:2], {**won[2], "steps": 5}])["headline"]
-    assert few["tone"] == "flat" and "(5)" in few["text"]
+    short_heading = seeds_summary([*won[:2], {**won[2], "steps": 5}])["headline"]
+    assert short_heading["tone"] == "flat" and "(5)" in short_heading["text"]
     alone = [{**run(seed, 0.3 + seed / 100), "warm_start": {"steps": 9}} for seed in range(3)]
-    found = seeds_summary(alone)["headline"]
-    assert found["tone"] == "flat" and "not compared with a baseline" in found["text"]
+    heading = seeds_summary(alone)["headline"]
+    assert heading["tone"] == "flat" and "not compared with a baseline" in heading["text"]
     greedy = {**won[0]["eval"], **won[0]["paired"], "trained_minus_bc": difference(-0.2)}
-    found = seeds_summary([{**each, "greedy": greedy} for each in won])["headline"]
-    assert found["tone"] == "flat" and "with greedy actions" in found["text"]
+    heading = seeds_summary([{**seed_run, "greedy": greedy} for seed_run in won])["headline"]
+    assert heading["tone"] == "flat" and "with greedy actions" in heading["text"]
 
 
 def test_the_headline_looks_at_score_and_success() -> None:
     runs = [run(seed, 0.3 + seed / 100) for seed in range(3)]
-    for seed, each in enumerate(runs):
-        each["paired"]["trained_minus_warm_start"]["score_mean"] = -0.1 - seed / 100
-    found = seeds_summary(runs)["headline"]
-    assert found["tone"] == "flat" and found["text"].startswith("Mixed: -0.110")
+    for seed, seed_run in enumerate(runs):
+        seed_run["paired"]["trained_minus_warm_start"]["score_mean"] = -0.1 - seed / 100
+    heading = seeds_summary(runs)["headline"]
+    assert heading["tone"] == "flat" and heading["text"].startswith("Mixed: -0.110")
     level = [run(seed, gain) for seed, gain in enumerate((0.2, 0.01, -0.15))]
-    for seed, each in enumerate(level):
-        each["paired"]["trained_minus_warm_start"]["score_mean"] = 0.1 + seed / 100
-    found = seeds_summary(level)["headline"]
-    assert found["text"] == "It learned: +0.110 (+0.085 to +0.135) in score, over 3 seeds"
+    for seed, seed_run in enumerate(level):
+        seed_run["paired"]["trained_minus_warm_start"]["score_mean"] = 0.1 + seed / 100
+    heading = seeds_summary(level)["headline"]
+    assert heading["text"] == "It learned: +0.110 (+0.085 to +0.135) in score, over 3 seeds"
 
 
 def test_a_baseline_whose_name_has_a_hyphen_is_found() -> None:
     name = "expert-iteration"
     runs = [{**run(n, 0.2, expert_iteration=0.1)} for n in (0, 1)]
-    for each in runs:
-        each["names"] = {**each["names"], name: name}
-        each["names"].pop("expert_iteration")
+    for seed_run in runs:
+        seed_run["names"] = {**seed_run["names"], name: name}
+        seed_run["names"].pop("expert_iteration")
     assert "minus expert-iteration" in list(seeds_sentences(seeds_summary(runs)))[1]
 
 
 def test_every_comparison_is_said() -> None:
     runs = [run(seed, 0.2, bc=0.1 + seed / 100) for seed in range(3)]
-    said = list(seeds_sentences(seeds_summary(runs)))
-    assert len(said) == 2 and said[1].startswith("Trained minus bc is +0.110 (+0.085 to ")
+    sentences = list(seeds_sentences(seeds_summary(runs)))
+    assert len(sentences) == 2 and sentences[1].startswith("Trained minus bc is +0.110 (+0.085 to ")
 
 
 def test_each_of_several_environments_is_compared_over_the_seeds() -> None:
     runs = [run(seed, gain) for seed, gain in enumerate((0.2, 0.3))]
-    for each in runs:
-        each["families"] = {"shop": {**each}, "maze": {**each}}
-    found = seeds_summary(runs)
-    assert list(found["families"]) == ["shop", "maze"]
-    assert found["families"]["maze"]["eval"]["trained"]["success"]["values"] == [0.7, 0.8]
+    for seed_run in runs:
+        seed_run["families"] = {"shop": {**seed_run}, "maze": {**seed_run}}
+    summary = seeds_summary(runs)
+    assert list(summary["families"]) == ["shop", "maze"]
+    assert summary["families"]["maze"]["eval"]["trained"]["success"]["values"] == [0.7, 0.8]

@@ -81,12 +81,12 @@ def test_what_a_later_version_adds_is_passed_over():
     read = Summary.from_dict({**CONTENT, "of a later version": 1})
     assert (read.greedy, read.warm_start, read.remarks) == (None, None, ())
     assert read.names["trained"] == "trained"
-    written = read.to_dict()
+    document = read.to_dict()
     arms = ("bc", "filtered-bc", "expert-iteration", "base-model", "demonstrator")
-    others = dict.fromkeys(f"trained_minus_{field_of(arm)}" for arm in arms)
-    first = {**CONTENT, "paired": {**CONTENT["paired"], **others}}
-    assert first.items() <= written.items()
-    assert "greedy" not in written
+    differences = dict.fromkeys(f"trained_minus_{field_of(arm)}" for arm in arms)
+    first = {**CONTENT, "paired": {**CONTENT["paired"], **differences}}
+    assert first.items() <= document.items()
+    assert "greedy" not in document
 
 
 def test_every_difference_is_read_again():
@@ -108,8 +108,8 @@ def test_every_difference_is_read_again():
         "strongest_baseline": "expert-iteration",
     }
     read = Summary.from_dict({**CONTENT, **parts})
-    written = read.to_dict()
-    assert {name: written[name] for name in parts} == parts
+    document = read.to_dict()
+    assert {name: document[name] for name in parts} == parts
     assert read.against_strongest == read.paired.trained_minus_expert_iteration is not None
 
 
@@ -169,9 +169,9 @@ def test_filtered_demonstrations_are_disclosed():
 
 
 def test_a_gate_on_the_tasks_that_choose_is_disclosed():
-    chosen = ChosenPolicy("best", 3, 0.5, 0.6)
-    assert "which also ended the warm start" in chosen_remark(chosen, 4, gated=True)
-    assert "warm start" not in chosen_remark(chosen, 4)
+    policy = ChosenPolicy("best", 3, 0.5, 0.6)
+    assert "which also ended the warm start" in chosen_remark(policy, 4, gated=True)
+    assert "warm start" not in chosen_remark(policy, 4)
 
 
 MISSED = WarmStart(steps=60, gated=False, success=0.0)
@@ -182,7 +182,7 @@ def paired(low: float, high: float) -> Difference:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "found"),
+    ("low", "high", "phrase"),
     [
         (0.01, 0.03, "raised the score"),
         (-0.03, -0.01, "lowered the score"),
@@ -191,22 +191,24 @@ def paired(low: float, high: float) -> Difference:
         (0.0, 0.1, "made no measurable difference"),
     ],
 )
-def test_the_verdict_is_that_of_the_interval(low, high, found):
-    said = verdict(Paired(paired(low, high)), {"warm-start": "base-model", "trained": "trained"})
-    assert found in said
-    assert "trained minus base-model" in said
-    assert f"({low:+.3f} to {high:+.3f})" in said
-    assert "60 held-out tasks" in said
+def test_the_verdict_is_that_of_the_interval(low, high, phrase):
+    sentence = verdict(
+        Paired(paired(low, high)), {"warm-start": "base-model", "trained": "trained"}
+    )
+    assert phrase in sentence
+    assert "trained minus base-model" in sentence
+    assert f"({low:+.3f} to {high:+.3f})" in sentence
+    assert "60 held-out tasks" in sentence
 
 
 def test_a_change_in_success_alone_is_said():
     difference = replace(paired(-0.01, 0.35), success_ci95=(0.03, 0.5))
-    said = verdict(Paired(difference), {"warm-start": "untrained", "trained": "trained"})
-    assert "raised the success, but made no measurable difference to the score" in said
+    sentence = verdict(Paired(difference), {"warm-start": "untrained", "trained": "trained"})
+    assert "raised the success, but made no measurable difference to the score" in sentence
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "found"),
+    ("low", "high", "phrase"),
     [
         (
             0.02,
@@ -221,13 +223,13 @@ def test_a_change_in_success_alone_is_said():
         ),
     ],
 )
-def test_the_verdict_compares_with_the_strongest_baseline(low, high, found):
+def test_the_verdict_compares_with_the_strongest_baseline(low, high, phrase):
     against = replace(paired(0.0, 0.1), success_ci95=(low, high))
     names = arm_names(run())
-    both = Paired(paired(0.0, 0.1), paired(0.0, 0.3), against)
-    said = verdict(both, names, "filtered-bc")
-    assert found in said and ": trained minus filtered-bc is" in said
-    assert "trained minus bc is" in verdict(both, names, "bc")
+    comparisons = Paired(paired(0.0, 0.1), paired(0.0, 0.3), against)
+    sentence = verdict(comparisons, names, "filtered-bc")
+    assert phrase in sentence and ": trained minus filtered-bc is" in sentence
+    assert "trained minus bc is" in verdict(comparisons, names, "bc")
     assert "imitat" not in verdict(Paired(paired(0.0, 0.1)), names)
 
 
@@ -235,7 +237,7 @@ UP, DOWN, CHANCE = (0.02, 0.1), (-0.1, -0.02), (-0.1, 0.1)
 
 
 @pytest.mark.parametrize(
-    ("score", "success", "found"),
+    ("score", "success", "phrase"),
     [
         (UP, DOWN, "Reinforcement learning raised the score and lowered the success: "),
         (DOWN, UP, "Reinforcement learning lowered the score and raised the success: "),
@@ -245,14 +247,14 @@ UP, DOWN, CHANCE = (0.02, 0.1), (-0.1, -0.02), (-0.1, 0.1)
         (CHANCE, CHANCE, "Reinforcement learning made no measurable difference to score or succ"),
     ],
 )
-def test_the_verdict_names_both_directions_if_score_and_success_disagree(score, success, found):
+def test_the_verdict_names_both_directions_if_score_and_success_disagree(score, success, phrase):
     difference = replace(paired(*score), success_ci95=success)
-    said = verdict(Paired(difference), {"warm-start": "warm-start", "trained": "trained"})
-    assert said.startswith(found)
+    sentence = verdict(Paired(difference), {"warm-start": "warm-start", "trained": "trained"})
+    assert sentence.startswith(phrase)
 
 
 @pytest.mark.parametrize(
-    ("score", "success", "found"),
+    ("score", "success", "phrase"),
     [
         (UP, UP, "It does better than the strongest baseline, bc"),
         (
@@ -271,28 +273,30 @@ def test_the_verdict_names_both_directions_if_score_and_success_disagree(score, 
         (CHANCE, CHANCE, "It does not differ measurably from the strongest baseline, bc"),
     ],
 )
-def test_so_does_the_comparison_with_the_strongest_baseline(score, success, found):
+def test_so_does_the_comparison_with_the_strongest_baseline(score, success, phrase):
     against = replace(paired(*score), success_ci95=success)
-    both = Paired(paired(0.0, 0.1), trained_minus_bc=against)
-    said = verdict(both, arm_names(run()), "bc")
-    assert f" {found}" in said
+    comparisons = Paired(paired(0.0, 0.1), trained_minus_bc=against)
+    sentence = verdict(comparisons, arm_names(run()), "bc")
+    assert f" {phrase}" in sentence
 
 
 def test_what_each_baseline_was_is_said():
     end, last = BaselineEnd(300, 120, 0.5), BaselineEnd(40, 40)
     ends, names = {"filtered-bc": end, "expert-iteration": last}, arm_names(run())
-    filtered, own = baseline_remarks(ends, {}, names)
+    filtered, iteration = baseline_remarks(ends, {}, names)
     assert filtered.startswith("filtered-bc: 300 steps from the warm start on the demo")
     assert "that solved their task, at least the compute of" in filtered and "step 120" in filtered
-    assert "on its own solved episodes. The policy of step 40, the last, is compared." in own
-    assert "by tokens" not in own + next(baseline_remarks(ends, {}, names, 300))
+    assert "on its own solved episodes. The policy of step 40, the last, is compared." in iteration
+    assert "by tokens" not in iteration + next(baseline_remarks(ends, {}, names, 300))
     assert [*baseline_remarks({}, {"bc": "so"}, names)] == ["bc was left out: so."]
 
 
 def test_what_the_time_cut_is_said():
     assert cut_sentence({}, 800, 40) == ""
-    said = cut_sentence({"sft": 50, "rl": 3}, 800, 40)
-    assert "ended the warm start after 50 of 800 steps and reinforcement learning after 3" in said
+    sentence = cut_sentence({"sft": 50, "rl": 3}, 800, 40)
+    assert (
+        "ended the warm start after 50 of 800 steps and reinforcement learning after 3" in sentence
+    )
 
 
 def test_a_policy_that_outgrew_its_expert_is_said():
@@ -364,8 +368,8 @@ def test_policies_that_often_repeat_themselves_are_named():
 
 def test_a_horizon_that_never_grew_is_said():
     env = replace(run().envs[0], rounds=(2, 5), horizon_every=3, horizon_gate=0.4)
-    told = horizon_remark(2, env)
-    assert "ended at 2 of 5 turns" in told and "success of 3 steps did not reach" in told
+    remark = horizon_remark(2, env)
+    assert "ended at 2 of 5 turns" in remark and "success of 3 steps did not reach" in remark
     timed = horizon_remark(2, replace(env, horizon_gate=None), several=True)
     assert "in toy ended" in timed and "a stage takes 3 steps" in timed
     assert horizon_remark(5, env) == horizon_remark(None, env) == ""

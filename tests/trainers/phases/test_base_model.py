@@ -35,10 +35,10 @@ def decided_with(
     """A run whose base model solves some of 20 validation tasks."""
     run, folder = run_of(out, model, sft__eval_tasks=20)
     base = BaseModel(run, folder, Display(quiet=True))
-    played = base.play
+    original = base.play
 
     def play(tasks: Any, *args: Any) -> Any:
-        episodes = played(tasks, *args)
+        episodes = original(tasks, *args)
         for number, episode in enumerate(episodes):
             episode.success = number < solved
         return episodes
@@ -59,8 +59,8 @@ def test_a_tenth_of_the_validation_tasks_is_enough(
     assert folder.state()[TESTED] == {"solved": {"toy": [solved, 20]}, "imitate": imitates}
     [record] = toy_runs.metrics(tmp_path / "run")
     assert (record["phase"], record["step"], record["success"]) == ("sft", 0, solved / 20)
-    again, _ = run_of(tmp_path / "run", small_model, "--resume", sft__eval_tasks=20)
-    assert decided_run(again, folder).imitates is imitates, "no second test"
+    resumed, _ = run_of(tmp_path / "run", small_model, "--resume", sft__eval_tasks=20)
+    assert decided_run(resumed, folder).imitates is imitates, "no second test"
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +103,8 @@ def test_a_model_that_solves_enough_has_no_warm_start(
     out = tmp_path / "run"
     changes: Mapping[str, Any] = {**SMALL, "env": toy_runs.EASY_ID, "horizon": "4"}
     assert main(toy_runs.arguments(out, model=small_model, **changes)) == 0
-    shown = " ".join(capsys.readouterr().err.split())
-    assert "the base model solves 6 of 6 validation tasks: training begins without" in shown
+    message = " ".join(capsys.readouterr().err.split())
+    assert "the base model solves 6 of 6 validation tasks: training begins without" in message
     summary = toy_runs.summary(out)
     assert summary["warm_start"] is None and "base-model" not in summary["eval"]
     assert summary["names"]["warm-start"] == "base-model"

@@ -61,8 +61,8 @@ def weights(folder: Path, baseline: str) -> dict[str, torch.Tensor]:
 def test_the_best_of_as_many_validations_is_compared(compared, baseline):
     phase = "valid" if baseline == "expert-iteration" else "imitation"
     validated = [r for r in records(compared, baseline)[phase] if "success" in r and r["step"]]
-    own = [r for r in toy_runs.by_phase(compared)["valid"] if r["step"]]
-    assert len(validated) == len(own) == 2
+    policy_validations = [r for r in toy_runs.by_phase(compared)["valid"] if r["step"]]
+    assert len(validated) == len(policy_validations) == 2
     best = max(validated, key=lambda r: (r["success"], r["score"], -r["step"]))
     summary = toy_runs.summary(compared)
     end = summary["baselines"][baseline]
@@ -100,15 +100,15 @@ def test_each_learns_from_what_its_name_says(compared):
         for baseline in BASELINES[:2]
     }
     warm = [r["loss"] for r in toy_runs.by_phase(compared)["sft"] if "loss" in r]
-    assert all(each[0] < warm[0] for each in losses.values())
+    assert all(curve[0] < warm[0] for curve in losses.values())
     # Half of the demonstrations press red whatever is asked; without them there is less to guess.
     assert losses["filtered-bc"][-1] < losses["bc"][-1]
-    own = records(compared, "expert-iteration")["rl"]
+    iterated = records(compared, "expert-iteration")["rl"]
     reinforced = toy_runs.by_phase(compared)["rl"]
     # The first step plays the same episodes with the same policy; only its credit differs.
-    assert own[0]["return"] == reinforced[0]["return"]
-    assert own[0]["row_tokens"] == reinforced[0]["row_tokens"]
-    assert len(own) == len(reinforced)
+    assert iterated[0]["return"] == reinforced[0]["return"]
+    assert iterated[0]["row_tokens"] == reinforced[0]["row_tokens"]
+    assert len(iterated) == len(reinforced)
 
 
 def die_in(patch: pytest.MonkeyPatch, baseline: str, **call: Any) -> None:
@@ -117,8 +117,8 @@ def die_in(patch: pytest.MonkeyPatch, baseline: str, **call: Any) -> None:
 
     def log_and_die(self: RunFolder, **record: Any) -> None:
         log(self, **record)
-        here = self.path.name == baseline or record.get("arm") == baseline
-        if here and all(k in record and v in (..., record[k]) for k, v in call.items()):
+        is_baseline = self.path.name == baseline or record.get("arm") == baseline
+        if is_baseline and all(k in record and v in (..., record[k]) for k, v in call.items()):
             raise Killed
 
     patch.setattr(RunFolder, "log", log_and_die)
@@ -154,8 +154,8 @@ def test_a_run_that_is_killed_in_every_baseline_in_turn_ends_as_if_nothing_had_h
     assert toy_runs.summary(folder) == toy_runs.summary(compared)
     for baseline in BASELINES:
         assert records(folder, baseline) == records(compared, baseline)
-        ours, theirs = weights(folder, baseline), weights(compared, baseline)
-        assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+        resumed, expected = weights(folder, baseline), weights(compared, baseline)
+        assert all(torch.equal(resumed[name], expected[name]) for name in expected)
 
 
 @pytest.mark.slow
@@ -182,8 +182,8 @@ def test_successes_are_left_out_where_they_would_be_all_or_none(tmp_path, expert
     train(settings, Display(quiet=True))
     summary = toy_runs.summary(folder)
     assert summary["baselines"] == {} and summary["strongest_baseline"] == ""
-    said = f"filtered-bc was left out: {reason}"
-    assert any(remark.startswith(said) for remark in summary["remarks"])
+    sentence = f"filtered-bc was left out: {reason}"
+    assert any(remark.startswith(sentence) for remark in summary["remarks"])
 
 
 # -- as much compute -------------------------------------------------------------------------------
@@ -203,13 +203,13 @@ def test_the_rule_counts_tokens_and_no_clock():
 
 
 @pytest.mark.parametrize(
-    ("steps", "validations", "found"),
+    ("steps", "validations", "expected"),
     [(507, 4, (520, 130)), (40, 2, (40, 20)), (9, 4, (12, 3)), (25, 0, (30, 30)), (7, 0, (7, 7))],
 )
-def test_there_are_just_as_many_validations_and_no_fewer_steps(steps, validations, found):
-    assert spaced(steps, validations) == found
-    total, every = found
-    assert total >= steps and total == every * max(1, validations)
+def test_there_are_just_as_many_validations_and_no_fewer_steps(steps, validations, expected):
+    assert spaced(steps, validations) == expected
+    total, interval = expected
+    assert total >= steps and total == interval * max(1, validations)
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_the_default_are_those_that_need_no_reinforcement(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "sentence"),
     [
         (
             ["--eval.baselines", "expert"],
@@ -260,14 +260,14 @@ def test_the_default_are_those_that_need_no_reinforcement(tmp_path):
         (["--eval.baseline-steps=0"], "expected --eval.baseline-steps to be at least 1"),
     ],
 )
-def test_baselines_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, flags, said):
+def test_baselines_that_cannot_be_are_refused_in_a_sentence(tmp_path, capsys, flags, sentence):
     command = toy_runs.arguments(tmp_path / "run", *flags, eval__baselines=None)
     try:
         code = main(command)
     except SystemExit as end:
         code = int(end.code or 0)
     assert code == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert sentence in " ".join(capsys.readouterr().err.split())
 
 
 def test_so_are_unknown_baselines_in_a_file():
@@ -278,11 +278,11 @@ def test_so_are_unknown_baselines_in_a_file():
 def test_the_time_that_is_left_is_divided_between_all(tmp_path):
     def deadline(*baselines: str) -> float:
         flags = ("--eval.baselines", *baselines)
-        made = resolve(toy_runs.config(tmp_path / "run", *flags, minutes=10, eval__baselines=None))
+        run = resolve(toy_runs.config(tmp_path / "run", *flags, minutes=10, eval__baselines=None))
         folder = RunFolder(tmp_path / "run")
         folder.path.mkdir(exist_ok=True)
         (folder.path / "state.json").write_text('{"seconds": 200, "rl_began": 200}')
-        return LearningClock(made, folder).deadline
+        return LearningClock(run, folder).deadline
 
     assert deadline("none") == 600
     assert deadline("bc") == 400
@@ -302,13 +302,13 @@ def test_random_actions_can_be_imitated_where_there_is_no_expert(tmp_path):
 
 
 def test_the_random_actions_are_other_episodes_than_the_experts(tmp_path):
-    made = resolve(config(tmp_path / "run", sft__demonstrator="random", sft__max_steps=None))
-    assert made.config.sft.max_steps == 300 and made.envs[0].target_success == 1.0
-    assert made.envs[0].demonstrator == "random" and made.envs[0].has_expert
+    run = resolve(config(tmp_path / "run", sft__demonstrator="random", sft__max_steps=None))
+    assert run.config.sft.max_steps == 300 and run.envs[0].target_success == 1.0
+    assert run.envs[0].demonstrator == "random" and run.envs[0].has_expert
 
 
 def test_shared_weights_are_needed_only_by_what_imitates(tmp_path):
-    made = resolve(toy_runs.config(tmp_path, *ALL, eval__baselines=None))
-    assert made.imitating_baselines == ("bc", "filtered-bc")
+    run = resolve(toy_runs.config(tmp_path, *ALL, eval__baselines=None))
+    assert run.imitating_baselines == ("bc", "filtered-bc")
     with pytest.raises(ConfigurationError, match=r"--eval\.baselines none or expert-iteration"):
         resolve(toy_runs.config(tmp_path, *ALL, eval__baselines=None, sft__max_steps=0))

@@ -42,15 +42,15 @@ def offer(folder: RunFolder, step: int, success: float, score: float = 0.5) -> N
     best(folder).keep(step)
 
 
-def kept(folder: RunFolder) -> tuple[int, str]:
-    found = best(folder).kept
-    assert found is not None
-    return found.step, (folder.best / "weights").read_text()
+def read_best(folder: RunFolder) -> tuple[int, str]:
+    best_policy = best(folder).kept
+    assert best_policy is not None
+    return best_policy.step, (folder.best / "weights").read_text()
 
 
 def test_success_decides_then_the_score_and_the_later_of_equals_loses(folder):
     offer(folder, 2, 0.5, 0.9)
-    assert kept(folder) == (2, "2")
+    assert read_best(folder) == (2, "2")
     for step, success, score, expected in (
         (4, 0.4, 1.0, 2),
         (6, 0.5, 0.9, 2),
@@ -58,7 +58,7 @@ def test_success_decides_then_the_score_and_the_later_of_equals_loses(folder):
         (10, 0.6, 0.1, 10),
     ):
         offer(folder, step, success, score)
-        assert kept(folder) == (expected, str(expected))
+        assert read_best(folder) == (expected, str(expected))
     assert [path.name for path in folder.checkpoints.iterdir()] == ["best"], "one, not all of them"
 
 
@@ -66,7 +66,7 @@ def test_the_policy_before_the_first_step_is_no_candidate(folder):
     offer(folder, 0, 1.0)
     assert best(folder).kept is None
     offer(folder, 2, 0.0)
-    assert kept(folder) == (2, "2")
+    assert read_best(folder) == (2, "2")
 
 
 def test_another_step_than_the_validated_one_is_not_kept(folder):
@@ -80,13 +80,13 @@ def test_a_kill_in_the_middle_of_the_change_leaves_one_that_is_whole(folder):
     half = folder.checkpoints / ".best-new"
     half.mkdir()
     (half / "weights").write_text("half")
-    assert kept(folder) == (2, "2")
+    assert read_best(folder) == (2, "2")
     # Complete, and the old one is gone already.
     (half / "validation.json").write_text(json.dumps({"step": 4, "success": 0.6, "score": 0.5}))
     folder.best.rename(folder.path / "gone")
-    assert kept(folder) == (4, "half")
+    assert read_best(folder) == (4, "half")
     offer(folder, 6, 0.7)
-    assert kept(folder) == (6, "6")
+    assert read_best(folder) == (6, "6")
     assert not half.exists()
 
 
@@ -94,21 +94,21 @@ def test_a_kill_in_the_middle_of_the_change_leaves_one_that_is_whole(folder):
 def test_a_run_keeps_the_best_of_its_validations_with_its_weights(finished):
     records = [r for r in toy_runs.metrics(finished) if r["phase"] == "valid" and r["step"]]
     expected = max(records, key=lambda r: (r["success"], r["score"], -r["step"]))
-    found = Validated.from_record(
+    validation = Validated.from_record(
         json.loads((finished / "checkpoints" / "best" / "validation.json").read_text())
     )
-    assert found == Validated(expected["step"], expected["success"], expected["score"])
-    chosen = toy_runs.summary(finished)["chosen"]
-    assert (chosen["checkpoint"], chosen["step"]) == ("best", found.step)
-    assert found.step == 4, "neither the first nor the last: the test below would say nothing"
+    assert validation == Validated(expected["step"], expected["success"], expected["score"])
+    choice = toy_runs.summary(finished)["chosen"]
+    assert (choice["checkpoint"], choice["step"]) == ("best", validation.step)
+    assert validation.step == 4, "neither the first nor the last: the test below would say nothing"
     weights = [
         load_file(finished / "checkpoints" / name / "model.safetensors")
         for name in ("best", "rl/checkpoint-4", "trained", "rl/checkpoint-6")
     ]
-    for one, same in (weights[:2], weights[2:]):
-        assert all(one[name].equal(same[name]) for name in same)
+    for tensors, same in (weights[:2], weights[2:]):
+        assert all(tensors[name].equal(same[name]) for name in same)
     remark = "The trained policy is that of step 4 of 6, the best on the validation tasks"
-    assert any(said.startswith(remark) for said in toy_runs.summary(finished)["remarks"])
+    assert any(sentence.startswith(remark) for sentence in toy_runs.summary(finished)["remarks"])
     for page in ("report.html", "checkpoints/best/README.md"):
         assert remark in (finished / page).read_text()
 

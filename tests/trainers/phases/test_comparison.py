@@ -17,35 +17,35 @@ from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 
 def arms(path: Path, *env_kwargs: str, **changes: Any) -> PolicyComparison:
-    given = ["--env-kwargs", *env_kwargs] if env_kwargs else []
-    config = toy_runs.config(path, *given, **{"eval__num_tasks": 8, **changes})
-    flags = [*given, "--resume"] if (path / "config.yaml").exists() else given
+    env_flags = ["--env-kwargs", *env_kwargs] if env_kwargs else []
+    config = toy_runs.config(path, *env_flags, **{"eval__num_tasks": 8, **changes})
+    flags = [*env_flags, "--resume"] if (path / "config.yaml").exists() else env_flags
     folder = RunFolder.open(
         path, toy_runs.config(path, *flags, **{"eval__num_tasks": 8, **changes})
     )
     return PolicyComparison(resolve(config), folder)
 
 
-def part(made: PolicyComparison) -> EnvComparison:
+def part(comparison: PolicyComparison) -> EnvComparison:
     """The comparison in the only environment."""
-    (found,) = made.parts.values()
-    return found
+    (env_comparison,) = comparison.parts.values()
+    return env_comparison
 
 
-def episodes(made: PolicyComparison, scores: list[float], **changes: Any) -> list[Trajectory]:
+def episodes(comparison: PolicyComparison, scores: list[float], **changes: Any) -> list[Trajectory]:
     """One episode of two turns per task of the panel."""
     turns = [SampledTurn([1], [2], [-0.5], reward=0.25), SampledTurn([3], [4], [-0.5], reward=0.5)]
     return [
         Trajectory(
             task_id=task_id,
-            family=part(made).env.name,
+            family=part(comparison).env.name,
             turns=turns,
             score=score,
             success=score == 1.0,
             stop_reason="horizon",
             **changes,
         )
-        for task_id, score in zip(part(made).panel.ids, scores, strict=True)
+        for task_id, score in zip(part(comparison).panel.ids, scores, strict=True)
     ]
 
 
@@ -67,33 +67,33 @@ def test_an_episode_becomes_a_row():
         "a", 0.5, False, 2, 0.75, "horizon",
     )  # fmt: skip
     assert (row.invalid, row.repeated) == (0, 0)
-    again = [SampledTurn([1], [2], [-0.5], text="eh", valid=False) for _ in range(3)]
-    row = evaluation_row(Trajectory(task_id="a", turns=again))
+    repeats = [SampledTurn([1], [2], [-0.5], text="eh", valid=False) for _ in range(3)]
+    row = evaluation_row(Trajectory(task_id="a", turns=repeats))
     assert (row.invalid, row.repeated) == (3, 2)
 
 
 def test_arms_are_kept_and_read_again_without_playing(tmp_path, monkeypatch):
-    made = arms(tmp_path / "run")
-    made.add_references()
-    made.add("warm-start", episodes(made, SFT))
+    comparison = arms(tmp_path / "run")
+    comparison.add_references()
+    comparison.add("warm-start", episodes(comparison, SFT))
     assert {"random", "oracle", "warm-start"} == {
-        a for a in ("random", "oracle", "warm-start", "trained") if a in made
+        a for a in ("random", "oracle", "warm-start", "trained") if a in comparison
     }
     monkeypatch.setattr(
         "trainers.phases.policy_comparison.evaluate", lambda *a, **k: pytest.fail("played again")
     )
-    again = arms(tmp_path / "run")
-    again.add_references()
-    again.add("trained", episodes(again, RL))
-    made.add("trained", episodes(made, RL))
-    assert again.results({}) == made.results({})
+    reopened = arms(tmp_path / "run")
+    reopened.add_references()
+    reopened.add("trained", episodes(reopened, RL))
+    comparison.add("trained", episodes(comparison, RL))
+    assert reopened.results({}) == comparison.results({})
 
 
 def test_the_paired_difference_is_taken_task_by_task(tmp_path):
-    made = arms(tmp_path / "run")
-    made.add("warm-start", episodes(made, SFT))
-    made.add("trained", episodes(made, RL))
-    paired = made.results({}).paired.trained_minus_warm_start
+    comparison = arms(tmp_path / "run")
+    comparison.add("warm-start", episodes(comparison, SFT))
+    comparison.add("trained", episodes(comparison, RL))
+    paired = comparison.results({}).paired.trained_minus_warm_start
     assert paired.n == 8
     assert paired.score_mean == pytest.approx(1.5 / 8)
     assert paired.success_mean == pytest.approx(1 / 8)
@@ -101,14 +101,17 @@ def test_the_paired_difference_is_taken_task_by_task(tmp_path):
 
 
 def test_failed_episodes_count_as_unsolved_in_means_and_pairs(tmp_path):
-    made = arms(tmp_path / "run")
-    made.add_references()
-    before, after = episodes(made, SFT), episodes(made, RL)
+    comparison = arms(tmp_path / "run")
+    comparison.add_references()
+    before, after = episodes(comparison, SFT), episodes(comparison, RL)
     before[0].stop_reason = "error"
     after[2].stop_reason = "error"
-    made.add("warm-start", before)
-    made.add("trained", after)
-    results, paired = made.results({}).eval, made.results({}).paired.trained_minus_warm_start
+    comparison.add("warm-start", before)
+    comparison.add("trained", after)
+    results, paired = (
+        comparison.results({}).eval,
+        comparison.results({}).paired.trained_minus_warm_start,
+    )
     assert results["warm-start"].n == results["trained"].n == 8
     assert results["warm-start"].score_mean == pytest.approx(3.5 / 8)
     assert results["trained"].score_mean == pytest.approx(4 / 8)
@@ -117,28 +120,28 @@ def test_failed_episodes_count_as_unsolved_in_means_and_pairs(tmp_path):
 
 
 def test_an_arm_whose_every_episode_failed_is_an_error_and_not_kept(tmp_path):
-    made = arms(tmp_path / "run")
-    lost = episodes(made, SFT, error="no power")
-    for trajectory in lost:
+    comparison = arms(tmp_path / "run")
+    failed = episodes(comparison, SFT, error="no power")
+    for trajectory in failed:
         trajectory.stop_reason = "error"
     with pytest.raises(EnvFailure, match="all 8 failed; first: no power"):
-        made.add("warm-start", lost)
-    assert "warm-start" not in made
+        comparison.add("warm-start", failed)
+    assert "warm-start" not in comparison
     assert "warm-start" not in arms(tmp_path / "run")
 
 
 def test_who_is_imitated_is_an_arm_besides_the_expert_that_knows(tmp_path):
-    made = arms(tmp_path / "run", "expert=red", env=toy_runs.TAUGHT_ID)
-    made.add_references()
-    made.add("warm-start", episodes(made, SFT))
-    made.add("trained", episodes(made, [1.0] * 8))
-    found = made.results({})
-    assert found.eval["oracle"].success == 1.0 > found.eval["demonstrator"].success
-    assert found.eval["oracle"].scaled == 100.0
-    assert found.paired.trained_minus_demonstrator is not None
-    assert found.paired.trained_minus_demonstrator.success_mean > 0
+    comparison = arms(tmp_path / "run", "expert=red", env=toy_runs.TAUGHT_ID)
+    comparison.add_references()
+    comparison.add("warm-start", episodes(comparison, SFT))
+    comparison.add("trained", episodes(comparison, [1.0] * 8))
+    results = comparison.results({})
+    assert results.eval["oracle"].success == 1.0 > results.eval["demonstrator"].success
+    assert results.eval["oracle"].scaled == 100.0
+    assert results.paired.trained_minus_demonstrator is not None
+    assert results.paired.trained_minus_demonstrator.success_mean > 0
     assert "does better than the expert that it imitated" in teacher_remark(
-        found.paired.trained_minus_demonstrator, part(made).env.demonstrator
+        results.paired.trained_minus_demonstrator, part(comparison).env.demonstrator
     )
     plain = arms(tmp_path / "plain", env=toy_runs.TAUGHT_ID)
     plain.add_references()
@@ -146,58 +149,58 @@ def test_who_is_imitated_is_an_arm_besides_the_expert_that_knows(tmp_path):
 
 
 def test_an_expert_no_better_than_chance_gives_no_scale(tmp_path):
-    made = arms(tmp_path / "run", env=toy_runs.EASY_ID)
-    made.add_references()
-    assert part(made).scale.place(0.5) is None
-    assert "these tasks need no skill" in part(made).no_scale
+    comparison = arms(tmp_path / "run", env=toy_runs.EASY_ID)
+    comparison.add_references()
+    assert part(comparison).scale.place(0.5) is None
+    assert "these tasks need no skill" in part(comparison).no_scale
 
 
 def test_an_expert_that_does_not_get_there_in_time_is_no_100(tmp_path):
     """Two turns are enough for few of the tasks, and the others are half solved then."""
-    made = arms(tmp_path / "run", eval__horizon=2)
-    made.add_references()
-    made.add("warm-start", episodes(made, SFT))
-    made.add("trained", episodes(made, RL))
-    shown = made.results({}).eval
-    assert 0 < shown["oracle"].score_mean < 1
-    assert {arm.scaled for arm in shown.values()} == {None}
-    assert "the expert solves only 0.000 of these tasks" in part(made).no_scale
-    whole = arms(tmp_path / "whole", eval__horizon=5)
-    whole.add_references()
-    assert not part(whole).no_scale
-    assert part(whole).scale.random < part(whole).scale.expert == 1.0
+    comparison = arms(tmp_path / "run", eval__horizon=2)
+    comparison.add_references()
+    comparison.add("warm-start", episodes(comparison, SFT))
+    comparison.add("trained", episodes(comparison, RL))
+    evaluations = comparison.results({}).eval
+    assert 0 < evaluations["oracle"].score_mean < 1
+    assert {arm.scaled for arm in evaluations.values()} == {None}
+    assert "the expert solves only 0.000 of these tasks" in part(comparison).no_scale
+    longer = arms(tmp_path / "whole", eval__horizon=5)
+    longer.add_references()
+    assert not part(longer).no_scale
+    assert part(longer).scale.random < part(longer).scale.expert == 1.0
 
 
 def test_without_an_expert_there_is_no_such_arm(tmp_path):
-    made = arms(
+    comparison = arms(
         tmp_path / "run", env=toy_runs.NO_EXPERT_ID, sft__max_steps=None, sft__demonstrations=1
     )
-    made.add_references()
-    made.add("warm-start", episodes(made, SFT))
-    made.add("trained", episodes(made, RL))
-    shown = made.results({}).eval
-    assert list(shown) == ["random", "warm-start", "trained"]
-    assert {arm.scaled for arm in shown.values()} == {None}
-    assert "has no expert" in part(made).no_scale
+    comparison.add_references()
+    comparison.add("warm-start", episodes(comparison, SFT))
+    comparison.add("trained", episodes(comparison, RL))
+    evaluations = comparison.results({}).eval
+    assert list(evaluations) == ["random", "warm-start", "trained"]
+    assert {arm.scaled for arm in evaluations.values()} == {None}
+    assert "has no expert" in part(comparison).no_scale
 
 
 def test_the_episodes_of_the_baselines_are_kept_and_replay(tmp_path):
     """Also after a kill in the middle of them."""
-    made = arms(tmp_path / "run")
+    comparison = arms(tmp_path / "run")
     path = RunFolder(tmp_path / "run").eval_episodes("random")
     path.parent.mkdir()
     path.write_text("{}\n")
-    made.add_references()
+    comparison.add_references()
     for arm in ("random", "oracle"):
         records = list(read_episodes(RunFolder(tmp_path / "run").eval_episodes(arm)))
-        assert [record.task_id for record in records] == list(part(made).panel.ids)
+        assert [record.task_id for record in records] == list(part(comparison).panel.ids)
         assert {record.policy for record in records} == {arm}
-        assert {record.panel_sha256 for record in records} == {part(made).panel.sha256}
+        assert {record.panel_sha256 for record in records} == {part(comparison).panel.sha256}
         assert all(replay(record).equal for record in records)
 
 
 def test_baselines_play_at_the_full_horizon(tmp_path):
-    made = arms(tmp_path / "run", eval__horizon=2)
-    made.add_references()
+    comparison = arms(tmp_path / "run", eval__horizon=2)
+    comparison.add_references()
     rows = [row for record in toy_runs.metrics(tmp_path / "run") for row in record["rows"]]
     assert {row["turns"] for row in rows} == {2}

@@ -52,17 +52,17 @@ FILES = (
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def checkpointed_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run with checkpoints after steps 2, 3 and 4."""
     folder = tmp_path_factory.mktemp("whole") / "run"
     train(toy_runs.config(folder, **SHORT), Display(quiet=True))
     return folder
 
 
-def unfinished(whole: Path, tmp_path: Path) -> tuple[Path, Path]:
+def unfinished(checkpointed_run: Path, tmp_path: Path) -> tuple[Path, Path]:
     """A copy of the run that still has to end, and its newest checkpoint."""
     folder = tmp_path / "run"
-    shutil.copytree(whole, folder)
+    shutil.copytree(checkpointed_run, folder)
     (folder / "summary.json").unlink()
     shutil.rmtree(folder / "checkpoints" / "trained")
     newest = toy_runs.newest_checkpoint(folder / "checkpoints" / "rl")
@@ -72,14 +72,14 @@ def unfinished(whole: Path, tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("file", FILES)
-def test_damage_is_told_with_the_name_of_the_file(whole, tmp_path, file, how):
+def test_damage_is_told_with_the_name_of_the_file(checkpointed_run, tmp_path, file, how):
     copied = tmp_path / "checkpoint-4"
-    shutil.copytree(whole / "checkpoints" / "rl" / "checkpoint-4", copied)
+    shutil.copytree(checkpointed_run / "checkpoints" / "rl" / "checkpoint-4", copied)
     assert damage(copied) == ""
     DAMAGES[how](copied / file)
     assert str(copied / file) in damage(copied)
     before = copied.with_name("checkpoint-3")
-    shutil.copytree(whole / "checkpoints" / "rl" / "checkpoint-3", before)
+    shutil.copytree(checkpointed_run / "checkpoints" / "rl" / "checkpoint-3", before)
     assert newest_whole([copied, before])[0] == before
     # Without the list of sizes what can be read tells, but for a file that is gone.
     (copied / SIZES).unlink()
@@ -92,49 +92,53 @@ def test_damage_is_told_with_the_name_of_the_file(whole, tmp_path, file, how):
     [("optimizer.pt", "cut"), ("trainer_state.json", "empty"), ("rng_state.pth", "pickle")],
 )
 def test_a_run_goes_on_from_the_checkpoint_before_and_ends_the_same(
-    whole, tmp_path, capsys, file, how
+    checkpointed_run, tmp_path, capsys, file, how
 ):
-    folder, newest = unfinished(whole, tmp_path)
+    folder, newest = unfinished(checkpointed_run, tmp_path)
     DAMAGES[how](newest / file)
     assert main(["--resume", "--out", str(folder)]) == 0
-    told = capsys.readouterr()
-    assert "training goes on from checkpoint-3" in told.err + told.out
-    assert file in told.err + told.out
-    assert toy_runs.by_phase(folder)["rl"] == toy_runs.by_phase(whole)["rl"]
+    captured = capsys.readouterr()
+    assert "training goes on from checkpoint-3" in captured.err + captured.out
+    assert file in captured.err + captured.out
+    assert toy_runs.by_phase(folder)["rl"] == toy_runs.by_phase(checkpointed_run)["rl"]
     weights = "checkpoints/trained/model.safetensors"
-    assert (folder / weights).read_bytes() == (whole / weights).read_bytes()
+    assert (folder / weights).read_bytes() == (checkpointed_run / weights).read_bytes()
 
 
-def test_where_all_are_damaged_one_sentence_names_file_and_remedy(whole, tmp_path, capsys):
-    folder, newest = unfinished(whole, tmp_path)
+def test_where_all_are_damaged_one_sentence_names_file_and_remedy(
+    checkpointed_run, tmp_path, capsys
+):
+    folder, newest = unfinished(checkpointed_run, tmp_path)
     for checkpoint in newest.parent.glob("checkpoint-*"):
         cut(checkpoint / "model.safetensors")
     assert main(["--resume", "--out", str(folder)]) == 2
-    said = toy_runs.last_line(capsys.readouterr().err)
-    assert str(newest / "model.safetensors") in said and f"remove {newest.parent}" in said
+    message = toy_runs.last_line(capsys.readouterr().err)
+    assert str(newest / "model.safetensors") in message and f"remove {newest.parent}" in message
 
 
-def test_a_damaged_warm_start_is_named(whole, tmp_path, capsys):
-    folder, _ = unfinished(whole, tmp_path)
+def test_a_damaged_warm_start_is_named(checkpointed_run, tmp_path, capsys):
+    folder, _ = unfinished(checkpointed_run, tmp_path)
     place = folder / "checkpoints" / FINISHED
     cut(place / "model.safetensors")
     assert main(["--resume", "--out", str(folder)]) == 2
-    said = toy_runs.last_line(capsys.readouterr().err)
-    assert str(place / "model.safetensors") in said and f"remove {place}" in said
+    message = toy_runs.last_line(capsys.readouterr().err)
+    assert str(place / "model.safetensors") in message and f"remove {place}" in message
 
 
-def test_a_link_that_leads_out_of_a_run_is_refused_and_nothing_is_touched(whole, tmp_path, capsys):
+def test_a_link_that_leads_out_of_a_run_is_refused_and_nothing_is_touched(
+    checkpointed_run, tmp_path, capsys
+):
     for name in ("checkpoints/rl", "checkpoints", "eval_episodes", "metrics.jsonl"):
         folder = tmp_path / name.replace("/", "-") / "run"
-        shutil.copytree(whole, folder)
+        shutil.copytree(checkpointed_run, folder)
         outside = folder.parent / "outside"
         (folder / "summary.json").unlink()
         shutil.move(folder / name, outside)
         (folder / name).symlink_to(outside)
         before = toy_runs.files(folder.parent)
         assert main(["--resume", "--out", str(folder)]) == 2
-        said = toy_runs.last_line(capsys.readouterr().err)
-        assert f"{folder / name}, a link to {outside}" in said
+        message = toy_runs.last_line(capsys.readouterr().err)
+        assert f"{folder / name}, a link to {outside}" in message
         assert toy_runs.files(folder.parent) == before
 
 
@@ -152,8 +156,10 @@ def test_links_that_wandb_keeps_in_its_folder_are_fine_and_no_link_in_its_place(
         check_no_link_leads_out(tmp_path / "other", own_links=["wandb"])
 
 
-def test_a_run_folder_that_is_itself_a_link_and_links_within_it_are_fine(whole, tmp_path):
-    shutil.copytree(whole, tmp_path / "disk" / "run")
+def test_a_run_folder_that_is_itself_a_link_and_links_within_it_are_fine(
+    checkpointed_run, tmp_path
+):
+    shutil.copytree(checkpointed_run, tmp_path / "disk" / "run")
     (tmp_path / "run").symlink_to(tmp_path / "disk" / "run")
     (tmp_path / "disk" / "run" / "newest").symlink_to("checkpoints/trained")
     assert main(["--resume", "--out", str(tmp_path / "run")]) == 0

@@ -44,8 +44,8 @@ def weights(out: Path, name: str = "trained") -> dict[str, torch.Tensor]:
     return load_file(out / "checkpoints" / name / "model.safetensors")
 
 
-def equal(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+def equal(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_labels_are_what_the_expert_does_where_the_policy_came_through():
@@ -57,12 +57,12 @@ def test_labels_are_what_the_expert_does_where_the_policy_came_through():
         rows = labelled_rows(episode, env, chat, Prompt(BARE))
         assert len(rows) == len(episode.turns)
         for row, turn in zip(rows, episode.turns, strict=True):
-            wanted = turn.observation.rpartition("next is ")[2]
+            colour = turn.observation.rpartition("next is ")[2]
             assert row.prompt_length == turn.prompt_tokens
-            said = row.ids[row.prompt_length :]
-            assert chat.action_text(said) == f"press {wanted}"
-            assert row.mask == [0] * row.prompt_length + [1] * len(said)
-            differ += turn.text != f"press {wanted}"
+            action_ids = row.ids[row.prompt_length :]
+            assert chat.action_text(action_ids) == f"press {colour}"
+            assert row.mask == [0] * row.prompt_length + [1] * len(action_ids)
+            differ += turn.text != f"press {colour}"
     assert differ
 
 
@@ -71,26 +71,26 @@ def test_rounds_act_and_go_on_where_they_were_killed(tmp_path, monkeypatch):
     """Without rounds, and with the other teacher, the weights are others."""
     plain = trained(tmp_path / "plain", **QUICK)
     expert = trained(tmp_path / "expert", "--sft.teacher=expert", **ROUNDS)
-    own = trained(tmp_path / "self", **ROUNDS)
-    for one, other in ((plain, expert), (plain, own), (expert, own)):
-        assert not equal(weights(one), weights(other))
-        assert not equal(weights(one, "warm-start"), weights(other, "warm-start"))
+    self_taught = trained(tmp_path / "self", **ROUNDS)
+    for run, other in ((plain, expert), (plain, self_taught), (expert, self_taught)):
+        assert not equal(weights(run), weights(other))
+        assert not equal(weights(run, "warm-start"), weights(other, "warm-start"))
 
-    played = list(read_episodes(own / "rounds" / "round-1.jsonl"))
-    solved = [episode for episode in played if episode.success]
-    assert len(played) == 24 and {episode.split for episode in played} == {"train"}
-    assert len(read_rows(own / "rounds" / "round-1.rows.json") or []) == len(solved) > 0
+    episodes = list(read_episodes(self_taught / "rounds" / "round-1.jsonl"))
+    solved = [episode for episode in episodes if episode.success]
+    assert len(episodes) == 24 and {episode.split for episode in episodes} == {"train"}
+    assert len(read_rows(self_taught / "rounds" / "round-1.rows.json") or []) == len(solved) > 0
     labelled = list(read_episodes(expert / "rounds" / "round-1.jsonl"))
     states = sum(len(episode.turns) for episode in labelled)
     assert len(read_rows(expert / "rounds" / "round-1.rows.json") or []) == states
-    steps = [r["step"] for r in toy_runs.by_phase(own)["imitation"]]
-    assert steps == [10, 20] and not list((own / "checkpoints").glob("round-*"))
+    steps = [r["step"] for r in toy_runs.by_phase(self_taught)["imitation"]]
+    assert steps == [10, 20] and not list((self_taught / "checkpoints").glob("round-*"))
 
     # What was played is paid for; the expert's labels as well.
     demonstrated = spent_on_imitation(RunFolder(plain))
-    both = [list(read_episodes(own / "rounds" / f"round-{k}.jsonl")) for k in (1, 2)]
-    turns = sum(len(episode.turns) for part in both for episode in part)
-    assert spent_on_imitation(RunFolder(own)).turns == demonstrated.turns + turns
+    rounds = [list(read_episodes(self_taught / "rounds" / f"round-{k}.jsonl")) for k in (1, 2)]
+    turns = sum(len(episode.turns) for part in rounds for episode in part)
+    assert spent_on_imitation(RunFolder(self_taught)).turns == demonstrated.turns + turns
 
     class Killed(BaseException):
         pass
@@ -99,21 +99,21 @@ def test_rounds_act_and_go_on_where_they_were_killed(tmp_path, monkeypatch):
         folder, calls = tmp_path / moment, 0
         real = getattr(imitation_rounds, moment)
 
-        def dying(*given: Any, real: Any = real, last: int = call) -> Any:
+        def dying(*args: Any, real: Any = real, last: int = call) -> Any:
             nonlocal calls
             calls += 1
-            found = real(*given)
+            result = real(*args)
             if calls == last:
                 raise Killed
-            return found
+            return result
 
         with monkeypatch.context() as patch:
             patch.setattr(imitation_rounds, moment, dying)
             with pytest.raises(Killed):
                 trained(folder, **ROUNDS)
         trained(folder, "--resume", **ROUNDS)
-        assert equal(weights(folder), weights(own))
-        assert toy_runs.by_phase(folder)["imitation"] == toy_runs.by_phase(own)["imitation"]
+        assert equal(weights(folder), weights(self_taught))
+        assert toy_runs.by_phase(folder)["imitation"] == toy_runs.by_phase(self_taught)["imitation"]
 
 
 def test_a_round_of_ones_own_successes_begins_with_the_warm_start_each_time(tmp_path, monkeypatch):

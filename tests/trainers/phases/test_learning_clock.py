@@ -88,21 +88,21 @@ def state(folder: Path) -> dict[str, Any]:
 def forget_end(folder: Path) -> None:
     """Make the notes those of a run from before the end of training was noted."""
     new = ("rl_ended", "rl_paused")
-    known = {key: value for key, value in state(folder).items() if key not in new}
-    (folder / "state.json").write_text(json.dumps(known))
+    notes = {key: value for key, value in state(folder).items() if key not in new}
+    (folder / "state.json").write_text(json.dumps(notes))
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def read_error(capsys: pytest.CaptureFixture[str]) -> str:
     return toy_runs.last_line(capsys.readouterr().err)
 
 
 def test_more_minutes_train_for_as_long_as_a_run_of_that_length_from_the_start(ended, longer):
-    before, taken = state(ended), len(learnt(ended))
+    before, step_count = state(ended), len(learnt(ended))
     assert before["seconds"] > before["rl_ended"] + LASTS["rl"], "time that must not count"
     assert extended(ended, "--minutes=26") == 0
     assert learnt(ended) == learnt(longer)
     # Half of 13 minutes more; a step that has begun is finished.
-    assert len(learnt(ended)) - taken in (2, 3)
+    assert len(learnt(ended)) - step_count in (2, 3)
     for folder in (ended, longer):
         summary = toy_runs.summary(folder)
         assert summary["cut"] == {"rl": len(learnt(folder))}
@@ -139,31 +139,31 @@ def test_an_extension_without_time_for_a_step_is_refused_with_the_minutes_it_nee
     before = toy_runs.files(ended)
     for flags in (["--minutes=13.5"], ["--steps=40"]):
         assert extended(ended, *flags) == 2
-        refusal = said(capsys)
+        refusal = read_error(capsys)
         assert "or more for the run in" in refusal and "a step takes 150.0 s" in refusal
         assert toy_runs.files(ended) == before
     needed = int(refusal.split("expected --minutes ")[1].split(" ")[0])
     assert extended(ended, f"--minutes={needed - 1}") == 2
     assert toy_runs.files(ended) == before
-    taken = len(learnt(ended))
+    step_count = len(learnt(ended))
     assert extended(ended, f"--minutes={needed}") == 0
-    assert len(learnt(ended)) > taken
+    assert len(learnt(ended)) > step_count
 
 
 @pytest.mark.parametrize(
-    ("changes", "flag", "found"),
+    ("changes", "flag", "sentence"),
     [
         ({"steps": 2}, "--minutes=90", "it has taken all of them; give more --steps"),
         ({"rl__turn_budget": 50}, "--steps=40", "all 50 of its --rl.turn-budget are used up"),
     ],
 )
 def test_steps_and_turns_that_are_used_up_are_refused_before_anything_is_given_up(
-    tmp_path, capsys, changes, flag, found
+    tmp_path, capsys, changes, flag, sentence
 ):
     out = trained(tmp_path / "run", minutes=60, eval__baselines="none", **changes)
     before = toy_runs.files(out)
     assert extended(out, flag) == 2
-    assert found in said(capsys)
+    assert sentence in read_error(capsys)
     assert toy_runs.files(out) == before
 
 

@@ -48,7 +48,7 @@ def fresh(hub: Hub) -> None:
         store.clear()
 
 
-def again(run: Path, *flags: str) -> int:
+def resume(run: Path, *flags: str) -> int:
     """Resume a finished run through the command, also a copy, whose model has to be trusted."""
     model = read_settings(run / "config.yaml").get("model")
     return main(["--resume", "--out", str(run), "--trust", f"model={model}", *flags])
@@ -65,8 +65,8 @@ def online(patch: pytest.MonkeyPatch, url: str) -> None:
 
 def logits(model: Any) -> torch.Tensor:
     with torch.no_grad():
-        found: torch.Tensor = model(torch.arange(3, 9)[None]).logits
-    return found
+        scores: torch.Tensor = model(torch.arange(3, 9)[None]).logits
+    return scores
 
 
 # -- merging ---------------------------------------------------------------------------------------
@@ -81,24 +81,26 @@ def test_a_run_writes_adapters_and_their_merged_model(adapter_run):
         assert {"adapter_model.safetensors", "adapter_config.json", "tokenizer.json"} <= names
         assert "model.safetensors" not in names
     base = AutoModelForCausalLM.from_pretrained(base_of(best))
-    whole = AutoModelForCausalLM.from_pretrained(merged)
+    merged_model = AutoModelForCausalLM.from_pretrained(merged)
     adapted = PeftModel.from_pretrained(base, best)
-    assert logits(whole).allclose(logits(adapted), atol=1e-5)
+    assert logits(merged_model).allclose(logits(adapted), atol=1e-5)
     with adapted.disable_adapter():
-        assert not logits(whole).allclose(logits(adapted), atol=1e-4), "the adapters do something"
+        assert not logits(merged_model).allclose(logits(adapted), atol=1e-4), (
+            "the adapters do something"
+        )
     assert not (merged / "adapter_config.json").exists()
     chat = [{"role": "user", "content": "next is red"}]
-    one, other = (AutoTokenizer.from_pretrained(path) for path in (best, merged))
-    assert one.apply_chat_template(chat) == other.apply_chat_template(chat)
+    tokenizer, other = (AutoTokenizer.from_pretrained(path) for path in (best, merged))
+    assert tokenizer.apply_chat_template(chat) == other.apply_chat_template(chat)
 
 
 @pytest.mark.slow
 def test_a_finished_run_is_exported_by_the_command(run, capsys):
     shutil.rmtree(run / "checkpoints" / "merged")
     before = (run / "summary.json").read_bytes()
-    assert again(run, "--export=none") == 0
+    assert resume(run, "--export=none") == 0
     assert not (run / "checkpoints" / "merged").exists()
-    assert again(run, "--export=merged") == 0
+    assert resume(run, "--export=merged") == 0
     assert "merged model: " in capsys.readouterr().err
     assert (run / "summary.json").read_bytes() == before
     card = ModelCard.load(run / "checkpoints" / "merged" / "README.md")
@@ -110,13 +112,13 @@ def test_half_an_export_is_made_again(run):
     merged = run / "checkpoints" / "merged"
     (merged / "complete").unlink()
     (merged / "model.safetensors").write_bytes(b"half")
-    assert again(run, "--export=merged") == 0
+    assert resume(run, "--export=merged") == 0
     assert AutoModelForCausalLM.from_pretrained(merged)
 
 
 def test_a_whole_model_has_nothing_to_merge(finished, tmp_path, capsys):
     run = shutil.copytree(finished, tmp_path / "run")
-    assert again(run, "--export=merged") == 0
+    assert resume(run, "--export=merged") == 0
     assert "nothing to merge: " in capsys.readouterr().err
     assert not (run / "checkpoints" / "merged").exists()
 
@@ -128,8 +130,8 @@ def test_a_quantised_base_is_refused_before_the_run(small_model, tmp_path, capsy
     (model / "config.json").write_text(json.dumps(config))
     command = toy_runs.arguments(tmp_path / "run", "--export=merged", model=model)
     assert main(command) == 2
-    said = toy_runs.last_line(capsys.readouterr().err)
-    assert "stored quantised (gptq)" in said
+    message = toy_runs.last_line(capsys.readouterr().err)
+    assert "stored quantised (gptq)" in message
     assert not (tmp_path / "run").exists()
 
 
@@ -185,14 +187,14 @@ def test_the_hubs_own_default_decides_who_sees_it_and_a_repository_stays_what_it
 ):
     online(monkeypatch, hub.url)
     command = ["--push-to-hub", REPOSITORY, "--export=merged"]
-    assert again(run, *command) == 0
-    assert again(run, *command, "--hub-private") == 0
+    assert resume(run, *command) == 0
+    assert resume(run, *command, "--hub-private") == 0
     assert hub.visibility == {REPOSITORY: None}
     assert "model.safetensors" in hub.repositories[REPOSITORY]
 
 
 @pytest.mark.parametrize(
-    ("at", "refusal", "said"),
+    ("at", "refusal", "sentence"),
     [
         ("/api/repos/create", (401, "Invalid username or password."), "401"),
         ("/commit/", (403, "You have exceeded your storage quota."), "quota"),
@@ -201,17 +203,17 @@ def test_the_hubs_own_default_decides_who_sees_it_and_a_repository_stays_what_it
     ],
 )
 def test_an_upload_that_fails_costs_a_warning_with_the_command(
-    run, hub, monkeypatch, capsys, at, refusal, said
+    run, hub, monkeypatch, capsys, at, refusal, sentence
 ):
     """Of the account, the quota, a limit, and a network without a hub."""
     if refusal:
         hub.refuse_at, hub.refusal = at, refusal
     online(monkeypatch, hub.url if refusal else "http://127.0.0.1:9")
     before = (run / "summary.json").read_bytes()
-    assert again(run, "--push-to-hub", REPOSITORY, "--export=merged") == 0
+    assert resume(run, "--push-to-hub", REPOSITORY, "--export=merged") == 0
     words = " ".join(capsys.readouterr().err.split())
     assert f"the upload to {REPOSITORY} failed: " in words
-    assert said in words
+    assert sentence in words
     assert f"--resume --out {run} --push-to-hub {REPOSITORY} --export merged" in words
     assert "Traceback" in (run / "warnings.log").read_text()
     assert (run / "summary.json").read_bytes() == before
@@ -221,8 +223,8 @@ def test_an_upload_that_fails_costs_a_warning_with_the_command(
 def test_what_nobody_else_could_load_is_not_pushed(small_model, tmp_path, capsys):
     command = toy_runs.arguments(tmp_path / "run", "--push-to-hub", REPOSITORY, model=small_model)
     assert main(command) == 2
-    said = toy_runs.last_line(capsys.readouterr().err)
-    assert "expected --export merged with --push-to-hub" in said
+    message = toy_runs.last_line(capsys.readouterr().err)
+    assert "expected --export merged with --push-to-hub" in message
     assert not (tmp_path / "run").exists()
 
 
@@ -260,12 +262,12 @@ def test_the_card_has_metadata_that_the_hub_reads(adapter_run):
     assert {"agentgym", "toy", "turn-loo", "lora"} <= set(card.data.tags)
     assert card.data.base_model is None, "a folder of this machine is no model of the hub"
     summary = json.loads((adapter_run / "summary.json").read_text())
-    found = {result.metric_type: result for result in card.data.eval_results}
-    assert found["success"].metric_value == pytest.approx(
+    by_metric = {result.metric_type: result for result in card.data.eval_results}
+    assert by_metric["success"].metric_value == pytest.approx(
         summary["eval"]["trained"]["success"], abs=1e-4
     )
-    assert found["score"].dataset_type == TOY_ID
-    assert found["score"].dataset_revision == summary["evaluation"]["panel_sha256"]
+    assert by_metric["score"].dataset_type == TOY_ID
+    assert by_metric["score"].dataset_revision == summary["evaluation"]["panel_sha256"]
 
 
 def test_the_settings_on_the_card_make_the_same_run(adapter_run, small_model, tmp_path):

@@ -43,13 +43,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         env.close()
         return folder / f"{name}.jsonl"
 
-    found = {"records": recorded("records", tasks, True)}
+    paths = {"records": recorded("records", tasks, True)}
     for form in ("jsonl", "parquet", "agenttraj", "atif"):
-        found[form] = folder / f"export.{'json' if form == 'agenttraj' else form}"
-        export(found["records"], found[form], form)  # type: ignore[arg-type]
-    export(found["records"], folder / "chats.jsonl", "sft")
+        paths[form] = folder / f"export.{'json' if form == 'agenttraj' else form}"
+        export(paths["records"], paths[form], form)  # type: ignore[arg-type]
+    export(paths["records"], folder / "chats.jsonl", "sft")
     easy = [{"split": "train", "index": k} for k in range(120)]
-    return found | {
+    return paths | {
         "chats": folder / "chats.jsonl",
         "test": recorded("test", [{"split": "test", "index": 0}], True),
         "random": recorded("random", easy, False),
@@ -62,48 +62,55 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.mark.parametrize("form", ["records", "jsonl", "parquet", "agenttraj"])
 def test_imitation_of_the_experts_records_is_imitation_of_the_expert(form, files, tmp_path):
     expert = warmed(tmp_path / "expert", **EXPERT)
-    ours = warmed(tmp_path / "ours", sft__demonstrations=None, sft__episodes=files[form])
-    assert ours.chat.tokenizer.get_vocab() == expert.chat.tokenizer.get_vocab()
-    assert equal(weights(ours), weights(expert))
+    policy = warmed(tmp_path / "ours", sft__demonstrations=None, sft__episodes=files[form])
+    assert policy.chat.tokenizer.get_vocab() == expert.chat.tokenizer.get_vocab()
+    assert equal(weights(policy), weights(expert))
 
 
 def test_episodes_in_another_grammar_are_written_in_that_of_the_run(files, tmp_path):
     native, _ = started(tmp_path / "a", sft__episodes=files["records"], sft__demonstrations=None)
     tags, _ = started(tmp_path / "b", sft__episodes=files["tags"], sft__demonstrations=None)
-    assert [r.turns[0].action for r in played(tags)] == [r.turns[0].action for r in played(native)]
+    assert [r.turns[0].action for r in play_demonstrations(tags)] == [
+        r.turns[0].action for r in play_demonstrations(native)
+    ]
 
 
 def test_demonstrations_of_exports_are_those_of_the_records(files, tmp_path):
     """AgentTraj of other writers is read, too, if it is of the family."""
-    shown = []
+    demonstrations = []
     for form in ("records", "atif", "agenttraj"):
         plan, _ = started(
             tmp_path / form, sft__episodes=files[form], sft__demonstrations=None
         )  # fmt: skip
-        shown.append(played(plan))
-    assert shown[0] == shown[1] == shown[2] and len(shown[0]) == COUNT
+        demonstrations.append(play_demonstrations(plan))
+    assert (
+        demonstrations[0] == demonstrations[1] == demonstrations[2]
+        and len(demonstrations[0]) == COUNT
+    )
 
 
-def played(plan: Any) -> list[Any]:
+def play_demonstrations(plan: Any) -> list[Any]:
     player = Demonstrator(plan, plan.envs[0])
-    found = list(player.shown)
+    demonstrations = list(player.shown)
     player.close()
-    return found
+    return demonstrations
 
 
 def test_a_prompt_that_lists_actions_plays_the_episodes_again(files, tmp_path):
     """It then shows what it shows of the expert; records hold no admissible actions."""
     expert, _ = started(tmp_path / "expert", **EXPERT)
-    ours, _ = started(tmp_path / "ours", sft__episodes=files["records"], sft__demonstrations=None)
-    lists = replace(ours.envs[0], layout=find_prompt("verl-agent", "alfworld").layout)
-    again = recorded_demonstrations(ours, lists)
-    assert [e.turns for e in again] == [e.turns for e in played(expert)]
-    assert again[0].info["admissible_actions"] and again[0].turns[0].seen.admissible
+    plan, _ = started(tmp_path / "ours", sft__episodes=files["records"], sft__demonstrations=None)
+    lists = replace(plan.envs[0], layout=find_prompt("verl-agent", "alfworld").layout)
+    demonstrations = recorded_demonstrations(plan, lists)
+    assert [e.turns for e in demonstrations] == [e.turns for e in play_demonstrations(expert)]
+    assert (
+        demonstrations[0].info["admissible_actions"] and demonstrations[0].turns[0].seen.admissible
+    )
     file = tmp_path / "changed.jsonl"
     file.write_text(files["records"].read_text().replace("click . next", "clack . next"))
-    ours, _ = started(tmp_path / "changed", sft__episodes=file, sft__demonstrations=None)
+    plan, _ = started(tmp_path / "changed", sft__episodes=file, sft__demonstrations=None)
     with pytest.raises(DataError, match="to play as it was recorded"):
-        recorded_demonstrations(ours, lists)
+        recorded_demonstrations(plan, lists)
 
 
 def test_so_many_as_are_asked_for_and_only_those_that_were_solved(files, tmp_path):
@@ -135,8 +142,8 @@ def test_so_many_as_are_asked_for_and_only_those_that_were_solved(files, tmp_pat
 )
 @pytest.mark.parametrize("dry", [["--dry-run"], []])
 def test_what_cannot_be_imitated_is_refused(flags, words, dry, files, tmp_path, capsys):
-    given = [flag.format(**files) for flag in flags]
-    command = toy_runs.arguments(tmp_path / "run", *given, *dry, sft__demonstrations=None)
+    arguments = [flag.format(**files) for flag in flags]
+    command = toy_runs.arguments(tmp_path / "run", *arguments, *dry, sft__demonstrations=None)
     assert main(command) == 2
     assert re.search(words, " ".join(capsys.readouterr().err.split()))
 
@@ -155,11 +162,12 @@ def test_the_command_imitates_what_a_run_has_written(tmp_path):
     assert main(toy_runs.arguments(first, sft__max_steps=160, rl__log_groups=9, **quick)) == 0
     file = first / "episodes.jsonl"
     assert any(episode.success for episode in read_episodes(file))
-    asked = {"sft__episodes": file, "sft__demonstrations": None, "sft__max_steps": 20, **quick}
-    solved, every = tmp_path / "solved", tmp_path / "every"
-    assert main(toy_runs.arguments(every, **asked)) == 0
-    assert main(toy_runs.arguments(solved, "--sft.only-successes", **asked)) == 0
-    ours, theirs = (
-        load_file(out / "checkpoints" / "trained" / "model.safetensors") for out in (solved, every)
+    settings = {"sft__episodes": file, "sft__demonstrations": None, "sft__max_steps": 20, **quick}
+    solved, unfiltered = tmp_path / "solved", tmp_path / "every"
+    assert main(toy_runs.arguments(unfiltered, **settings)) == 0
+    assert main(toy_runs.arguments(solved, "--sft.only-successes", **settings)) == 0
+    filtered_weights, all_weights = (
+        load_file(out / "checkpoints" / "trained" / "model.safetensors")
+        for out in (solved, unfiltered)
     )
-    assert not equal(ours, theirs)
+    assert not equal(filtered_weights, all_weights)

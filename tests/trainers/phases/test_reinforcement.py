@@ -132,15 +132,15 @@ def test_a_pretrained_model_is_resumed_like_any_other(chat_model, tmp_path, monk
         if record["phase"] == "rl" and record["step"] == 3:
             raise Killed
 
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    trained(whole, chat_model, steps=4)
+    reference, folder = tmp_path / "whole", tmp_path / "run"
+    trained(reference, chat_model, steps=4)
     with monkeypatch.context() as patch:
         patch.setattr(RunFolder, "log", dying)
         with pytest.raises(Killed):
             trained(folder, chat_model, steps=4)
     trained(folder, chat_model, "--resume", steps=4)
-    assert toy_runs.by_phase(folder) == toy_runs.by_phase(whole)
-    assert toy_runs.summary(folder) == toy_runs.summary(whole)
+    assert toy_runs.by_phase(folder) == toy_runs.by_phase(reference)
+    assert toy_runs.summary(folder) == toy_runs.summary(reference)
 
 
 @pytest.mark.slow
@@ -158,8 +158,8 @@ def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_wou
     changes = {
         **QUICK, "model": chat_model, "sft__max_steps": 22, "steps": 2, "rl__save_every": 2
     }  # fmt: skip
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    assert main(toy_runs.arguments(whole, **changes)) == 0
+    reference, folder = tmp_path / "whole", tmp_path / "run"
+    assert main(toy_runs.arguments(reference, **changes)) == 0
     command = toy_runs.arguments(folder, **changes)
     for moment, left in (("sft:20", ["sft-10"]), ("rl:1", ["rl", "warm-start"])):
         died = toy_runs.run_command(command, die_at=moment)
@@ -167,11 +167,11 @@ def test_a_pretrained_model_killed_in_and_after_its_warm_start_goes_on_as_it_wou
         assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == left
         command = [*toy_runs.arguments(folder, **changes), "--resume"]
     assert main(command) == 0
-    assert toy_runs.by_phase(folder) == toy_runs.by_phase(whole)
-    assert toy_runs.summary(folder) == toy_runs.summary(whole)
+    assert toy_runs.by_phase(folder) == toy_runs.by_phase(reference)
+    assert toy_runs.summary(folder) == toy_runs.summary(reference)
     weights = [
         load_file(path / "checkpoints" / "warm-start" / "model.safetensors")
-        for path in (folder, whole)
+        for path in (folder, reference)
     ]
     assert weights[0].keys() == weights[1].keys()
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
@@ -204,9 +204,9 @@ def test_training_rewards_are_the_bonus_and_the_penalty(tmp_path):
 
 
 def test_the_feed_draws_training_tasks_that_fit(tmp_path):
-    chosen = 0, UniformSampler
-    feed = resolve(toy_runs.config(tmp_path)).envs[0].make_training_tasks(*chosen)
+    feed_arguments = 0, UniformSampler
+    feed = resolve(toy_runs.config(tmp_path)).envs[0].make_training_tasks(*feed_arguments)
     assert all(task["task_id"].count("-") <= 1 for task in feed(1, 8, 2))
     run = resolve(toy_runs.config(tmp_path, "--no-fit-horizon"))
-    loose = run.envs[0].make_training_tasks(*chosen)
+    loose = run.envs[0].make_training_tasks(*feed_arguments)
     assert any(task["task_id"].count("-") > 1 for task in loose(1, 8, 2))

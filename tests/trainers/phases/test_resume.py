@@ -19,14 +19,16 @@ from trainers.run import train
 pytestmark = pytest.mark.slow
 
 
-def assert_same_run(folder: Path, whole: Path) -> None:
+def assert_same_run(folder: Path, reference: Path) -> None:
     """Everything but the clock: metrics per step, evaluation rows, episodes, weights, summary."""
-    resumed, expected = toy_runs.by_phase(folder), toy_runs.by_phase(whole)
+    resumed, expected = toy_runs.by_phase(folder), toy_runs.by_phase(reference)
     assert resumed.keys() == expected.keys()
     for phase, records in expected.items():
         assert resumed[phase] == records, phase
-    assert toy_runs.summary(folder) == toy_runs.summary(whole)
-    names = [path.relative_to(whole) for path in whole.rglob("*.jsonl") if path.stem != "metrics"]
+    assert toy_runs.summary(folder) == toy_runs.summary(reference)
+    names = [
+        path.relative_to(reference) for path in reference.rglob("*.jsonl") if path.stem != "metrics"
+    ]
     assert {path.stem for path in names} >= {
         "episodes",
         "random",
@@ -35,12 +37,12 @@ def assert_same_run(folder: Path, whole: Path) -> None:
         "trained",
     }
     for name in names:
-        assert (folder / name).read_bytes() == (whole / name).read_bytes(), name
+        assert (folder / name).read_bytes() == (reference / name).read_bytes(), name
     for name in ("warm-start", "trained", "best"):
-        if not (whole / "checkpoints" / name).exists():
+        if not (reference / "checkpoints" / name).exists():
             continue
         weights = [
-            load_file(p / "checkpoints" / name / "model.safetensors") for p in (folder, whole)
+            load_file(p / "checkpoints" / name / "model.safetensors") for p in (folder, reference)
         ]
         assert weights[0].keys() == weights[1].keys()
         assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
@@ -168,8 +170,8 @@ def test_a_checkpoint_counts_when_its_last_file_is_whole(tmp_path):
 def test_a_spent_turn_budget_stays_spent(tmp_path, monkeypatch):
     """The budget runs out at a checkpoint; a resumed run evaluates that one and trains no more."""
     changes = {"steps": 50, "rl__turn_budget": 90, "sft__max_steps": 0, "eval__every": 0}
-    whole, folder = tmp_path / "whole", tmp_path / "run"
-    train(toy_runs.config(whole, **changes), Display(quiet=True))
+    reference, folder = tmp_path / "whole", tmp_path / "run"
+    train(toy_runs.config(reference, **changes), Display(quiet=True))
     with monkeypatch.context() as patch:
         die_after(patch, LOG, {"phase": "rl", "step": 2})
         with pytest.raises(Killed):
@@ -183,5 +185,5 @@ def test_a_spent_turn_budget_stays_spent(tmp_path, monkeypatch):
         == folder / "checkpoints" / "rl" / "checkpoint-2"
     )
     train(toy_runs.config(folder, "--resume", **changes), Display(quiet=True))
-    assert_same_run(folder, whole)
+    assert_same_run(folder, reference)
     assert toy_runs.summary(folder)["steps"] == 2

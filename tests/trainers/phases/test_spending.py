@@ -91,22 +91,22 @@ def test_both_phases_spend_of_one_budget_also_after_a_kill(unit, tmp_path, monke
 def test_nothing_left_for_reinforcement_is_refused(tmp_path, capsys):
     flags = ["--budget", "episodes=50", "demonstration=1"]
     assert main(toy_runs.arguments(tmp_path / "run", *flags, **QUICK)) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "expected a --budget that imitation does not use up" in said
-    assert "took" in said and "50 episodes" in said
+    message = " ".join(capsys.readouterr().err.split())
+    assert "expected a --budget that imitation does not use up" in message
+    assert "took" in message and "50 episodes" in message
 
 
 def test_minutes_are_those_of_the_flag(tmp_path):
-    asked = toy_runs.config(tmp_path / "run", "--budget=minutes=3", minutes=None)
-    assert resolve(asked).config.minutes == 3
-    both = toy_runs.config(tmp_path / "run", "--budget=minutes=3", minutes=5)
-    assert resolve(both).config.minutes == 5
+    config = toy_runs.config(tmp_path / "run", "--budget=minutes=3", minutes=None)
+    assert resolve(config).config.minutes == 3
+    with_flag = toy_runs.config(tmp_path / "run", "--budget=minutes=3", minutes=5)
+    assert resolve(with_flag).config.minutes == 5
 
 
 def test_a_budget_is_read_and_shares_are_those_that_it_says():
     assert parse_budget([]) == Budget()
-    found = parse_budget(["turns=2e4", "demonstration=0", "imitation=1"])
-    assert (found.turns, found.demonstration, found.share_of_time) == (20_000, 0, 1)
+    budget = parse_budget(["turns=2e4", "demonstration=0", "imitation=1"])
+    assert (budget.turns, budget.demonstration, budget.share_of_time) == (20_000, 0, 1)
     assert Budget().share == 1 and Budget().share_of_time == 0.5 and math.isinf(Budget().tokens)
 
 

@@ -95,17 +95,17 @@ def test_one_by_time_stands_beside_those_by_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     always_due(monkeypatch)
-    seen: list[list[str]] = []
+    listings: list[list[str]] = []
     save = TimedCheckpoints.save
 
     def watched(self: TimedCheckpoints, *args: Any, **kwargs: Any) -> None:
         save(self, *args, **kwargs)
-        seen.append(checkpoints(tmp_path / "run", "rl"))
+        listings.append(checkpoints(tmp_path / "run", "rl"))
 
     monkeypatch.setattr(TimedCheckpoints, "save", watched)
     changes = {"eval__every": 0, "sft__max_steps": 0, "rl__keep_checkpoints": 2}
     train(toy_runs.config(tmp_path / "run", **changes), Display(quiet=True))
-    steps = [[int(name.rsplit("-", 1)[1]) for name in names] for names in seen]
+    steps = [[int(name.rsplit("-", 1)[1]) for name in names] for names in listings]
     assert steps == [[1], [2], [2, 3], [2, 4], [2, 4, 5], [4, 6]]
 
 
@@ -122,7 +122,7 @@ def test_an_alarm_goes_back_to_a_checkpoint_by_steps(
         "trainers.monitoring.health.HealthMonitor.observe",
         lambda self, record: [ALARM] if record["step"] == 4 else [],
     )
-    found = {}
+    records = {}
     for name, minutes in (("never", 0), ("always", 5)):
         with monkeypatch.context() as patch:
             always_due(patch)
@@ -130,6 +130,6 @@ def test_an_alarm_goes_back_to_a_checkpoint_by_steps(
             folder = tmp_path / name
             settings = toy_runs.config(folder, *flags, rl__save_minutes=minutes, **changes)
             train(settings, Display(quiet=True))
-            found[name] = toy_runs.by_phase(folder)
-    assert [record["to"] for record in found["never"]["rollback"]] == [2, 2]
-    assert found["always"] == found["never"]
+            records[name] = toy_runs.by_phase(folder)
+    assert [record["to"] for record in records["never"]["rollback"]] == [2, 2]
+    assert records["always"] == records["never"]

@@ -61,12 +61,12 @@ def demonstrated(plan: ResolvedRun) -> list[dict[str, Any]]:
 def test_demonstrations_are_distinct_training_tasks_chosen_by_the_seed(tmp_path):
     plan, _ = started(tmp_path / "a")
     env = plan.envs[0].make_env()
-    chosen = demonstrated(plan)
-    indices = [options["index"] for options in chosen]
+    tasks = demonstrated(plan)
+    indices = [options["index"] for options in tasks]
     assert len(set(indices)) == len(indices) == 64
-    assert {options["split"] for options in chosen} == {"train"}
-    assert demonstrated(plan) == chosen
-    assert demonstrated(started(tmp_path / "b", seed=1)[0]) != chosen
+    assert {options["split"] for options in tasks} == {"train"}
+    assert demonstrated(plan) == tasks
+    assert demonstrated(started(tmp_path / "b", seed=1)[0]) != tasks
     everything = demonstrated(started(tmp_path / "c", sft__demonstrations=5000)[0])
     assert len(everything) == env.tasks.len("train")
 
@@ -92,8 +92,8 @@ def test_every_demonstration_is_played_once(tmp_path, monkeypatch):
     monkeypatch.setattr(ToyEnv, "_start", counting)
     warm_start(plan, folder, Display(quiet=True))
     env = plan.envs[0].make_env()
-    chosen = demonstrated(plan)
-    ids = [env.tasks.task("train", task["index"]).id for task in chosen]
+    tasks = demonstrated(plan)
+    ids = [env.tasks.task("train", task["index"]).id for task in tasks]
     assert begun[: len(ids)] == ids
     # What shows words only is played at random: every other training task, as there are a thousand.
     assert set(ids).isdisjoint(begun[len(ids) :]) and len(begun) == env.tasks.len("train")
@@ -104,13 +104,13 @@ class Watched(Display):
 
     def __init__(self) -> None:
         super().__init__(quiet=True)
-        self.seen: list[tuple[str, int]] = []
+        self.events: list[tuple[str, int]] = []
 
     def phase(self, name: str, total: int, step: int = 0, unit: str = "steps") -> None:
-        self.seen.append((name, total))
+        self.events.append((name, total))
 
     def update(self, step: int, **values: Any) -> None:
-        self.seen.append(("update", step))
+        self.events.append(("update", step))
 
 
 @pytest.fixture
@@ -132,10 +132,10 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_slow_environment_is_played_a_few_dozen_times_for_its_words(tmp_path, begun):
     plan, folder = started(tmp_path / "run", sft__max_steps=0, **THREADS)
     begun.clear()
-    warm_start(plan, folder, shown := Watched())
+    warm_start(plan, folder, display := Watched())
     assert sorted(begun) == sorted(o["index"] for o in demonstrated(plan)[:WORDS_OF_A_SLOW_ONE])
-    assert shown.seen[0] == ("demonstrations", WORDS_OF_A_SLOW_ONE)
-    assert [step for name, step in shown.seen if name == "update"] == [*range(1, 49)]
+    assert display.events[0] == ("demonstrations", WORDS_OF_A_SLOW_ONE)
+    assert [step for name, step in display.events if name == "update"] == [*range(1, 49)]
 
 
 def test_what_nobody_imitates_or_reads_words_off_is_not_played(tmp_path, begun):
@@ -144,9 +144,9 @@ def test_what_nobody_imitates_or_reads_words_off_is_not_played(tmp_path, begun):
     settings = {"model": tmp_path / "model", "sft__max_steps": 0, **THREADS}
     plan, folder = started(tmp_path / "run", **settings)
     begun.clear()
-    warm_start(plan, folder, shown := Watched())
+    warm_start(plan, folder, display := Watched())
     assert len(begun) == 1, "only its opening is looked at"
-    assert not shown.seen
+    assert not display.events
 
 
 def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parallel(tmp_path, begun):
@@ -155,8 +155,9 @@ def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parall
         changes = {"sft__max_steps": 1, "sft__copy_steps": 0, **THREADS}
         changes["workers"] = workers
         plan, folder = started(tmp_path / str(workers), **changes)
-        policy = warm_start(plan, folder, shown := Watched())
-        assert shown.seen[:65] == [("demonstrations", 64), *(("update", n) for n in range(1, 65))]
+        policy = warm_start(plan, folder, display := Watched())
+        updates = [("update", n) for n in range(1, 65)]
+        assert display.events[:65] == [("demonstrations", 64), *updates]
         player = Demonstrator(plan, plan.envs[0])
         rows = demonstrated_rows(plan, policy, {"toy": player})
         player.close()
@@ -167,9 +168,9 @@ def test_demonstrations_are_shown_as_they_are_watched_and_are_the_same_in_parall
 def test_words_that_no_demonstration_shows_are_known(tmp_path):
     """The text of an environment costs no expert."""
     settings = {"sft__max_steps": 1, "sft__copy_steps": 0}
-    few = warmed(tmp_path / "few", sft__demonstrations=1, **settings)
-    many = warmed(tmp_path / "many", sft__demonstrations=64, **settings)
-    assert set(few.chat.tokenizer.get_vocab()) == set(many.chat.tokenizer.get_vocab())
+    from_one = warmed(tmp_path / "few", sft__demonstrations=1, **settings)
+    from_many = warmed(tmp_path / "many", sft__demonstrations=64, **settings)
+    assert set(from_one.chat.tokenizer.get_vocab()) == set(from_many.chat.tokenizer.get_vocab())
 
 
 @pytest.mark.slow
@@ -210,14 +211,16 @@ def test_the_gate_decides_when_it_ends(tmp_path, threshold, steps):
 
 @pytest.mark.slow
 def test_success_is_shown_once_it_was_measured(tmp_path, monkeypatch):
-    shown = {}
+    successes = {}
     monkeypatch.setattr(
-        Display, "update", lambda self, step, **values: shown.update({step: values.get("success")})
+        Display,
+        "update",
+        lambda self, step, **values: successes.update({step: values.get("success")}),
     )
     warmed(tmp_path / "run", sft__target_success=1.0, sft__eval_every=20)
     (measured,) = [r for r in toy_runs.metrics(tmp_path / "run") if "success" in r]
-    assert shown.pop(20) == measured["success"]
-    assert shown and set(shown.values()) == {None}
+    assert successes.pop(20) == measured["success"]
+    assert successes and set(successes.values()) == {None}
 
 
 @pytest.mark.slow
@@ -239,10 +242,10 @@ def test_a_gate_that_was_reached_is_reached_again_after_a_kill(tmp_path, monkeyp
         with pytest.raises(Killed):
             warmed(tmp_path / "run", **changes)
     resumed = warmed(tmp_path / "run", "--resume", **changes)
-    whole = warmed(tmp_path / "whole", **changes)
+    uninterrupted = warmed(tmp_path / "whole", **changes)
     notes = [RunFolder(tmp_path / name).state()["sft"] for name in ("run", "whole")]
     assert notes[0] == notes[1]
-    assert equal(weights(resumed), weights(whole))
+    assert equal(weights(resumed), weights(uninterrupted))
 
 
 def test_demonstrations_that_failed_can_be_left_out(tmp_path):
@@ -272,20 +275,20 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
     plan, folder = started(tmp_path / "run", env=toy_runs.FLAKY_ID)
     policy = warm_start(plan, folder, Display(quiet=True))
     gate = ValidationGate(plan, folder, policy)
-    played: list[Any] = []
+    episodes: list[Any] = []
     play = gate._player.play
 
     def win(*args: Any, **options: Any) -> list[Any]:
-        played.extend(play(*args, **options))
-        for trajectory in played:
+        episodes.extend(play(*args, **options))
+        for trajectory in episodes:
             trajectory.success = trajectory.stop_reason != "error"
-        return played
+        return episodes
 
     gate._player.play = win  # type: ignore[method-assign]
     assert gate(1)
     gate.close()
     assert gate.success == 1.0
-    assert any(trajectory.stop_reason == "error" for trajectory in played)
+    assert any(trajectory.stop_reason == "error" for trajectory in episodes)
 
 
 @pytest.mark.slow
@@ -293,6 +296,6 @@ def test_the_gate_leaves_failed_episodes_out(tmp_path):
 def test_the_gate_plays_on_the_engine_that_was_chosen(tmp_path):
     plan, folder = started(tmp_path / "run")
     policy = warm_start(plan, folder, Display(quiet=True))
-    chosen = resolve(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
+    run = resolve(toy_runs.config(tmp_path / "run", engine="vllm", **QUICK))
     with pytest.raises(DependencyNotInstalled, match="vllm"):
-        ValidationGate(chosen, folder, policy)
+        ValidationGate(run, folder, policy)

@@ -93,8 +93,8 @@ def test_the_command_s_sampling_flags_are_those_of_the_model(
     assert (sampling["temperature"], sampling["top_p"]) == (0.5, 0.9)
     assert "got turn_tokens" in capsys.readouterr().out
     assert main([*argv[:4], "--policy-kwargs", "temperature=1", "--temperature", "0.5"]) == 2
-    told = capsys.readouterr().err
-    assert "one temperature, got --temperature 0.5 and --policy-kwargs temperature=1" in told
+    message = capsys.readouterr().err
+    assert "one temperature, got --temperature 0.5 and --policy-kwargs temperature=1" in message
 
 
 def test_the_system_message_is_that_of_training_unless_told(small_model: Path, env: Any) -> None:
@@ -105,8 +105,8 @@ def test_the_system_message_is_that_of_training_unless_told(small_model: Path, e
         policy.act(observation, info)
         return int(policy.last_output.prompt_tokens)
 
-    bare, told, default = first_prompt(system=""), first_prompt(system="go"), first_prompt()
-    assert bare < told < default
+    bare, instructed, default = first_prompt(system=""), first_prompt(system="go"), first_prompt()
+    assert bare < instructed < default
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_a_damaged_model_is_refused(small_model: Path, env: Any, tmp_path: Path)
 def test_other_weights_at_the_same_place_are_noticed(
     small_model: Path, env: Any, tmp_path: Path
 ) -> None:
-    here, there = tmp_path / "here", tmp_path / "there"
-    for folder in (here, there):
+    origin, twin = tmp_path / "here", tmp_path / "there"
+    for folder in (origin, twin):
         shutil.copytree(small_model, folder)
 
     def facts(folder: Path) -> dict[str, Any]:
@@ -154,21 +154,21 @@ def test_other_weights_at_the_same_place_are_noticed(
             assert policy_content(str(folder)) == maker.facts["weights_sha256"]
             return dict(maker.facts)
 
-    before = facts(here)
-    assert before["weights_sha256"] == facts(there)["weights_sha256"], "no path counts"
-    (here / "notes.txt").write_text("of no account")
-    with load_policy(f"hf:{here}", env, **SHORT) as maker:
+    before = facts(origin)
+    assert before["weights_sha256"] == facts(twin)["weights_sha256"], "no path counts"
+    (origin / "notes.txt").write_text("of no account")
+    with load_policy(f"hf:{origin}", env, **SHORT) as maker:
         evaluate(maker, env, num_tasks=2, out=tmp_path / "out")
-    [file] = here.glob("*.safetensors")
+    [file] = origin.glob("*.safetensors")
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    assert facts(here)["weights_sha256"] != before["weights_sha256"]
+    assert facts(origin)["weights_sha256"] != before["weights_sha256"]
     refused = pytest.raises(ConfigurationError, match=r"policy_facts.weights_sha256 was '\w{16}'")
-    with load_policy(f"hf:{here}", env, **SHORT) as maker, refused:
+    with load_policy(f"hf:{origin}", env, **SHORT) as maker, refused:
         evaluate(maker, env, num_tasks=2, out=tmp_path / "out")
     # Settings that decide what is played make another policy as well.
-    with load_policy(f"hf:{there}", env, turn_tokens=4, system="Be brief.") as maker:
+    with load_policy(f"hf:{twin}", env, turn_tokens=4, system="Be brief.") as maker:
         assert maker.facts["system"] == "Be brief." and maker.facts != before
 
 
@@ -177,47 +177,47 @@ def test_of_large_weights_pieces_are_read(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(weights, "PIECE", 10)
     file = tmp_path / "model.safetensors"
     content = bytearray(2000)
-    found = set()
+    digests = set()
     for place in (None, 0, 5, 1015, 1999):
         changed = bytearray(content)
         if place is not None:
             changed[place] = 1
         file.write_bytes(changed)
-        found.add(weights.weights_sha256(tmp_path))
+        digests.add(weights.weights_sha256(tmp_path))
     file.write_bytes(content + b"0")
-    found.add(weights.weights_sha256(tmp_path))
+    digests.add(weights.weights_sha256(tmp_path))
     (tmp_path / "tokenizer_config.json").write_text('{"chat_template": "{{ x }}", "path": "/a"}')
-    found.add(weights.weights_sha256(tmp_path))
-    assert len(found) == 7
+    digests.add(weights.weights_sha256(tmp_path))
+    assert len(digests) == 7
     (tmp_path / "tokenizer_config.json").write_text('{"chat_template": "{{ x }}", "path": "/b"}')
-    assert weights.weights_sha256(tmp_path) in found
+    assert weights.weights_sha256(tmp_path) in digests
 
 
-@pytest.mark.parametrize("asked", [{}, {"threads": 3}])
+@pytest.mark.parametrize("options", [{}, {"threads": 3}])
 def test_loading_and_playing_leave_the_threads_of_the_caller_alone(
-    small_model: Path, env: Any, monkeypatch: pytest.MonkeyPatch, asked: dict[str, int]
+    small_model: Path, env: Any, monkeypatch: pytest.MonkeyPatch, options: dict[str, int]
 ) -> None:
-    before, seen = torch.get_num_threads(), set()
+    before, thread_counts = torch.get_num_threads(), set()
     torch.set_num_threads(2)
     advance = HFEngine.advance
 
     def watched(engine: HFEngine, timeout: float | None = None) -> Any:
-        seen.add(torch.get_num_threads())
+        thread_counts.add(torch.get_num_threads())
         return advance(engine, timeout)
 
     monkeypatch.setattr(HFEngine, "advance", watched)
     try:
-        with load_policy(f"hf:{small_model}", env, **SHORT, **asked) as maker:
+        with load_policy(f"hf:{small_model}", env, **SHORT, **options) as maker:
             assert torch.get_num_threads() == 2
             evaluate(maker, env, num_tasks=3, concurrency=2)
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-    assert seen == {asked.get("threads", 1)}, "a small model plays with one unless told"
+    assert thread_counts == {options.get("threads", 1)}, "a small model plays with one unless told"
 
 
 def test_episodes_that_play_together_are_those_of_each_alone(small_model: Path, env: Any) -> None:
-    def played(concurrency: int | None) -> list[Any]:
+    def play_rows(concurrency: int | None) -> list[Any]:
         requests.clear()
         with load_policy(f"hf:{small_model}", env, **SHORT, temperature=1.5) as maker:
             report = evaluate(maker, env, num_tasks=12, concurrency=concurrency)
@@ -232,9 +232,9 @@ def test_episodes_that_play_together_are_those_of_each_alone(small_model: Path, 
             return advance(engine, timeout)
 
         patch.setattr(HFEngine, "advance", watched)
-        alone = played(1)
+        alone = play_rows(1)
         assert max(requests) == 1
-        assert played(None) == alone
+        assert play_rows(None) == alone
         assert max(requests) > 1, "several at a time unless told otherwise"
 
 

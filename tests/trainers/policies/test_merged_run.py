@@ -46,14 +46,14 @@ def merge(out: Path, *arguments: Any) -> int:
 def test_linear_is_the_mean_and_plays(runs: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "merged"
     assert merge(out, *runs, "--method", "linear", "--weights", 1, 3) == 0
-    ours, first, second = weights(out), weights(runs[0]), weights(runs[1])
+    merged, first, second = weights(out), weights(runs[0]), weights(runs[1])
     assert any(not torch.equal(first[name], second[name]) for name in first)
-    for name, part in ours.items():
+    for name, part in merged.items():
         assert torch.allclose(part, 0.25 * first[name] + 0.75 * second[name], atol=1e-6)
     about = json.loads((out / "merge.json").read_text())
     assert about["weights"] == [0.25, 0.75] and about["base"].endswith("checkpoints/warm-start")
-    chosen = [weights_sha256(Path(policy["path"])) for policy in about["policies"]]
-    assert chosen == [policy["weights_sha256"] for policy in about["policies"]]
+    digests = [weights_sha256(Path(policy["path"])) for policy in about["policies"]]
+    assert digests == [policy["weights_sha256"] for policy in about["policies"]]
     report = evaluate(str(out), TOY_ID, num_tasks=3)
     assert report.n == 3 and report.policy_facts["checkpoint"] == "trained"
 
@@ -61,8 +61,8 @@ def test_linear_is_the_mean_and_plays(runs: list[Path], tmp_path: Path) -> None:
 def test_ram_follows_its_formula(runs: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "merged"
     assert merge(out, *runs, "--method", "ram") == 0
-    start, ours = weights(runs[0], "warm-start"), weights(out)
-    for name, part in ours.items():
+    start, merged = weights(runs[0], "warm-start"), weights(out)
+    for name, part in merged.items():
         deltas = [weights(run)[name] - start[name] for run in runs]
         touched = [delta.abs() > 1e-5 for delta in deltas]
         count = touched[0].int() + touched[1].int()
@@ -102,9 +102,9 @@ def test_adapters_are_added_to_their_base_first(runs: list[Path], tmp_path: Path
         adapted.append(run)
         wholes.append(dict(model.merge_and_unload().named_parameters()))
     for run in adapted:  # the compared policy is the one with adapters
-        told = json.loads((run / "summary.json").read_text())
-        told["chosen"]["checkpoint"] = "trained"
-        (run / "summary.json").write_text(json.dumps(told))
+        summary = json.loads((run / "summary.json").read_text())
+        summary["chosen"]["checkpoint"] = "trained"
+        (run / "summary.json").write_text(json.dumps(summary))
     out = tmp_path / "merged"
     assert merge(out, *adapted, "--method", "linear") == 0
     for name, part in weights(out).items():

@@ -73,9 +73,9 @@ def test_a_local_model_is_evaluated_as_the_paper_does(
 ) -> None:
     """Tasks, prompt and figures are the paper's; what was shortened for the test is a departure."""
     with_data = {"env": env, "protocol": protocol, "env_kwargs": data(tmp_path)}
-    one = {} if protocol == "search-r1" else {"num_tasks": 2}
-    report = evaluate(f"hf:{model}", horizon=2, **with_data, **one)
-    assert report.n == (2 if one else 1) and report.errors == 0
+    options = {} if protocol == "search-r1" else {"num_tasks": 2}
+    report = evaluate(f"hf:{model}", horizon=2, **with_data, **options)
+    assert report.n == (2 if options else 1) and report.errors == 0
     prompt = find_prompt(protocol, env)
     assert report.policy_facts["prompt"] == f"{protocol} {prompt.layout.sha256}"
     allowed = {"num_tasks", "horizon", "policy.temperature", "policy.top_p"}

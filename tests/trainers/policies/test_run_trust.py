@@ -26,8 +26,8 @@ from trainers.policies.runs import Runs
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Return the folder of a download."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    with hostile_place(tmp_path / "download", monkeypatch) as made:
-        yield made
+    with hostile_place(tmp_path / "download", monkeypatch) as download:
+        yield download
 
 
 def _write(env_id: str, kwargs: dict[str, Any], **settings: Any) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_the_agent_of_a_run_is_neither_run_nor_imported(
 
 def test_no_argument_of_a_runs_environment_that_is_not_plain(place: Place) -> None:
     families = {entry.name: entry.id for entry in FAMILIES}
-    tried = 0
+    attempts = 0
     for kind, name, row in acting_arguments():
         if kind not in families or name in HARMLESS:
             continue
@@ -77,19 +77,19 @@ def test_no_argument_of_a_runs_environment_that_is_not_plain(place: Place) -> No
         with pytest.raises(NotTrusted, match=f"--trust '?{name}="):
             policy_env_kwargs("run:run", resolve(kind))
         assert policy_env_kwargs("run:run", resolve(kind), [name]) == {}
-        tried += 1
+        attempts += 1
         if (kind, name) == ("swe", "sandbox"):
             with pytest.raises(NotTrusted):
                 agentgym.evaluate("run:run", kind, num_tasks=1)
             remember_typed(Path("run"), content)
             assert policy_env_kwargs("run:run", resolve(kind)) == {name: f"{MODULE}:Thing"}
     place.assert_that_nothing_happened()
-    assert tried > len(ENVIRONMENTS) / 2
+    assert attempts > len(ENVIRONMENTS) / 2
 
 
 def test_what_a_run_says_is_used_if_it_is_trusted(place: Place) -> None:
     _write("agentgym/SWE-v0", {"sandbox": "subprocess", "allow_unsafe": True, "difficulty": "easy"})
-    said: list[str] = []
-    with trusting("sandbox=subprocess", "allow_unsafe=true", say=said.append):
-        known = policy_env_kwargs("run:run", resolve("swe"))
-    assert known["allow_unsafe"] is True and len(said) == 2
+    messages: list[str] = []
+    with trusting("sandbox=subprocess", "allow_unsafe=true", say=messages.append):
+        kwargs = policy_env_kwargs("run:run", resolve("swe"))
+    assert kwargs["allow_unsafe"] is True and len(messages) == 2

@@ -53,7 +53,7 @@ def figures(rows: Any) -> list[tuple[Any, ...]]:
     return [(row["task_id"], row["score"], row["success"], row["turns"]) for row in rows]
 
 
-def played(report: Report) -> list[tuple[Any, ...]]:
+def summarize_rows(report: Report) -> list[tuple[Any, ...]]:
     return [(row.task_id, row.score, row.success, row.turns) for row in report.rows]
 
 
@@ -69,10 +69,10 @@ def test_greedy_success_is_the_run_s_own_figure(
     where: dict[str, Any] = {} if backend == "sync" else {"backend": "thread", "concurrency": 6}
     with load_policy(f"run:{finished}", env, checkpoint=checkpoint, temperature=0) as maker:
         report = evaluate(maker, env, TEST, TASKS, **where)
-    own = own_rows(finished, f"{arm}-greedy")
-    assert played(report) == figures(own)
+    recorded_rows = own_rows(finished, f"{arm}-greedy")
+    assert summarize_rows(report) == figures(recorded_rows)
     assert 0 < report.score_mean < 1, "a test that could not fail proves nothing"
-    assert {row.stop_reason for row in report.rows} == {row["stop_reason"] for row in own}
+    assert {row.stop_reason for row in report.rows} == {row["stop_reason"] for row in recorded_rows}
     summary = json.loads((finished / "summary.json").read_text())["greedy"][field_of(arm)]
     assert (report.success, report.score_mean) == (summary["success"], summary["score_mean"])
 
@@ -82,7 +82,7 @@ def test_a_run_of_adapters_plays_as_it_did(adapter_run: Path, env: Any) -> None:
     with load_policy(str(adapter_run), short, temperature=0) as maker:
         facts = maker.facts
         report = evaluate(maker, short, TEST, 8)
-    assert played(report) == figures(own_rows(adapter_run, "trained-greedy"))
+    assert summarize_rows(report) == figures(own_rows(adapter_run, "trained-greedy"))
     summary = json.loads((adapter_run / "summary.json").read_text())
     assert facts["checkpoint"] == summary["chosen"]["checkpoint"]
     assert facts["step"] == summary["chosen"]["step"] and facts["compared"] is True
@@ -109,11 +109,11 @@ def test_draws_depend_on_seed_and_turn_and_not_on_who_else_plays(finished: Path,
     assert maker.facts["sampling"] == {"greedy": False, "temperature": 1.0, "top_p": 1.0}
 
     def episodes(policy: Any, seeds: Any) -> dict[int, list[str | None]]:
-        found = {}
+        texts_by_seed = {}
         for seed in seeds:
             policy.seed(seed)
-            found[seed] = texts([*play(policy, env, options={"split": TEST, "index": 0})])
-        return found
+            texts_by_seed[seed] = texts([*play(policy, env, options={"split": TEST, "index": 0})])
+        return texts_by_seed
 
     first = episodes(policy, range(12))
     assert episodes(policy.copy(), reversed(range(12))) == first
@@ -126,8 +126,8 @@ def test_what_the_model_wrote_is_kept(finished: Path, env: Any, tmp_path: Path) 
     run = list(read_episodes(finished / "eval_episodes" / "trained.jsonl"))
     for episode in read_episodes(record):
         turn = episode.turns[0]
-        own = next(each for each in run if each.task_id == episode.task_id).turns[0]
-        assert turn.prompt_tokens == own.prompt_tokens
+        expected = next(record for record in run if record.task_id == episode.task_id).turns[0]
+        assert turn.prompt_tokens == expected.prompt_tokens
         assert 0 < (turn.completion_tokens or 0) <= 4
         assert turn.finish_reason in ("stop", "length")
         # A policy that learned little also writes tokens of the template, which are no action.
@@ -204,8 +204,8 @@ def test_a_run_brings_the_environment_that_nobody_typed(in_xml: str, capsys: Any
         f"{in_xml}/e",
     ]
     assert main([*argv, "--policy", in_xml, "--env-kwargs", "horizon=4"]) == 0
-    told = capsys.readouterr().out
-    assert f'The environment has the arguments of {in_xml}: grammar="xml" (--env-kwargs' in told
+    output = capsys.readouterr().out
+    assert f'The environment has the arguments of {in_xml}: grammar="xml" (--env-kwargs' in output
     assert main([*argv, "--policy", in_xml, "--grammar", "native"]) == 2
     assert "grammar was 'xml' and is 'native'" in capsys.readouterr().err
     assert policy_env_kwargs(in_xml, resolve("webshop")) == {}
@@ -229,8 +229,10 @@ def test_harmless_arguments_are_none_of_its_business(finished: Path) -> None:
 def test_another_turn_budget_is_remarked_once(finished: Path, caplog: Any) -> None:
     other = gymnasium.make(TOY_ID)
     evaluate(load_policy(f"run:{finished}", other), other, TEST, 3)
-    said = [record for record in caplog.records if "expected episodes of 5 turns" in record.message]
-    assert len(said) == 1
+    remarks = [
+        record for record in caplog.records if "expected episodes of 5 turns" in record.message
+    ]
+    assert len(remarks) == 1
     caplog.clear()
     evaluate(load_policy(f"run:{finished}", other), other, TEST, 3, horizon=HORIZON)
     assert not caplog.records
@@ -283,13 +285,13 @@ def test_a_run_that_has_not_ended_plays_its_best_so_far(
     shutil.copytree(finished, copied)
     (copied / "summary.json").unlink()
 
-    def chosen() -> Any:
+    def load_checkpoint_name() -> Any:
         return load_policy(f"run:{copied}", env).facts["checkpoint"]
 
-    assert chosen() == "best" and "has not ended" in caplog.text
+    assert load_checkpoint_name() == "best" and "has not ended" in caplog.text
     for name in ("best", "trained"):
         shutil.rmtree(copied / "checkpoints" / name)
-    assert chosen() == "rl/checkpoint-6"
+    assert load_checkpoint_name() == "rl/checkpoint-6"
 
 
 def test_a_run_that_was_trained_on_is_another_policy(
@@ -312,15 +314,15 @@ def test_a_run_that_was_trained_on_is_another_policy(
 def test_the_weights_under_adapters_count(adapter_run: Path) -> None:
     place = adapter_run / "checkpoints" / "trained"
     assert has_adapters(place)
-    found = {weights_sha256(place)}
+    digests = {weights_sha256(place)}
     file = next(Path(base_of(place)).glob("*.safetensors"))
     content = file.read_bytes()
     try:
         file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-        found.add(weights_sha256(place))
+        digests.add(weights_sha256(place))
     finally:
         file.write_bytes(content)
-    assert len(found) == 2
+    assert len(digests) == 2
 
 
 def test_settings_of_an_earlier_version_are_refused(

@@ -21,15 +21,15 @@ THREADS = 6
 
 def together(work: Callable[[int], Any]) -> list[Any]:
     """What the threads return, or the errors that they raise."""
-    found: list[Any] = [None] * THREADS
+    results: list[Any] = [None] * THREADS
     start = threading.Barrier(THREADS)
 
     def run(index: int) -> None:
         start.wait()
         try:
-            found[index] = work(index)
+            results[index] = work(index)
         except Exception as error:
-            found[index] = error
+            results[index] = error
 
     threads = [threading.Thread(target=run, args=(index,)) for index in range(THREADS)]
     for thread in threads:
@@ -37,7 +37,7 @@ def together(work: Callable[[int], Any]) -> list[Any]:
     for thread in threads:
         thread.join(timeout=60)
     assert not any(thread.is_alive() for thread in threads)
-    return found
+    return results
 
 
 def test_threads_get_what_each_would_get_alone() -> None:
@@ -48,13 +48,15 @@ def test_threads_get_what_each_would_get_alone() -> None:
         for text in ("press red", "press gold then blue", "next is green", "click", "red", "blue")
     ]
     shared = SharedEngine(HFEngine(model, chat.pad_id), sampling)
-    got = together(lambda i: [shared.complete(i, prompts[i], 6, 10 * i + t).ids for t in range(5)])
+    all_ids = together(
+        lambda i: [shared.complete(i, prompts[i], 6, 10 * i + t).ids for t in range(5)]
+    )
     shared.close()
     alone = HFEngine(model, chat.pad_id)
-    for index, ids in enumerate(got):
+    for index, ids in enumerate(all_ids):
         seeds = [10 * index + turn for turn in range(5)]
-        wanted = [generate(alone, [prompts[index]], sampling, seeds=[seed]) for seed in seeds]
-        assert ids == [each.ids for (each,) in wanted]
+        expected = [generate(alone, [prompts[index]], sampling, seeds=[seed]) for seed in seeds]
+        assert ids == [completion.ids for (completion,) in expected]
 
 
 def test_requests_that_come_meanwhile_are_generated_together() -> None:
@@ -81,9 +83,9 @@ def test_requests_that_come_meanwhile_are_generated_together() -> None:
         go_on.set()
         return chat.encode_action("press red")
 
-    found = together(work)
+    results = together(work)
     first.join(timeout=60)
-    assert all(chat.action_text(ids) == "press red" for ids in found)
+    assert all(chat.action_text(ids) == "press red" for ids in results)
     assert [len(prompts) for prompts in engine.calls] == [1, THREADS - 1]
 
 
@@ -100,8 +102,8 @@ def test_an_engine_that_fails_costs_the_requests_that_it_had() -> None:
             return super().advance(timeout)
 
     shared = SharedEngine(Failing(chat, lambda prompt: "press red"), Sampling())
-    found = together(lambda index: shared.complete(index, [1, 2], 8, 0))
-    failed = [each for each in found if isinstance(each, PolicyFailure)]
+    results = together(lambda index: shared.complete(index, [1, 2], 8, 0))
+    failed = [result for result in results if isinstance(result, PolicyFailure)]
     assert failed and "RuntimeError: out of memory" in str(failed[0])
     assert shared.complete(0, [1, 2], 8, 0).stopped, "the next request finds it at work"
 

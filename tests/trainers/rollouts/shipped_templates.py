@@ -48,12 +48,12 @@ def tokenizer(name: str) -> Any:
     marks = sorted(set(_MARKUP.findall(source)) - set(THINK))
     eos = next((token for key, token in _EOS.items() if name.startswith(key)), "</s>")
     specials = tuple(dict.fromkeys(["<s>", eos, *marks]))
-    made = PreTrainedTokenizerFast(
+    fast_tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=byte_level(specials, THINK),
         bos_token="<s>",
         eos_token=eos,
         pad_token="<s>",
         additional_special_tokens=list(specials[2:]),
     )
-    made.chat_template = source
-    return made
+    fast_tokenizer.chat_template = source
+    return fast_tokenizer

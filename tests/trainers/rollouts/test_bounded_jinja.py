@@ -41,23 +41,23 @@ def outcome(write: Any) -> str:
 @pytest.mark.parametrize("tools", [None, [TOOL]], ids=["plain", "tools"])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_template_writes_what_transformers_makes_of_it(name, tools):
-    made = tokenizer(name)
-    assert is_plain(made)
+    fast_tokenizer = tokenizer(name)
+    assert is_plain(fast_tokenizer)
     day = {"strftime_now": lambda _: "today"}
-    variables = {**made.special_tokens_map, **day, "messages": TALK, "tools": tools}
+    variables = {**fast_tokenizer.special_tokens_map, **day, "messages": TALK, "tools": tools}
     for prompt in (True, False):
-        theirs = outcome(
-            lambda prompt=prompt: made.apply_chat_template(
+        expected = outcome(
+            lambda prompt=prompt: fast_tokenizer.apply_chat_template(
                 TALK, tools=tools, tokenize=False, add_generation_prompt=prompt, **day
             )
         )
-        ours = outcome(
+        rendered = outcome(
             lambda prompt=prompt: render(
-                made.chat_template,
+                fast_tokenizer.chat_template,
                 {**variables, "documents": None, "add_generation_prompt": prompt},
             )
         )
-        assert ours == theirs
+        assert rendered == expected
 
 
 def nested(depth: int, body: str = "") -> str:
@@ -142,9 +142,9 @@ def test_a_template_that_loops_or_multiplies_is_stopped(name):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_such_a_model_is_refused_in_a_sentence(name):
-    made = tiny_policy.tokenizer(HOSTILE[name] + CHAT_TEMPLATE)
+    fast_tokenizer = tiny_policy.tokenizer(HOSTILE[name] + CHAT_TEMPLATE)
     with pytest.raises(ConfigurationError, match="expected a chat template that renders"):
-        TurnTokenizer(made)
+        TurnTokenizer(fast_tokenizer)
 
 
 def test_one_that_waits_for_a_long_conversation_is_stopped_then():
@@ -158,11 +158,11 @@ def test_one_that_waits_for_a_long_conversation_is_stopped_then():
 def test_a_long_episode_stays_far_from_the_bounds():
     talk = TALK * 200
     for name in ("qwen3", "llama3_1", "gptoss", "gemma3", "deepseekv3", "glm4moe"):
-        made = tokenizer(name)
-        said = talk if name != "gemma3" else [*TALK[:2] * 300, TALK[0]]
-        variables = {**made.special_tokens_map, "strftime_now": lambda _: "today"}
-        variables |= {"messages": said, "tools": None, "add_generation_prompt": True}
-        assert "click" in render(made.chat_template, variables) or name == "gemma3"
+        fast_tokenizer = tokenizer(name)
+        messages = talk if name != "gemma3" else [*TALK[:2] * 300, TALK[0]]
+        variables = {**fast_tokenizer.special_tokens_map, "strftime_now": lambda _: "today"}
+        variables |= {"messages": messages, "tools": None, "add_generation_prompt": True}
+        assert "click" in render(fast_tokenizer.chat_template, variables) or name == "gemma3"
         assert bounded_jinja._rendering.left[0] > bounded_jinja.MOST_STEPS * 0.8, name
 
 

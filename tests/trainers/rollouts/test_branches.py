@@ -43,59 +43,60 @@ def play(branching, leaves=4, slots=8, roots=3, kind=ToyEnv, prompt=None, backen
         envs.close()
 
 
-def told(episodes):
+def describe_episodes(episodes):
     """All that a rollout decided."""
     return [
-        (each.number, each.parent, each.shared, each.unplayed, each.stop_reason, each.success,
+        (episode.number, episode.parent, episode.shared, episode.unplayed, episode.stop_reason,
+         episode.success,
          [(turn.text, turn.ids, turn.observation, turn.state_key, turn.reward)
-          for turn in each.turns])
-        for each in episodes
+          for turn in episode.turns])
+        for episode in episodes
     ]  # fmt: skip
 
 
 def test_a_branch_goes_on_from_the_state_it_was_forked_in():
     episodes = play(ALWAYS)
-    assert [each.number for each in episodes] == list(range(12))
-    copies = [each for each in episodes if each.parent is not None]
-    assert len(copies) == 9 and not any(each.unplayed for each in episodes)
-    assert {each.shared for each in copies} == {1, 2, 3}
-    for each in copies:
-        parent = episodes[each.parent]
+    assert [episode.number for episode in episodes] == list(range(12))
+    copies = [episode for episode in episodes if episode.parent is not None]
+    assert len(copies) == 9 and not any(episode.unplayed for episode in episodes)
+    assert {branch.shared for branch in copies} == {1, 2, 3}
+    for branch in copies:
+        parent = episodes[branch.parent]
         assert all(
-            ours is theirs
-            for ours, theirs in zip(each.turns[: each.shared], parent.turns, strict=False)
+            turn is source
+            for turn, source in zip(branch.turns[: branch.shared], parent.turns, strict=False)
         ), "a shared turn is one turn"
-        first, theirs = each.turns[each.shared], parent.turns[each.shared]
-        assert (first.state_key, first.observation) == (theirs.state_key, theirs.observation)
-        assert first.context == theirs.context and len(each.turns) <= 5
-    drawn = {tuple(map(tuple, (turn.ids for turn in each.turns))) for each in episodes}
+        first, origin = branch.turns[branch.shared], parent.turns[branch.shared]
+        assert (first.state_key, first.observation) == (origin.state_key, origin.observation)
+        assert first.context == origin.context and len(branch.turns) <= 5
+    drawn = {tuple(map(tuple, (turn.ids for turn in episode.turns))) for episode in episodes}
     assert len(drawn) == 12
 
 
 def test_a_branch_replays_alone():
     """Its actions, from the start of its task, lead where it went."""
-    for each in play(ALWAYS, roots=2):
+    for episode in play(ALWAYS, roots=2):
         env = ToyEnv()
-        env.reset(seed=each.seed, options=dict(each.options))
-        for turn in each.turns:
+        env.reset(seed=episode.seed, options=dict(episode.options))
+        for turn in episode.turns:
             _, reward, *_, info = env.step(turn.text)
             assert reward == turn.reward
-        assert info["score"] == each.score
+        assert info["score"] == episode.score
 
 
 @pytest.mark.parametrize("prompt", [None, Prompt(BARE.windowed(1))])
 def test_rows_hold_each_sampled_token_once(prompt):
     episodes = play(ALWAYS, prompt=prompt)
     rows = to_rows(episodes, once=True)
-    held = [p for row in rows for p, m in zip(row.logprobs, row.mask, strict=True) if m]
-    own = [p for each in episodes for turn in each.own_turns for p in turn.logprobs]
-    assert held == own
-    everywhere = [p for each in episodes for turn in each.turns for p in turn.logprobs]
-    assert np.array(own)[sampled_once(episodes)].tolist() == everywhere
-    whole = to_rows(episodes)
-    assert sum(map(sum, (row.mask for row in whole))) == len(everywhere) > len(own)
+    row_logprobs = [p for row in rows for p, m in zip(row.logprobs, row.mask, strict=True) if m]
+    own_logprobs = [p for episode in episodes for turn in episode.own_turns for p in turn.logprobs]
+    assert row_logprobs == own_logprobs
+    everywhere = [p for episode in episodes for turn in episode.turns for p in turn.logprobs]
+    assert np.array(own_logprobs)[sampled_once(episodes)].tolist() == everywhere
+    all_rows = to_rows(episodes)
+    assert sum(map(sum, (row.mask for row in all_rows))) == len(everywhere) > len(own_logprobs)
     if prompt is None:  # What a branch reads is the same; only what of it trains is not.
-        assert [row.ids for row in rows] == [row.ids for row in whole]
+        assert [row.ids for row in rows] == [row.ids for row in all_rows]
 
 
 @pytest.mark.parametrize("slots", [1, 3, 12])
@@ -108,35 +109,39 @@ def test_rows_hold_each_sampled_token_once(prompt):
     ],
 )
 def test_what_is_forked_does_not_depend_on_the_slots(branching, slots):
-    assert told(play(branching, slots=slots)) == told(play(branching, slots=5))
+    assert describe_episodes(play(branching, slots=slots)) == describe_episodes(
+        play(branching, slots=5)
+    )
 
 
 def test_other_processes_play_the_same_trees():
     """A part of the roots, numbered as in the whole; environments in workers of their own."""
     branching = Branching(RandomTurns(0.4), roots=1)
-    whole = play(branching)
-    again = play(branching, backend="process")
-    assert [each[:4] for each in told(again)] == [each[:4] for each in told(whole)]
+    expected = play(branching)
+    parallel = play(branching, backend="process")
+    assert [description[:4] for description in describe_episodes(parallel)] == [
+        description[:4] for description in describe_episodes(expected)
+    ]
     first = play(branching, roots=1, first_episode=0)
-    assert told(first) == told(whole[:4])
+    assert describe_episodes(first) == describe_episodes(expected[:4])
 
 
 def test_what_no_fork_led_to_is_begun_anew_or_left_out():
     rarely = Branching(RandomTurns(0.15), roots=1)
     filled = play(rarely, leaves=6, roots=4)
-    assert not any(each.unplayed for each in filled)
-    fresh = [each for each in filled if each.parent is None]
-    assert len(fresh) > 4 and all(each.turns for each in filled)
+    assert not any(episode.unplayed for episode in filled)
+    fresh = [episode for episode in filled if episode.parent is None]
+    assert len(fresh) > 4 and all(episode.turns for episode in filled)
     left = play(Branching(RandomTurns(0.15), roots=1, refill=False), leaves=6, roots=4)
-    empty = [each for each in left if each.unplayed]
-    assert len(empty) == len(fresh) - 4 and not any(each.turns for each in empty)
+    empty = [episode for episode in left if episode.unplayed]
+    assert len(empty) == len(fresh) - 4 and not any(episode.turns for episode in empty)
 
 
 def test_entropies_are_asked_for_only_where_a_fork_looks_at_them():
-    assert all(turn.entropies == [] for each in play(ALWAYS) for turn in each.turns)
-    for each in play(Branching(EntropyRise(), roots=1)):
-        assert all(len(turn.entropies) == len(turn.ids) for turn in each.turns)
-        assert all(entropy > 0 for turn in each.turns for entropy in turn.entropies)
+    assert all(turn.entropies == [] for episode in play(ALWAYS) for turn in episode.turns)
+    for episode in play(Branching(EntropyRise(), roots=1)):
+        assert all(len(turn.entropies) == len(turn.ids) for turn in episode.turns)
+        assert all(entropy > 0 for turn in episode.turns for entropy in turn.entropies)
 
 
 def test_figures_of_forks():
@@ -146,7 +151,7 @@ def test_figures_of_forks():
     assert figures["rollout/forked"] == 0.75 and 0.1 < figures["rollout/shared_tokens"] < 0.6
     assert fork_metrics([Trajectory()]) == {}
     batch, nodes = to_batch(episodes), nodes_of(episodes)
-    assert len(np.unique(batch.node)) == len({node for each in nodes for node in each})
+    assert len(np.unique(batch.node)) == len({node for path in nodes for node in path})
 
 
 class Breaking(ToyEnv):
@@ -160,24 +165,24 @@ class Breaking(ToyEnv):
 
 def test_an_environment_that_fails_ends_its_own_branch():
     episodes = play(ALWAYS, kind=Breaking)
-    assert all(each.stop_reason == "error" for each in episodes if not each.unplayed)
-    assert {each.shared for each in episodes if each.parent is not None} == {1, 2}
-    assert sum(each.unplayed for each in episodes) == 3
+    assert all(episode.stop_reason == "error" for episode in episodes if not episode.unplayed)
+    assert {episode.shared for episode in episodes if episode.parent is not None} == {1, 2}
+    assert sum(episode.unplayed for episode in episodes) == 3
 
 
 def test_what_was_played_before_changes_no_bit():
     """Slots that never had an episode take a fork as those that had: a resumed run is the same."""
     chat = tiny_policy.chat()
 
-    def made():
+    def make_runner():
         envs = TextVectorEnv([ToyEnv] * 8)
         return RolloutRunner(envs, chat, HFEngine(tiny_policy.model(), chat.pad_id), BUDGET)
 
-    def played(runner, seed):
+    def play_logprobs(runner, seed):
         tasks = [tiny_policy.tasks(2)[k // 4] for k in range(8)]
         episodes = runner.run(tasks, horizon=5, branching=ALWAYS, leaves=4, seed=seed)
-        return [p for each in episodes for turn in each.turns for p in turn.logprobs]
+        return [p for episode in episodes for turn in episode.turns for p in turn.logprobs]
 
-    used = made()
-    played(used, 1)
-    assert played(used, 2) == played(made(), 2)
+    used = make_runner()
+    play_logprobs(used, 1)
+    assert play_logprobs(used, 2) == play_logprobs(make_runner(), 2)

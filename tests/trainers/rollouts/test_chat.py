@@ -35,10 +35,10 @@ def test_conversation_equals_the_template_over_three_turns():
 @pytest.mark.parametrize("template", [CHAT_TEMPLATE, CHATML, tiny_policy.QWEN_LIKE])
 @pytest.mark.parametrize("text", ["click", "", "  press \n red ", "press red\n", "<|end|> click"])
 def test_fast_suffix_equals_rendering(template, text):
-    made = ChatTemplate(tiny_policy.tokenizer(template))
-    clean = TurnTokenizer(made.tokenizer).neutral(text)
-    assert made._wrap is not None
-    assert made.suffix(clean) == made._slow_suffix(clean)
+    chat_template = ChatTemplate(tiny_policy.tokenizer(template))
+    clean = TurnTokenizer(chat_template.tokenizer).neutral(text)
+    assert chat_template._wrap is not None
+    assert chat_template.suffix(clean) == chat_template._slow_suffix(clean)
 
 
 def test_turn_cut_by_the_token_limit_is_closed_in_the_context():
@@ -71,20 +71,20 @@ def test_action_text_round_trips_and_drops_special_tokens():
 
 
 def test_thinking_stripping_template_is_kept_or_forked_or_refused(caplog):
-    made = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE)
-    kept = TurnTokenizer(made, history="keep")
-    assert not kept.append_only
+    tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE)
+    turn_tokenizer = TurnTokenizer(tokenizer, history="keep")
+    assert not turn_tokenizer.append_only
     assert "thinking" in caplog.text
-    assert not TurnTokenizer(made, history="auto").append_only
+    assert not TurnTokenizer(tokenizer, history="auto").append_only
     with pytest.raises(ConfigurationError, match="turn 1 renders"):
-        TurnTokenizer(made, history="error")
+        TurnTokenizer(tokenizer, history="error")
 
 
 def test_template_that_rewrites_plain_turns_is_noticed(caplog):
-    made = tiny_policy.tokenizer(REWRITES)
+    tokenizer = tiny_policy.tokenizer(REWRITES)
     with pytest.raises(ConfigurationError, match="history='auto'"):
-        TurnTokenizer(made, history="error")
-    assert not TurnTokenizer(made, history="keep").append_only
+        TurnTokenizer(tokenizer, history="error")
+    assert not TurnTokenizer(tokenizer, history="keep").append_only
     assert "earlier turns" in caplog.text
 
 
@@ -101,7 +101,7 @@ def byte_tokenizer(template: str, specials: list[str]):
         vocab_size=300, special_tokens=specials, initial_alphabet=alphabet, show_progress=False
     )
     raw.train_from_iterator(["press red then click"], trainer)
-    made = PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=raw,
         bos_token=specials[0],
         eos_token=specials[1],
@@ -109,8 +109,8 @@ def byte_tokenizer(template: str, specials: list[str]):
         additional_special_tokens=specials,
     )
     folder = Path(trl.__file__).parent / "chat_templates"
-    made.chat_template = (folder / f"{template}.jinja").read_text(encoding="utf-8")
-    return made
+    tokenizer.chat_template = (folder / f"{template}.jinja").read_text(encoding="utf-8")
+    return tokenizer
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def byte_tokenizer(template: str, specials: list[str]):
     ],
 )
 def test_real_templates(template, specials, options, append_only):
-    made = byte_tokenizer(template, specials)
-    chat = TurnTokenizer(made, template_kwargs=options)
+    tokenizer = byte_tokenizer(template, specials)
+    chat = TurnTokenizer(tokenizer, template_kwargs=options)
     assert chat.append_only is append_only
-    assert made.convert_ids_to_tokens(chat.end_of_turn) == specials[1]
+    assert tokenizer.convert_ids_to_tokens(chat.end_of_turn) == specials[1]
     rendered = chat.tokenizer.decode(chat.observe("a door\n"))
-    fixed = TurnTokenizer(made, template_kwargs=options, history="auto")
+    fixed = TurnTokenizer(tokenizer, template_kwargs=options, history="auto")
     assert chat.observe("a door\n") == fixed._template._slow_suffix("a door\n")
     assert rendered.count("a door") == 1
     if append_only:
@@ -147,18 +147,18 @@ def test_real_templates(template, specials, options, append_only):
 
 
 def test_missing_or_unclosed_templates_are_refused():
-    made = tiny_policy.tokenizer()
-    made.chat_template = None
+    tokenizer = tiny_policy.tokenizer()
+    tokenizer.chat_template = None
     with pytest.raises(ConfigurationError, match="--chat-template"):
-        TurnTokenizer(made)
+        TurnTokenizer(tokenizer)
     open_end = "{%- for m in messages -%}{{ m['role'] }} {{ m['content'] }}\n{%- endfor -%}"
     with pytest.raises(ConfigurationError, match="--end-of-turn"):
         TurnTokenizer(tiny_policy.tokenizer(open_end))
 
 
 def test_padding_left_on_by_others_does_not_change_ids():
-    made = tiny_policy.tokenizer()
-    template = ChatTemplate(made)
+    tokenizer = tiny_policy.tokenizer()
+    template = ChatTemplate(tokenizer)
     before = template.suffix("click")
-    made(["press red", "press"], padding="max_length", max_length=12)
+    tokenizer(["press red", "press"], padding="max_length", max_length=12)
     assert template.suffix("click") == before

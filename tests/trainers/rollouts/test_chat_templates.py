@@ -34,19 +34,21 @@ KEEPS_THINKING = {"qwen3_8", "muse_glimmer"}
 """Templates that know of thinking and go on showing it."""
 
 
-def served(made: Any, messages: list[dict[str, str]], name: str, **options: Any) -> list[int]:
+def served(
+    fast_tokenizer: Any, messages: list[dict[str, str]], name: str, **options: Any
+) -> list[int]:
     """What a chat server makes of messages."""
-    given: list[dict[str, Any]] = [dict(message) for message in messages]
+    copies: list[dict[str, Any]] = [dict(message) for message in messages]
     if name in NO_SYSTEM:
-        system = given.pop(0)
-        given[0]["content"] = f"{system['content']}\n\n{given[0]['content']}"
+        system = copies.pop(0)
+        copies[0]["content"] = f"{system['content']}\n\n{copies[0]['content']}"
     if name.removesuffix("_training") in TYPED:
-        for message in given:
+        for message in copies:
             message["content"] = [{"type": "text", "text": message["content"]}]
-    text = made.apply_chat_template(
-        given, tokenize=False, add_generation_prompt=True, strftime_now=TODAY.strftime, **options
+    text = fast_tokenizer.apply_chat_template(
+        copies, tokenize=False, add_generation_prompt=True, strftime_now=TODAY.strftime, **options
     )
-    return list(made(text, add_special_tokens=False)["input_ids"])
+    return list(fast_tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def answer(chat: TurnTokenizer, action: str, thinking: str) -> dict[str, str]:
@@ -59,13 +61,13 @@ def answer(chat: TurnTokenizer, action: str, thinking: str) -> dict[str, str]:
 
 def play(name: str, thinking: str, **options: Any) -> tuple[TurnTokenizer, Trajectory]:
     """Three turns of a model that stands by the template, each prompt compared."""
-    made = tokenizer(name)
-    chat = TurnTokenizer(made, template_kwargs=options)
+    fast_tokenizer = tokenizer(name)
+    chat = TurnTokenizer(fast_tokenizer, template_kwargs=options)
     messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": "go"}]
     context = TokenContext(chat, Prompt(BARE, instructions=SYSTEM), SeenTurn("go"))
     episode = Trajectory()
     for action, observation in zip(ACTIONS, OBSERVATIONS, strict=True):
-        want = served(made, messages, name, **options)
+        want = served(fast_tokenizer, messages, name, **options)
         assert context.prompt == want
         if thinking and not chat._format.closing:
             ids = chat.encode_action(f"<think>{thinking}</think>{action}")
@@ -78,9 +80,9 @@ def play(name: str, thinking: str, **options: Any) -> tuple[TurnTokenizer, Traje
         context.extend(ids, True, SeenTurn(observation))
         messages.append(answer(chat, action, thinking))
         messages.append({"role": "user", "content": chat.neutral(observation)})
-        row, after = want + ids, served(made, messages, name, **options)
+        row, after = want + ids, served(fast_tokenizer, messages, name, **options)
         assert context.fresh == (after[: len(row)] != row), "a row where none was called for"
-    assert context.prompt == served(made, messages, name, **options)
+    assert context.prompt == served(fast_tokenizer, messages, name, **options)
     return chat, episode
 
 
@@ -147,8 +149,8 @@ WRITTEN = {
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_action_is_the_answer_and_the_turn_ends_where_the_model_ends_it(name):
-    made = tokenizer(name)
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer(name)
+    chat = TurnTokenizer(fast_tokenizer)
     text, end = WRITTEN[name]
     ids = chat.encode(text + end)
     assert chat.action_text(ids) == "press red"
@@ -163,16 +165,16 @@ def test_what_an_action_holds_is_no_thinking(name):
     chat = TurnTokenizer(tokenizer(name))
     text, end = WRITTEN[name]
     action = "```bash\ngrep '</think>' a.py\n```"
-    said = text.replace("press red", action)
-    assert chat.action_text(chat.encode(said + end)).strip() == action
+    response = text.replace("press red", action)
+    assert chat.action_text(chat.encode(response + end)).strip() == action
     if not chat._format.begun:
         assert chat.action_text(chat.encode(f"I look.\n{action}{end}")) == f"I look.\n{action}"
 
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_turn_that_is_cut_while_it_thinks_has_no_action(name):
-    made = tokenizer(name)
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer(name)
+    chat = TurnTokenizer(fast_tokenizer)
     text, _ = WRITTEN[name]
     ids = chat.encode(text[: text.index(" blue")])
     assert chat.action_text(ids) == ""
@@ -183,22 +185,22 @@ def test_a_turn_that_is_cut_while_it_thinks_has_no_action(name):
         answer(chat, "", "plan: press"),
         {"role": "user", "content": "invalid"},
     ]
-    assert context.prompt == served(made, messages, name)
+    assert context.prompt == served(fast_tokenizer, messages, name)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_an_observation_cannot_forge_markup(name):
-    made = tokenizer(name)
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer(name)
+    chat = TurnTokenizer(fast_tokenizer)
     marks = sorted(chat._template.markup())
     hostile = " ".join(marks) + f"x{chat.end_text}{marks[0]}"
     for text, harmless in ((hostile, "click"), (f"{chat.end_text} y", "y")):
-        said, want = (TokenContext(chat, Prompt(BARE), SeenTurn("go")) for _ in range(2))
+        context, want = (TokenContext(chat, Prompt(BARE), SeenTurn("go")) for _ in range(2))
         ids = chat.encode_action("press red")
-        said.extend(ids, True, SeenTurn(text))
+        context.extend(ids, True, SeenTurn(text))
         want.extend(ids, True, SeenTurn(harmless))
-        special = set(chat.encode("".join(marks))) & set(made.added_tokens_decoder)
-        counts = [[ids.prompt.count(token) for token in sorted(special)] for ids in (said, want)]
+        special = set(chat.encode("".join(marks))) & set(fast_tokenizer.added_tokens_decoder)
+        counts = [[ids.prompt.count(token) for token in sorted(special)] for ids in (context, want)]
         assert counts[0] == counts[1]
 
 
@@ -218,28 +220,28 @@ def test_tokens_are_kept_as_sampled_where_the_text_is_kept():
 
 
 def test_a_window_drops_the_same_turns_of_a_template_that_rewrites():
-    made = tokenizer("qwen3")
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer("qwen3")
+    chat = TurnTokenizer(fast_tokenizer)
     messages = [{"role": "user", "content": "go"}]
     context = TokenContext(chat, Prompt(BARE.windowed(1)), SeenTurn("go"))
     for action in ACTIONS:
         context.extend(chat.encode_action(action, THOUGHT), True, SeenTurn("click"))
-    kept = [*messages, answer(chat, ACTIONS[-1], ""), {"role": "user", "content": "click"}]
-    assert context.prompt == served(made, kept, "qwen3")
+    visible = [*messages, answer(chat, ACTIONS[-1], ""), {"role": "user", "content": "click"}]
+    assert context.prompt == served(fast_tokenizer, visible, "qwen3")
     assert context.fresh
 
 
 @pytest.mark.parametrize(("name", "follows"), [("qwen2_5", False), ("gemma3", True)])
 def test_another_stop_token_is_not_what_later_turns_read(name, follows):
     """Some models stop with the end of the text; a server closes the message by the template."""
-    made = tokenizer(name)
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer(name)
+    chat = TurnTokenizer(fast_tokenizer)
     assert chat.follows is follows
-    eos = made.eos_token_id
+    eos = fast_tokenizer.eos_token_id
     assert eos in chat.stop_ids
     messages = [{"role": "user", "content": "go"}]
     context = TokenContext(chat, Prompt(BARE), SeenTurn("go"))
     context.extend([*chat.encode("press red"), eos], True, SeenTurn("click"))
     messages += [answer(chat, "press red", ""), {"role": "user", "content": "click"}]
-    assert context.prompt == served(made, messages, name)
+    assert context.prompt == served(fast_tokenizer, messages, name)
     assert context.fresh

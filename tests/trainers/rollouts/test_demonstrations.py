@@ -31,15 +31,15 @@ def test_texts_are_observations_and_actions_in_turn():
 
 def test_an_episode_in_tokens_says_what_it_says_as_text():
     env, chat = ToyEnv(), tiny_policy.chat()
-    shown = [play(env, options, OraclePolicy(env)) for options in TASKS]
-    trajectories = list(encode(shown, chat, Prompt(BARE)))
+    episodes = [play(env, options, OraclePolicy(env)) for options in TASKS]
+    trajectories = list(encode(episodes, chat, Prompt(BARE)))
     rows = to_rows(trajectories)
     check_rows(trajectories, rows, chat.action_text)
-    for episode, trajectory in zip(shown, trajectories, strict=True):
+    for episode, trajectory in zip(episodes, trajectories, strict=True):
         answers = [turn.observation for turn in trajectory.turns] + [trajectory.observation]
         actions = [turn.text for turn in trajectory.turns]
-        said = [text for pair in zip(answers, [*actions, ""], strict=True) for text in pair][:-1]
-        assert said == list(episode.texts)
+        texts = [text for pair in zip(answers, [*actions, ""], strict=True) for text in pair][:-1]
+        assert texts == list(episode.texts)
         assert trajectory.success
         assert trajectory.episode_return == 1.0
 
@@ -48,7 +48,7 @@ def test_an_episode_in_tokens_says_what_it_says_as_text():
 def test_a_window_hides_the_same_turns_as_in_a_rollout(window):
     chat, answers = tiny_policy.chat(), ["press red", "press blue", "press green", "press gold"]
     prompt = Prompt(BARE.windowed(window))
-    played = RolloutRunner(
+    rollout = RolloutRunner(
         tiny_policy.envs(1),
         chat,
         ScriptedEngine(chat, iter(answers)),
@@ -56,18 +56,18 @@ def test_a_window_hides_the_same_turns_as_in_a_rollout(window):
         prompt=prompt,
     ).run(TASKS[:1], horizon=4)[0]
     env = ToyEnv()
-    shown = play(env, {**TASKS[0], "horizon": 4}, saying(answers))
-    (encoded,) = encode([shown], chat, prompt)
+    episode = play(env, {**TASKS[0], "horizon": 4}, saying(answers))
+    (encoded,) = encode([episode], chat, prompt)
     assert [(t.context, t.ids, t.fresh) for t in encoded.turns] == [
-        (t.context, t.ids, t.fresh) for t in played.turns
+        (t.context, t.ids, t.fresh) for t in rollout.turns
     ]
     assert len(to_rows([encoded])) == {None: 1, 1: 3, 2: 2}[window]
 
 
 def saying(answers):
     """A policy that says one thing after the other."""
-    said = iter(answers)
-    return CallablePolicy(lambda observation, info: next(said))
+    script = iter(answers)
+    return CallablePolicy(lambda observation, info: next(script))
 
 
 def expert(env, seed):
@@ -77,9 +77,9 @@ def expert(env, seed):
 
 def test_episodes_that_fail_are_left_out():
     env, ended = GuardedEnv(toy_runs.FlakyEnv()), []
-    shown = watch([env], TASKS, expert, on_episode=lambda: ended.append(1))
-    kept = [episode.info["task_id"] for episode in shown]
-    assert kept == [env.unwrapped.tasks.task("train", i).id for i in range(12) if i % 3]
+    episodes = watch([env], TASKS, expert, on_episode=lambda: ended.append(1))
+    task_ids = [episode.info["task_id"] for episode in episodes]
+    assert task_ids == [env.unwrapped.tasks.task("train", i).id for i in range(12) if i % 3]
     assert len(ended) == 12, "those that failed are done, too"
     with pytest.raises(EnvFailure, match="all 2 failed; first: RuntimeError: no power"):
         list(watch([env], [TASKS[0], TASKS[6]], expert))
@@ -101,11 +101,11 @@ def test_episodes_and_their_order_do_not_depend_on_how_many_are_played_at_once(p
             time.sleep(0.02 * (task.index % 4 == 0))
             return super()._start(task, rng)
 
-    def shown(count):
+    def watch_episodes(count):
         envs = [GuardedEnv(Slow()) for _ in range(count)]
         return [(e.info["task_id"], list(e.texts)) for e in watch(envs, TASKS, player, seed=3)]
 
-    assert shown(1) == shown(4) == shown(20)
+    assert watch_episodes(1) == watch_episodes(4) == watch_episodes(20)
 
 
 def test_as_many_are_played_at_once_as_there_are_environments():
@@ -129,7 +129,7 @@ def test_whoever_stops_watching_stops_the_episodes():
             begun.append(task.index)
             return super()._start(task, rng)
 
-    shown = watch([GuardedEnv(Counting()) for _ in range(2)], TASKS, expert)
-    next(shown)
-    shown.close()
+    episodes = watch([GuardedEnv(Counting()) for _ in range(2)], TASKS, expert)
+    next(episodes)
+    episodes.close()
     assert len(begun) < len(TASKS)

@@ -31,7 +31,7 @@ OWNERS = (
 )
 
 
-def shown(actions=PLAN, turns=3):
+def play_scripted(actions=PLAN, turns=3):
     """A scripted episode, as text."""
     env, script = ToyEnv(worker_turns=turns, horizon=len(actions)), iter(actions)
     player = CallablePolicy(lambda observation, info: next(script))
@@ -40,7 +40,7 @@ def shown(actions=PLAN, turns=3):
 
 def test_each_change_of_the_agent_begins_a_row_with_its_own_conversation():
     chat = tiny_policy.chat()
-    episode = shown()
+    episode = play_scripted()
     prompt = Prompt.at(ToyEnv(worker_turns=3), DEFAULT)
     (trajectory,) = encode([episode], chat, prompt)
     rows = to_rows([trajectory])
@@ -59,7 +59,9 @@ def test_each_change_of_the_agent_begins_a_row_with_its_own_conversation():
 
 
 def scored(actions, solved, number):
-    (trajectory,) = encode([shown(actions)], tiny_policy.chat(), Prompt.at(ToyEnv(worker_turns=3)))
+    (trajectory,) = encode(
+        [play_scripted(actions)], tiny_policy.chat(), Prompt.at(ToyEnv(worker_turns=3))
+    )
     trajectory.number = number
     trajectory.turns[-1].reward = float(solved)
     trajectory.stop_reason = "success" if solved else "horizon"
@@ -67,17 +69,17 @@ def scored(actions, solved, number):
 
 
 def test_all_rows_of_an_episode_have_its_advantage_and_episodes_weigh_alike():
-    many = scored((*PLAN, "delegate last", "press red", "report y"), True, 0)
-    others = [scored(PLAN[:2], False, 1), scored(PLAN[:4], False, 2), scored(PLAN[:1], True, 3)]
-    group = [many, *others]
-    assert [len(to_rows([each])) for each in group] == [6, 1, 2, 1]
+    delegating = scored((*PLAN, "delegate last", "press red", "report y"), True, 0)
+    siblings = [scored(PLAN[:2], False, 1), scored(PLAN[:4], False, 2), scored(PLAN[:1], True, 3)]
+    group = [delegating, *siblings]
+    assert [len(to_rows([trajectory])) for trajectory in group] == [6, 1, 2, 1]
     preset = get_preset("matpo")
     credit = assign_credit(group, preset)
     columns = loss_columns(credit, preset.loss, several_updates=False)
-    ends = np.cumsum([each.action_tokens for each in group])[:-1]
+    ends = np.cumsum([trajectory.action_tokens for trajectory in group])[:-1]
     returns = np.array([1.0, 0.0, 0.0, 1.0])
-    wanted = (returns - returns.mean()) / (returns.std(ddof=1) + 1e-6)
-    for advantages, number in zip(np.split(columns["advantages"], ends), wanted, strict=True):
+    expected = (returns - returns.mean()) / (returns.std(ddof=1) + 1e-6)
+    for advantages, number in zip(np.split(columns["advantages"], ends), expected, strict=True):
         np.testing.assert_allclose(advantages, number, rtol=1e-9)
     weights = [part.sum() for part in np.split(columns["token_weights"], ends)]
     np.testing.assert_allclose(weights, weights[0])
@@ -85,11 +87,11 @@ def test_all_rows_of_an_episode_have_its_advantage_and_episodes_weigh_alike():
 
 def recorded(actions=PLAN) -> Episode:
     """The same episode as a record."""
-    episode = shown(actions)
+    episode = play_scripted(actions)
 
-    def state(seen) -> RecordedState:
-        told = seen.observation
-        return RecordedState(told, 0, 0, told, None, seen.agent, seen.agent_task)
+    def state(turn) -> RecordedState:
+        observation = turn.observation
+        return RecordedState(observation, 0, 0, observation, None, turn.agent, turn.agent_task)
 
     first = SeenTurn.of(episode.observation, episode.info)
     turns = tuple(
@@ -105,11 +107,11 @@ def recorded(actions=PLAN) -> Episode:
 def test_an_export_has_a_conversation_for_each_agent():
     episode = Episode.from_line(recorded().to_line())
     planner, *workers = ChatWriter(ChatOptions()).rows(episode)
-    said = [
+    actions = [
         [m["content"] for m in row["messages"] if m["role"] == "assistant"]
         for row in (planner, *workers)
     ]
-    assert said == [
+    assert actions == [
         ["press red", "delegate press two", "press gold", "delegate rest"],
         ["press blue", "report done"],
         ["press red", "report x"],

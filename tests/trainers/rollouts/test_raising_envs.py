@@ -28,9 +28,9 @@ def test_an_expert_is_watched_wherever_an_environment_raises() -> None:
     options = [{"task_id": task.id} for task in TASKS]
     for count in (1, 2):
         envs = [GuardedEnv(RaisingEnv()) for _ in range(count)]
-        seen = {shown.info["task_id"] for shown in watch(envs, options, expert)}
+        task_ids = {episode.info["task_id"] for episode in watch(envs, options, expert)}
         well = {task.id for task in TASKS if faulty_method(task) in (*ASIDE, "_potential")}
-        assert seen == well
+        assert task_ids == well
 
 
 def test_rollouts_whose_facts_are_recorded_end_with_an_error() -> None:

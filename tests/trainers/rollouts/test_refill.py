@@ -56,12 +56,12 @@ def play(flat: set[str], counts: dict[str, int], most: int, order: random.Random
         for k, task in enumerate(begun)
         for member in range(SIZE)
     ]  # fmt: skip
-    played = []
+    episodes = []
     while waiting:
         number, episode = waiting.pop(order.randrange(len(waiting)))
-        played.append(episode)
+        episodes.append(episode)
         waiting += refill.ended(number, episode)
-    refill.chosen = refill.batch(played)  # type: ignore[attr-defined]
+    refill.first_batch = refill.batch(episodes)  # type: ignore[attr-defined]
     return refill
 
 
@@ -76,24 +76,24 @@ def test_the_batch_is_the_first_groups_that_train_in_any_order_of_endings(
     flat, counts, most, order
 ):
     names = {f"{family}{k}" for family in "ab" for k in flat}
-    wanted = dict(zip("ab", counts, strict=True))
-    refill = play(names, wanted, most, order)
-    batch = refill.chosen
+    group_counts = dict(zip("ab", counts, strict=True))
+    refill = play(names, group_counts, most, order)
+    batch = refill.first_batch
     assert len(batch) == SIZE * sum(counts)
     missing = 0
-    for family, count in wanted.items():
+    for family, count in group_counts.items():
         within = [f"{family}{k}" for k in range(most * count)]
         live = [name for name in within if name not in names][:count]
         missing += count - len(live)
         rest = [name for name in within if name in names][: count - len(live)]
-        mine = [e.options["task_id"] for e in batch if e.family == family]
-        assert sorted(mine) == sorted([*live, *rest] * SIZE)
+        task_ids = [e.options["task_id"] for e in batch if e.family == family]
+        assert sorted(task_ids) == sorted([*live, *rest] * SIZE)
     assert refill.figures["refill/groups_missing"] == missing
-    played = refill.figures["refill/groups_played"]
-    assert played * SIZE == len(batch) + len(refill.replaced)
-    again = play(names, wanted, most, random.Random(7))
-    for one, other in ((batch, again.chosen), (refill.replaced, again.replaced)):
-        assert [(e.group, e.seed, e.options) for e in one] == [
+    groups_played = refill.figures["refill/groups_played"]
+    assert groups_played * SIZE == len(batch) + len(refill.replaced)
+    reordered = play(names, group_counts, most, random.Random(7))
+    for expected, other in ((batch, reordered.first_batch), (refill.replaced, reordered.replaced)):
+        assert [(e.group, e.seed, e.options) for e in expected] == [
             (e.group, e.seed, e.options) for e in other
         ]
     assert all(e.options["training_step"] == 3 and e.options["horizon"] == 5 for e in batch)
@@ -103,7 +103,7 @@ def test_the_batch_is_the_first_groups_that_train_in_any_order_of_endings(
 def test_nothing_is_played_for_nothing():
     """Of 4 groups one is flat: the fifth is played, and no sixth."""
     refill = play({"a1"}, {"a": 4}, 9, random.Random(1))
-    assert [e.options["task_id"] for e in refill.chosen[::SIZE]] == ["a0", "a2", "a3", "a4"]
+    assert [e.options["task_id"] for e in refill.first_batch[::SIZE]] == ["a0", "a2", "a3", "a4"]
     assert [e.options["task_id"] for e in refill.replaced] == ["a1", "a1"]
     assert refill.figures == {"refill/groups_played": 5.0, "refill/groups_missing": 0.0}
 
@@ -121,12 +121,12 @@ def refilled(slots: int, backend: str = "sync") -> tuple[list[Trajectory], Refil
     from trainers.rollouts.engines.hf import HFEngine
 
     runner = RolloutRunner(envs, chat, HFEngine(model, chat.pad_id), BUDGET)
-    played = runner.run(
+    episodes = runner.run(
         [task for task in tasks[:4] for _ in range(2)], groups=[k // 2 for k in range(8)],
         seeds=[k // 2 for k in range(8)], horizon=6, seed=5, refill=refill,
     )  # fmt: skip
     envs.close()
-    return played, refill
+    return episodes, refill
 
 
 def tokens(episodes: list[Trajectory]) -> list[Any]:
@@ -136,10 +136,10 @@ def tokens(episodes: list[Trajectory]) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("slots", "backend"), [(3, "sync"), (8, "thread")])
 def test_the_runner_refills_alike_whatever_plays_at_a_time(slots, backend):
-    one, ours = refilled(8)
-    other, theirs = refilled(slots, backend)
-    assert len(one) == 8 and tokens(one) == tokens(other)
-    assert tokens(ours.replaced) == tokens(theirs.replaced)
+    episodes, refill = refilled(8)
+    other, other_refill = refilled(slots, backend)
+    assert len(episodes) == 8 and tokens(episodes) == tokens(other)
+    assert tokens(refill.replaced) == tokens(other_refill.replaced)
 
 
 def test_a_flat_group_is_found_by_the_filters_of_the_preset():

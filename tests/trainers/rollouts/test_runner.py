@@ -80,21 +80,21 @@ def test_oracle_script_wins_and_collects_the_reward():
 def test_turns_that_read_the_same_prompt_draw_apart():
     """Otherwise the turns of an episode, and its members, would not be drawn independently."""
     play = runner(lambda p: "look", prompt=WINDOWED, count=4)
-    seen = []
+    batch = []
     submit = play.engine.submit
-    play.engine.submit = lambda requests, how: (seen.extend(requests), submit(requests, how))[1]
+    play.engine.submit = lambda requests, how: (batch.extend(requests), submit(requests, how))[1]
     play.run(tiny_policy.tasks(1), horizon=4, group_size=2)
-    drawn = {np.random.default_rng(request.seed).random() for request in seen}
-    assert len(drawn) == len(seen) == 8
+    drawn = {np.random.default_rng(request.seed).random() for request in batch}
+    assert len(drawn) == len(batch) == 8
 
 
 def test_members_of_a_group_start_from_one_seed_and_groups_from_their_own():
     play, settings = runner(lambda p: "look"), {"horizon": 1, "group_size": 2, "seed": 5}
     episodes = play.run(tiny_policy.tasks(2), **settings)
-    assert [(each.group, each.seed) for each in episodes] == [(0, 5), (0, 5), (1, 6), (1, 6)]
+    assert [(e.group, e.seed) for e in episodes] == [(0, 5), (0, 5), (1, 6), (1, 6)]
     # A process of several plays groups of the whole, under their own numbers.
     episodes = play.run(tiny_policy.tasks(2), groups=[7, 3], **settings)
-    assert [(each.group, each.seed) for each in episodes] == [(7, 12), (7, 12), (3, 8), (3, 8)]
+    assert [(e.group, e.seed) for e in episodes] == [(7, 12), (7, 12), (3, 8), (3, 8)]
 
 
 def test_horizon_of_a_task_goes_before_that_of_the_run():
@@ -191,22 +191,24 @@ def test_an_episode_that_a_wrapper_cut_off_ended_by_its_turns():
 
 def test_stripped_thinking_gives_several_rows():
     words = ("<think>", "</think>", "go")
-    made = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, words)
-    made.add_tokens(["<think>", "</think>"])
-    chat = TurnTokenizer(made, history="auto")
+    tokenizer = tiny_policy.tokenizer(tiny_policy.QWEN_LIKE, words)
+    tokenizer.add_tokens(["<think>", "</think>"])
+    chat = TurnTokenizer(tokenizer, history="auto")
     script = lambda p: "<think>go</think> press red"  # noqa: E731
     play = runner(script, TokenBudget(10, 300, 400), chat=chat)
     (episode,) = play.run(tiny_policy.tasks(1), horizon=4)
     rows = to_rows([episode])
     check_rows([episode], rows, chat.action_text)
     assert len(rows) == len(episode.turns) == 4
-    thinking = made.convert_tokens_to_ids("<think>")
+    thinking = tokenizer.convert_tokens_to_ids("<think>")
     assert all(row.ids.count(thinking) == 1 for row in rows)
     assert all(row.mask[row.ids.index(thinking)] == 1 for row in rows)
     plain = runner(varied, chat=chat).run(tiny_policy.tasks(1), horizon=4)
     assert len(to_rows(plain)) == 1
-    kept = runner(script, TokenBudget(10, 300, 400), chat=TurnTokenizer(made, history="keep"))
-    assert len(to_rows(kept.run(tiny_policy.tasks(1), horizon=4))) == 1
+    keeper = runner(
+        script, TokenBudget(10, 300, 400), chat=TurnTokenizer(tokenizer, history="keep")
+    )
+    assert len(to_rows(keeper.run(tiny_policy.tasks(1), horizon=4))) == 1
 
 
 def test_window_trains_exactly_the_prompt_sampled_from():
@@ -233,20 +235,22 @@ def test_system_message_and_mismatched_arguments():
 def test_episodes_do_not_depend_on_slots_or_back_end(backend):
     """Sampling is seeded by episode and turn, not by what happened to be generated together."""
     model, chat = tiny_policy.model(), tiny_policy.chat()
-    played = []
+    rollouts = []
     for kind, slots, calls in (("sync", 12, (12,)), (backend, 5, (12,)), (backend, 12, (4, 8))):
         envs = TextVectorEnv([ToyEnv] * slots, backend=kind, workers=2)
         play = RolloutRunner(envs, chat, HFEngine(model, chat.pad_id), BUDGET)
         tasks, ids, first = tiny_policy.tasks(12), range(12), 0
-        found = []
+        episodes = []
         for count in calls:
             part = slice(first, first + count)
-            found += play.run(tasks[part], groups=ids[part], horizon=4, seed=3, first_episode=first)
+            episodes += play.run(
+                tasks[part], groups=ids[part], horizon=4, seed=3, first_episode=first
+            )
             first += count
-        played.append([[turn.ids for turn in episode.turns] for episode in found])
+        rollouts.append([[turn.ids for turn in episode.turns] for episode in episodes])
         envs.close()
-    assert played[0] == played[1] == played[2]
-    assert len({tuple(map(tuple, episode)) for episode in played[0]}) > 6
+    assert rollouts[0] == rollouts[1] == rollouts[2]
+    assert len({tuple(map(tuple, episode)) for episode in rollouts[0]}) > 6
 
 
 class Gated(ToyEnv):
@@ -284,11 +288,11 @@ def test_what_is_interrupted_leaves_engine_and_environments_at_rest():
     with pytest.raises(DataError, match="used up"):
         play.run(tiny_policy.tasks(8), horizon=4)
     assert play.engine.running == 0
-    again = RolloutRunner(envs, play.chat, ScriptedEngine(play.chat, varied), BUDGET)
-    assert len(again.run(tiny_policy.tasks(8), horizon=4)) == 8
-    again.engine.submit([Request(0, [1], 1, 0)], Sampling())
+    second_runner = RolloutRunner(envs, play.chat, ScriptedEngine(play.chat, varied), BUDGET)
+    assert len(second_runner.run(tiny_policy.tasks(8), horizon=4)) == 8
+    second_runner.engine.submit([Request(0, [1], 1, 0)], Sampling())
     with pytest.raises(NotSupported, match="in flight"):
-        again.run(tiny_policy.tasks(1), horizon=4)
+        second_runner.run(tiny_policy.tasks(1), horizon=4)
     envs.close()
 
 

@@ -86,8 +86,8 @@ def test_an_unknown_split_is_an_error_at_once():
 
 
 def test_too_few_tasks_are_repeated():
-    few = TaskList("few", {"train": [Task(f"few/{i}", "train", i, "go") for i in range(3)]})
-    drawn = ids(tasks=few, count=7)
+    task_list = TaskList("few", {"train": [Task(f"few/{i}", "train", i, "go") for i in range(3)]})
+    drawn = ids(tasks=task_list, count=7)
     assert len(drawn) == 7
     assert sorted({drawn.count(task_id) for task_id in drawn}) == [2, 3]
 
@@ -115,10 +115,10 @@ def test_a_sampler_may_choose_by_the_returns_seen_so_far():
     before = feed.state_dict()
     feed.learn([Trajectory(task_id=name, turns=[SampledTurn([], [1], [0.0], reward=1.0)])
                 for name in first for _ in range(8)])  # fmt: skip
-    again = {options["task_id"] for options in feed(1, 8, 4)}
-    assert len(first) == len(again) == 8
-    assert not first & again
-    assert max(TASKS.oracle_turns(TASKS.find(task_id)) for task_id in again) <= 4
+    second = {options["task_id"] for options in feed(1, 8, 4)}
+    assert len(first) == len(second) == 8
+    assert not first & second
+    assert max(TASKS.oracle_turns(TASKS.find(task_id)) for task_id in second) <= 4
     feed.load_state_dict(before)
     assert {options["task_id"] for options in feed(1, 8, 4)} == first
 
@@ -175,10 +175,10 @@ def test_after_every_task_each_family_has_had_its_share(weights, count, steps):
 
 def test_a_step_of_a_mixture_depends_on_nothing_but_its_number():
     weights = {"a": 2.0, "b": 1.0}
-    again = mixture(weights)
-    again(9, 4, 0)
+    feed = mixture(weights)
+    feed(9, 4, 0)
     first = [mixture(weights)(step, 4, 0) for step in range(1, 6)]
-    assert [again(step, 4, 0) for step in range(5, 0, -1)] == first[::-1]
+    assert [feed(step, 4, 0) for step in range(5, 0, -1)] == first[::-1]
     assert [task["family"] for task in first[0]] == ["a", "b", "a", "a"]
 
 

@@ -89,9 +89,9 @@ def test_tokens_stand_in_the_same_order_in_rows_and_batch():
 def test_each_of_several_families_has_its_own_costs_and_prices():
     a, b, c = (episode(group=group) for group in range(3))
     a.family, b.family, c.family = "toy", "other", "third"
-    for each, price in ((a, 0.5), (b, 1.5)):
-        each.options = {"prices": {"calls": price}}
-        each.turns[0].costs = {"calls": Cost(4.0 * price, 3.0)}
+    for trajectory, price in ((a, 0.5), (b, 1.5)):
+        trajectory.options = {"prices": {"calls": price}}
+        trajectory.turns[0].costs = {"calls": Cost(4.0 * price, 3.0)}
     figures = family_metrics([a, b, c])
     assert [figures[f"family/{name}/cost_calls"] for name in ("toy", "other")] == [2.0, 6.0]
     assert figures["family/toy/cost_calls_above"] == 0.0

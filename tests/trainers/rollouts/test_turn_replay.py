@@ -21,10 +21,10 @@ from trainers.rollouts.turn_replay import PlayedEpisode, TurnReplay, tells_of_th
 
 def episode(name: int, turns: int) -> PlayedEpisode:
     """Turn t reads (name, 0, 1, ... t) and writes nothing else: (100 + t)."""
-    played = [
+    sampled_turns = [
         SampledTurn([name if t == 0 else t], [100 + t], [0.0], reward=t) for t in range(turns)
     ]
-    return PlayedEpisode.of(Trajectory(turns=played))
+    return PlayedEpisode.of(Trajectory(turns=sampled_turns))
 
 
 def test_a_turn_is_what_was_read_written_and_paid_and_what_was_read_next() -> None:
@@ -33,41 +33,41 @@ def test_a_turn_is_what_was_read_written_and_paid_and_what_was_read_next() -> No
         SampledTurn([4], [5, 6], [0.0, 0.0]),
         SampledTurn([7, 8], [9], [0.0], fresh=True, reward=1.0),  # the history was rewritten
     ]
-    played = PlayedEpisode.of(Trajectory(turns=turns))
-    assert played.turn(0) == ([1, 2], [3], 0.5, [1, 2, 3, 4])
-    assert played.turn(1) == ([1, 2, 3, 4], [5, 6], 0.0, [7, 8])
-    assert played.turn(2) == ([7, 8], [9], 1.0, None)
+    played_episode = PlayedEpisode.of(Trajectory(turns=turns))
+    assert played_episode.turn(0) == ([1, 2], [3], 0.5, [1, 2, 3, 4])
+    assert played_episode.turn(1) == ([1, 2, 3, 4], [5, 6], 0.0, [7, 8])
+    assert played_episode.turn(2) == ([7, 8], [9], 1.0, None)
 
 
 @pytest.mark.parametrize("layout", [BARE, BARE.windowed(1)], ids=["whole", "window"])
 def test_real_episodes_are_taken_down_as_the_policy_read_them(layout) -> None:
     """What a turn read is its row up to the action, also where a window begins rows anew."""
     env = ToyEnv()
-    shown = (play(env, options, env.oracle()) for options in tiny_policy.tasks(4))
-    for trajectory in encode(shown, tiny_policy.chat(), Prompt(layout)):
-        played = PlayedEpisode.of(trajectory)
-        assert played.rows == [row.ids for row in to_rows([trajectory])]
+    episodes = (play(env, options, env.oracle()) for options in tiny_policy.tasks(4))
+    for trajectory in encode(episodes, tiny_policy.chat(), Prompt(layout)):
+        played_episode = PlayedEpisode.of(trajectory)
+        assert played_episode.rows == [row.ids for row in to_rows([trajectory])]
         for at, turn in enumerate(trajectory.turns):
-            found = played.turn(at)
-            assert (found.action, found.reward) == (turn.ids, turn.reward)
-            assert found.state[len(found.state) - len(turn.context) :] == turn.context
-            assert not turn.fresh or found.state == turn.context
+            replayed = played_episode.turn(at)
+            assert (replayed.action, replayed.reward) == (turn.ids, turn.reward)
+            assert replayed.state[len(replayed.state) - len(turn.context) :] == turn.context
+            assert not turn.fresh or replayed.state == turn.context
 
 
 @given(st.lists(st.integers(0, 7), max_size=40), st.integers(1, 12))
 def test_it_never_holds_more_than_fits_and_forgets_the_oldest(sizes, capacity) -> None:
     replay = TurnReplay(capacity)
-    kept: list[int] = []
+    names: list[int] = []
     for name, turns in enumerate(sizes):
         replay.add([episode(name, turns)])
         if 0 < turns <= capacity:
-            kept.append(name)
-        while sum(sizes[each] for each in kept) > capacity:
-            kept.pop(0)
-        assert len(replay) == sum(sizes[each] for each in kept) <= capacity
+            names.append(name)
+        while sum(sizes[member] for member in names) > capacity:
+            names.pop(0)
+        assert len(replay) == sum(sizes[member] for member in names) <= capacity
     if len(replay):
         drawn = {turn.state[0] for turn in replay.draw(300, Stream("all"))}
-        assert drawn <= set(kept)
+        assert drawn <= set(names)
 
 
 def test_all_turns_are_equally_likely() -> None:
@@ -76,23 +76,25 @@ def test_all_turns_are_equally_likely() -> None:
     drawn = replay.draw(8000, Stream("even"))
     for name, turns in ((0, 1), (1, 5), (2, 2)):
         for turn in range(turns):
-            count = sum(each.state[0] == name and each.action == [100 + turn] for each in drawn)
+            count = sum(
+                replayed.state[0] == name and replayed.action == [100 + turn] for replayed in drawn
+            )
             assert 880 < count < 1120  # four standard errors of 30
 
 
 def test_a_checkpoint_brings_all_of_it_back() -> None:
-    replay, again = TurnReplay(9), TurnReplay(9)
+    replay, restored = TurnReplay(9), TurnReplay(9)
     replay.add([episode(name, 1 + name % 4) for name in range(6)])
     file = io.BytesIO()
     torch.save(replay.state_dict(), file)
     file.seek(0)
-    again.add([episode(9, 3)])
-    again.load_state_dict(torch.load(file, weights_only=True))
-    assert len(again) == len(replay)
-    assert again.draw(50, Stream("a")) == replay.draw(50, Stream("a"))
-    for each in (replay, again):
-        each.add([episode(7, 4)])
-    assert again.draw(50, Stream("b")) == replay.draw(50, Stream("b"))
+    restored.add([episode(9, 3)])
+    restored.load_state_dict(torch.load(file, weights_only=True))
+    assert len(restored) == len(replay)
+    assert restored.draw(50, Stream("a")) == replay.draw(50, Stream("a"))
+    for buffer in (replay, restored):
+        buffer.add([episode(7, 4)])
+    assert restored.draw(50, Stream("b")) == replay.draw(50, Stream("b"))
 
 
 @pytest.mark.parametrize(

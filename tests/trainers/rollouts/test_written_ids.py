@@ -123,13 +123,13 @@ def trained(kind: str) -> str:
 
 def tokenizer(kind: str, template: str) -> Any:
     """A tokenizer of a kind with a template."""
-    made = PreTrainedTokenizerFast(
+    fast_tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer.from_str(trained(kind)),
         bos_token="<s>", eos_token="</s>", unk_token="<unk>", pad_token="<s>",
         additional_special_tokens=SPECIALS[3:],
     )  # fmt: skip
-    made.chat_template = TEMPLATES.get(template, template)
-    return made
+    fast_tokenizer.chat_template = TEMPLATES.get(template, template)
+    return fast_tokenizer
 
 
 KINDS = (
@@ -140,10 +140,12 @@ GRID = pytest.mark.parametrize(
 )
 
 
-def served(made: Any, messages: list[dict[str, str]], prompt: bool = True) -> list[int]:
+def served(fast_tokenizer: Any, messages: list[dict[str, str]], prompt: bool = True) -> list[int]:
     """What a chat server makes of messages."""
-    text = made.apply_chat_template(messages, tokenize=False, add_generation_prompt=prompt)
-    return list(made(text, add_special_tokens=False)["input_ids"])
+    text = fast_tokenizer.apply_chat_template(
+        messages, tokenize=False, add_generation_prompt=prompt
+    )
+    return list(fast_tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def actions(kind: str, template: str, count: int = 6) -> list[str]:
@@ -157,13 +159,17 @@ def actions(kind: str, template: str, count: int = 6) -> list[str]:
 
 @GRID
 def test_a_written_action_has_the_ids_of_its_place(kind, template):
-    made = tokenizer(kind, template)
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer(kind, template)
+    chat = TurnTokenizer(fast_tokenizer)
     user = {"role": "user", "content": "take lamp"}
     for action in [*actions(kind, template), "open", "x=1 x=1"]:
-        whole = served(made, [user, {"role": "assistant", "content": action}, user])
-        prompt, ids = served(made, [user]), chat.encode_action(action)
-        assert whole[: len(prompt) + len(ids)] == [*prompt, *ids], made.convert_ids_to_tokens(ids)
+        conversation_ids = served(
+            fast_tokenizer, [user, {"role": "assistant", "content": action}, user]
+        )
+        prompt, ids = served(fast_tokenizer, [user]), chat.encode_action(action)
+        assert conversation_ids[: len(prompt) + len(ids)] == [*prompt, *ids], (
+            fast_tokenizer.convert_ids_to_tokens(ids)
+        )
         assert ids[-1] == chat.end_of_turn
     if chat._trims == (True, True):
         assert chat.encode_action(f"\n {action} \n") == ids
@@ -172,32 +178,32 @@ def test_a_written_action_has_the_ids_of_its_place(kind, template):
 @GRID
 def test_prompts_are_the_servers_and_rows_go_on(kind, template):
     """Nothing was rewritten, so that an episode is one row, and each turn adds its tokens alone."""
-    made = tokenizer(kind, template)
-    chat = TurnTokenizer(made, history="error")
+    fast_tokenizer = tokenizer(kind, template)
+    chat = TurnTokenizer(fast_tokenizer, history="error")
     context = TokenContext(chat, Prompt(BARE), SeenTurn("take lamp"))
     messages = [{"role": "user", "content": "take lamp"}]
     for number, action in enumerate(actions(kind, template)):
-        assert context.prompt == served(made, messages)
+        assert context.prompt == served(fast_tokenizer, messages)
         assert context.fresh == (number == 0)
         observation = f"door {number}\n"
         context.extend(chat.encode_action(action), True, SeenTurn(observation))
         messages += [
             {"role": "assistant", "content": action}, {"role": "user", "content": observation},
         ]  # fmt: skip
-    assert context.prompt == served(made, messages) and not context.fresh
+    assert context.prompt == served(fast_tokenizer, messages) and not context.fresh
 
 
 @GRID
 def test_calls_of_an_agent_have_the_servers_prompts_and_one_row(kind, template):
-    made = tokenizer(kind, template)
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer(kind, template)
+    chat = TurnTokenizer(fast_tokenizer)
     log = CallLog(chat, UNBOUNDED, 0, 0)
     messages = [ChatMessage("user", "take lamp")]
     row: list[int] = []
     for number, action in enumerate(actions(kind, template, 4)):
         call = log.ask(ChatRequest(tuple(messages)), number)
-        said = [{"role": m.role, "content": m.content} for m in messages]
-        assert call.prompt == served(made, said)
+        plain_messages = [{"role": m.role, "content": m.content} for m in messages]
+        assert call.prompt == served(fast_tokenizer, plain_messages)
         assert call.prompt[: len(row)] == row
         ids = chat.encode_action(action)
         answer = ChatMessage("assistant", action)
@@ -210,21 +216,21 @@ def test_calls_of_an_agent_have_the_servers_prompts_and_one_row(kind, template):
 @pytest.mark.parametrize("template", ["space before", "trims"])
 def test_what_was_sampled_otherwise_stays_where_its_text_stays(kind, template):
     """A policy may write a word letter by letter; the row goes on with these tokens."""
-    made = tokenizer(kind, template)
-    chat = TurnTokenizer(made)
+    fast_tokenizer = tokenizer(kind, template)
+    chat = TurnTokenizer(fast_tokenizer)
     context = TokenContext(chat, Prompt(BARE), SeenTurn("take lamp"))
     usual = chat.encode_action("open door")
     letters = [
-        made.convert_tokens_to_ids(letter)
-        for token in made.convert_ids_to_tokens(usual[:-1])
+        fast_tokenizer.convert_tokens_to_ids(letter)
+        for token in fast_tokenizer.convert_ids_to_tokens(usual[:-1])
         for letter in token
     ]
     assert letters != usual[:-1]
     row = [*context.prompt, *letters, chat.end_of_turn]
     context.extend([*letters, chat.end_of_turn], True, SeenTurn("click"))
     assert context.prompt[: len(row)] == row and not context.fresh
-    shown = made.decode(context.prompt).replace(" ", "")
-    assert "opendoor" in shown
+    text = fast_tokenizer.decode(context.prompt).replace(" ", "")
+    assert "opendoor" in text
 
 
 OPEN_SPACE = TEMPLATES["words"].replace(
@@ -235,15 +241,15 @@ OPEN_SPACE = TEMPLATES["words"].replace(
 
 @pytest.mark.parametrize("kind", ["bytes", "first", "prepend"])
 def test_a_prompt_that_a_tokenizer_joins_with_the_answer_is_told_at_the_start(kind):
-    made = tokenizer(kind, OPEN_SPACE)
+    fast_tokenizer = tokenizer(kind, OPEN_SPACE)
     with pytest.raises(ConfigurationError, match="joins the generation prompt ' ASSISTANT: '"):
-        TurnTokenizer(made, history="error")
-    chat = TurnTokenizer(made)
+        TurnTokenizer(fast_tokenizer, history="error")
+    chat = TurnTokenizer(fast_tokenizer)
     assert chat.joined is not None and chat.follows and not chat.append_only
     # What is sampled is played nevertheless, and each prompt is the server's.
     context = TokenContext(chat, Prompt(BARE), SeenTurn("take lamp"))
     ids = chat.encode_action("open door")
-    assert made.decode([*context.prompt, *ids[:-1]]).endswith("ASSISTANT: open door") or (
+    assert fast_tokenizer.decode([*context.prompt, *ids[:-1]]).endswith("ASSISTANT: open door") or (
         kind == "prepend"  # which writes a space whatever stands before
     )
     context.extend(ids, True, SeenTurn("click"))
@@ -252,8 +258,8 @@ def test_a_prompt_that_a_tokenizer_joins_with_the_answer_is_told_at_the_start(ki
         {"role": "assistant", "content": chat.action_text(ids)},
         {"role": "user", "content": "click"},
     ]
-    text = made.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-    assert made.decode(context.prompt).replace(" ", "") == text.replace(" ", "")
+    text = fast_tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    assert fast_tokenizer.decode(context.prompt).replace(" ", "") == text.replace(" ", "")
 
 
 def test_an_action_that_begins_with_a_line_end_is_no_reason_to_refuse_a_template():
@@ -265,12 +271,14 @@ def test_an_action_that_begins_with_a_line_end_is_no_reason_to_refuse_a_template
         ["\n\n\n\n open"],
         trainers.BpeTrainer(special_tokens=SPECIALS, initial_alphabet=letters, show_progress=False),
     )
-    made = PreTrainedTokenizerFast(tokenizer_object=raw, bos_token="<s>", eos_token="</s>")
-    made.chat_template = TEMPLATES["chatml"]
-    chat = TurnTokenizer(made, history="error")
+    fast_tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=raw, bos_token="<s>", eos_token="</s>"
+    )
+    fast_tokenizer.chat_template = TEMPLATES["chatml"]
+    chat = TurnTokenizer(fast_tokenizer, history="error")
     assert chat.joined is None
     ids = chat.encode_action("\n\nopen")
-    assert made.decode(ids[:-1]) == "\n\nopen"
+    assert fast_tokenizer.decode(ids[:-1]) == "\n\nopen"
 
 
 @pytest.mark.parametrize(

@@ -50,14 +50,14 @@ def test_generation_and_training_draw_nothing_from_each_other(engine: Any) -> No
             target=lambda: done.append(generate(engine, prompts(), Sampling(max_tokens=24)))
         )
         thread.start()
-        found = []
-        while thread.is_alive() or len(found) < len(expected):
-            if len(found) < len(expected):
-                found.append(drawn())
+        draws = []
+        while thread.is_alive() or len(draws) < len(expected):
+            if len(draws) < len(expected):
+                draws.append(drawn())
             thread.join(0.01)
     random.setstate(states[0])
     np.random.set_state(states[1])
-    assert found == expected
+    assert draws == expected
     assert done == [alone]
 
 

@@ -17,18 +17,18 @@ def greedy(model: Any, prompts: list[list[int]], length: int) -> list[list[int]]
     """The likeliest continuation, by transformers."""
     import torch
 
-    found = []
+    sequences = []
     for prompt in prompts:
         ids = torch.tensor([prompt])
-        written = model.generate(
+        output = model.generate(
             input_ids=ids,
             attention_mask=torch.ones_like(ids),
             max_new_tokens=length,
             do_sample=False,
             eos_token_id=None,
         )
-        found.append(written[0, len(prompt) :].tolist())
-    return found
+        sequences.append(output[0, len(prompt) :].tolist())
+    return sequences
 
 
 def test_vllm_serves_the_export_with_the_actions_of_the_adapters(
@@ -61,8 +61,8 @@ def test_vllm_serves_the_export_with_the_actions_of_the_adapters(
     sampling = vllm.SamplingParams(temperature=0.0, max_tokens=6, ignore_eos=True)
     try:
         with generating(without_compiling=True):
-            written = llm.generate(inputs, sampling, use_tqdm=False)
+            outputs = llm.generate(inputs, sampling, use_tqdm=False)
     finally:
         llm.llm_engine.engine_core.shutdown()
-    assert [list(each.outputs[0].token_ids) for each in written] == expected
-    assert len({tuple(each) for each in expected}) > 1, "the prompts are told apart"
+    assert [list(output.outputs[0].token_ids) for output in outputs] == expected
+    assert len({tuple(ids) for ids in expected}) > 1, "the prompts are told apart"

@@ -48,8 +48,8 @@ def test_only_the_callers_stop_ids_stop(engine: Any) -> None:
 def test_seed_repeats_and_group_members_differ(engine: Any) -> None:
     same = [prompts(1)[0]] * 4
     sampling = Sampling(max_tokens=12)
-    first, again = generate(engine, same, sampling), generate(engine, same, sampling)
-    assert first == again
+    first, second = generate(engine, same, sampling), generate(engine, same, sampling)
+    assert first == second
     assert len({tuple(c.ids) for c in first}) == 4
     assert generate(engine, same, sampling, seeds=range(4, 8)) != first
 
@@ -66,13 +66,13 @@ def test_requests_join_and_leave_one_by_one(engine: Any) -> None:
     sampling = Sampling(max_tokens=12)
     alone = generate(engine, prompts(3), sampling, [12, 3, 12])
     limits = (12, 3, 12)
-    made = [Request(k, p, limits[k], k) for k, p in enumerate(prompts(3))]
-    engine.submit(made[:2], sampling)
+    requests = [Request(k, p, limits[k], k) for k, p in enumerate(prompts(3))]
+    engine.submit(requests[:2], sampling)
     ended = []
     while engine.running:
         ended += engine.advance()
         if len(ended) == 1 and engine.running == 1:
-            engine.submit(made[2:], sampling)
+            engine.submit(requests[2:], sampling)
     assert [key for key, _ in ended] == [1, 0, 2]
     assert [dict(ended)[key].ids for key in range(3)] == [c.ids for c in alone]
 
@@ -90,12 +90,16 @@ def test_an_abort_forgets_what_is_in_flight(engine: Any) -> None:
 def test_more_new_prompt_tokens_than_one_forward_takes(engine: Any, model: Any) -> None:
     """It takes 4,096 tokens; the opening prompts of a training step are many more."""
     rng = np.random.default_rng(3)
-    many = [rng.integers(3, VOCABULARY, 100 + i % 7).tolist() for i in range(60)]
-    assert sum(map(len, many)) > 6000
+    opening_prompts = [rng.integers(3, VOCABULARY, 100 + i % 7).tolist() for i in range(60)]
+    assert sum(map(len, opening_prompts)) > 6000
     sampling = Sampling(max_tokens=6)
-    out = generate(engine, many, sampling)
-    assert [c.ids for c in generate(engine, many[:5], sampling)] == [c.ids for c in out[:5]]
-    for completion, row in zip(out, completion_logprobs(model, many, out, 1.0), strict=True):
+    out = generate(engine, opening_prompts, sampling)
+    assert [c.ids for c in generate(engine, opening_prompts[:5], sampling)] == [
+        c.ids for c in out[:5]
+    ]
+    for completion, row in zip(
+        out, completion_logprobs(model, opening_prompts, out, 1.0), strict=True
+    ):
         assert completion.logprobs == pytest.approx(row, abs=1e-4)
 
 
@@ -128,12 +132,14 @@ def test_nucleus_logprobs_are_renormalised(engine: Any, model: Any) -> None:
         ids = torch.tensor([[*prompt, *completion.ids]])
         with torch.no_grad():
             logits = model(ids).logits[0, len(prompt) - 1 : -1]
-        for row, token, got in zip(logits, completion.ids, completion.logprobs, strict=True):
+        for row, token, logprob in zip(logits, completion.ids, completion.logprobs, strict=True):
             logp = (row / 0.8).log_softmax(-1)
             ordered, index = logp.sort(descending=True)
-            kept = index[ordered.exp().cumsum(-1) - ordered.exp() < 0.6]
-            assert token in kept.tolist()
-            assert got == pytest.approx(float(logp[token] - logp[kept].logsumexp(-1)), abs=1e-4)
+            nucleus = index[ordered.exp().cumsum(-1) - ordered.exp() < 0.6]
+            assert token in nucleus.tolist()
+            assert logprob == pytest.approx(
+                float(logp[token] - logp[nucleus].logsumexp(-1)), abs=1e-4
+            )
 
 
 def test_frequencies_match_the_distribution(engine: Any, model: Any) -> None:

@@ -53,16 +53,16 @@ def test_close_twice_then_start_again_with_an_untied_model() -> None:
     engine.close()
     with pytest.raises(NotSupported, match="close"):
         generate(engine, prompts(1), SAMPLING)
-    with start(model) as again:
+    with start(model) as restarted:
         for version, part in enumerate(("lm_head", "embed_tokens", "o_proj")):
             disturb(model, part)
-            again.sync(policy_weights(model), version)
-            report = probe_parity(again, model, prompts(), SAMPLING)
+            restarted.sync(policy_weights(model), version)
+            report = probe_parity(restarted, model, prompts(), SAMPLING)
             assert report.max_abs < FP32_TOLERANCE
         peft = add_lora(model, modules_to_save=["lm_head"])
         disturb(peft, "lm_head.modules_to_save")
-        again.sync(policy_weights(peft), 3)
-        assert probe_parity(again, peft, prompts(), SAMPLING).version == 3
+        restarted.sync(policy_weights(peft), 3)
+        assert probe_parity(restarted, peft, prompts(), SAMPLING).version == 3
 
 
 def test_half_a_sync_is_never_sampled_from() -> None:

@@ -66,14 +66,14 @@ def test_turns_find_their_prefix_in_the_cache_and_a_sync_drops_it() -> None:
         engine.sync(policy_weights(model), 0)
         first = generate(engine, [opening], SAMPLING)[0]
         turn = [*opening, *first.ids, 5, 6]
-        asked, found = counter(engine, "queries"), counter(engine, "hits")
+        query_count, hit_count = counter(engine, "queries"), counter(engine, "hits")
         generate(engine, [turn], SAMPLING)
-        assert counter(engine, "queries") - asked == len(turn)
-        assert counter(engine, "hits") - found == 256, "two whole blocks of 128 tokens"
+        assert counter(engine, "queries") - query_count == len(turn)
+        assert counter(engine, "hits") - hit_count == 256, "two whole blocks of 128 tokens"
         engine.sync(policy_weights(model), 1)
-        found = counter(engine, "hits")
+        hit_count = counter(engine, "hits")
         generate(engine, [turn], SAMPLING)
-        assert counter(engine, "hits") == found
+        assert counter(engine, "hits") == hit_count
 
 
 def test_entropies_are_the_least_that_the_told_tokens_allow() -> None:
@@ -81,16 +81,16 @@ def test_entropies_are_the_least_that_the_told_tokens_allow() -> None:
     with start(model) as engine:
         engine.sync(policy_weights(model), 0)
         plain = generate(engine, [prompt], SAMPLING)[0]
-        told = generate(engine, [prompt], replace(SAMPLING, entropies=True))[0]
-    assert (plain.ids, plain.entropies) == (told.ids, [])
+        completion = generate(engine, [prompt], replace(SAMPLING, entropies=True))[0]
+    assert (plain.ids, plain.entropies) == (completion.ids, [])
     with torch.no_grad():
-        logits = model(torch.tensor([[*prompt, *told.ids]])).logits[0, len(prompt) - 1 : -1]
+        logits = model(torch.tensor([[*prompt, *completion.ids]])).logits[0, len(prompt) - 1 : -1]
     logp = distribution(logits, SAMPLING)
     expected = []
-    for row, sampled in zip(logp, told.ids, strict=True):
+    for row, sampled in zip(logp, completion.ids, strict=True):
         likeliest = set(row.topk(TOLD).indices.tolist()) | {sampled}
         expected.append(least_entropy(row[sorted(likeliest)].tolist()))
-    assert told.entropies == pytest.approx(expected, abs=1e-4)
+    assert completion.entropies == pytest.approx(expected, abs=1e-4)
 
 
 def test_sleep_is_refused_without_a_gpu() -> None:
@@ -129,8 +129,8 @@ def test_rest_frees_what_the_next_sync_brings(
             generate(engine, prompts(1), SAMPLING)
         engine.sync(policy_weights(policy), 1)
         reloads = ["collective_rpc"] if lora == "merge" else []
-        wanted = ["sleep", "wake_up", *reloads, "wake_up", "reset_prefix_cache"]
-        assert [call[0] for call in calls] == wanted
+        expected = ["sleep", "wake_up", *reloads, "wake_up", "reset_prefix_cache"]
+        assert [call[0] for call in calls] == expected
         assert [c[1] for c in calls if c[0] == "wake_up"] == [["weights"], ["kv_cache"]]
         assert gap(engine, policy) < FP32_TOLERANCE
 

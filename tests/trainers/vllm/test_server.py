@@ -80,9 +80,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     tokenizer = tiny_policy.tokenizer(words=("go", "take"))
     tokenizer.save_pretrained(folder / "model")
     build_model(tokenizer, tiny_policy.SIZE).save_pretrained(folder / "model")
-    made = Server(folder / "model", folder / "log.txt")
-    yield made
-    made.kill()
+    vllm_server = Server(folder / "model", folder / "log.txt")
+    yield vllm_server
+    vllm_server.kill()
 
 
 def gap(engine: Any, model: Any) -> float:
@@ -109,7 +109,9 @@ def test_weights_reach_the_server_merged(server: Server, tmp_path: Path) -> None
         assert gap(engine, policy) < FP32_TOLERANCE
     first = generate(engine, [[5, 6, 7]] * 4, SAMPLING)
     assert first == generate(engine, [[5, 6, 7]] * 4, SAMPLING)
-    assert len({tuple(each.ids) for each in first}) > 1, "every request has its own seed"
+    assert len({tuple(completion.ids) for completion in first}) > 1, (
+        "every request has its own seed"
+    )
     engine.close()
 
 

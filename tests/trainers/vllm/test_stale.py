@@ -29,21 +29,21 @@ SAMPLING = Sampling(max_tokens=12)
 
 def completions(engine: Any) -> list[Completion]:
     """Continue every prompt by both policies, all in flight together: the present one first."""
-    asked = [(prompt, stale) for stale in (False, True) for prompt in prompts()]
+    cases = [(prompt, stale) for stale in (False, True) for prompt in prompts()]
     engine.submit(
-        [Request(n, prompt, 12, n, stale=stale) for n, (prompt, stale) in enumerate(asked)],
+        [Request(n, prompt, 12, n, stale=stale) for n, (prompt, stale) in enumerate(cases)],
         SAMPLING,
     )
     ended: dict[int, Completion] = {}
     while engine.running:
         ended.update(engine.advance())
-    return [ended[n] for n in range(len(asked))]
+    return [ended[n] for n in range(len(cases))]
 
 
-def gap(model: Any, found: list[Completion]) -> float:
+def gap(model: Any, outputs: list[Completion]) -> float:
     """Largest difference between log-probabilities and those of a model, in nats."""
-    expected = completion_logprobs(model, prompts(), found, 1.0)
-    pairs = zip(found, expected, strict=True)
+    expected = completion_logprobs(model, prompts(), outputs, 1.0)
+    pairs = zip(outputs, expected, strict=True)
     return max(abs(a - b) for out, row in pairs for a, b in zip(out.logprobs, row, strict=True))
 
 
@@ -60,13 +60,13 @@ def check_both(engine: Any, policy: Any) -> None:
     for version in (1, 2):
         disturb(policy, "lora_A", scale=2.0, seed=version)
         engine.sync(iter(()), version)
-        found = completions(engine)
-        assert gap(policy, found[:half]) < FP32_TOLERANCE
-        assert gap(past, found[half:]) < FP32_TOLERANCE
-        assert gap(past, found[:half]) > 100 * FP32_TOLERANCE
+        outputs = completions(engine)
+        assert gap(policy, outputs[:half]) < FP32_TOLERANCE
+        assert gap(past, outputs[half:]) < FP32_TOLERANCE
+        assert gap(past, outputs[:half]) > 100 * FP32_TOLERANCE
     engine.sync_stale(TrainedWeights(policy), 2)
-    found = completions(engine)
-    assert gap(policy, found[half:]) < FP32_TOLERANCE
+    outputs = completions(engine)
+    assert gap(policy, outputs[half:]) < FP32_TOLERANCE
     assert (engine.version, engine.stale_version) == (2, 2)
 
 

@@ -35,9 +35,9 @@ def weights(run: Path) -> dict[str, torch.Tensor]:
     return load_file(run / "checkpoints" / "trained" / "model.safetensors")
 
 
-def equal(ours: Path, theirs: Path) -> bool:
-    found, wanted = weights(ours), weights(theirs)
-    return all(torch.equal(found[name], wanted[name]) for name in wanted)
+def equal(first: Path, second: Path) -> bool:
+    first_weights, second_weights = weights(first), weights(second)
+    return all(torch.equal(first_weights[name], second_weights[name]) for name in second_weights)
 
 
 def of_teacher(teacher: Path) -> dict[str, Any]:
@@ -95,10 +95,10 @@ def test_a_server_that_serves_the_teacher_changes_no_weight_beyond_rounding(
             assert main(toy_runs.arguments(tmp_path / name, **{**changes, **change})) == 0
     finally:
         server.stop()
-    found, wanted = weights(tmp_path / "served"), weights(tmp_path / "here")
+    served_weights, expected = weights(tmp_path / "served"), weights(tmp_path / "here")
     begun = load_file(student / "checkpoints" / "warm-start" / "model.safetensors")
-    for name, value in wanted.items():
-        torch.testing.assert_close(found[name], value, rtol=1e-2, atol=1e-3)
+    for name, value in expected.items():
+        torch.testing.assert_close(served_weights[name], value, rtol=1e-2, atol=1e-3)
         assert (value - begun[name]).abs().max() > 0.01
 
 
@@ -108,8 +108,8 @@ def test_kill_9_changes_nothing(self_taught, student, teacher, tmp_path):
     if self_taught:
         changes = {**SMALL, "preset": "self-distillation"}
     folders = [tmp_path / name for name in ("whole", "killed")]
-    whole, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
-    assert main(toy_runs.begun_from(student, whole)) == 0
+    reference, killed = (toy_runs.arguments(folder, **changes) for folder in folders)
+    assert main(toy_runs.begun_from(student, reference)) == 0
     died = toy_runs.run_command(toy_runs.begun_from(folders[0], killed), die_at="rl:2")
     assert died.returncode == -signal.SIGKILL, died.stderr
     assert main([*killed, "--resume"]) == 0
@@ -128,8 +128,8 @@ def test_a_teacher_with_other_tokens_is_refused_before_the_run_begins(teacher, t
     (other / "tokenizer.json").write_text(json.dumps(names))
     changes = {**of_teacher(other), "model": start, "lora__r": 0, "sft__max_steps": 0}
     assert main(toy_runs.arguments(tmp_path / "run", **changes)) == 2
-    said = " ".join(capsys.readouterr().err.split())
-    assert "expected a teacher with the tokenizer of the policy" in said
+    message = " ".join(capsys.readouterr().err.split())
+    assert "expected a teacher with the tokenizer of the policy" in message
     assert not (tmp_path / "run").exists()
     assert (
         main(toy_runs.arguments(tmp_path / "run", **{**changes, "distill__teacher": teacher})) == 0

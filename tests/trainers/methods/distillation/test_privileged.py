@@ -30,8 +30,8 @@ def test_it_is_a_message_of_its_own_before_the_prompt(name):
     begin = chat.tokenizer.bos_token_id
     ids = longer["prompt_ids"][0].tolist()
     assert ids.count(begin) <= max(1, prompt.count(begin)), "the beginning stands there once"
-    own = prompt[1:] if prompt[0] == begin else prompt
-    assert ids[-len(own) :] == own
+    body = prompt[1:] if prompt[0] == begin else prompt
+    assert ids[-len(body) :] == body
     for column in ("completion_ids", "completion_mask", "tool_mask", "sampling_per_token_logps"):
         assert torch.equal(longer[column], batch[column])
 

@@ -67,15 +67,15 @@ KNOBS: dict[str, tuple[str, list[str], Preset]] = {
 @pytest.mark.parametrize("knob", KNOBS)
 def test_a_flag_is_the_part_that_it_names(knob):
     name, flags, preset = KNOBS[knob]
-    found = resolved(*flags, preset=name).preset
-    assert {**found.described(), "loss": 0} == {**preset.described(), "loss": 0}
+    resolved_preset = resolved(*flags, preset=name).preset
+    assert {**resolved_preset.described(), "loss": 0} == {**preset.described(), "loss": 0}
 
 
 def test_the_policy_itself_teaches_where_it_reads_more():
     run = resolved(preset="self-distillation")
     assert run.config.distill.teacher == "start" and run.sources["distill.teacher"] == "preset"
-    asked = resolved("--distill.teacher=current", preset="self-distillation")
-    assert asked.config.distill.teacher == "current"
+    overridden = resolved("--distill.teacher=current", preset="self-distillation")
+    assert overridden.config.distill.teacher == "current"
     assert resolved("--distill.privileged=plan", preset="grpo").config.distill.teacher == "start"
     assert resolved(preset="grpo").config.distill.teacher is None
 

@@ -17,7 +17,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, trainer, weights
+from tests.trainers.grpo.helpers import log, make_trainer, weights
 from tests.trainers.grpo.reference import forward
 from tests.trainers.grpo.test_critic import same
 from tests.trainers.grpo.test_objective import exactly
@@ -63,21 +63,21 @@ def student(folder: Any, preset: Preset, teacher: Any, **changes: Any) -> Any:
         "args": {"steps": 1, "temperature": TEMPERATURE, **changes.pop("args", {})},
         "envs": TextVectorEnv([Paid] * 16), "probe_every": 0, "micro_tokens": 60, **changes,
     }  # fmt: skip
-    return trainer(folder, preset=preset, teacher=teacher, **options)
+    return make_trainer(folder, preset=preset, teacher=teacher, **options)
 
 
-def gradient(made: Any) -> Any:
+def gradient(trainer: Any) -> Any:
     """Train, and return the gradient of the first update in one vector."""
-    found: list[Any] = []
-    clip = made._clip_grad_norm
+    gradients: list[Any] = []
+    clip = trainer._clip_grad_norm
 
     def clipped(model: Any) -> Any:
-        found.append(torch.cat([p.grad.flatten().double() for p in model.parameters()]))
+        gradients.append(torch.cat([p.grad.flatten().double() for p in model.parameters()]))
         return clip(model)
 
-    made._clip_grad_norm = clipped
-    made.train()
-    return found[0]
+    trainer._clip_grad_norm = clipped
+    trainer.train()
+    return gradients[0]
 
 
 @pytest.mark.parametrize(
@@ -90,33 +90,33 @@ def test_the_gradient_is_that_of_the_loss_written_by_hand(changes, tmp_path):
     beside = changes.pop("beside", False)
     model, teacher = tiny_policy.model(seed=1), tiny_policy.model(seed=2)
     begun, taught = exactly(model), exactly(teacher)
-    made = student(
+    trainer = student(
         tmp_path, BESIDE if beside else DISTILL, partial(ModelTeacher, teacher, 16),
         model=model, **changes,
     )  # fmt: skip
-    got = gradient(made)
-    rows = [row for each in made.trajectories for row in to_rows([each])]
-    assert (len(rows) > len(made.trajectories)) == ("prompt" in changes)
+    actual = gradient(trainer)
+    rows = [row for trajectory in trainer.trajectories for row in to_rows([trajectory])]
+    assert (len(rows) > len(trainer.trajectories)) == ("prompt" in changes)
     logps, _ = forward(begun, rows, TEMPERATURE)
     with torch.no_grad():
-        wanted, _ = forward(taught, rows, TEMPERATURE)
-    gap = wanted - logps.detach()
-    credit = 0.5 * gap + leave_one_out(made.trajectories) if beside else gap
+        teacher_logps, _ = forward(taught, rows, TEMPERATURE)
+    gap = teacher_logps - logps.detach()
+    credit = 0.5 * gap + leave_one_out(trainer.trajectories) if beside else gap
     loss = -(credit * logps).mean()
     expected = torch.cat([g.flatten() for g in torch.autograd.grad(loss, [*begun.parameters()])])
-    assert float((got - expected).norm() / expected.norm()) < 1e-5
-    assert log(made, "distill/reverse_kl") == [pytest.approx(-float(gap.mean()), abs=1e-5)]
+    assert float((actual - expected).norm() / expected.norm()) < 1e-5
+    assert log(trainer, "distill/reverse_kl") == [pytest.approx(-float(gap.mean()), abs=1e-5)]
 
 
 def leave_one_out(episodes: list[Trajectory]) -> Any:
     """The return of each token's episode minus the mean of the others of its task (K,)."""
-    returns = np.array([each.episode_return for each in episodes])
-    groups = np.array([each.group for each in episodes])
+    returns = np.array([episode.episode_return for episode in episodes])
+    groups = np.array([episode.group for episode in episodes])
     credit = [
         value - returns[(groups == group) & (np.arange(len(returns)) != place)].mean()
         for place, (value, group) in enumerate(zip(returns, groups, strict=True))
     ]
-    tokens = [each.action_tokens for each in episodes]
+    tokens = [episode.action_tokens for episode in episodes]
     return torch.from_numpy(np.repeat(credit, tokens))
 
 
@@ -124,21 +124,25 @@ def test_tokens_that_forked_episodes_share_are_scored_once_and_alike(tmp_path):
     preset = replace(DISTILL, branching=Branching(EveryTurn(), roots=2))
     teacher = tiny_policy.model(seed=2)
     taught = exactly(teacher)
-    made = student(tmp_path, preset, partial(ModelTeacher, teacher, 16))
-    seen: list[Any] = []
-    credit = made._credit
-    made._credit = lambda *given: seen.append(credit(*given)) or seen[-1]
-    made.train()
-    assert any(each.shared for each in made.trajectories)
+    trainer = student(tmp_path, preset, partial(ModelTeacher, teacher, 16))
+    assignments: list[Any] = []
+    credit = trainer._credit
+    trainer._credit = lambda *args: assignments.append(credit(*args)) or assignments[-1]
+    trainer.train()
+    assert any(trajectory.shared for trajectory in trainer.trajectories)
     with torch.no_grad():
-        wanted, _ = forward(taught, to_rows(made.trajectories), TEMPERATURE)
-    np.testing.assert_allclose(seen[0].batch.aux["logp_teacher"], wanted.numpy(), atol=2e-5)
+        teacher_logps, _ = forward(taught, to_rows(trainer.trajectories), TEMPERATURE)
+    np.testing.assert_allclose(
+        assignments[0].batch.aux["logp_teacher"], teacher_logps.numpy(), atol=2e-5
+    )
 
 
 def test_a_teacher_that_is_the_student_teaches_nothing(tmp_path):
     model = tiny_policy.model(seed=1)
-    made = student(tmp_path, DISTILL, partial(ModelTeacher, copy.deepcopy(model), 16), model=model)
-    assert float(gradient(made).norm()) < 1e-6
+    trainer = student(
+        tmp_path, DISTILL, partial(ModelTeacher, copy.deepcopy(model), 16), model=model
+    )
+    assert float(gradient(trainer).norm()) < 1e-6
 
 
 def test_a_teacher_with_adapters_scores_with_them(tmp_path):
@@ -146,20 +150,20 @@ def test_a_teacher_with_adapters_scores_with_them(tmp_path):
 
     teacher = get_peft_model(tiny_policy.model(seed=2), ADAPTERS["peft_config"])
     merged = copy.deepcopy(teacher).merge_and_unload()
-    with_adapters, whole = (
-        gradient(student(tmp_path / name, DISTILL, partial(ModelTeacher, each, 16)))
-        for name, each in (("adapters", teacher), ("merged", merged))
+    with_adapters, with_merged = (
+        gradient(student(tmp_path / name, DISTILL, partial(ModelTeacher, scorer, 16)))
+        for name, scorer in (("adapters", teacher), ("merged", merged))
     )
-    torch.testing.assert_close(with_adapters, whole, rtol=1e-3, atol=1e-6)
+    torch.testing.assert_close(with_adapters, with_merged, rtol=1e-3, atol=1e-6)
 
 
 def test_the_student_comes_closer_to_its_teacher(tmp_path):
-    made = student(
+    trainer = student(
         tmp_path, DISTILL, partial(ModelTeacher, tiny_policy.model(seed=2), 16),
         args={"steps": 12, "lr": 0.02},
     )  # fmt: skip
-    made.train()
-    gaps = log(made, "distill/reverse_kl")
+    trainer.train()
+    gaps = log(trainer, "distill/reverse_kl")
     assert np.mean(gaps[-4:]) < 0.3 * gaps[0] and gaps[0] > 0.1, gaps
 
 
@@ -171,9 +175,9 @@ def test_the_start_stays_what_it_was_and_the_current_policy_does_not(size, tmp_p
     for kind in (StartTeacher, CurrentTeacher):
         preset = replace(DISTILL, terms=(*REWARD, Term(ReverseKL(), weight=1e-9)))
         settings = {"steps": 2, "lr": 0.05}
-        made = student(tmp_path / kind.__name__, preset, kind, args=settings, **size)
-        made.train()
-        gaps[kind] = log(made, "distill/reverse_kl")
+        trainer = student(tmp_path / kind.__name__, preset, kind, args=settings, **size)
+        trainer.train()
+        gaps[kind] = log(trainer, "distill/reverse_kl")
     if not size:  # adapters here begin with weights, so that the start is another policy
         assert gaps[StartTeacher][0] == pytest.approx(0.0, abs=1e-6)
     assert abs(gaps[StartTeacher][1]) > 1e-4
@@ -190,17 +194,17 @@ def test_a_plan_is_read_before_the_prompt_and_the_tokens_that_are_scored_stay(tm
     model = tiny_policy.model(seed=1)
     taught = exactly(model)
     reader = PlanReader(chat, solution, context=256)
-    seen: list[Any] = []
-    made = student(
+    assignments: list[Any] = []
+    trainer = student(
         tmp_path, get_preset("self-distillation"),
         lambda parts: PrivilegedTeacher(StartTeacher(parts), reader),
         model=model, prompt=Prompt(BARE.windowed(1)),
     )  # fmt: skip
-    credit = made._credit
-    made._credit = lambda *given: seen.append(credit(*given)) or seen[-1]
-    made.train()
+    credit = trainer._credit
+    trainer._credit = lambda *args: assignments.append(credit(*args)) or assignments[-1]
+    trainer.train()
     rows = []
-    for episode in made.trajectories:
+    for episode in trainer.trajectories:
         message = reader.message(solution(episode), 100)
         assert "press" in chat.raw_text(message) and chat.raw_text(message).endswith("<|end|>")
         for row in to_rows([episode]):
@@ -210,12 +214,12 @@ def test_a_plan_is_read_before_the_prompt_and_the_tokens_that_are_scored_stay(tm
                     [0.0] * len(message) + row.logprobs, len(message) + row.prompt_length,
                 )
             )  # fmt: skip
-    assert len(rows) > len(made.trajectories)
+    assert len(rows) > len(trainer.trajectories)
     with torch.no_grad():
-        wanted, _ = forward(taught, rows, TEMPERATURE)
-    found = seen[0].batch
-    np.testing.assert_allclose(found.aux["logp_teacher"], wanted.numpy(), atol=2e-5)
-    assert np.abs(found.aux["logp_teacher"] - found.logp_old).max() > 0.01
+        teacher_logps, _ = forward(taught, rows, TEMPERATURE)
+    batch = assignments[0].batch
+    np.testing.assert_allclose(batch.aux["logp_teacher"], teacher_logps.numpy(), atol=2e-5)
+    assert np.abs(batch.aux["logp_teacher"] - batch.logp_old).max() > 0.01
 
 
 @pytest.mark.slow
@@ -228,15 +232,15 @@ def test_a_resumed_training_has_the_same_weights(self_taught, tmp_path):
 
     preset = get_preset("self-distillation") if self_taught else DISTILL
     settings = {"steps": 4, "save_every": 1, "lr": 0.01}
-    whole, again = (
+    uninterrupted, resumed = (
         student(tmp_path / name, preset, teacher, args=settings | {"save_steps": steps})
         for name, steps in (("whole", 2), ("again", 4))
     )
-    whole.train()
-    again.train(resume_from_checkpoint=str(tmp_path / "whole" / "checkpoint-2"))
-    assert same(weights(again.model), weights(whole.model))
+    uninterrupted.train()
+    resumed.train(resume_from_checkpoint=str(tmp_path / "whole" / "checkpoint-2"))
+    assert same(weights(resumed.model), weights(uninterrupted.model))
 
 
 def test_a_preset_that_learns_from_a_teacher_needs_one(tmp_path):
     with pytest.raises(ConfigurationError, match=r"needs teacher \(a teacher of its tokens"):
-        trainer(tmp_path, preset=DISTILL)
+        make_trainer(tmp_path, preset=DISTILL)

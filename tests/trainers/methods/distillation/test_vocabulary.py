@@ -40,40 +40,44 @@ class ScoringServer(StandIn):
         with torch.no_grad():
             row = Row(ids, [0] + [1] * (len(ids) - 1), [0.0] * len(ids), 1)
             logps, _ = forward(self._model, [row])
-        told = [
+        token_logprobs = [
             {str(token): {"logprob": float(logp), "rank": 1, "decoded_token": "?"}}
             for token, logp in zip(ids[1:], logps, strict=True)
         ]
-        choice = {"prompt_logprobs": [None, *told]} if self.scores else {}
+        choice = {"prompt_logprobs": [None, *token_logprobs]} if self.scores else {}
         return 200, {"choices": [choice]}
 
 
 @pytest.fixture
 def server() -> Iterator[ScoringServer]:
-    made = ScoringServer(tiny_policy.model(seed=2), tiny_policy.chat().tokenizer)
-    yield made
-    made.stop()
+    standin = ScoringServer(tiny_policy.model(seed=2), tiny_policy.chat().tokenizer)
+    yield standin
+    standin.stop()
 
 
 def test_a_server_scores_the_tokens_that_a_model_here_would(server, tmp_path):
-    seen: list[Any] = []
+    assignments: list[Any] = []
     teacher = ServedTeacher(server.url, tiny_policy.chat(), least=160)
     assert teacher.context == 399
-    made = student(tmp_path, DISTILL, lambda parts: teacher, args={"temperature": 1.0})
-    credit = made._credit
-    made._credit = lambda *given: seen.append(credit(*given)) or seen[-1]
-    made.train()
+    trainer = student(tmp_path, DISTILL, lambda parts: teacher, args={"temperature": 1.0})
+    credit = trainer._credit
+    trainer._credit = lambda *args: assignments.append(credit(*args)) or assignments[-1]
+    trainer.train()
     with torch.no_grad():
-        wanted, _ = forward(tiny_policy.model(seed=2).double(), to_rows(made.trajectories))
-    np.testing.assert_allclose(seen[0].batch.aux["logp_teacher"], wanted.numpy(), atol=1e-6)
+        teacher_logps, _ = forward(
+            tiny_policy.model(seed=2).double(), to_rows(trainer.trajectories)
+        )
+    np.testing.assert_allclose(
+        assignments[0].batch.aux["logp_teacher"], teacher_logps.numpy(), atol=1e-6
+    )
 
 
 def test_a_server_that_scores_no_prompts_ends_the_run_in_one_sentence(server, tmp_path):
     server.scores = False
     teacher = ServedTeacher(server.url, tiny_policy.chat(), least=160)
-    made = student(tmp_path, DISTILL, lambda parts: teacher, args={"temperature": 1.0})
+    trainer = student(tmp_path, DISTILL, lambda parts: teacher, args={"temperature": 1.0})
     with pytest.raises(EngineFailure, match=r"to score each of the \d+ tokens of a prompt"):
-        made.train()
+        trainer.train()
 
 
 def test_a_server_with_other_tokens_or_a_shorter_context_is_refused(server):
@@ -91,18 +95,18 @@ def test_a_server_that_is_none_of_vllm_is_refused(server, monkeypatch):
 
 
 def test_a_tokenizer_may_have_more_tokens_and_no_others(caplog):
-    ours = tiny_policy.tokenizer()
-    check_vocabulary(ours, ours, "itself")
+    tokenizer = tiny_policy.tokenizer()
+    check_vocabulary(tokenizer, tokenizer, "itself")
     more = tiny_policy.tokenizer()
     more.add_tokens(["<extra>"])
-    check_vocabulary(ours, more, "a larger one")
+    check_vocabulary(tokenizer, more, "a larger one")
     with pytest.raises(ConfigurationError, match=r"token '<extra>' has id \d+ and no id there"):
-        check_vocabulary(more, ours, "a smaller one")
+        check_vocabulary(more, tokenizer, "a smaller one")
     other = tiny_policy.tokenizer(words=("aardvark",))
     with pytest.raises(ConfigurationError, match=r"has id \d+ and id \d+ there; choose a model"):
-        check_vocabulary(ours, other, "another")
+        check_vocabulary(tokenizer, other, "another")
     more.chat_template = tiny_policy.QWEN_LIKE
-    check_vocabulary(ours, more, "a larger one")
+    check_vocabulary(tokenizer, more, "a larger one")
     assert "the chat template of the teacher a larger one differs" in caplog.text
 
 

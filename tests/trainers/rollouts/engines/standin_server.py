@@ -20,7 +20,7 @@ class StandIn:
     """What the server holds and how it misbehaves; starts it on a free port.
 
     Attributes:
-        asked: (path, payload) of every POST so far.
+        posts: (path, payload) of every POST so far.
         delays: Seconds by which a completion is late, by the first token of its prompt.
         failing: Answers with status 500 that are still to be given to completions.
         missing: Paths that are answered with 404.
@@ -31,7 +31,7 @@ class StandIn:
     """
 
     def __init__(self, **model: Any) -> None:
-        self.asked: list[tuple[str, Any]] = []
+        self.posts: list[tuple[str, Any]] = []
         self.delays: dict[int, float] = {}
         self.failing = 0
         self.missing: set[str] = set()
@@ -62,13 +62,13 @@ class StandIn:
         """Stop listening; open connections are cut."""
         self._http.shutdown()
         self._http.server_close()
-        for each in list(self._open):
-            each.close_connection = True
+        for handler in list(self._open):
+            handler.close_connection = True
             with contextlib.suppress(OSError):
-                each.connection.shutdown(socket.SHUT_RDWR)
+                handler.connection.shutdown(socket.SHUT_RDWR)
 
     def paths(self) -> list[str]:
-        return [path for path, _ in self.asked]
+        return [path for path, _ in self.posts]
 
     def answer(self, path: str, payload: Any) -> tuple[int, Any]:
         """Status and content of an answer."""
@@ -100,8 +100,8 @@ class StandIn:
     def _adapter(self, path: str, payload: dict[str, Any]) -> tuple[int, Any]:
         name = payload["lora_name"]
         if path == "/v1/unload_lora_adapter":
-            known = self.adapters.pop(name, None)
-            return (200, None) if known else (404, {"error": {"message": f"no adapter {name}"}})
+            adapter = self.adapters.pop(name, None)
+            return (200, None) if adapter else (404, {"error": {"message": f"no adapter {name}"}})
         if name in self.adapters:
             return 400, {"error": {"message": f"{name} has already been loaded"}}
         if self.blind or not Path(payload["lora_path"], "adapter_config.json").exists():
@@ -125,8 +125,8 @@ class StandIn:
         }
         if payload["logprobs"]:
             most = payload["logprobs"]
-            told = {f"token_id:{i}": math.log(0.5 / most) for i in range(most)}
-            choice["logprobs"]["top_logprobs"] = [told] * count
+            logprobs = {f"token_id:{i}": math.log(0.5 / most) for i in range(most)}
+            choice["logprobs"]["top_logprobs"] = [logprobs] * count
         return 200, {"choices": [choice]}
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -146,7 +146,7 @@ class StandIn:
 
             def do_POST(self) -> None:
                 payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                stand_in.asked.append((self.path, payload))
+                stand_in.posts.append((self.path, payload))
                 self._reply(payload)
 
             def _reply(self, payload: Any) -> None:

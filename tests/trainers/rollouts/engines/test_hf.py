@@ -84,22 +84,22 @@ def test_only_float32_is_exact():
 
 def test_kept_cache_changes_nothing():
     model = tiny_policy.model()
-    kept, fresh = play(model), play(model, keep_cache=False)
-    assert [t.ids for e in kept for t in e.turns] == [t.ids for e in fresh for t in e.turns]
+    cached, fresh = play(model), play(model, keep_cache=False)
+    assert [t.ids for e in cached for t in e.turns] == [t.ids for e in fresh for t in e.turns]
 
 
 def test_a_rollout_is_the_same_to_the_bit_whatever_was_played_before():
     """So that a run that goes on after a kill equals one that was not killed."""
     model, chat = tiny_policy.model(), tiny_policy.chat()
     budget = TokenBudget(turn_tokens=5, episode_tokens=150, context=200)
-    found = []
+    samples = []
     for before in (0, 2):
         runner = RolloutRunner(tiny_policy.envs(6), chat, HFEngine(model, chat.pad_id), budget)
         for other in range(before):
             runner.run(tiny_policy.tasks(7), horizon=5, seed=90 + other)
         episodes = runner.run(tiny_policy.tasks(5), horizon=5, group_size=3, seed=1)
-        found.append([(turn.ids, turn.logprobs) for e in episodes for turn in e.turns])
-    assert found[0] == found[1]
+        samples.append([(turn.ids, turn.logprobs) for e in episodes for turn in e.turns])
+    assert samples[0] == samples[1]
 
 
 def scored(model, prompt, completion):
@@ -196,8 +196,8 @@ def test_prompts_are_not_padded(make, packed):
         fed.clear()
         engine.submit([Request(k, p, 2, k + turn) for k, p in prompts.items()], Sampling())
         ended, count = finish(engine), len(prompts)
-        wanted = sum(before) if not turn else sum(1 + size for size in reversed(sizes))
-        assert fed == ([wanted, count] if packed else [max(before) * count, count])
+        expected = sum(before) if not turn else sum(1 + size for size in reversed(sizes))
+        assert fed == ([expected, count] if packed else [max(before) * count, count])
         for key, prompt in prompts.items():
             want = torch.tensor(ended[key].logprobs)
             assert torch.allclose(scored(model, prompt, ended[key]), want, atol=1e-5)
@@ -209,12 +209,12 @@ def test_members_of_a_group_share_the_forward_of_their_prompt():
     model = grouped()
     engine, rng = HFEngine(model, drafts=0), np.random.default_rng(0)
     prompts = [rng.integers(4, 20, size).tolist() for size in (40, 30)]
-    made = [Request(k, prompts[k % 2], 4, k) for k in range(8)]
+    requests = [Request(k, prompts[k % 2], 4, k) for k in range(8)]
     fed = watched(engine)
-    engine.submit(made, Sampling())
+    engine.submit(requests, Sampling())
     ended = finish(engine)
     assert fed == [(70, 2), (8, 8), (8, 8), (8, 8)]
-    for request in made:
+    for request in requests:
         want = torch.tensor(ended[request.key].logprobs)
         assert torch.allclose(scored(model, request.prompt, ended[request.key]), want, atol=1e-5)
         assert (
@@ -228,7 +228,7 @@ def test_members_of_a_group_share_the_forward_of_their_prompt():
 @pytest.mark.parametrize("sampling", [Sampling(40, 0.15, stop_ids=(5,)), Sampling(40, greedy=True)])
 def test_guesses_change_no_token(sampling):
     """A policy that repeats itself needs fewer forwards; limits and stop tokens hold."""
-    model, calls, found = grouped(), [], []
+    model, calls, completions = grouped(), [], []
     with torch.no_grad():  # So that what comes next depends on the last token, above all.
         for name, weight in model.named_parameters():
             weight.mul_(0.1 if "o_proj" in name or "down_proj" in name else 1.0)
@@ -241,10 +241,10 @@ def test_guesses_change_no_token(sampling):
             seeds = range(turn, turn + 9)
             turns.append(generate(engine, prompts, sampling, [7 + k for k in range(9)], seeds))
             prompts = [p + c.ids + [6] for p, c in zip(prompts, turns[-1], strict=True)]
-        found.append([completion for turn in turns for completion in turn])
+        completions.append([completion for turn in turns for completion in turn])
         calls.append(sum(rows for _, rows in fed))
-    for other in found[1:]:
-        for plain, guessed in zip(found[0], other, strict=True):
+    for other in completions[1:]:
+        for plain, guessed in zip(completions[0], other, strict=True):
             assert (plain.ids, plain.stopped) == (guessed.ids, guessed.stopped)
             assert plain.logprobs == pytest.approx(guessed.logprobs, abs=1e-5)
     assert calls[2] < calls[1] < 0.9 * calls[0]
@@ -294,16 +294,16 @@ def test_tokens_do_not_depend_on_what_else_is_in_flight():
     rng = np.random.default_rng(0)
     prompts = [rng.integers(4, 20, rng.integers(2, 30)).tolist() for _ in range(40)]
     for sampling in (Sampling(), Sampling(temperature=0.7, top_p=0.8), SAMPLING):
-        made = [Request(k, p, 4 + k % 9, 1000 + k) for k, p in enumerate(prompts)]
-        found, mixed = [], rng.permutation(40)
+        requests = [Request(k, p, 4 + k % 9, 1000 + k) for k, p in enumerate(prompts)]
+        runs, mixed = [], rng.permutation(40)
         for size, order in ((40, range(40)), (7, range(40)), (7, mixed), (1, range(40))):
-            engine, queue, ended = HFEngine(model), [made[k] for k in order], {}
+            engine, queue, ended = HFEngine(model), [requests[k] for k in order], {}
             while queue or engine.running:
                 while queue and engine.running < size:
                     engine.submit([queue.pop(0)], sampling)
                 ended.update(engine.advance())
-            found.append([ended[k].ids for k in range(40)])
-        assert found[0] == found[1] == found[2] == found[3]
+            runs.append([ended[k].ids for k in range(40)])
+        assert runs[0] == runs[1] == runs[2] == runs[3]
 
 
 def test_draws_follow_the_distribution():
@@ -344,10 +344,10 @@ def test_sampling_is_seeded_limited_and_stops():
     engine = HFEngine(tiny_policy.model())
     assert isinstance(engine, GenerationEngine)
     state = torch.get_rng_state()
-    one, two = generate(engine, PROMPTS, SAMPLING), generate(engine, PROMPTS, SAMPLING)
-    assert [c.ids for c in one] == [c.ids for c in two]
+    first, second = generate(engine, PROMPTS, SAMPLING), generate(engine, PROMPTS, SAMPLING)
+    assert [c.ids for c in first] == [c.ids for c in second]
     other = generate(engine, PROMPTS, SAMPLING, seeds=[3, 4, 5])
-    assert [c.ids for c in one] != [c.ids for c in other]
+    assert [c.ids for c in first] != [c.ids for c in other]
     assert torch.equal(state, torch.get_rng_state())
     stops = replace(SAMPLING, stop_ids=tuple(range(10)), max_tokens=20)
     for completion in generate(engine, PROMPTS * 5, stops):
@@ -378,9 +378,9 @@ def test_nucleus_and_temperature():
     )
     # The nucleus is that of the two alone, of which the first has .73.
     assert distribution(logits, Sampling(top_k=2, top_p=0.7)).exp().tolist() == [[1, 0, 0, 0]]
-    for many in (0, 4, 9):
+    for top_k in (0, 4, 9):
         assert torch.equal(
-            distribution(logits, Sampling(top_k=many)), torch.log_softmax(logits, -1)
+            distribution(logits, Sampling(top_k=top_k)), torch.log_softmax(logits, -1)
         )
     with pytest.raises(ConfigurationError, match="temperature"):
         Sampling(temperature=0.0)
@@ -388,21 +388,21 @@ def test_nucleus_and_temperature():
         Sampling(top_k=-1)
 
 
-@pytest.mark.parametrize("told", [True, False])
-def test_new_weights_drop_the_cache(told):
+@pytest.mark.parametrize("syncs", [True, False])
+def test_new_weights_drop_the_cache(syncs):
     model = tiny_policy.model()
     engine = HFEngine(model)
     first = generate(engine, PROMPTS, SAMPLING)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-    if told:
+    if syncs:
         engine.sync(iter(()), 7)
         assert engine.version == 7
     longer = [p + c.ids + [5] for p, c in zip(PROMPTS, first, strict=True)]
-    got = generate(engine, longer, SAMPLING)
+    completions = generate(engine, longer, SAMPLING)
     want = generate(HFEngine(model), longer, SAMPLING)
-    assert [c.logprobs for c in got] == [c.logprobs for c in want]
+    assert [c.logprobs for c in completions] == [c.logprobs for c in want]
 
 
 def test_weights_that_were_no_numbers_leave_nothing_behind():
@@ -416,8 +416,10 @@ def test_weights_that_were_no_numbers_leave_nothing_behind():
     generate(engine, [[5] * 60] * 3, SAMPLING)
     model.load_state_dict(good)
     engine.sync(iter(()), 1)
-    got, want = (generate(each, PROMPTS, SAMPLING) for each in (engine, HFEngine(model)))
-    assert [c.logprobs for c in got] == [c.logprobs for c in want]
+    completions, want = (
+        generate(sampler, PROMPTS, SAMPLING) for sampler in (engine, HFEngine(model))
+    )
+    assert [c.logprobs for c in completions] == [c.logprobs for c in want]
 
 
 def test_adapters_and_training_mode():

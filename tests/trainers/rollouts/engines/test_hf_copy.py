@@ -37,10 +37,11 @@ def sampled(engine: Any) -> list[Completion]:
     return generate(engine, PROMPTS, SAMPLING, seeds=[1, 2])
 
 
-def same(found: list[Completion], expected: list[Completion]) -> bool:
+def same(completions: list[Completion], expected: list[Completion]) -> bool:
     return all(
-        one.ids == other.ids and one.logprobs == pytest.approx(other.logprobs, abs=FP32_TOLERANCE)
-        for one, other in zip(found, expected, strict=True)
+        completion.ids == other.ids
+        and completion.logprobs == pytest.approx(other.logprobs, abs=FP32_TOLERANCE)
+        for completion, other in zip(completions, expected, strict=True)
     )
 
 
@@ -85,7 +86,7 @@ def process_group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.mark.parametrize("change", [lambda model: model, adapted], ids=["plain", "adapters"])
 def test_the_stream_gathers_sharded_weights_and_leaves_them_sharded(change):
     model = change(tiny_policy.model())
-    whole = {name: tensor.clone() for name, tensor in policy_weights(model)}
+    original = {name: tensor.clone() for name, tensor in policy_weights(model)}
     engine, expected = HFCopyEngine(model), sampled(HFEngine(model))
     mesh = init_device_mesh("cpu", (1,))
     for layer in model.get_submodule("base_model.model.model.layers" if change is adapted else
@@ -93,9 +94,9 @@ def test_the_stream_gathers_sharded_weights_and_leaves_them_sharded(change):
         fully_shard(layer, mesh=mesh)
     fully_shard(model, mesh=mesh)
     streamed = dict(policy_weights(model))
-    assert streamed.keys() == whole.keys()
+    assert streamed.keys() == original.keys()
     for name, tensor in streamed.items():
-        torch.testing.assert_close(tensor, whole[name])
+        torch.testing.assert_close(tensor, original[name])
     assert all(hasattr(parameter, "full_tensor") for parameter in model.parameters())
     engine.sync(policy_weights(model), 1)
     assert same(sampled(engine), expected)

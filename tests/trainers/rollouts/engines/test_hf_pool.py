@@ -88,9 +88,9 @@ def test_log_probabilities_are_those_of_who_acted(kind, make):
     episodes = play(engine, HALF)
     assert {(t.stale, t.version) for e in episodes for t in e.turns} == {(False, 7), (True, 3)}
     for policy, stale in ((model, False), (past, True)):
-        own = turns_alone(episodes, stale)
-        assert largest_gap(policy, own) <= 1e-5
-        assert largest_gap(past if policy is model else model, own) > 0.1
+        turns = turns_alone(episodes, stale)
+        assert largest_gap(policy, turns) <= 1e-5
+        assert largest_gap(past if policy is model else model, turns) > 0.1
     engine.close()
 
 
@@ -110,18 +110,18 @@ def test_with_a_share_of_all_it_is_the_past_policy(kind, make):
     engine, _, past = two_policies(kind, make)
     plain = ENGINES[kind](past)
     plain.sync(policy_weights(past), 3)
-    ours, theirs = play(engine, PolicyPool(1.0)), play(plain, None)
-    assert [t.ids for e in ours for t in e.turns] == [t.ids for e in theirs for t in e.turns]
-    assert [t.logprobs for e in ours for t in e.turns] == [
-        pytest.approx(t.logprobs, abs=1e-5) for e in theirs for t in e.turns
+    pooled, reference = play(engine, PolicyPool(1.0)), play(plain, None)
+    assert [t.ids for e in pooled for t in e.turns] == [t.ids for e in reference for t in e.turns]
+    assert [t.logprobs for e in pooled for t in e.turns] == [
+        pytest.approx(t.logprobs, abs=1e-5) for e in reference for t in e.turns
     ]
 
 
 def test_who_plays_a_turn_does_not_depend_on_what_else_is_played():
     engine, _, _ = two_policies(HFPoolEngine, tiny_policy.model)
-    few, many = (play(engine, HALF, slots) for slots in (2, 15))
-    for ours, theirs in zip(few, many, strict=True):
-        assert [(t.stale, t.ids) for t in ours.turns] == [(t.stale, t.ids) for t in theirs.turns]
+    narrow, wide = (play(engine, HALF, slots) for slots in (2, 15))
+    for episode, other in zip(narrow, wide, strict=True):
+        assert [(t.stale, t.ids) for t in episode.turns] == [(t.stale, t.ids) for t in other.turns]
 
 
 @pytest.mark.parametrize("kind", ENGINES)

@@ -38,8 +38,8 @@ def test_an_engine_merges_and_samples_from_the_same_policy(options: dict[str, An
     plain = generate(HFEngine(model, merge=False), PROMPTS, SAMPLING)
     assert calls
     assert [out.ids for out in merged] == [out.ids for out in plain]
-    for one, other in zip(merged, plain, strict=True):
-        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+    for completion, other in zip(merged, plain, strict=True):
+        assert completion.logprobs == pytest.approx(other.logprobs, abs=1e-4)
     probe_parity(HFEngine(model), model, PROMPTS, SAMPLING)
     after = model.state_dict()
     assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
@@ -94,7 +94,7 @@ def test_disabled_adapters_are_left_alone() -> None:
     base = generate(HFEngine(make_model()), PROMPTS, SAMPLING)
     with model.disable_adapter():
         out = generate(HFEngine(model), PROMPTS, SAMPLING)
-    assert [each.ids for each in out] == [each.ids for each in base]
+    assert [completion.ids for completion in out] == [completion.ids for completion in base]
 
 
 def test_what_cannot_be_merged_stays_as_it_is() -> None:

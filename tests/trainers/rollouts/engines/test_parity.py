@@ -40,7 +40,7 @@ class Engine:
 
     def __init__(self, model: Bigram, error: float = 0.0) -> None:
         self.model, self.error = model, error
-        self.seen: Sampling | None = None
+        self.sampling: Sampling | None = None
         self.requests: list[Request] = []
 
     @property
@@ -48,10 +48,10 @@ class Engine:
         return len(self.requests)
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        self.requests, self.seen = list(requests), sampling
+        self.requests, self.sampling = list(requests), sampling
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        request, sampling = self.requests.pop(), self.seen
+        request, sampling = self.requests.pop(), self.sampling
         assert sampling is not None
         generator = torch.Generator().manual_seed(request.seed)
         ids, logprobs, last = [], [], request.prompt[-1]
@@ -85,7 +85,7 @@ def test_probe_opens_the_nucleus_and_samples() -> None:
     model = Bigram()
     engine = Engine(model)
     probe_parity(engine, model, PROMPTS, Sampling(4, 0.7, top_p=0.5, stop_ids=(9,), greedy=True))
-    assert engine.seen == Sampling(4, 0.7, top_p=1.0, stop_ids=(9,), greedy=False)
+    assert engine.sampling == Sampling(4, 0.7, top_p=1.0, stop_ids=(9,), greedy=False)
 
 
 def test_gap_is_measured_and_refused() -> None:

@@ -25,10 +25,12 @@ def prompts(count: int, begin: list[int], size: int = 10) -> list[list[int]]:
 
 
 @given(st.lists(st.integers(0, 1)), st.lists(st.integers(0, 1)), st.lists(st.integers(0, 1)))
-def test_the_length_that_two_texts_share(begin: list[int], one: list[int], two: list[int]) -> None:
-    one, two = begin + one, begin + two
-    same = [a == b for a, b in zip(one, two, strict=False)]
-    assert shared_length(one, two) == [*same, False].index(False)
+def test_the_length_that_two_texts_share(
+    begin: list[int], first: list[int], second: list[int]
+) -> None:
+    first, second = begin + first, begin + second
+    same = [a == b for a, b in zip(first, second, strict=False)]
+    assert shared_length(first, second) == [*same, False].index(False)
 
 
 def test_a_tree_is_found_branch_by_branch() -> None:
@@ -37,11 +39,11 @@ def test_a_tree_is_found_branch_by_branch() -> None:
     texts = [longer[0], family[0], family[1], longer[1], [5] * 40, family[2], longer[2]]
     [first] = shared_prefixes(texts, [0] * 7)
     assert (sorted(first.prompts), first.length) == ([0, 1, 2, 3, 5, 6], 100)
-    held = [100, 100, 100, 100, 0, 100, 100]
-    [second] = shared_prefixes(texts, held)
+    lengths = [100, 100, 100, 100, 0, 100, 100]
+    [second] = shared_prefixes(texts, lengths)
     assert (sorted(second.prompts), second.length) == ([0, 3, 6], 251)
-    held = [251 if at in (0, 3, 6) else size for at, size in enumerate(held)]
-    assert shared_prefixes(texts, held) == []
+    lengths = [251 if at in (0, 3, 6) else size for at, size in enumerate(lengths)]
+    assert shared_prefixes(texts, lengths) == []
 
 
 def test_little_is_left_alone() -> None:
@@ -56,8 +58,8 @@ def requests(texts: list[list[int]], first: int = 0, most: int = 3) -> list[Requ
     return [Request(first + number, text, most, number) for number, text in enumerate(texts)]
 
 
-def check(model: Any, made: list[Request], ended: dict[int, Any]) -> None:
-    for request in made:
+def check(model: Any, batch: list[Request], ended: dict[int, Any]) -> None:
+    for request in batch:
         want = torch.tensor(ended[request.key].logprobs)
         assert torch.allclose(scored(model, request.prompt, ended[request.key]), want, atol=1e-5)
 
@@ -67,12 +69,12 @@ def test_a_system_prompt_is_computed_once_for_all_tasks(slots: int) -> None:
     model = grouped()
     engine = HFEngine(model, drafts=0, slots=slots)
     tasks = prompts(4, SYSTEM)
-    made = [Request(k, tasks[k // 2], 3, k) for k in range(8)]  # two members a task
+    batch = [Request(k, tasks[k // 2], 3, k) for k in range(8)]  # two members a task
     fed = watched(engine)
-    engine.submit(made, Sampling())
+    engine.submit(batch, Sampling())
     ended = finish(engine)
     assert fed == [(100, 1), (4 * 11, 4), (8, 8), (8, 8)]
-    check(model, made, ended)
+    check(model, batch, ended)
     # Later tasks begin with what is kept, members of an earlier group with all but one token.
     fed.clear()
     later = requests([*prompts(2, SYSTEM[:90]), tasks[1]], first=20)
@@ -87,9 +89,9 @@ def test_new_weights_compute_it_again() -> None:
     for version in range(2):
         engine.sync((), version)
         fed = watched(engine)
-        made = requests(prompts(3, SYSTEM))
-        engine.submit(made, Sampling())
-        check(model, made, finish(engine))
+        batch = requests(prompts(3, SYSTEM))
+        engine.submit(batch, Sampling())
+        check(model, batch, finish(engine))
         assert fed[:2] == [(100, 1), (33, 3)]
 
 
@@ -99,18 +101,18 @@ def test_a_place_that_is_used_anew_is_no_source() -> None:
     engine = HFEngine(model, drafts=0)
     other = [3, *RULES]
     for first, second in ((SYSTEM, other), (other, SYSTEM), (SYSTEM, other)):
-        made = requests([*prompts(2, first), *prompts(2, second)])
-        made = [Request(r.key, r.prompt, 3, r.seed) for r in made]
-        engine.submit(made, Sampling())
-        check(model, made, finish(engine))
+        batch = requests([*prompts(2, first), *prompts(2, second)])
+        batch = [Request(r.key, r.prompt, 3, r.seed) for r in batch]
+        engine.submit(batch, Sampling())
+        check(model, batch, finish(engine))
 
 
 def test_families_take_turns_while_others_still_run() -> None:
     model = grouped()
     engine = HFEngine(model)
-    made = requests(prompts(2, SYSTEM), most=30)
-    engine.submit(made, Sampling())
+    batch = requests(prompts(2, SYSTEM), most=30)
+    engine.submit(batch, Sampling())
     ended = dict(engine.advance())
     later = requests([*prompts(3, SYSTEM), *prompts(3, SYSTEM[:50] + RULES)], first=10, most=5)
     engine.submit(later, Sampling())
-    check(model, [*made, *later], finish(engine, ended))
+    check(model, [*batch, *later], finish(engine, ended))

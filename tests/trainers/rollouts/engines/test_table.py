@@ -16,7 +16,7 @@ from trainers.rollouts.engines.hf import HFEngine
 
 
 def test_the_command_line_offers_exactly_the_table() -> None:
-    named, _own = get_args(get_type_hints(FilledConfig)["engine"])
+    named, _custom = get_args(get_type_hints(FilledConfig)["engine"])
     assert get_args(named) == tuple(ENGINES)
 
 
@@ -31,9 +31,9 @@ def test_an_engine_is_made_from_a_model_and_settings() -> None:
     model = tiny_policy.model()
     engine = engine_maker("hf", EngineSettings(pad_id=0, context=64, slots=2, seed=3))(model)
     assert isinstance(engine, HFEngine)
-    again = HFEngine(model, 0)
+    direct = HFEngine(model, 0)
     prompts, sampling = [[4, 5], [6]], Sampling(max_tokens=3)
-    assert generate(engine, prompts, sampling) == generate(again, prompts, sampling)
+    assert generate(engine, prompts, sampling) == generate(direct, prompts, sampling)
 
 
 def test_a_missing_package_is_noticed_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,8 +35,8 @@ from trainers.rollouts.engines.vllm_adapter import (
 def test_only_plain_low_rank_adapters_are_served(
     options: dict[str, Any], reason: str | None
 ) -> None:
-    found = why_merged(add_lora(make_model(), **options))
-    assert found is None if reason is None else reason in str(found)
+    problem = why_merged(add_lora(make_model(), **options))
+    assert problem is None if reason is None else reason in str(problem)
 
 
 def test_a_base_that_is_trained_too_has_to_be_sent() -> None:
@@ -47,7 +47,7 @@ def test_a_base_that_is_trained_too_has_to_be_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "dtype", "on_cpu", "served"),
+    ("lora", "dtype", "on_cpu", "served"),
     [
         ("auto", "bfloat16", False, True),
         ("auto", "float32", False, False),  # vLLM's kernels have no float32
@@ -56,9 +56,9 @@ def test_a_base_that_is_trained_too_has_to_be_sent() -> None:
         ("merge", "bfloat16", False, False),
     ],
 )
-def test_where_adapters_are_served(asked: Any, dtype: str, on_cpu: bool, served: bool) -> None:
+def test_where_adapters_are_served(lora: Any, dtype: str, on_cpu: bool, served: bool) -> None:
     policy = add_lora(make_model())
-    assert serves_adapter(asked, policy, dtype=dtype, on_cpu=on_cpu) is served
+    assert serves_adapter(lora, policy, dtype=dtype, on_cpu=on_cpu) is served
 
 
 def test_what_cannot_be_served_is_refused_if_asked_for() -> None:
@@ -83,15 +83,15 @@ def test_the_folder_holds_the_latest_adapter_in_pefts_format(tmp_path) -> None:
     assert first != second and not first.exists()
     assert all("lora_" in name for name in load_file(second / "adapter_model.safetensors"))
     ids = torch.tensor([[5, 6, 7]])
-    again = PeftModel.from_pretrained(make_model(), second)
+    loaded = PeftModel.from_pretrained(make_model(), second)
     with torch.no_grad():
-        assert torch.equal(again(ids).logits, policy(ids).logits)
+        assert torch.equal(loaded(ids).logits, policy(ids).logits)
     folder.clear()
     assert not second.exists()
 
 
 def test_weights_without_adapters_are_those_of_the_base() -> None:
     base = dict(make_model().named_parameters())
-    found = dict(policy_weights(add_lora(make_model()), merged=False))
-    assert found.keys() == base.keys()
-    assert all(bool((found[name] == tensor).all()) for name, tensor in base.items())
+    weights = dict(policy_weights(add_lora(make_model()), merged=False))
+    assert weights.keys() == base.keys()
+    assert all(bool((weights[name] == tensor).all()) for name, tensor in base.items())

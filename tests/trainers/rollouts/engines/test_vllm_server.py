@@ -47,9 +47,9 @@ SAMPLING = Sampling(max_tokens=3)
 
 @pytest.fixture
 def server() -> Iterator[StandIn]:
-    made = StandIn()
-    yield made
-    made.stop()
+    standin = StandIn()
+    yield standin
+    standin.stop()
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +66,10 @@ def connect(
 
 @pytest.fixture
 def engine(model: Any, server: StandIn, tmp_path: Path) -> Iterator[VLLMServerEngine]:
-    made = connect(model, tmp_path, server)
-    made.sync(policy_weights(model), 0)
-    yield made
-    made.close()
+    client = connect(model, tmp_path, server)
+    client.sync(policy_weights(model), 0)
+    yield client
+    client.close()
 
 
 def expected(prompt: list[int], seed: int, count: int) -> list[int]:
@@ -94,9 +94,9 @@ def test_every_completion_finds_its_prompt(engine: VLLMServerEngine) -> None:
 def test_entropies_are_the_least_that_the_told_tokens_allow(engine: VLLMServerEngine) -> None:
     """Twenty tokens of 1/40 each, and the rest as one of 1/2."""
     (plain,) = generate(engine, [[4]], SAMPLING)
-    (told,) = generate(engine, [[4]], dataclasses.replace(SAMPLING, entropies=True))
-    assert (plain.ids, plain.logprobs, plain.entropies) == (told.ids, told.logprobs, [])
-    assert told.entropies == pytest.approx([0.5 * math.log(40) + 0.5 * math.log(2)] * 3)
+    (completion,) = generate(engine, [[4]], dataclasses.replace(SAMPLING, entropies=True))
+    assert (plain.ids, plain.logprobs, plain.entropies) == (completion.ids, completion.logprobs, [])
+    assert completion.entropies == pytest.approx([0.5 * math.log(40) + 0.5 * math.log(2)] * 3)
     assert least_entropy([0.0]) == 0.0
 
 
@@ -118,7 +118,7 @@ def test_requests_say_all_that_decides_their_tokens(
     sampling = Sampling(max_tokens=50, temperature=0.7, top_p=0.9, stop_ids=(4, 9))
     engine.submit([Request(0, [1] * 30, 50, 2**62)], sampling)
     engine.advance()
-    path, payload = server.asked[-1]
+    path, payload = server.posts[-1]
     assert path == "/v1/completions"
     assert payload["prompt"] == [1] * 30
     assert (payload["max_tokens"], payload["seed"]) == (2, 2**62), "the context holds two more"
@@ -158,12 +158,12 @@ def test_conversations_stay_at_one_of_several_servers(model: Any, tmp_path: Path
     engine.sync(policy_weights(model), 0)
     generate(engine, [[i] for i in range(6)], SAMPLING)
     generate(engine, [[i] for i in range(6)], SAMPLING)
-    seen = [{p["prompt"][0] for at, p in s.asked if at == "/v1/completions"} for s in servers]
-    assert seen == [{0, 2, 4}, {1, 3, 5}]
+    openings = [{p["prompt"][0] for at, p in s.posts if at == "/v1/completions"} for s in servers]
+    assert openings == [{0, 2, 4}, {1, 3, 5}]
     assert all(s.weights == "0" for s in servers)
     engine.close()
-    for each in servers:
-        each.stop()
+    for standin in servers:
+        standin.stop()
 
 
 def test_episodes_of_a_task_share_the_prefix_of_one_server(model: Any, tmp_path: Path) -> None:
@@ -175,12 +175,12 @@ def test_episodes_of_a_task_share_the_prefix_of_one_server(model: Any, tmp_path:
     chat, envs = tiny_policy.chat(), tiny_policy.envs(8)
     runner = RolloutRunner(envs, chat, engine, TokenBudget(4, 200, 250))
     runner.run(tiny_policy.tasks(4), group_size=2, horizon=2)
-    prompts = [[p["prompt"] for at, p in s.asked if at == "/v1/completions"] for s in servers]
-    openings = [{tuple(prompt[:12]) for prompt in asked} for asked in prompts]
+    prompts = [[p["prompt"] for at, p in s.posts if at == "/v1/completions"] for s in servers]
+    openings = [{tuple(prompt[:12]) for prompt in server_prompts} for server_prompts in prompts]
     assert all(openings) and openings[0].isdisjoint(openings[1])
     engine.close()
-    for each in servers:
-        each.stop()
+    for standin in servers:
+        standin.stop()
 
 
 def test_seeds_can_be_left_out(model: Any, server: StandIn, tmp_path: Path) -> None:
@@ -222,9 +222,9 @@ def test_a_sync_writes_a_checkpoint_lets_it_be_read_and_names_it(
     ]  # fmt: skip
     assert named == [IN_TRANSIT], "a run that dies here leaves weights that nobody knows"
     assert server.weights == "7"
-    wanted = dict(model.named_parameters())
-    assert set(read) == {*wanted, "lm_head.weight"}, "the tied head is written explicitly"
-    assert all(bool((read[name] == tensor).all()) for name, tensor in wanted.items())
+    parameters = dict(model.named_parameters())
+    assert set(read) == {*parameters, "lm_head.weight"}, "the tied head is written explicitly"
+    assert all(bool((read[name] == tensor).all()) for name, tensor in parameters.items())
     assert not list(tmp_path.rglob("*.safetensors"))
 
 
@@ -236,8 +236,8 @@ def test_a_server_may_take_a_moment_to_be_idle_at_a_sync(
     engine, answer = connect(model, tmp_path, server), server.answer
 
     def working(path: str, payload: Any) -> Any:
-        asked = server.paths().count("/reset_prefix_cache")
-        if path == "/reset_prefix_cache" and asked <= busy:
+        attempts = server.paths().count("/reset_prefix_cache")
+        if path == "/reset_prefix_cache" and attempts <= busy:
             return 200, {"success": False}
         return answer(path, payload)
 
@@ -254,14 +254,14 @@ def test_a_server_may_take_a_moment_to_be_idle_at_a_sync(
 def test_adapters_are_sent_alone_after_the_base(
     server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy, held = add_lora(make_model()), {}
+    policy, adapters = add_lora(make_model()), {}
     server.lora = {"max_lora_rank": 8}
     engine = connect(policy, tmp_path, server, lora="adapter")
     answer = server.answer
 
     def reading(path: str, payload: Any) -> Any:
         if path == "/v1/load_lora_adapter":
-            held[payload["lora_name"]] = load_file(
+            adapters[payload["lora_name"]] = load_file(
                 f"{payload['lora_path']}/adapter_model.safetensors"
             )
         return answer(path, payload)
@@ -270,11 +270,11 @@ def test_adapters_are_sent_alone_after_the_base(
     for version in (0, 1):
         engine.sync(iter(()), version)
     assert server.paths().count("/collective_rpc") == 1
-    assert list(held) == ["policy-0", "policy-1"]
+    assert list(adapters) == ["policy-0", "policy-1"]
     assert list(server.adapters) == ["policy-1"]
-    assert all(".lora_" in name for name in held["policy-1"])
+    assert all(".lora_" in name for name in adapters["policy-1"])
     generate(engine, [[1]], SAMPLING)
-    assert server.asked[-1][1]["model"] == "policy-1"
+    assert server.posts[-1][1]["model"] == "policy-1"
     engine.close()
     assert not server.adapters and not list(tmp_path.rglob("*.safetensors"))
 
@@ -282,14 +282,14 @@ def test_adapters_are_sent_alone_after_the_base(
 def test_a_stale_policy_is_a_second_adapter_by_its_own_name(
     server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    policy, held = add_lora(make_model()), {}
+    policy, adapters = add_lora(make_model()), {}
     server.lora = {"max_lora_rank": 8}
     engine = connect(policy, tmp_path, server, lora="adapter")
     answer = server.answer
 
     def reading(path: str, payload: Any) -> Any:
         if path == "/v1/load_lora_adapter":
-            held[payload["lora_name"]] = load_file(
+            adapters[payload["lora_name"]] = load_file(
                 f"{payload['lora_path']}/adapter_model.safetensors"
             )
         return answer(path, payload)
@@ -304,14 +304,20 @@ def test_a_stale_policy_is_a_second_adapter_by_its_own_name(
         engine.sync(iter(()), version)
         engine.sync_stale(past, 0)
     assert sorted(server.adapters) == ["policy-2", "stale-0"]
-    same = {n: torch.equal(held["stale-0"][n], held["policy-0"][n]) for n in held["policy-0"]}
-    moved = {n: torch.equal(held["stale-0"][n], held["policy-2"][n]) for n in held["policy-0"]}
+    same = {
+        n: torch.equal(adapters["stale-0"][n], adapters["policy-0"][n])
+        for n in adapters["policy-0"]
+    }
+    moved = {
+        n: torch.equal(adapters["stale-0"][n], adapters["policy-2"][n])
+        for n in adapters["policy-0"]
+    }
     assert all(same.values()) and not all(moved.values())
     engine.submit([Request(n, [5], 2, 0, stale=bool(n)) for n in (0, 1)], SAMPLING)
     while engine.running:
         engine.advance()
-    asked = sorted(payload["model"] for path, payload in server.asked if "completions" in path)
-    assert asked == ["policy-2", "stale-0"]
+    models = sorted(payload["model"] for path, payload in server.posts if "completions" in path)
+    assert models == ["policy-2", "stale-0"]
     assert (engine.version, engine.stale_version) == (2, 0)
     engine.close()
     assert not server.adapters and not list(tmp_path.rglob("*.safetensors"))
@@ -336,7 +342,7 @@ def test_an_adapter_that_a_killed_run_left_behind_is_replaced(
 
 
 @pytest.mark.parametrize(
-    ("started", "weights", "sent"),
+    ("started", "weights", "transfers"),
     [
         ({"model": "some/model", "revision": None}, "default", 0),
         ({"model": "some/model", "revision": "v2"}, "default", 1),
@@ -347,21 +353,21 @@ def test_an_adapter_that_a_killed_run_left_behind_is_replaced(
     ],
 )
 def test_the_base_is_sent_only_to_a_server_that_has_another(
-    tmp_path: Path, started: dict[str, Any], weights: str, sent: int
+    tmp_path: Path, started: dict[str, Any], weights: str, transfers: int
 ) -> None:
     policy, server = add_lora(make_model()), StandIn(**started)
     policy.get_base_model().config._name_or_path = "some/model"
     server.lora, server.weights = {"max_lora_rank": 8}, weights
     engine = connect(policy, tmp_path, server, lora="adapter")
     engine.sync(iter(()), 0)
-    assert server.paths().count("/collective_rpc") == sent
+    assert server.paths().count("/collective_rpc") == transfers
     assert list(server.adapters) == ["policy-0"] and server.weights == "0"
     engine.close()
     server.stop()
 
 
 @pytest.mark.parametrize(
-    ("lora", "transfer", "wanted"),
+    ("lora", "transfer", "message"),
     [
         ("adapter", None, r"--vllm.folder .* or, as the run's folder .* --out$"),
         ("adapter", {"backend": "nccl"}, r"--vllm.folder .* or choose --vllm.lora merge$"),
@@ -369,12 +375,12 @@ def test_the_base_is_sent_only_to_a_server_that_has_another(
     ],
 )
 def test_a_server_that_does_not_see_the_folder_of_adapters_is_refused_at_the_start(
-    server: StandIn, tmp_path: Path, lora: Any, transfer: Any, wanted: str
+    server: StandIn, tmp_path: Path, lora: Any, transfer: Any, message: str
 ) -> None:
     policy = add_lora(make_model())
     server.lora, server.blind, server.transfer = {"max_lora_rank": 8}, True, transfer
     needs = dataclasses.replace(NEEDS, dtype="bfloat16", on_cpu=False, nccl=transfer is not None)
-    with pytest.raises(ConfigurationError, match=wanted) as error:
+    with pytest.raises(ConfigurationError, match=message) as error:
         connect(policy, tmp_path, server, needs=needs, lora=lora)
     assert server.url in str(error.value) and "no adapter found" in str(error.value)
     assert "/collective_rpc" not in server.paths()
@@ -393,21 +399,21 @@ def test_where_weights_go_by_nccl_an_unseen_folder_costs_a_merge(
     names = dict(policy_weights(policy))
     assert {*names} <= {call for call in nccl if isinstance(call, str)}
     generate(engine, [[1]], SAMPLING)
-    assert server.asked[-1][1]["model"] == "policy", "not an adapter of it"
+    assert server.posts[-1][1]["model"] == "policy", "not an adapter of it"
     engine.close()
 
 
 def test_all_servers_read_the_weights_at_once(model: Any, tmp_path: Path) -> None:
     """Each waits for the other, as if reading took long."""
     servers, together = [StandIn(), StandIn()], threading.Barrier(2, timeout=20)
-    for each in servers:
-        each.while_reading = together.wait
+    for standin in servers:
+        standin.while_reading = together.wait
     engine = connect(model, tmp_path, *servers)
     engine.sync(policy_weights(model), 3)
-    assert [each.weights for each in servers] == ["3", "3"]
+    assert [standin.weights for standin in servers] == ["3", "3"]
     engine.close()
-    for each in servers:
-        each.stop()
+    for standin in servers:
+        standin.stop()
 
 
 def test_a_server_without_adapters_gets_merged_weights(server: StandIn, tmp_path: Path) -> None:
@@ -440,9 +446,9 @@ def nccl(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
         def update_named_params(self, described: Any, pairs: Any) -> None:
             together[0].wait()  # Each server waits for the others, as if it took long.
-            for (name, dtype, shape), (sent, tensor) in zip(described, pairs, strict=True):
-                found = str(tensor.dtype).removeprefix("torch.")
-                assert (name, dtype, shape) == (sent, found, list(tensor.shape))
+            for (name, dtype, shape), (part_name, tensor) in zip(described, pairs, strict=True):
+                tensor_dtype = str(tensor.dtype).removeprefix("torch.")
+                assert (name, dtype, shape) == (part_name, tensor_dtype, list(tensor.shape))
                 calls.append(name)
 
         def close_communicator(self) -> None:
@@ -464,8 +470,8 @@ def test_nccl_streams_every_part_to_all_servers_at_once(
     transfer.send(policy_weights(model), 0, servers)
     transfer.close()
     names = [name for name, _ in model.named_parameters()]
-    sent = [call for call in nccl if isinstance(call, str) and "." in call]
-    assert sorted(sent) == sorted(names * 2)
+    streamed = [call for call in nccl if isinstance(call, str) and "." in call]
+    assert sorted(streamed) == sorted(names * 2)
     ports = {call[2] for call in nccl if isinstance(call, tuple)}
     assert len(ports) == 2, "a group each"
     assert nccl.count("begin") == nccl.count("end") == nccl.count("leave") == 2
@@ -533,8 +539,8 @@ def test_a_policy_without_a_home_is_written_for_the_server(
     needs = dataclasses.replace(NEEDS, model="")
     with pytest.raises(EngineFailure, match=f"--model {tmp_path}/model"):
         connect(model, tmp_path, server, needs=needs)
-    written = {path.suffix for path in (tmp_path / "model").iterdir()}
-    assert written == {".json", ".safetensors"}
+    suffixes = {path.suffix for path in (tmp_path / "model").iterdir()}
+    assert suffixes == {".json", ".safetensors"}
 
 
 @pytest.mark.parametrize(
