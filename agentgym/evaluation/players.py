@@ -30,7 +30,7 @@ POLL = 0.05
 """Seconds between two looks at episodes that are stopped."""
 
 
-class Played(NamedTuple):
+class PlayedEpisode(NamedTuple):
     """An episode that has ended."""
 
     job: Job
@@ -79,7 +79,7 @@ class Player:
         self._policy, self._agent, self._env, self._rules = policy, agent, env, rules
         self._recorder = env if isinstance(env, Recorder) else None
 
-    def play(self, job: Job, stop: threading.Event) -> Played | None:
+    def play(self, job: Job, stop: threading.Event) -> PlayedEpisode | None:
         """Play an episode; None if it was stopped."""
         rules = self._rules
         options: dict[str, Any] = {"task_id": job.task_id}
@@ -109,10 +109,10 @@ class Player:
         self._end(moment)
         result = tally.result(moment)
         if self._recorder is None or self._recorder.last is None:
-            return Played(job, result, None)
+            return PlayedEpisode(job, result, None)
         episode = self._recorder.last
         extra = {**episode.extra, "sample": job.sample, "labels": labels}
-        return Played(job, result, replace(episode, extra=extra))
+        return PlayedEpisode(job, result, replace(episode, extra=extra))
 
     def interrupt(self) -> None:
         """End what the policy waits for, and judges of its turns, from any thread."""
@@ -149,7 +149,7 @@ class Player:
 
 def play_all(
     players: Sequence[Player], jobs: Sequence[Job], spending: Spending
-) -> Generator[Played, None, None]:
+) -> Generator[PlayedEpisode, None, None]:
     """Let players play jobs, and yield what was played as it ends.
 
     Whoever closes the generator stops the episodes at their next turn, and what they wait for.
@@ -176,7 +176,7 @@ def play_all(
     for player in players:
         free.put(player)
 
-    def episode(job: Job) -> Played | None:
+    def episode(job: Job) -> PlayedEpisode | None:
         player = free.get()
         try:
             # Asked here, where it begins: all jobs wait in the pool from the start.
@@ -188,7 +188,7 @@ def play_all(
             free.put(player)
 
     pool = ThreadPoolExecutor(len(players), thread_name_prefix="agentgym-episode")
-    futures: list[Future[Played | None]] = []
+    futures: list[Future[PlayedEpisode | None]] = []
     try:
         futures += [pool.submit(episode, job) for job in jobs]
         for future in as_completed(futures):

@@ -23,7 +23,7 @@ from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.mcp_client import BadRequest, McpServer
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
-from agentgym.imports.tool_actions import BadArgument, Called, Tool, make_tool, neutral_call
+from agentgym.imports.tool_actions import BadArgument, CallRecord, Tool, make_tool, neutral_call
 from agentgym.imports.world import Turn, World, stated_turn
 from agentgym.support.json_rpc import Message
 from agentgym.support.redaction import for_others, is_secret
@@ -39,7 +39,7 @@ FAILED = "isError"
 NO_WORDS = "the tool failed and does not say why"
 
 
-Reward = Callable[[str, Sequence[Called]], "float | None"]
+Reward = Callable[[str, Sequence[CallRecord]], "float | None"]
 """Says what an episode is worth: given the goal and the calls so far it returns None, or the reward
 with which the episode ends."""
 
@@ -124,7 +124,7 @@ class McpWorld(World):
         self._specs: tuple[ActionSpec, ...] = tuple(tool.spec for tool in tools)
         self._reward = reward
         self._server: McpServer | None = None
-        self._calls: list[Called] = []
+        self._calls: list[CallRecord] = []
         self._goal = ""
         self._offered = [
             render(ActionCall(tool.spec.name, arguments), self._specs, "native")
@@ -163,7 +163,7 @@ class McpWorld(World):
         answer = self._ask(tool.name, arguments)
         serves_episodes, failed = self._start is not None, bool(answer.get(FAILED))
         observation = _text(answer, serves_episodes) or (NO_WORDS if failed else "")
-        self._calls.append(Called(tool.name, arguments, observation, failed))
+        self._calls.append(CallRecord(tool.name, arguments, observation, failed))
         if self._reward is not None:
             worth = self._reward(self._goal, tuple(self._calls))
             return Turn(

@@ -38,7 +38,7 @@ class BadArgument(ValueError):
 
 
 @dataclass(frozen=True)
-class Called:
+class CallRecord:
     """A call of a tool, as a reward function reads it."""
 
     tool: str

@@ -49,7 +49,7 @@ DELETED = "deleted"
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 
 
-class Gone(Exception):
+class PeerGone(Exception):
     """Whoever sends the requests has closed the stream."""
 
 
@@ -104,7 +104,7 @@ class Wire:
         while size:
             part = os.read(self.source, min(size, 1 << 20))
             if not part:
-                raise Gone
+                raise PeerGone
             parts.append(part)
             size -= len(part)
         return b"".join(parts)
@@ -115,7 +115,7 @@ class Wire:
             while view:
                 view = view[os.write(self._sink, view) :]
         except (BrokenPipeError, ConnectionResetError):
-            raise Gone from None
+            raise PeerGone from None
 
 
 class Output:
@@ -190,7 +190,7 @@ class Server:
             while True:
                 self._wait()
                 self._answer(self.wire.receive())
-        except Gone:
+        except PeerGone:
             self._kill()
         finally:
             os._exit(0)
@@ -205,7 +205,7 @@ class Server:
             memory = self.config["memory"] if self._services else 0
             ready = [descriptor for descriptor, _ in poller.poll(1000 * LOOK if memory else None)]
             if self.owner in ready:
-                raise Gone
+                raise PeerGone
             if memory and time.monotonic() - self._last_look >= LOOK:
                 if _exceeds(memory):
                     self._kill()
@@ -229,7 +229,7 @@ class Server:
         """Do what a request asks; an operation that fails is an answer too."""
         try:
             answer = getattr(self, "do_" + str(request["op"]))(request)
-        except Gone:
+        except PeerGone:
             raise
         except Exception as error:  # a path may be too deep to be made, memory may run out
             answer = _failure(error)
@@ -356,7 +356,7 @@ class Server:
                     if not data:
                         poller.unregister(reader)
                 else:  # nothing may be asked meanwhile, so somebody has gone
-                    raise Gone
+                    raise PeerGone
 
     def _kill(self, status: "int | None" = None) -> "tuple[int, int]":
         """Kill and reap all that runs; return how many besides the command, and its status."""

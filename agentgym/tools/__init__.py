@@ -5,11 +5,11 @@
 `register` gives them an id.
 """
 
-from agentgym.imports.tool_actions import Called
+from agentgym.imports.tool_actions import CallRecord
 from agentgym.tools.env import ToolEnv
 from agentgym.tools.episode import ToolEpisode
 from agentgym.tools.python_tool import PythonTool
 from agentgym.tools.register import register_tools
 from agentgym.tools.tasks import tool_tasks
 
-__all__ = ["Called", "PythonTool", "ToolEnv", "ToolEpisode", "register_tools", "tool_tasks"]
+__all__ = ["CallRecord", "PythonTool", "ToolEnv", "ToolEpisode", "register_tools", "tool_tasks"]

@@ -29,7 +29,7 @@ from agentgym.core.hooks import finite
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskSet, canonical_json
 from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
-from agentgym.imports.tool_actions import BadArgument, Called, make_tool
+from agentgym.imports.tool_actions import BadArgument, CallRecord, make_tool
 from agentgym.tools.calling import Caller
 from agentgym.tools.episode import Expert, Reward, ToolEpisode
 from agentgym.tools.tasks import tool_tasks
@@ -96,7 +96,7 @@ class ToolEnv(TextEnv[ToolSet]):
         self.action_specs = (*specs, *self._answer)  # type: ignore[misc]  # of the class in families
         self._reward, self._expert, self._solved_at = reward, expert, float(solved_at)
         self._caller = Caller(timeout)
-        self._calls: tuple[Called, ...] = ()
+        self._calls: tuple[CallRecord, ...] = ()
         self._call_keys: tuple[str, ...] = ()
         self._solution: tuple[tuple[str, str], ...] | None = None
         self._offered = [
@@ -144,7 +144,7 @@ class ToolEnv(TextEnv[ToolSet]):
         text, failed = self._caller.call(
             self.session.functions[tool.name], copy.deepcopy(arguments)
         )
-        self._calls += (Called(tool.name, arguments, text, failed),)
+        self._calls += (CallRecord(tool.name, arguments, text, failed),)
         self._call_keys += (key,)
         ended = None if self._answer else self._finished(None, text)
         if ended is not None:
@@ -231,7 +231,9 @@ class ToolEnv(TextEnv[ToolSet]):
         finally:
             untouched.close()
 
-    def _worth(self, answer: str | None, calls: tuple[Called, ...], holder: object) -> float | None:
+    def _worth(
+        self, answer: str | None, calls: tuple[CallRecord, ...], holder: object
+    ) -> float | None:
         """Ask what an episode is worth; None: it goes on."""
         row = copy.deepcopy(dict(self.task.content))
         worth: Any = self._reward(ToolEpisode(row, self.task.goal, answer, calls, holder))

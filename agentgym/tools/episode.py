@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.imports.tool_actions import Called
+from agentgym.imports.tool_actions import CallRecord
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class ToolEpisode:
     """The instruction."""
     answer: str | None
     """The final answer; None in an environment without one."""
-    calls: tuple[Called, ...]
+    calls: tuple[CallRecord, ...]
     """The calls that were carried out, in order; refused ones are not among them."""
     tools: Any
     """The object whose methods are the tools, as the calls left it; None for plain functions."""

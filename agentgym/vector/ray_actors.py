@@ -34,7 +34,7 @@ from agentgym.vector.worker import Control, WorkerSetup
 REASON_LENGTH = 300
 
 
-class Lost(NamedTuple):
+class LostWorker(NamedTuple):
     """The answer of an actor after its worker process died or was killed."""
 
     slot: int | None
@@ -58,15 +58,15 @@ class EnvActor:
         """Return the id of the worker process."""
         return self._worker.pid
 
-    def greeting(self) -> bytes | Lost:
+    def greeting(self) -> bytes | LostWorker:
         """Return the worker's first message, sent without a request."""
         try:
             self._worker.connection.poll(START_SECONDS)
             return self._worker.read()
         except WorkerLost as loss:
-            return Lost(loss.slot, loss.reason)
+            return LostWorker(loss.slot, loss.reason)
 
-    def answer(self, message: bytes, operation: Operation) -> bytes | Lost:
+    def answer(self, message: bytes, operation: Operation) -> bytes | LostWorker:
         """Forward a message and return the worker's answer, both pickled."""
         try:
             try:
@@ -76,7 +76,7 @@ class EnvActor:
             self._worker.wait(operation)
             return self._worker.read()
         except WorkerLost as loss:
-            return Lost(loss.slot, loss.reason)
+            return LostWorker(loss.slot, loss.reason)
 
     def stop(self) -> None:
         """Close the environments."""
@@ -129,7 +129,7 @@ class ActorHandle(WorkerHandle):
             answer = self._ray.get(self._answers.popleft())
         except (self._ray.exceptions.RayError, EOFError, OSError) as error:
             raise self.report_loss(_died(error)) from None
-        if isinstance(answer, Lost):
+        if isinstance(answer, LostWorker):
             self.kill()
             raise WorkerLost(answer.slot, answer.reason)
         data: bytes = answer

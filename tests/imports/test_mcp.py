@@ -17,7 +17,7 @@ import agentgym
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.imports.mcp import Called, make
+from agentgym.imports.mcp import CallRecord, make
 from agentgym.imports.tool_actions import make_tool
 from tests.cli.test_commands import run
 from tests.toy import ToyEnv
@@ -40,7 +40,7 @@ def opened(reference: str, **options: Any) -> Iterator[TextEnv]:
         env.close()
 
 
-def solved(goal: str, calls: Sequence[Called]) -> float | None:
+def solved(goal: str, calls: Sequence[CallRecord]) -> float | None:
     """Pay for the sum that was asked for."""
     return 1.0 if calls and calls[-1].answer.startswith("[5,") else None
 
@@ -135,7 +135,7 @@ def test_a_call_that_the_server_finds_invalid_is_a_turn() -> None:
         assert env.step("```math_add\n<a>4</a>\n<b>1</b>\n```")[4]["success"]
 
 
-def number_of(goal: str, calls: Sequence[Called]) -> float | None:
+def number_of(goal: str, calls: Sequence[CallRecord]) -> float | None:
     """Pay for a five; raises where an answer is no list."""
     return 1.0 if json.loads(calls[-1].answer)[0] == 5 else None
 

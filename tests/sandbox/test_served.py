@@ -14,7 +14,7 @@ import pytest
 
 from agentgym.sandbox.base import Sandbox, SandboxConfig, SandboxDied
 from agentgym.sandbox.channel import Channel, SocketStream
-from agentgym.sandbox.pid1 import Gone, Wire
+from agentgym.sandbox.pid1 import PeerGone, Wire
 from agentgym.sandbox.served import ServedSandbox
 
 
@@ -45,7 +45,7 @@ class Forged(ServedSandbox):
                 wire.send({**self._forged, "body": True})
                 wire.write(self._body)
                 wire.finish({})
-        except Gone:
+        except PeerGone:
             pass
 
     def _launch(self) -> Channel:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.support.text_lines import last_line
-from agentgym.tools import Called
+from agentgym.tools import CallRecord
 
 PYTHON, CALCULATOR, ANSWER = "run_python", "calculator", "answer"
 ARGUMENTS = {PYTHON: "code", CALCULATOR: "expression", ANSWER: "text"}
@@ -24,7 +24,7 @@ class Expert(ABC):
     def call(self, problem: Problem) -> Step | None:
         """Return the tool call that shows the answer; None if it is known without one."""
 
-    def step(self, problem: Problem, calls: Sequence[Called]) -> Step:
+    def step(self, problem: Problem, calls: Sequence[CallRecord]) -> Step:
         """Return the next action: the tool call, or the answer after it."""
         call = self.call(problem)
         if call is None:
@@ -35,6 +35,6 @@ class Expert(ABC):
                 return ANSWER, last_line(past_call.answer) or "unknown"
         return call
 
-    def turns(self, problem: Problem, calls: Sequence[Called] = ()) -> int:
+    def turns(self, problem: Problem, calls: Sequence[CallRecord] = ()) -> int:
         """Return the number of remaining turns."""
         return 1 if self.step(problem, calls)[0] == ANSWER else 2
