@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"failed: {failure.run.name}: {failure.why}", file=sys.stderr)
     found: dict[str, dict[str, list[Any]]] = {}
     for run in asked:
-        if not cache.played(run):
+        if not cache.find_played(run):
             print(f"missing: {run.name}", file=sys.stderr)
             continue
         family, method, _ = run.arm.split("/")

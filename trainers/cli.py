@@ -207,12 +207,12 @@ def launch_config(name: str) -> Path:
     """
     from agentgym.errors import ConfigurationError
 
-    found = {path.stem: path for path in (Path(__file__).parent / "launch").glob("*.yaml")}
-    if name not in found:
+    configs = {path.stem: path for path in (Path(__file__).parent / "launch").glob("*.yaml")}
+    if name not in configs:
         raise ConfigurationError(
-            f"expected --launch-config to be one of {', '.join(sorted(found))}, got {name!r}"
+            f"expected --launch-config to be one of {', '.join(sorted(configs))}, got {name!r}"
         )
-    return found[name]
+    return configs[name]
 
 
 def _full_disk(error: Exception) -> str | None:
@@ -230,17 +230,17 @@ def storage_problem(error: BaseException) -> str | None:
     Libraries in other languages wrap the operating system's error: torch reports that a writer
     failed, safetensors quotes the error number.
     """
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, OSError) and seen.errno in DISK:
-            where = f" ({seen.filename})" if seen.filename else ""
-            return f"{os.strerror(seen.errno)}{where}"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.errno in DISK:
+            where = f" ({cause.filename})" if cause.filename else ""
+            return f"{os.strerror(cause.errno)}{where}"
         for number in DISK:
-            if f"(os error {number})" in str(seen):
+            if f"(os error {number})" in str(cause):
                 return os.strerror(number)
-        if "PytorchStreamWriter" in str(seen) or "iostream error" in str(seen):
+        if "PytorchStreamWriter" in str(cause) or "iostream error" in str(cause):
             return "torch could not write a file, the disk may be full"
-        seen = seen.__cause__ or seen.__context__
+        cause = cause.__cause__ or cause.__context__
     return None
 
 

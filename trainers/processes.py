@@ -103,12 +103,12 @@ def is_main() -> bool:
 
 def sharded() -> bool:
     """Return whether the launcher shards the weights over processes."""
-    return _asked("ACCELERATE_USE_FSDP") or _zero_stage() == 3
+    return _is_set("ACCELERATE_USE_FSDP") or _zero_stage() == 3
 
 
 def states_sharded() -> bool:
     """Return whether the launcher shards gradients and optimiser states."""
-    return _asked("ACCELERATE_USE_FSDP") or _zero_stage() >= 2
+    return _is_set("ACCELERATE_USE_FSDP") or _zero_stage() >= 2
 
 
 def start(patience: float = 1800.0) -> None:
@@ -153,7 +153,7 @@ def on_cpu() -> bool:
     """
     import torch
 
-    return not (torch.cuda.is_available() or _asked("ACCELERATE_USE_DEEPSPEED"))
+    return not (torch.cuda.is_available() or _is_set("ACCELERATE_USE_DEEPSPEED"))
 
 
 def trainer_arguments() -> dict[str, Any]:
@@ -170,7 +170,7 @@ def trainer_arguments() -> dict[str, Any]:
 
 def load_whole() -> None:
     """Let models load whole, since transformers partitions them once ZeRO-3 is configured."""
-    if _control is not None and _asked("ACCELERATE_USE_DEEPSPEED"):
+    if _control is not None and _is_set("ACCELERATE_USE_DEEPSPEED"):
         from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
         unset_hf_deepspeed_config()
@@ -224,8 +224,8 @@ def meet(place: str) -> None:
     with losses_explained():
         _note_place(place)
         while missing := [
-            f"process {each} (last seen at {where})"
-            for each, (meetings, where) in enumerate(_places())
+            f"process {rank} (last seen at {where})"
+            for rank, (meetings, where) in enumerate(_places())
             if meetings < _meetings
         ]:
             waited = time.monotonic() - began
@@ -304,11 +304,11 @@ def losses_explained() -> Iterator[None]:
         yield
     except RuntimeError as error:
         text = f"{type(error).__name__} {error}".lower()
-        known = any(word.lower() in text for word in COLLECTIVE)
-        if world() == 1 or isinstance(error, AgentGymError) or not known:
+        is_collective = any(word.lower() in text for word in COLLECTIVE)
+        if world() == 1 or isinstance(error, AgentGymError) or not is_collective:
             raise
         late = "timed out" in text or "timeout" in text
-        raise ProcessLost(_stuck() if late else _lost()) from error
+        raise ProcessLost(_stuck() if late else _describe_loss()) from error
 
 
 def first_to_speak() -> bool:
@@ -342,20 +342,20 @@ def leave() -> NoReturn:
 def _zero_stage() -> int:
     """Return what DeepSpeed is asked to shard, 0 without it."""
     stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
-    return int(stage) if _asked("ACCELERATE_USE_DEEPSPEED") else 0
+    return int(stage) if _is_set("ACCELERATE_USE_DEEPSPEED") else 0
 
 
-def _asked(variable: str) -> bool:
+def _is_set(variable: str) -> bool:
     """Return whether the launcher has set a switch."""
     return os.environ.get(variable, "").lower() in ("true", "1")
 
 
 def _terminated(*_: object) -> NoReturn:
     """Take SIGTERM for the end of another process."""
-    raise ProcessLost(_lost())
+    raise ProcessLost(_describe_loss())
 
 
-def _lost() -> str:
+def _describe_loss() -> str:
     """Say that the run cannot go on."""
     return (
         f"expected all {world()} processes to run until the end, but another one ended, or the "
@@ -366,12 +366,14 @@ def _lost() -> str:
 def _stuck() -> str:
     """Say that a collective of the training has waited too long, and where everybody was."""
     try:
-        seen = ", ".join(f"process {each} at {where}" for each, (_, where) in enumerate(_places()))
+        places = ", ".join(
+            f"process {rank} at {where}" for rank, (_, where) in enumerate(_places())
+        )
     except RuntimeError:  # the store went with the process that held it
-        return _lost()
+        return _describe_loss()
     return (
         f"expected all {world()} processes to train together, but one made the others wait for "
-        f"more than {_patience:g} s (--rollout.rank-timeout); last seen: {seen}; {RESUME}"
+        f"more than {_patience:g} s (--rollout.rank-timeout); last seen: {places}; {RESUME}"
     )
 
 
@@ -382,8 +384,8 @@ def _note_place(place: str) -> None:
 
 def _places() -> list[tuple[int, str]]:
     """Return, for every process, how many meetings it has come to and where it was last seen."""
-    found = _store().multi_get([PLACE.format(each) for each in range(world())])
-    pairs = [value.decode().partition(" ") for value in found]
+    entries = _store().multi_get([PLACE.format(rank) for rank in range(world())])
+    pairs = [value.decode().partition(" ") for value in entries]
     return [(int(meetings), place) for meetings, _, place in pairs]
 
 

@@ -109,18 +109,18 @@ def train(
     folder = RunFolder.open(run.config.out, config, run.resolved())
     display = display or Display(quiet=not processes.is_main(), progress=not quiet)
     if processes.broadcast(folder.complete):
-        with display as shown:
-            shown.note(
+        with display as live_display:
+            live_display.note(
                 f"this run is complete: {folder.summary_path}; more --steps or --minutes extend it"
             )
-            return _published(decided_run(run, folder), folder, shown)
+            return _published(decided_run(run, folder), folder, live_display)
     folder.lock()
     try:
         processes.on_main(lambda: check_extension(run, folder))
         folder.extend()
         check_memory(memory)  # That of a complete run that is extended was not checked above.
         with (
-            display as shown,
+            display as live_display,
             _warnings_to(folder.warnings_path),
             agent_output_to(folder.agent_output_path) if run.plays_agent else nullcontext(),
             backend_session(run.config.backend),
@@ -128,10 +128,10 @@ def train(
             computing_threads(threads := run_threads(run)),
         ):
             if run.config.model != TINY:
-                shown.note(memory_line(run, memory))
+                live_display.note(memory_line(run, memory))
             for note in memory_notes(run, memory):
-                shown.note(note)
-            return _Run(run, folder, shown, memory, threads).execute()
+                live_display.note(note)
+            return _Run(run, folder, live_display, memory, threads).execute()
     finally:
         folder.close()
 
@@ -195,7 +195,7 @@ class _Run:
     def _conclude(self, comparison: PolicyComparison) -> dict[str, Any]:
         """Write the curve, the card, the report and the summary, and show the result."""
         summary = self._summarise(comparison)
-        write_curve(self._folder, self._run.title, self._names, self._chosen.step)
+        write_curve(self._folder, self._run.title, self._names, self._chosen_policy.step)
         write_card(self._folder, self._run, summary)
         report = write_report(self._folder, self._run, summary)
         content = summary.to_dict()
@@ -220,7 +220,7 @@ class _Run:
                 self._display.note(remark)
             learning.train()
             note_end(self._folder)
-            self._chosen = learning.choose()
+            self._chosen_policy = learning.choose()
             self._evaluate(TRAINED, comparison, learning)
         finally:
             learning.close()
@@ -243,16 +243,16 @@ class _Run:
         for name, greedy in ((arm, only_greedy), (f"{arm}{GREEDY}", True)):
             if name in comparison or (name != arm and (only_greedy or not greedy_too)):
                 continue
-            mine = len(processes.share(len(comparison.tasks)))
+            n_episodes = len(processes.share(len(comparison.tasks)))
             called = f"test {self._names[arm]}{GREEDY if greedy else ''}"
-            ended = self._display.episodes(called, mine, result=True)
-            played = learning.play(comparison.tasks, greedy, ended)
+            ended = self._display.episodes(called, n_episodes, result=True)
+            trajectories = learning.play(comparison.tasks, greedy, ended)
             log = EpisodeLog(self._run, learning.chat, panels=comparison.panels)
-            for env, part in by_family(played).items():
+            for env, part in by_family(trajectories).items():
                 path = self._folder.eval_episodes(name, env if self._run.several else "")
                 log.replace(path, part, arm=name)
-            report = comparison.add(name, played)
-            self._display.update(mine, score=report.score_mean, success=report.success)
+            report = comparison.add(name, trajectories)
+            self._display.update(n_episodes, score=report.score_mean, success=report.success)
 
     def _summarise(self, comparison: PolicyComparison) -> Summary:
         """Assemble ``summary.json``."""
@@ -267,8 +267,8 @@ class _Run:
             results = replace(results, verdict=verdict)
             families = {name: replace(part, verdict=verdict) for name, part in families.items()}
         cut = self._folder.state().get(CUT, {})
-        said = cut_sentence(cut, run.config.sft.max_steps, run.config.steps)
-        results = replace(results, verdict=f"{results.verdict} {said}".rstrip())
+        sentence = cut_sentence(cut, run.config.sft.max_steps, run.config.steps)
+        results = replace(results, verdict=f"{results.verdict} {sentence}".rstrip())
         parts: Mapping[str, Results] = families or {"": results}
         places = [env.name for env in run.envs]
         baselines, left_out = baseline_ends(run, self._folder)
@@ -301,17 +301,17 @@ class _Run:
             reward_model_remark(run, reward_ranking(records)),
             filter_remark(run),
             judge_remark(judge_totals(records)),
-            chosen_remark(self._chosen, self._steps(), gated=bool(warm_starts)),
+            chosen_remark(self._chosen_policy, self._steps(), gated=bool(warm_starts)),
             greedy_remark(results.greedy, results.names),
             *baseline_remarks(baselines, left_out, results.names, run.config.eval.baseline_steps),
             *(random_remark(part.eval, name) for name, part in parts.items()),
             *(
                 teacher_remark(
                     part.paired.trained_minus_demonstrator,
-                    run.env(each).demonstrator if run.imitates else "",
+                    run.env(place).demonstrator if run.imitates else "",
                     name,
                 )
-                for each, (name, part) in zip(places, parts.items(), strict=True)
+                for place, (name, part) in zip(places, parts.items(), strict=True)
             ),
             *comparison.scale_remarks(),
         )
@@ -329,7 +329,7 @@ class _Run:
             remarks=tuple(remark for remark in remarks if remark),
             packages=versions(),
             commit=commit(),
-            chosen=self._chosen,
+            chosen=self._chosen_policy,
             baselines=baselines,
             cut=cut,
             health=events,
@@ -342,10 +342,10 @@ class _Run:
 
     def _warm_starts(self) -> dict[str, WarmStart]:
         """Return how the warm start ended in each environment whose expert was imitated."""
-        found = self._folder.state().get("sft")
-        if not found:
+        ends = self._folder.state().get("sft")
+        if not ends:
             return {}
-        parts = found if self._run.several else {self._run.envs[0].name: found}
+        parts = ends if self._run.several else {self._run.envs[0].name: ends}
         return {name: WarmStart(**part) for name, part in parts.items()}
 
     def _steps(self) -> int:
@@ -388,13 +388,13 @@ def _warnings_to(path: Path) -> Iterator[None]:
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s"))
     loggers = [logging.getLogger(name) for name in ("agentgym", "trainers")]
-    for each in loggers:
-        each.addHandler(handler)
+    for listened in loggers:
+        listened.addHandler(handler)
     try:
         yield
     finally:
-        for each in loggers:
-            each.removeHandler(handler)
+        for listened in loggers:
+            listened.removeHandler(handler)
         handler.close()
 
 

@@ -34,7 +34,7 @@ def remember(run: ResolvedRun) -> None:
     with remembered():
         for env in run.envs:
             player = demonstrators.Demonstrator(run, env, warm_start.VOCABULARY_EPISODES)
-            for _ in player.seen():
+            for _ in player.vocabulary_episodes():
                 pass
             player.close()
 

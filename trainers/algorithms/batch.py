@@ -290,9 +290,11 @@ def _column(name: str, values: npt.ArrayLike, kind: str) -> Column:
     array: Column = np.asarray(values)
     if array.ndim != 1:
         raise DataError(f"expected {name} to have one dimension, got shape {array.shape}")
-    accepted, wanted, stored = _KINDS[kind]
+    accepted, description, stored = _KINDS[kind]
     if array.size and array.dtype.kind not in accepted:
-        raise DataError(f"expected {name} to hold {wanted}, got {array.dtype}; convert it first")
+        raise DataError(
+            f"expected {name} to hold {description}, got {array.dtype}; convert it first"
+        )
     array = array.astype(stored, copy=False).view()
     if kind == "f" and not np.isfinite(array).all():
         where = int(np.flatnonzero(~np.isfinite(array))[0])

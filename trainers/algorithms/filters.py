@@ -93,9 +93,9 @@ class TopVariance:
         deviation[group[masks.train]] = _outcome_spread(batch, masks)[masks.train]
         # 0.29 * 100 is 28.999...: a product that is whole must not lose one to rounding.
         n_kept = max(1, math.floor(self.fraction * n_groups + 1e-9))
-        kept = np.zeros(n_groups, dtype=bool)
-        kept[np.argsort(-deviation, kind="stable")[:n_kept]] = True
-        return Masks(masks.train & kept[group], masks.baseline)
+        group_mask = np.zeros(n_groups, dtype=bool)
+        group_mask[np.argsort(-deviation, kind="stable")[:n_kept]] = True
+        return Masks(masks.train & group_mask[group], masks.baseline)
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,8 @@ class ForkValue:
     def __call__(self, batch: Batch) -> Signal:
         """Return (M,) advantages; 0 in a group without two actions to compare."""
         tree = _tree(batch)
-        value, known = _values(batch, tree, self.over == "added")
-        return Signal(_compared(tree, value, known, self.prior)[tree.edge], "turn")
+        value, has_value = _values(batch, tree, self.over == "added")
+        return Signal(_compared(tree, value, has_value, self.prior)[tree.edge], "turn")
 
 
 class _Tree(NamedTuple):
@@ -97,30 +97,30 @@ def _values(batch: Batch, tree: _Tree, added: bool) -> tuple[FloatArray, BoolArr
     # A continuation that a fork added was sampled by another trajectory than what it forked.
     new = tree.owner != tree.owner[tree.before]
     for level in reversed(tree.levels[1:]):
-        told = level[count[level] > 0]
+        edges = level[count[level] > 0]
         if added:
-            told = told[new[told] | (ways[tree.state[told]] == 1)]
-        np.add.at(total, tree.before[told], total[told] / count[told])
-        np.add.at(count, tree.before[told], 1.0)
-    known = count > 0
-    return total / np.where(known, count, 1.0), known
+            edges = edges[new[edges] | (ways[tree.state[edges]] == 1)]
+        np.add.at(total, tree.before[edges], total[edges] / count[edges])
+        np.add.at(count, tree.before[edges], 1.0)
+    has_value = count > 0
+    return total / np.where(has_value, count, 1.0), has_value
 
 
-def _compared(tree: _Tree, value: FloatArray, known: BoolArray, prior: float) -> FloatArray:
+def _compared(tree: _Tree, value: FloatArray, has_value: BoolArray, prior: float) -> FloatArray:
     """(E,) advantage of each edge: its value less that of the others in its state."""
     size = int(tree.state.max()) + 1
     # Shifted by one of them, so that equal values give exact zeros.
     pivot = np.zeros(size)
-    pivot[tree.state[known]] = value[known]
-    shifted = np.where(known, value - pivot[tree.state], 0.0)
-    others = np.bincount(tree.state, shifted, size)[tree.state] - shifted
-    count = np.bincount(tree.state, known, size)[tree.state] - known
-    baseline = others / np.maximum(count, 1.0) + pivot[tree.state]
+    pivot[tree.state[has_value]] = value[has_value]
+    shifted = np.where(has_value, value - pivot[tree.state], 0.0)
+    others_total = np.bincount(tree.state, shifted, size)[tree.state] - shifted
+    count = np.bincount(tree.state, has_value, size)[tree.state] - has_value
+    baseline = others_total / np.maximum(count, 1.0) + pivot[tree.state]
     compared = count > 0
     for level in tree.levels[1:]:
-        told = level[compared[tree.before[level]]]
+        edges = level[compared[tree.before[level]]]
         # Of nobody else in the state the baseline before is all that there is.
-        share = np.where(compared[told], prior / (prior + np.maximum(count[told], 1.0)), 1.0)
-        baseline[told] += share * (baseline[tree.before[told]] - baseline[told])
-        compared[told] = True
-    return np.where(compared & known, value - baseline, 0.0)
+        share = np.where(compared[edges], prior / (prior + np.maximum(count[edges], 1.0)), 1.0)
+        baseline[edges] += share * (baseline[tree.before[edges]] - baseline[edges])
+        compared[edges] = True
+    return np.where(compared & has_value, value - baseline, 0.0)

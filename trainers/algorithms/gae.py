@@ -159,8 +159,8 @@ def value_targets(batch: Batch, signal: ValueSignal) -> FloatArray:
 
     Only the entries at the signal's places are meaningful.
     """
-    found = signal(batch)
-    return batch.to_tokens(found.values, found.level) + _values(batch)
+    advantage = signal(batch)
+    return batch.to_tokens(advantage.values, advantage.level) + _values(batch)
 
 
 def explained_variance(batch: Batch, signal: ValueSignal, learnt: BoolArray) -> float:

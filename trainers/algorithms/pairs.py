@@ -34,21 +34,21 @@ class Pairs(NamedTuple):
     """(P,) the other one."""
 
 
-def preferred_pairs(batch: Batch, by: PreferredBy, known: BoolArray | None = None) -> Pairs:
+def preferred_pairs(batch: Batch, by: PreferredBy, has_outcome: BoolArray | None = None) -> Pairs:
     """Return all pairs within the groups of a batch whose members differ.
 
     Args:
         batch: The batch, with the environments' rewards.
         by: What is compared.
-        known: (N,) trajectories with an outcome that reflects the policy; None: all.
+        has_outcome: (N,) trajectories with an outcome that reflects the policy; None: all.
     """
     if by == "success":
         worth = (batch.stop_reason == StopReason.SUCCESS.value).astype(np.float64)
     else:
         worth = batch.returns
     differ = (batch.group[:, None] == batch.group) & (worth[:, None] > worth)  # (N, N)
-    if known is not None:
-        differ &= known[:, None] & known
+    if has_outcome is not None:
+        differ &= has_outcome[:, None] & has_outcome
     return Pairs(*np.nonzero(differ))
 
 

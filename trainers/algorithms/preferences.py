@@ -57,16 +57,16 @@ class Preference:
         ratio = batch.logp_old - aux_column(batch, "logp_ref", "token")
         scores = sums(batch.token_traj, ratio, batch.n_trajectories)
         length = sums(batch.token_traj, np.ones(batch.n_tokens), batch.n_trajectories)
-        held = length > 0
+        eligible = length > 0
         if TRAINED in batch.aux:
             trained = aux_column(batch, TRAINED, "turn")
-            held = sums(batch.traj, trained, batch.n_trajectories) > 0
-        pairs = extremes(batch.returns, batch.group, held)
-        written = float(np.count_nonzero(held))
-        advantage = -written * bradley_terry(scores, pairs, self.beta).slope
+            eligible = sums(batch.traj, trained, batch.n_trajectories) > 0
+        pairs = extremes(batch.returns, batch.group, eligible)
+        n_eligible = float(np.count_nonzero(eligible))
+        advantage = -n_eligible * bradley_terry(scores, pairs, self.beta).slope
         if len(pairs):
             preferred = sums(pairs[:, 0], np.ones(len(pairs)), batch.n_trajectories)
-            advantage += written * self.nll * preferred / (len(pairs) * np.maximum(length, 1.0))
+            advantage += n_eligible * self.nll * preferred / (len(pairs) * np.maximum(length, 1.0))
         return Signal(advantage[batch.token_traj], "token")
 
 
@@ -124,18 +124,18 @@ def ranked(returns: Sequence[float] | FloatArray, groups: Sequence[int] | IntArr
     return np.argwhere(better)
 
 
-def extremes(returns: FloatArray, groups: IntArray, held: BoolArray) -> IntArray:
+def extremes(returns: FloatArray, groups: IntArray, eligible: BoolArray) -> IntArray:
     """Return the best and worst trajectory (P, 2) of each group of unequal returns.
 
     Args:
         returns: (N,) returns.
         groups: (N,) groups.
-        held: (N,) whether a trajectory counts; of equal ones the first is returned.
+        eligible: (N,) whether a trajectory counts; of equal ones the first is returned.
     """
-    found = []
+    pairs = []
     for group in np.unique(groups):
-        members = np.flatnonzero((groups == group) & held)
+        members = np.flatnonzero((groups == group) & eligible)
         if members.size and returns[members].max() > returns[members].min():
             best, worst = returns[members].argmax(), returns[members].argmin()
-            found.append((members[best], members[worst]))
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+            pairs.append((members[best], members[worst]))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -126,7 +126,7 @@ class Preset:
     def needs(self) -> tuple[str, ...]:
         """Keys of ``NEEDS`` that its parts read besides the policy's episodes."""
         signals = [type(term.signal) for term in self.terms]
-        found = {
+        reads = {
             "critic": self.value_signal is not None,
             "turn_critic": QMinusV in signals or TurnPreference in signals,
             "reference": KLToGo in signals
@@ -136,16 +136,16 @@ class Preset:
             "prm": Implicit in signals,
             "policy_pool": self.pool is not None,
             "branching": self.branching is not None,
-            JUDGE: any(getattr(each, "name", "") == JUDGE_REJECT for each in self.filters),
+            JUDGE: any(getattr(part, "name", "") == JUDGE_REJECT for part in self.filters),
             TEACHER: any(getattr(term.signal, "need", "") == TEACHER for term in self.terms),
         }
-        return tuple(need for need in NEEDS if found[need])
+        return tuple(need for need in NEEDS if reads[need])
 
     @property
     def value_signal(self) -> ValueSignal | None:
         """The signal that reads a critic's values, or None."""
         signals = (term.signal for term in self.terms)
-        return next((each for each in signals if isinstance(each, ValueSignal)), None)
+        return next((signal for signal in signals if isinstance(signal, ValueSignal)), None)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -174,8 +174,8 @@ class Preset:
         """Return the preset with another penalty for invalid turns, if it has one."""
         if self.invalid_penalty is None:
             return self
-        kept = tuple(part for part in self.shapers if not _charges_invalid(part))
-        return replace(self, shapers=(*kept, FlagPenalty(INVALID, -amount)))
+        shapers = tuple(part for part in self.shapers if not _charges_invalid(part))
+        return replace(self, shapers=(*shapers, FlagPenalty(INVALID, -amount)))
 
     def normalized(self, over: Literal["none", "batch", "family"]) -> Preset:
         """Return the preset with another normalisation of advantages over tokens, or with none."""
@@ -231,11 +231,11 @@ def _plain(part: Any) -> Any:
     """Return a part of a preset as values that YAML holds: its class by name, and its fields."""
     if is_dataclass(part) and not isinstance(part, type):
         cls = type(part)
-        ours = cls.__module__.partition(".")[0] == _PACKAGE
-        name = cls.__name__ if ours else part_path(cls)
+        in_package = cls.__module__.partition(".")[0] == _PACKAGE
+        name = cls.__name__ if in_package else part_path(cls)
         return {"part": name, **{i.name: _plain(getattr(part, i.name)) for i in fields(cls)}}
     if isinstance(part, tuple | list):
-        return [_plain(each) for each in part]
+        return [_plain(member) for member in part]
     if isinstance(part, Enum):
         return part.value
     if part is None or isinstance(part, str | int | float):
@@ -243,9 +243,9 @@ def _plain(part: Any) -> Any:
     return part_path(part if hasattr(part, "__qualname__") else type(part))  # of one's own
 
 
-def part_path(thing: Any) -> str:
+def part_path(part: Any) -> str:
     """Return the name ``MODULE:NAME`` of a custom class or function."""
-    return f"{thing.__module__}:{thing.__qualname__}"
+    return f"{part.__module__}:{part.__qualname__}"
 
 
 def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:

@@ -49,16 +49,16 @@ class TaskStats:
 
     def state_dict(self) -> dict[str, Any]:
         """Return the statistics of the tasks that were tried, JSON-safe."""
-        tried = np.flatnonzero(self.count)
+        tasks = np.flatnonzero(self.count)
         columns = (self.count, self.mean, self.spread, self.best, self.solved)
-        return {"tasks": tried.tolist(), "columns": [each[tried].tolist() for each in columns]}
+        return {"tasks": tasks.tolist(), "columns": [column[tasks].tolist() for column in columns]}
 
     def restored(self, state: Mapping[str, Any]) -> TaskStats:
         """Rebuild the statistics from :meth:`state_dict`, for as many tasks."""
         fresh = TaskStats.empty(len(self.count))
         columns = [
-            each.copy()
-            for each in (fresh.count, fresh.mean, fresh.spread, fresh.best, fresh.solved)
+            column.copy()
+            for column in (fresh.count, fresh.mean, fresh.spread, fresh.best, fresh.solved)
         ]
         for column, values in zip(columns, state["columns"], strict=True):
             column[state["tasks"]] = values
@@ -168,8 +168,8 @@ class ValueSampler:
         rng = _rng(self.seed, step)
         weight = np.ones(self.n_tasks)
         if stats is not None and (stats.count > 0).any():
-            weight, tried = task_value(stats), stats.count > 0
-            weight[~tried] = weight[tried].mean()
+            weight, attempted = task_value(stats), stats.count > 0
+            weight[~attempted] = weight[attempted].mean()
         if not weight.any():
             weight[:] = 1.0
         edges = weight.cumsum() / weight.sum()

@@ -59,12 +59,12 @@ def centred(x: FloatArray, seg: Segments, *, leave_one_out: bool = False) -> Flo
     """
     shifted, pivot = _shift(x, seg)
     total = _total(shifted, pivot, seg)[seg.key]
-    others = _count(seg)[seg.key] - seg.weight
+    others_weight = _count(seg)[seg.key] - seg.weight
     if leave_one_out:
-        mean = (total - seg.weight * shifted) / np.maximum(others, 1.0)
+        mean = (total - seg.weight * shifted) / np.maximum(others_weight, 1.0)
     else:
-        mean = total / np.maximum(others + seg.weight, 1.0)
-    return np.where(others > 0, shifted - mean, 0.0)
+        mean = total / np.maximum(others_weight + seg.weight, 1.0)
+    return np.where(others_weight > 0, shifted - mean, 0.0)
 
 
 def spread(x: FloatArray, seg: Segments, *, ddof: int = 1) -> FloatArray:

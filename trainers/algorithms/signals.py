@@ -186,9 +186,9 @@ def aux_column(batch: Batch, name: str, level: Level) -> FloatArray:
     """
     size = batch.n_turns if level == "turn" else batch.n_tokens
     if name not in batch.aux or len(batch.aux[name]) != size:
-        held = {key: len(array) for key, array in batch.aux.items()}
+        lengths = {key: len(array) for key, array in batch.aux.items()}
         raise ConfigurationError(
             f"expected aux[{name!r}] with one value for each of {size} {level}s, "
-            f"got entries of lengths {held}; fill it before computing the advantage"
+            f"got entries of lengths {lengths}; fill it before computing the advantage"
         )
     return batch.aux[name]

@@ -26,10 +26,10 @@ def edges(batch: Batch) -> tuple[IntArray, IntArray]:
 def is_copy(batch: Batch) -> BoolArray:
     """Return the (N,) mask of trajectories that share their first turn with an earlier one."""
     first = np.flatnonzero(batch.turn_index == 0)  # in the order of the trajectories
-    again = np.ones(len(first), dtype=bool)
-    again[np.unique(batch.node[first], return_index=True)[1]] = False
+    is_repeat = np.ones(len(first), dtype=bool)
+    is_repeat[np.unique(batch.node[first], return_index=True)[1]] = False
     mask = np.zeros(batch.n_trajectories, dtype=bool)
-    mask[batch.traj[first]] = again
+    mask[batch.traj[first]] = is_repeat
     return mask
 
 

@@ -16,12 +16,12 @@ NEEDS_OWN_LOOP = ("turn_critic", "policy_pool", "branching")
 
 
 def check_agent(
-    asked: TrainConfig, preset: Preset, settings: Mapping[str, Any], delegating: Sequence[str]
+    config: TrainConfig, preset: Preset, settings: Mapping[str, Any], delegating: Sequence[str]
 ) -> None:
     """Refuse what agents cannot do, and their settings where there is none.
 
     Args:
-        asked: The settings as they were given.
+        config: The settings as they were given.
         preset: The method.
         settings: The settings with all defaults.
         delegating: The environments in which a policy may delegate to workers.
@@ -29,15 +29,15 @@ def check_agent(
     Raises:
         ConfigurationError: Two settings contradict each other.
     """
-    flag = "--agent" if asked.agent is not None else "--agent-command"
-    if asked.agent is None and asked.agent_command is None:
-        if asked.rollout.agent_calls is not None:
+    flag = "--agent" if config.agent is not None else "--agent-command"
+    if config.agent is None and config.agent_command is None:
+        if config.rollout.agent_calls is not None:
             raise ConfigurationError(
                 "expected --rollout.agent-calls only with --agent or --agent-command, got "
-                f"{asked.rollout.agent_calls} without"
+                f"{config.rollout.agent_calls} without"
             )
         return
-    if asked.agent is not None and asked.agent_command is not None:
+    if config.agent is not None and config.agent_command is not None:
         raise ConfigurationError("expected --agent or --agent-command, got both; leave out one")
     missing = [need for need in preset.needs if need in NEEDS_OWN_LOOP]
     if missing:
@@ -51,17 +51,17 @@ def check_agent(
             f"expected no workers with {flag}, because the agent keeps one list of messages; got "
             f"them in {', '.join(delegating)}: give --env-kwargs worker_turns=0, or another preset"
         )
-    for name, given in (
-        ("--prompt", asked.prompt),
-        ("--window", asked.window),
-        ("--shots", asked.shots),
-        ("--sft.episodes", " ".join(map(str, asked.sft.episodes))),
-        ("--sft.rounds", asked.sft.rounds),
+    for name, value in (
+        ("--prompt", config.prompt),
+        ("--window", config.window),
+        ("--shots", config.shots),
+        ("--sft.episodes", " ".join(map(str, config.sft.episodes))),
+        ("--sft.rounds", config.sft.rounds),
     ):
-        if given:
+        if value:
             raise ConfigurationError(
                 f"expected no {name} with {flag}, because the agent decides what the policy reads; "
-                f"got {given}"
+                f"got {value}"
             )
     if "expert-iteration" in settings["eval"]["baselines"]:
         raise ConfigurationError(

@@ -62,7 +62,7 @@ def parse_budget(pairs: Sequence[str]) -> Budget:
         least = 0.0 if name == "demonstration" else math.nextafter(0.0, 1.0)
         if name not in NAMES or name in values or value is None or not least <= value <= most:
             raise ConfigurationError(
-                f"expected --budget as some of {', '.join(f'{each}=NUMBER' for each in NAMES)}, "
+                f"expected --budget as some of {', '.join(f'{key}=NUMBER' for key in NAMES)}, "
                 "each once, with positive numbers and imitation of at most 1, such as "
                 f"--budget episodes=1000 demonstration=10 imitation=0.6; got {pair!r}"
             )

@@ -25,9 +25,9 @@ __all__ = [
     "SettingsComparison",
     "check_no_secret_is_missing",
     "compare",
-    "kept",
     "read_config",
     "read_settings",
+    "stored_settings",
 ]
 
 NOT_KEPT = ("resume", "out")
@@ -60,9 +60,9 @@ def read_settings(path: Path) -> dict[str, Any]:
     except DataError as error:
         raise ConfigurationError(str(error)) from error
     if not isinstance(values, Mapping):
-        found = "nothing" if values is None else f"{values!r:.80}"
+        content = "nothing" if values is None else f"{values!r:.80}"
         raise ConfigurationError(
-            f"expected {path} to hold settings, one 'name: value' a line; got {found}"
+            f"expected {path} to hold settings, one 'name: value' a line; got {content}"
         )
     return dict(values)
 
@@ -82,7 +82,9 @@ def read_config(path: Path, env: str = "") -> TrainConfig:
         raise ConfigurationError(f"{error} (in {path})") from error
 
 
-def kept(config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def stored_settings(
+    config: TrainConfig, resolved: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Return what ``config.yaml`` keeps: settings as asked for, and how the rest was decided.
 
     Secrets, such as an argument ``api_key`` of an environment, are hidden: the folder of a run is
@@ -118,7 +120,7 @@ class SettingsComparison:
 
 
 def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> SettingsComparison:
-    """Compare what :func:`kept` returned for a run with what it returns for its continuation."""
+    """Compare what :func:`stored_settings` returned for a run and returns for its continuation."""
     old, new = _parts(before), _parts(now)
     changes = [
         f"{name} was {old[name]} and is {value}"
@@ -131,10 +133,10 @@ def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> SettingsCompar
     ]
     extends = False
     for name in GROWING:
-        was, wanted = _length(old, name), _length(new, name)
-        extends |= wanted > was
-        if wanted < was:
-            changes.append(f"{name} was {was:g} and is {wanted:g}, and a run only grows")
+        old_length, new_length = _length(old, name), _length(new, name)
+        extends |= new_length > old_length
+        if new_length < old_length:
+            changes.append(f"{name} was {old_length:g} and is {new_length:g}, and a run only grows")
     return SettingsComparison(tuple(changes), extends)
 
 
@@ -146,14 +148,14 @@ def _may_change(name: str) -> bool:
 
 def _length(values: Mapping[str, Any], name: str) -> float:
     """Return how far a run goes, in steps or minutes: as asked for, else as decided."""
-    asked = values.get(name)
-    length = values.get(f"{RESOLVED}.{name}") if asked is None else asked
+    setting = values.get(name)
+    length = values.get(f"{RESOLVED}.{name}") if setting is None else setting
     # Of a file that does not say, nothing is known to be longer; no limit in time is the longest.
     return math.inf if not length else float(length)
 
 
 def _parts(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as ``rl.groups``, and what was decided as ``resolved.rl.groups``."""
-    asked = {key: value for key, value in values.items() if key != RESOLVED}
-    parts = flat(kept(from_mapping(asked)))
+    settings = {key: value for key, value in values.items() if key != RESOLVED}
+    parts = flat(stored_settings(from_mapping(settings)))
     return parts | flat(for_others(values.get(RESOLVED) or {}), f"{RESOLVED}.")

@@ -110,8 +110,8 @@ def times_to_learn(preset: Preset, critic: CriticConfig) -> dict[str, int]:
     if "turn_critic" not in preset.needs:
         return {"warmup_steps": 0, "updates": UPDATES[critic.kind]}
     signals = [type(term.signal) for term in preset.terms]
-    return {"warmup_steps": TURNS_WARMUP, "updates": next(TURNS_UPDATES[each] for each in signals
-                                                    if each in TURNS_UPDATES)}  # fmt: skip
+    updates = next(TURNS_UPDATES[signal] for signal in signals if signal in TURNS_UPDATES)
+    return {"warmup_steps": TURNS_WARMUP, "updates": updates}
 
 
 def check_turn_critic(
@@ -164,26 +164,26 @@ def with_critic(preset: Preset, critic: CriticConfig) -> Preset:
     """
     if "turn_critic" in preset.needs:
         return _of_turns(preset, critic)
-    if "critic" not in preset.needs or _asked(critic, OF_TURNS):
+    if "critic" not in preset.needs or _list_set_flags(critic, OF_TURNS):
         return _without_critic(preset, critic)
     if critic.kind != "head" and critic.trunk == "shared":
         raise ConfigurationError(
             "expected --critic.trunk shared only with --critic.kind head, because nothing else "
             f"has layers of the policy; got {critic.kind}"
         )
-    asked = {
+    settings = {
         "value_targets": critic.targets,
         "value_weight": critic.weight,
         "value_clip": critic.clip,
     }
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     if critic.clip == 0:
-        given["value_clip"] = None
+        changes["value_clip"] = None
     terms = tuple(_estimated(term, critic) for term in preset.terms)
-    return replace(preset, terms=terms, loss=replace(preset.loss, **given))
+    return replace(preset, terms=terms, loss=replace(preset.loss, **changes))
 
 
-def _asked(critic: CriticConfig, names: Collection[str]) -> list[str]:
+def _list_set_flags(critic: CriticConfig, names: Collection[str]) -> list[str]:
     """Return those of some settings that flags set."""
     return [
         item.name
@@ -194,13 +194,13 @@ def _asked(critic: CriticConfig, names: Collection[str]) -> list[str]:
 
 def _without_critic(preset: Preset, critic: CriticConfig) -> Preset:
     """Refuse flags of a critic that is not there."""
-    of_turns = _asked(critic, OF_TURNS)
-    every = [item.name for item in fields(CriticConfig)]
-    for name in of_turns or _asked(critic, every):
-        others = "of turns, archer or sweet" if of_turns else "such as ppo or starpo"
+    of_turns = _list_set_flags(critic, OF_TURNS)
+    names = [item.name for item in fields(CriticConfig)]
+    for name in of_turns or _list_set_flags(critic, names):
+        description = "of turns, archer or sweet" if of_turns else "such as ppo or starpo"
         raise ConfigurationError(
-            f"expected --critic.{name.replace('_', '-')} with a preset that has a critic {others}, "
-            f"because nothing of {preset.name!r} reads a value"
+            f"expected --critic.{name.replace('_', '-')} with a preset that has a critic "
+            f"{description}, because nothing of {preset.name!r} reads a value"
         )
     return preset
 
@@ -212,16 +212,18 @@ def _of_turns(preset: Preset, critic: CriticConfig) -> Preset:
         signal: Any = term.signal
         if not isinstance(signal, QMinusV | TurnPreference):
             return term
-        own = [item.name for item in fields(signal)]
-        every = [item.name for item in fields(CriticConfig) if item.name not in (*OF_ANY, *own)]
-        if strange := _asked(critic, every):
+        field_names = [item.name for item in fields(signal)]
+        unread = [
+            item.name for item in fields(CriticConfig) if item.name not in (*OF_ANY, *field_names)
+        ]
+        if strange := _list_set_flags(critic, unread):
             raise ConfigurationError(
                 f"expected --critic.{strange[0].replace('_', '-')} with a preset that reads it, "
                 f"because the critic of {preset.name!r} has none"
             )
         return replace(
             term, signal=replace(signal, **{name: getattr(critic, name)
-                                            for name in _asked(critic, own)})
+                                            for name in _list_set_flags(critic, field_names)})
         )  # fmt: skip
 
     return replace(preset, terms=tuple(map(changed, preset.terms)))
@@ -232,18 +234,18 @@ def _estimated(term: Term, critic: CriticConfig) -> Term:
     now = term.signal
     if not isinstance(now, GAE | TurnGAE | BiLevelGAE):
         return term
-    made: Any = STEPS_OF_GAE[critic.gae] if critic.gae is not None else type(now)
-    has = [item.name for item in fields(made)]
-    kept = {item.name: getattr(now, item.name) for item in fields(now) if item.name in has}
-    if made is not GAE:  # Only there a turn may be left to be as a token.
+    signal_type: Any = STEPS_OF_GAE[critic.gae] if critic.gae is not None else type(now)
+    has = [item.name for item in fields(signal_type)]
+    arguments = {item.name: getattr(now, item.name) for item in fields(now) if item.name in has}
+    if signal_type is not GAE:  # Only there a turn may be left to be as a token.
         for name in ("gamma", "lam"):
-            if kept[f"{name}_turn"] is None:
-                kept[f"{name}_turn"] = getattr(now, name)
-    asked = {"lam_turn": critic.lam, "gamma": critic.token_gamma, "lam": critic.token_lam}
-    given = {name: value for name, value in asked.items() if value is not None}
-    if missing := [name for name in given if name not in has]:
+            if arguments[f"{name}_turn"] is None:
+                arguments[f"{name}_turn"] = getattr(now, name)
+    settings = {"lam_turn": critic.lam, "gamma": critic.token_gamma, "lam": critic.token_lam}
+    changes = {name: value for name, value in settings.items() if value is not None}
+    if missing := [name for name in changes if name not in has]:
         raise ConfigurationError(
             f"expected --critic.token-{missing[0]} with advantages of tokens, got it with "
             "--critic.gae turn"
         )
-    return replace(term, signal=made(**{**kept, **given}))
+    return replace(term, signal=signal_type(**{**arguments, **changes}))

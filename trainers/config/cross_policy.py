@@ -32,13 +32,13 @@ def with_pool(preset: Preset, rl: RlConfig) -> Preset:
     return replace(preset, pool=replace(preset.pool, refresh_every=rl.stale_every))
 
 
-def check_pool(preset: Preset, asked: TrainConfig, engine: str) -> None:
+def check_pool(preset: Preset, config: TrainConfig, engine: str) -> None:
     """Check that vLLM can hold the policy twice, if it has to.
 
     Raises:
         ConfigurationError: It would be two whole models.
     """
-    merged = asked.model == TINY or not asked.lora.r or asked.vllm.lora == "merge"
+    merged = config.model == TINY or not config.lora.r or config.vllm.lora == "merge"
     if preset.pool is not None and merged and engine in ("vllm", "vllm-server"):
         raise ConfigurationError(
             "expected adapters that vLLM serves (--model with --lora.r, --vllm.lora adapter) where "

@@ -57,7 +57,7 @@ SIZES: tuple[tuple[str, str, Combine], ...] = (
 """Setting, its field in the defaults of a family, and how those of several are combined."""
 
 
-def preset_layer(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> Layer:
+def preset_layer(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]) -> Layer:
     """Return what a preset says; its stages lengthen a run that would be too short for them."""
     stages = preset.horizon
     steps = max(len(stages.rounds) * stages.every if stages else 0, preset.steps or 0)
@@ -67,7 +67,7 @@ def preset_layer(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]
     return Layer(
         PRESET,
         {
-            "distill": {"teacher": named_teacher(preset, asked.distill)},
+            "distill": {"teacher": named_teacher(preset, config.distill)},
             "steps": steps if steps > max(env.defaults.steps for env in envs) else None,
             "rl": {
                 **rl,
@@ -80,32 +80,32 @@ def preset_layer(asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]
 
 
 def family_layers(
-    asked: TrainConfig, envs: Sequence[ResolvedEnv], small: bool = False
+    config: TrainConfig, envs: Sequence[ResolvedEnv], small: bool = False
 ) -> list[Layer]:
     """Return what the families of the environments say, quick sizes apart from the usual ones.
 
     What no family says in its own words is the general default.
 
     Args:
-        asked: The settings, as flags and file ask for them.
+        config: The settings, as flags and file ask for them.
         envs: The environments.
         small: Whether a pretrained model is small, see `is_small`.
     """
     decided: dict[str, dict[str, Any]] = {QUICK: {}, FAMILY: {}, DEFAULT: {}}
 
-    def decide(setting: str, field: str, combine: Combine, those: Sequence[ResolvedEnv]) -> None:
-        source = strongest(env.source_of(field) for env in those)
-        decided[source][setting] = combine(getattr(env.defaults, field) for env in those)
+    def decide(setting: str, field: str, combine: Combine, deciders: Sequence[ResolvedEnv]) -> None:
+        source = strongest(env.source_of(field) for env in deciders)
+        decided[source][setting] = combine(getattr(env.defaults, field) for env in deciders)
 
     for setting, field, combine in SIZES:
-        if setting != "sft.demonstrations" or not asked.sft.episodes:
+        if setting != "sft.demonstrations" or not config.sft.episodes:
             decide(setting, field, combine, envs)
-    if asked.model == TINY or (asked.lora.r and small):
+    if config.model == TINY or (config.lora.r and small):
         decide("rl.learning_rate", "rl_learning_rate", _least, envs)
         decide("sft.learning_rate", "sft_learning_rate", _least, envs)
-    if not _imitates_at_random(asked):
+    if not _imitates_at_random(config):
         imitated = [env for env in envs if env.demonstrator]
-        if imitated and can_warm_start(asked, envs):
+        if imitated and can_warm_start(config, envs):
             decide("sft.max_steps", "sft_steps", sum, imitated)
         decide("eval.baselines", "baselines", _union, envs)
     return [Layer(source, nested(values)) for source, values in decided.items()]
@@ -116,39 +116,39 @@ def is_small(weights: int) -> bool:
     return 0 < weights <= SMALL_WEIGHTS
 
 
-def can_warm_start(asked: TrainConfig, envs: Sequence[ResolvedEnv]) -> bool:
+def can_warm_start(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> bool:
     """Return whether a run that does not ask for a warm start may have one.
 
     A pretrained model is tested before it, on validation tasks; an agent that owns its loop need
     not act as the demonstrator does; and quantised weights cannot take it in.
     """
-    sft = asked.sft
-    if asked.model == TINY or sft.max_steps == "auto" or sft.episodes or sft.rounds:
+    sft = config.sft
+    if config.model == TINY or sft.max_steps == "auto" or sft.episodes or sft.rounds:
         return True
-    owns_loop = asked.agent is not None or asked.agent_command is not None
+    owns_loop = config.agent is not None or config.agent_command is not None
     validates = all(env.validates for env in envs)
-    quantized = asked.memory.quantize != "none"
+    quantized = config.memory.quantize != "none"
     return validates and not (owns_loop or quantized or processes.sharded())
 
 
 def trainer_layer(
-    asked: TrainConfig, envs: Sequence[ResolvedEnv], engine: str, small: bool = False
+    config: TrainConfig, envs: Sequence[ResolvedEnv], engine: str, small: bool = False
 ) -> Layer:
     """Return what the trainer says where nobody else does.
 
     Args:
-        asked: The settings, as flags and file ask for them.
+        config: The settings, as flags and file ask for them.
         envs: The environments.
         engine: What generates.
         small: Whether a pretrained model is small, see `is_small`.
     """
-    tiny = asked.model == TINY
+    tiny = config.model == TINY
     imitated = sum(bool(env.demonstrator) for env in envs)
-    at_random = tiny and _imitates_at_random(asked)
-    minutes = parse_budget(asked.budget).minutes
+    at_random = tiny and _imitates_at_random(config)
+    minutes = parse_budget(config.budget).minutes
     by_hook = any(env.prices_invalid_by_hook for env in envs)
     adapter_rates = SMALL_ADAPTER_RATES if small else ADAPTER_RATES
-    sft_rate, rl_rate = adapter_rates if asked.lora.r else WHOLE_RATES
+    sft_rate, rl_rate = adapter_rates if config.lora.r else WHOLE_RATES
     return Layer(
         DEFAULT,
         {
@@ -159,7 +159,7 @@ def trainer_layer(
                 "max_steps": RANDOM_STEPS * imitated if at_random else 0,
                 "demonstrations": 0,  # of files all
             },
-            "eval": {"keep": "last" if asked.eval.every == 0 else "best", "baselines": ()},
+            "eval": {"keep": "last" if config.eval.every == 0 else "best", "baselines": ()},
             "rl": {
                 "num_generations": NUM_GENERATIONS,
                 "num_iterations": 1,
@@ -173,13 +173,13 @@ def trainer_layer(
     )
 
 
-def learner_layer(asked: TrainConfig, preset: Preset, rl_rate: float) -> Layer:
+def learner_layer(config: TrainConfig, preset: Preset, rl_rate: float) -> Layer:
     """Return how critic and reward model learn, whose rates follow that of the policy."""
     source = PRESET if "turn_critic" in preset.needs else DEFAULT
     return Layer(
         source,
         {
-            "critic": {"learning_rate": RATE * rl_rate, **times_to_learn(preset, asked.critic)},
+            "critic": {"learning_rate": RATE * rl_rate, **times_to_learn(preset, config.critic)},
             "reward_model": {"learning_rate": REWARD_RATE * rl_rate},
         },
     )
@@ -190,14 +190,14 @@ def strongest(sources: Iterable[str]) -> str:
     return min(sources, key=(QUICK, FAMILY, DEFAULT).index)
 
 
-def _imitates_at_random(asked: TrainConfig) -> bool:
-    return asked.sft.demonstrator == "random" and not asked.sft.episodes
+def _imitates_at_random(config: TrainConfig) -> bool:
+    return config.sft.demonstrator == "random" and not config.sft.episodes
 
 
 def _least(values: Iterable[float | None]) -> float | None:
     """Return the least value; None where any leaves it open."""
-    found = list(values)
-    return None if None in found else min(each for each in found if each is not None)
+    numbers = list(values)
+    return None if None in numbers else min(number for number in numbers if number is not None)
 
 
 def _union(values: Iterable[Sequence[str]]) -> tuple[str, ...]:

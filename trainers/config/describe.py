@@ -15,7 +15,7 @@ from agentgym.support.terminal import cell
 from trainers import processes
 from trainers.algorithms.preset import NEEDS, SERVES, Preset
 from trainers.algorithms.presets import PRESETS
-from trainers.config.config_file import RESOLVED, kept
+from trainers.config.config_file import RESOLVED, stored_settings
 from trainers.config.layers import DEFAULT, FILE, FLAG
 from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
@@ -27,11 +27,13 @@ NOT_SHOWN = ("env", "resume", "out", "envs", "seed")
 """Settings that the sentences above the table tell, or that are none of the run's."""
 
 
-def describe(asked: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()) -> RenderableType:
+def describe(
+    settings: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()
+) -> RenderableType:
     """Describe the settings of a run and their sources.
 
     Args:
-        asked: The settings, as flags and file ask for them.
+        settings: As flags and file ask for them.
         run: The run that they make.
         typed: Settings that flags gave, by their names with dots.
     """
@@ -47,7 +49,7 @@ def describe(asked: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()) 
     ]
     title = "settings; those that are off or do not apply are left out"
     table = Table("setting", "value", "from", title=title)
-    for row in settings_rows(asked, run, typed):
+    for row in settings_rows(settings, run, typed):
         table.add_row(f"--{row.flag}", cell(row.text), row.source)
     return Group(*map(cell, sentences), table)
 
@@ -75,19 +77,19 @@ class SettingsRow(NamedTuple):
 
 
 def settings_rows(
-    asked: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()
+    config: TrainConfig, run: ResolvedRun, typed: Collection[str] = ()
 ) -> Iterator[SettingsRow]:
     """Yield the settings of a run that are on, with what ``config.yaml`` holds of each.
 
     Args:
-        asked: The settings, as flags and file ask for them.
+        config: The settings, as flags and file ask for them.
         run: The run that they make.
         typed: Settings that flags gave, by their names with dots.
     """
-    given, usual = flat(to_dict(asked)), flat(to_dict(TrainConfig(asked.env)))
-    written = kept(asked, run.resolved())
-    decided = flat(written.pop(RESOLVED))
-    used = flat(written)
+    settings, usual = flat(to_dict(config)), flat(to_dict(TrainConfig(config.env)))
+    stored = stored_settings(config, run.resolved())
+    decided = flat(stored.pop(RESOLVED))
+    used = flat(stored)
     left_out = _without_use(run)
     for name, value in used.items():
         value = decided.get(name, value)
@@ -98,7 +100,7 @@ def settings_rows(
             continue
         if name in typed:
             source = FLAG
-        elif given[name] != usual[name]:
+        elif settings[name] != usual[name]:
             source = FILE
         else:
             source = run.sources.get(name, DEFAULT)
@@ -188,14 +190,14 @@ def _part(part: Any) -> str:
     cls = type(part).__name__
     if not dataclasses.is_dataclass(part):
         return cls
-    given = [
+    changes = [
         (item.name, getattr(part, item.name))
         for item in dataclasses.fields(part)
         if getattr(part, item.name) != item.default
     ]
     fields = [
         _part(value) if dataclasses.is_dataclass(value) else f"{name}={value!r}"
-        for name, value in given
+        for name, value in changes
     ]
     return f"{cls}({', '.join(fields)})"
 
@@ -204,7 +206,7 @@ def _environment(run: ResolvedRun, env: ResolvedEnv) -> Iterator[str]:
     """Say what an environment is, and how it is trained on and compared in."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in env.shown_kwargs.items())
     hooks = ", ".join(hook.name for hook in env.make_hooks())
-    weights = sum(each.weight for each in run.envs)
+    weights = sum(member.weight for member in run.envs)
     share = f", {env.weight / weights:.0%} of the tasks" if run.several else ""
     yield f"{env.label if run.several else env.title}: {env.env_id} ({arguments}){share}"
     reason = f": {env.grammar_reason}" if env.grammar_reason else ""
@@ -239,10 +241,10 @@ def _warm_start(run: ResolvedRun) -> str:
     )
     if sft.demonstrator == "random":
         return f"{origin}, {sft.max_steps} steps on {sft.demonstrations} episodes of random actions"
-    shown = (
+    amount = (
         f"{sft.demonstrations or 'all'} {'recorded episodes' if sft.episodes else 'demonstrations'}"
     )
-    return f"{origin}, at most {sft.max_steps} steps on {shown}, until {gates} are solved"
+    return f"{origin}, at most {sft.max_steps} steps on {amount}, until {gates} are solved"
 
 
 def horizon_in_words(env: ResolvedEnv) -> str:
@@ -252,7 +254,7 @@ def horizon_in_words(env: ResolvedEnv) -> str:
         return f"{rounds}, as {env.schedule} says"
     if len(env.rounds) == 1:
         return rounds
-    every = env.horizon_every
+    steps = env.horizon_every
     if env.horizon_gate is None:
-        return f"{rounds}, each for {every} step{'s' if every > 1 else ''}"
-    return f"{rounds}, the next when {env.horizon_gate:g} of the episodes of {every} steps succeed"
+        return f"{rounds}, each for {steps} step{'s' if steps > 1 else ''}"
+    return f"{rounds}, the next when {env.horizon_gate:g} of the episodes of {steps} steps succeed"

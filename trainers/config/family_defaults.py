@@ -386,7 +386,7 @@ def source_of(
 
 def defaults_for(
     family: str,
-    asked: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     quick: bool = False,
     task_set: str = "",
     pretrained: bool = False,
@@ -395,7 +395,7 @@ def defaults_for(
 
     Args:
         family: Short name.
-        asked: Arguments of the environment that a user gave.
+        overrides: Arguments of the environment that a user gave.
         quick: Whether they are to be those for a first look.
         task_set: The task set that was named; empty: the family alone. Then arguments that decide
             what the tasks are take the place of the training set.
@@ -407,26 +407,30 @@ def defaults_for(
     Raises:
         ConfigurationError: There are none for a first look at such tasks.
     """
-    known, entry = FAMILY_DEFAULTS.get(family, FamilyDefaults()), find_family(family)
-    known = replace(known, expert=entry.training_set.demonstrator if entry else known.expert)
+    defaults, entry = FAMILY_DEFAULTS.get(family, FamilyDefaults()), find_family(family)
+    defaults = replace(
+        defaults, expert=entry.training_set.demonstrator if entry else defaults.expert
+    )
     training = dict(entry.training_set.kwargs) if entry else {}
     tasks = dict(entry.task_set(task_set).kwargs) if entry and task_set else training
-    usual, made = ({**known.experts, **each} for each in (training, {**tasks, **asked}))
+    usual, actual = (
+        {**defaults.experts, **kwargs} for kwargs in (training, {**tasks, **overrides})
+    )
     # A pretrained model writes in any grammar: to it the tasks stay the same.
-    deciding = [name for name in known.task_args if not (pretrained and name == "grammar")]
-    other = any(usual.get(name) != made.get(name) for name in deciding)
-    chosen = known.other_tasks if other and known.other_tasks else known
-    env = chosen.env if chosen is not known and not task_set else tasks
+    deciding = [name for name in defaults.task_args if not (pretrained and name == "grammar")]
+    other = any(usual.get(name) != actual.get(name) for name in deciding)
+    variant = defaults.other_tasks if other and defaults.other_tasks else defaults
+    env = variant.env if variant is not defaults and not task_set else tasks
     turns = (tasks["horizon"],) if "horizon" in tasks and env is tasks else STAGES
     if pretrained:
-        short = made.get("grammar", NATIVE) == NATIVE
-        sizes = _for_pretrained(family, chosen, chosen is known, quick, short)
+        short = actual.get("grammar", NATIVE) == NATIVE
+        sizes = _for_pretrained(family, variant, variant is defaults, quick, short)
     else:
-        sizes = chosen.quick if quick else chosen
+        sizes = variant.quick if quick else variant
     if sizes is None:
         raise _no_quick_sizes(family, pretrained)
     arguments = {name: value for name, value in env.items() if name != "horizon"}
-    return replace(sizes, env={**arguments, **chosen.experts}, horizon=sizes.horizon or turns)
+    return replace(sizes, env={**arguments, **variant.experts}, horizon=sizes.horizon or turns)
 
 
 def _for_pretrained(

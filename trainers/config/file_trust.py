@@ -54,9 +54,9 @@ def remember_typed(folder: Path, settings: Mapping[str, Any]) -> None:
         folder: The folder.
         settings: What its ``config.yaml`` holds.
     """
-    asked = {name: value for name, value in settings.items() if name != RESOLVED}
+    unresolved = {name: value for name, value in settings.items() if name != RESOLVED}
     resolved = settings.get(RESOLVED) or {}
-    TypedHere(folder).remember([*setting_claims(asked, TRAINING), *_resolved_claims(resolved)])
+    TypedHere(folder).remember([*setting_claims(unresolved, TRAINING), *_resolved_claims(resolved)])
 
 
 def _resolved_claims(resolved: Mapping[str, Any]) -> Iterator[Claim]:

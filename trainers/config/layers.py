@@ -25,24 +25,24 @@ class Layer:
 
 
 def merge_layers(
-    asked: Mapping[str, Any], layers: Sequence[Layer]
+    settings: Mapping[str, Any], layers: Sequence[Layer]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Fill in what settings leave open.
 
     Args:
-        asked: All settings, nested, as flags and file ask for them; None is open.
+        settings: All settings, nested, as flags and file ask for them; None is open.
         layers: Who decides on the open ones, the strongest first.
 
     Returns:
         The settings, and of each that a layer filled in, by its name with dots, the layer's name.
     """
-    merged: dict[str, Any] = dict(asked)
+    merged: dict[str, Any] = dict(settings)
     sources: dict[str, str] = {}
     for layer in layers:
         for name, value in layer.values.items():
             if isinstance(value, Mapping):
                 merged[name], below = merge_layers(merged[name], [Layer(layer.source, value)])
-                sources |= {f"{name}.{each}": source for each, source in below.items()}
+                sources |= {f"{name}.{key}": source for key, source in below.items()}
             elif merged[name] is None and value is not None:
                 merged[name], sources[name] = value, layer.source
     return merged, sources

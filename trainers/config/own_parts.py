@@ -53,9 +53,11 @@ def find_preset(name: str) -> Preset:
     """
     if not is_own(name):
         return get_preset(name)
-    wanted = "a trainers.algorithms.preset.Preset"
-    found = import_own(name, "--preset MODULE:NAME", wanted, lambda each: isinstance(each, Preset))
-    return replace(found, name=name)
+    description = "a trainers.algorithms.preset.Preset"
+    preset = import_own(
+        name, "--preset MODULE:NAME", description, lambda part: isinstance(part, Preset)
+    )
+    return replace(preset, name=name)
 
 
 def find_sampler(name: str) -> SamplerMaker:
@@ -67,20 +69,20 @@ def find_sampler(name: str) -> SamplerMaker:
     if name in SAMPLERS:
         return SAMPLERS[name]
     form = f"--rl.sampler of {', '.join(SAMPLERS)} or MODULE:NAME"
-    wanted = "a class or function of (n_tasks, seed) that makes a task sampler"
-    maker = import_own(name, form, wanted, callable)
+    description = "a class or function of (n_tasks, seed) that makes a task sampler"
+    maker = import_own(name, form, description, callable)
 
     def make(n_tasks: int, seed: int) -> TaskSampler:
         """Make one, and look at the first task that it chooses."""
         try:
-            made: TaskSampler = maker(n_tasks, seed)
-            integer(next(iter(made(1, TaskStats.empty(n_tasks)))), "a task", 0, n_tasks - 1)
+            sampler: TaskSampler = maker(n_tasks, seed)
+            integer(next(iter(sampler(1, TaskStats.empty(n_tasks)))), "a task", 0, n_tasks - 1)
         except Exception as error:
             raise ConfigurationError(
-                f"expected {form} with {wanted}, which yields numbers of tasks for a (step, "
+                f"expected {form} with {description}, which yields numbers of tasks for a (step, "
                 f"stats), got {name!r}: {type(error).__name__}: {error}"
             ) from error
-        return made
+        return sampler
 
     return make
 
@@ -91,35 +93,37 @@ def find_schedule(name: str) -> OwnSchedule:
     Raises:
         ConfigurationError: There is none.
     """
-    wanted = (
+    description = (
         "a schedule of turns such as a trainers.algorithms.schedule.Stages: an object with rounds, "
         "which holds all its values, __call__(step) and stage(step)"
     )
-    found: Any = import_own(name, "--horizon MODULE:NAME", wanted, _is_schedule)
-    made: OwnSchedule = copy.deepcopy(found)
-    return made
+    original: Any = import_own(name, "--horizon MODULE:NAME", description, _is_schedule)
+    schedule: OwnSchedule = copy.deepcopy(original)
+    return schedule
 
 
-def _is_schedule(found: object) -> bool:
+def _is_schedule(candidate: object) -> bool:
     """Return whether something is a schedule whose values are turns."""
-    if isinstance(found, type) or not isinstance(found, OwnSchedule):
+    if isinstance(candidate, type) or not isinstance(candidate, OwnSchedule):
         return False
-    rounds = found.rounds
-    turns = isinstance(rounds, tuple) and all(isinstance(each, int) and each > 0 for each in rounds)
-    return turns and found(1) in rounds
+    rounds = candidate.rounds
+    turns = isinstance(rounds, tuple) and all(
+        isinstance(number, int) and number > 0 for number in rounds
+    )
+    return turns and candidate(1) in rounds
 
 
 def file_hashes(files: Iterable[Path]) -> dict[str, str]:
     """Return a hash of the content of each file; of folders, and of what is not there, none."""
-    found = {}
+    hashes = {}
     for path in files:
         if path.is_file():
             digest = hashlib.sha256()
             with path.open("rb") as file:
                 while block := file.read(1 << 20):
                     digest.update(block)
-            found[str(path)] = digest.hexdigest()
-    return found
+            hashes[str(path)] = digest.hexdigest()
+    return hashes
 
 
 def sources(names: Iterable[str]) -> dict[str, str]:

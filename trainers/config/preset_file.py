@@ -72,17 +72,17 @@ def with_parts_of(preset: Preset, path: Path) -> Preset:
     Raises:
         ConfigurationError: It cannot be read, or holds something else.
     """
-    found = read_settings(path)
-    claims, typed = _part_claims(found), TypedHere(path.parent)
+    settings = read_settings(path)
+    claims, typed = _part_claims(settings), TypedHere(path.parent)
     check_trusted(claims, str(path), typed)
     typed.remember(claims)  # The run that begins with it goes on without flags.
     try:
-        if unknown := [str(name) for name in found if name not in PARTS]:
+        if unknown := [str(name) for name in settings if name not in PARTS]:
             raise ConfigurationError(
                 f"expected parts of a preset ({', '.join(PARTS)}), as under preset_parts in the "
                 f"config.yaml of a run, got {with_guesses(unknown, PARTS)}"
             )
-        parts = {name: _read(value, name) for name, value in found.items()}
+        parts = {name: _read(value, name) for name, value in settings.items()}
         return replace(preset, **parts, name=path.stem, title=f"parts of {path.name}", arxiv=None)
     except ConfigurationError as error:
         raise ConfigurationError(f"{error} (in {path})") from error
@@ -102,7 +102,7 @@ def _read(value: Any, field: str) -> Any:
     if field in _LISTS:
         if not isinstance(value, list):
             raise ConfigurationError(f"expected a list of parts as {field}, got {value!r:.80}")
-        return tuple(_part(each, f"{field}[{n}]", field) for n, each in enumerate(value))
+        return tuple(_part(part, f"{field}[{n}]", field) for n, part in enumerate(value))
     if value is None and field in ("post", "pool", "branching"):
         return None
     return _part(value, field, field)
@@ -121,14 +121,14 @@ def _part(value: Any, place: str, field: str) -> Any:
         cls = import_own(
             name, form, "a dataclass", lambda e: isinstance(e, type) and is_dataclass(e)
         )
-    known = [item.name for item in fields(cls) if item.init]
-    if unknown := [str(key) for key in value if key not in ("part", *known)]:
+    names = [item.name for item in fields(cls) if item.init]
+    if unknown := [str(key) for key in value if key not in ("part", *names)]:
         raise ConfigurationError(
-            f"expected fields of {name} as {place}, got {with_guesses(unknown, known)}"
+            f"expected fields of {name} as {place}, got {with_guesses(unknown, names)}"
         )
-    given = {key: _value(value[key], f"{place}.{key}", key) for key in known if key in value}
+    arguments = {key: _value(value[key], f"{place}.{key}", key) for key in names if key in value}
     try:
-        return _maker(cls).validate_python(given)
+        return _maker(cls).validate_python(arguments)
     except ValidationError as error:
         raise ConfigurationError(_sentence(error, place)) from error
 
@@ -152,8 +152,8 @@ def _sentence(error: ValidationError, place: str) -> str:
     where = ".".join([place, *map(str, first["loc"][:1])])
     if first["type"] == "missing":
         return f"expected {where}, got none"
-    wanted = first["msg"].removeprefix("Input should be ")
-    return f"expected {where} to be {wanted}, got {first['input']!r:.80}"
+    expectation = first["msg"].removeprefix("Input should be ")
+    return f"expected {where} to be {expectation}, got {first['input']!r:.80}"
 
 
 @cache

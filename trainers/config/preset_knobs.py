@@ -35,12 +35,12 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
     Raises:
         ConfigurationError: The preset has no such part, or a part of one's own cannot be found.
     """
-    asked: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "entropy": rl.entropy, "low": rl.epsilon, "high": rl.epsilon_high,
         "aggregation": rl.aggregation,
     }  # fmt: skip
-    given = {name: value for name, value in asked.items() if value is not None}
-    preset = replace(preset, loss=replace(preset.loss, **given))
+    changes = {name: value for name, value in settings.items() if value is not None}
+    preset = replace(preset, loss=replace(preset.loss, **changes))
     if rl.gamma is not None:
         preset = _discounted(preset, rl.gamma)
     if rl.beta is not None:
@@ -89,47 +89,47 @@ def _penalised(preset: Preset, beta: float) -> Preset:
         return replace(preset, terms=tuple(paid))
     if not any(isinstance(term.signal, KLToGo) for term in preset.terms):
         return replace(preset, loss=replace(preset.loss, kl_beta=beta))
-    others = [term for term in preset.terms if not isinstance(term.signal, KLToGo)]
+    terms = [term for term in preset.terms if not isinstance(term.signal, KLToGo)]
     penalty = [Term(KLToGo(), weight=-beta)] if beta else []
-    return replace(preset, terms=(*others, *penalty))
+    return replace(preset, terms=(*terms, *penalty))
 
 
 def _filters(names: Sequence[str]) -> tuple[Filter, ...]:
     """Return filters by name, one's own by ``MODULE:NAME``."""
     form = f"--rl.filters of {', '.join(FILTERS)}, none, or MODULE:NAME of your own"
-    wanted = "a function of (batch, masks), as in trainers.algorithms.filters"
+    description = "a function of (batch, masks), as in trainers.algorithms.filters"
     return tuple(
-        FILTERS[name] if name in FILTERS else import_own(name, form, wanted, callable)
+        FILTERS[name] if name in FILTERS else import_own(name, form, description, callable)
         for name in names
     )
 
 
 def _branching(preset: Preset, rl: RlConfig) -> Branching | None:
     """Return how a preset branches with what the flags change of it."""
-    asked = {"roots": rl.branch_roots, "copies": rl.branch_copies, "credit": rl.branch_credit}
-    given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    settings = {"roots": rl.branch_roots, "copies": rl.branch_copies, "credit": rl.branch_credit}
+    changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
     if rl.branch is not None:
-        given["rule"] = _fork_rule(rl.branch)
-    if not given:
+        changes["rule"] = _fork_rule(rl.branch)
+    if not changes:
         return preset.branching
     if preset.branching is None:
-        names = [name for name, each in PRESETS.items() if each.branching is not None]
+        names = [name for name, other in PRESETS.items() if other.branching is not None]
         raise ConfigurationError(
             f"expected --rl.branch and its like with a preset whose episodes are forked "
             f"({', '.join(names)}), because the credit of {preset.name!r} takes them for "
             "independent; leave them out"
         )
-    return replace(preset.branching, **given)
+    return replace(preset.branching, **changes)
 
 
 def _fork_rule(text: str) -> ForkRule:
     """Read where episodes are forked."""
     name, _, tail = text.partition(":")
     cls = FORK_RULES.get(name)
-    known = {} if cls is None else {item.name: item for item in fields(cls)}
+    fields_by_name = {} if cls is None else {item.name: item for item in fields(cls)}
     pairs = [pair.partition("=") for pair in tail.split(",") if pair]
     # All fields are numbers that have a default.
-    kinds: dict[str, Any] = {name: type(item.default) for name, item in known.items()}
+    kinds: dict[str, Any] = {name: type(item.default) for name, item in fields_by_name.items()}
     try:
         values = {field: kinds[field](value) for field, _, value in pairs}
     except (KeyError, ValueError):
@@ -137,7 +137,7 @@ def _fork_rule(text: str) -> ForkRule:
     if cls is not None and len(values) == len(pairs):
         return cls(**values)
     forms = [
-        f"{each}:{','.join(f'{item.name}={item.default}' for item in fields(rule))}"
-        for each, rule in FORK_RULES.items()
+        f"{rule_name}:{','.join(f'{item.name}={item.default}' for item in fields(rule))}"
+        for rule_name, rule in FORK_RULES.items()
     ]
     raise ConfigurationError(f"expected --rl.branch as in {' or '.join(forms)}, got {text!r:.80}")

@@ -100,8 +100,8 @@ def _of_episodes(preset: Preset) -> dict[str, Any]:
 
 def _filter_name(part: Filter) -> str:
     """Return what ``--rl.filters`` calls a filter; one that has no name there by its fields."""
-    for name, known in FILTERS.items():
-        if known == part:
+    for name, candidate in FILTERS.items():
+        if candidate == part:
             return name
     return part_path(part) if hasattr(part, "__qualname__") else repr(part)
 

@@ -143,7 +143,9 @@ class ResolvedRun:
     def without_warm_start(self) -> ResolvedRun:
         """Return the same run without a warm start and the baselines that begin with it."""
         config = self.config
-        baselines = tuple(each for each in config.eval.baselines if each == OWN_SUCCESSES)
+        baselines = tuple(
+            baseline for baseline in config.eval.baselines if baseline == OWN_SUCCESSES
+        )
         sft = replace(config.sft, max_steps=0, rounds=0, if_needed=False)
         changed = replace(config, sft=sft, eval=replace(config.eval, baselines=baselines))
         return replace(self, config=changed)
@@ -151,7 +153,9 @@ class ResolvedRun:
     @property
     def imitating_baselines(self) -> tuple[str, ...]:
         """The baselines that imitate the demonstrations of the warm start."""
-        return tuple(each for each in self.config.eval.baselines if each != OWN_SUCCESSES)
+        return tuple(
+            baseline for baseline in self.config.eval.baselines if baseline != OWN_SUCCESSES
+        )
 
     def resolved(self) -> dict[str, Any]:
         """Return what the settings leave open, as it was filled in: kept with the run."""
@@ -163,12 +167,12 @@ class ResolvedRun:
             places = {"env_name": env.title, "env_id": env.env_id, "env": dict(env.kwargs)}
             places |= {"rounds": list(env.rounds)}
             places |= {"prompt": env.prompt, "layout": env.layout.to_dict()}
-        own: dict[str, Any] = {"source_sha256": found} if (found := self._sources()) else {}
+        hashes: dict[str, Any] = {"source_sha256": sources} if (sources := self._sources()) else {}
         hooks = [hook for env in self.envs for hook in env.make_hooks()]
         for field in ("rubric", "rules"):
             if texts := _texts(hooks, field):
-                own[f"{field}_sha256"] = texts
-        return {**places, **self.filled, "preset_parts": self.preset.described(), **own}
+                hashes[f"{field}_sha256"] = texts
+        return {**places, **self.filled, "preset_parts": self.preset.described(), **hashes}
 
     def _sources(self) -> dict[str, str]:
         """Return a hash of the source of each part of one's own, by its name."""
@@ -191,64 +195,64 @@ def _texts(hooks: Sequence[TurnReward], field: str) -> dict[str, str]:
     return {name: sha256(text.encode()).hexdigest() for name, text in texts.items() if text}
 
 
-def resolve(asked: TrainConfig) -> ResolvedRun:
+def resolve(config: TrainConfig) -> ResolvedRun:
     """Check a configuration and fill in its open settings.
 
     Raises:
         AgentGymError: A setting names something that does not exist, is out of range, or
             contradicts another.
     """
-    asked = checked(asked)
-    check_no_secret_is_missing(asked)
-    _check_template(asked)
-    preset = _preset(asked)
-    envs = resolve_envs(asked, preset)
+    config = checked(config)
+    check_no_secret_is_missing(config)
+    _check_template(config)
+    preset = _preset(config)
+    envs = resolve_envs(config, preset)
     limited = any(cost.limit >= 0 for env in envs for cost in env.costs)
-    if asked.rl.price_rate and not limited:
+    if config.rl.price_rate and not limited:
         raise ConfigurationError(
             "expected a cost with a limit for --rl.price-rate, such as --reward-hooks calls=3, "
             "got none"
         )
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
-    taught = has_teacher(preset, asked.distill)
+    taught = has_teacher(preset, config.distill)
     preset.require((*SERVES, *[JUDGE] * masked, *[TEACHER] * taught))
-    settings, sources = _filled(asked, preset, envs)
-    settings["out"] = asked.out or default_out(asked)
+    settings, sources = _filled(config, preset, envs)
+    settings["out"] = config.out or default_out(config)
     if len(envs) == 1:
         _fill_from(settings, envs[0])
         sources |= envs[0].sources
-    thinks = _fill_tokens(asked, settings["rl"], envs)
+    thinks = _fill_tokens(config, settings["rl"], envs)
     for limit in ("turn_tokens", "episode_tokens"):
         source = DEFAULT if thinks else strongest(env.source_of(limit) for env in envs)
         sources[f"rl.{limit}"] = source
     _choose_backend(settings, envs)
-    _check_engine(asked, settings["engine"])
-    check_pool(preset, asked, settings["engine"])
-    _check_imitation(asked, envs, settings)
+    _check_engine(config, settings["engine"])
+    check_pool(preset, config, settings["engine"])
+    _check_imitation(config, envs, settings)
     _check_baselines(settings)
-    check_agent(asked, preset, settings, [env.name for env in envs if env.delegates])
+    check_agent(config, preset, settings, [env.name for env in envs if env.delegates])
     without_expert = [env.name for env in envs if not env.has_expert]
     check_turn_critic(preset, settings, without_expert)
     check_distillation(preset, settings, without_expert)
-    config = _filler().validate_python(settings)
-    preset = preset.with_invalid_penalty(config.rl.invalid_penalty)
+    filled_config = _filler().validate_python(settings)
+    preset = preset.with_invalid_penalty(filled_config.rl.invalid_penalty)
     parts = Layer(PRESET, values_of_preset(preset))
-    whole, of_parts = merge_layers(asdict(config), [parts])
+    values, of_parts = merge_layers(asdict(filled_config), [parts])
     return ResolvedRun(
-        config=config,
-        filled=_differences(asdict(asked), whole),
+        config=filled_config,
+        filled=_differences(asdict(config), values),
         sources={**sources, **of_parts},
         envs=envs,
         preset=preset,
-        template_args=making.parse_pairs(asked.template_args, "--template-args"),
+        template_args=making.parse_pairs(config.template_args, "--template-args"),
     )
 
 
-def default_out(asked: TrainConfig) -> Path:
+def default_out(config: TrainConfig) -> Path:
     """Return the folder of a run that names none; a quick one leaves that of the default free."""
-    names = "-".join(asked_names(asked))
-    quick = "-quick" if asked.quick else ""
-    return Path("runs") / f"{names}-{Path(asked.model).name}{quick}-seed{asked.seed}"
+    names = "-".join(asked_names(config))
+    quick = "-quick" if config.quick else ""
+    return Path("runs") / f"{names}-{Path(config.model).name}{quick}-seed{config.seed}"
 
 
 def _plain(env: ResolvedEnv) -> dict[str, Any]:
@@ -276,14 +280,14 @@ def _filler() -> TypeAdapter[FilledConfig]:
     return TypeAdapter(FilledConfig)
 
 
-def _preset(asked: TrainConfig) -> Preset:
+def _preset(config: TrainConfig) -> Preset:
     """Return a preset that this trainer can carry out."""
-    preset = find_preset(asked.preset)
-    if asked.preset_file is not None:
-        preset = with_parts_of(preset, asked.preset_file)
-    preset = with_distillation(preset, asked.distill, keep_filters=asked.rl.filters is not None)
-    preset = with_critic(with_knobs(preset, asked.rl), asked.critic)
-    preset = with_reward_model(preset, asked.reward_model)
+    preset = find_preset(config.preset)
+    if config.preset_file is not None:
+        preset = with_parts_of(preset, config.preset_file)
+    preset = with_distillation(preset, config.distill, keep_filters=config.rl.filters is not None)
+    preset = with_critic(with_knobs(preset, config.rl), config.critic)
+    preset = with_reward_model(preset, config.reward_model)
     # Whether there is a judge, the environments' hooks say.
     preset.require((*SERVES, JUDGE, TEACHER))
     return preset
@@ -293,55 +297,59 @@ def _preset(asked: TrainConfig) -> Preset:
 
 
 def _filled(
-    asked: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]
+    config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv]
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings, with all filled in that no single environment decides, and by whom."""
-    small = asked.model != TINY and asked.lora.r > 0 and is_small(_weights(asked.model))
+    small = config.model != TINY and config.lora.r > 0 and is_small(_weights(config.model))
     layers = [
-        preset_layer(asked, preset, envs),
-        *family_layers(asked, envs, small),
-        trainer_layer(asked, envs, _engine(asked), small),
+        preset_layer(config, preset, envs),
+        *family_layers(config, envs, small),
+        trainer_layer(config, envs, _engine(config), small),
     ]
-    values = asdict(asked)
-    if asked.sft.max_steps == "auto":
+    values = asdict(config)
+    if config.sft.max_steps == "auto":
         values["sft"]["max_steps"] = None
     settings, sources = merge_layers(values, layers)
-    learners = learner_layer(asked, preset, settings["rl"]["learning_rate"])
+    learners = learner_layer(config, preset, settings["rl"]["learning_rate"])
     settings, of_learners = merge_layers(settings, [learners])
     sources |= of_learners
     if not any(env.demonstrator for env in envs):
         settings["sft"]["max_steps"], sources["sft.max_steps"] = 0, DEFAULT
-    settings["sft"]["if_needed"] = _is_tested_first(asked, settings)
-    if asked.eval.baselines is None and not settings["sft"]["max_steps"]:
+    settings["sft"]["if_needed"] = _is_tested_first(config, settings)
+    if config.eval.baselines is None and not settings["sft"]["max_steps"]:
         settings["eval"]["baselines"], sources["eval.baselines"] = (), DEFAULT
     if without := [env.label for env in envs if not env.validates]:
-        _forgo_validation(asked, settings, without)
+        _forgo_validation(config, settings, without)
         sources |= {"eval.every": DEFAULT, "eval.keep": DEFAULT}
     _divide(settings["rl"], preset)
     sources["rl.minibatches"] = DEFAULT if preset.minibatches == 1 else PRESET
-    if asked.eval.keep == "best" and settings["eval"]["every"] == 0:
+    if config.eval.keep == "best" and settings["eval"]["every"] == 0:
         raise ConfigurationError(
             "expected --eval.every of at least 1 with --eval.keep best, because the best policy is "
             "found by validation; got 0"
         )
-    _decide_memory(asked, settings)
+    _decide_memory(config, settings)
     return settings, sources
 
 
-def _is_tested_first(asked: TrainConfig, settings: Mapping[str, Any]) -> bool:
+def _is_tested_first(config: TrainConfig, settings: Mapping[str, Any]) -> bool:
     """Return whether a test of the base model decides on the warm start."""
-    if asked.model == TINY or not settings["sft"]["max_steps"]:
+    if config.model == TINY or not settings["sft"]["max_steps"]:
         return False
-    shown = [each for each in asked.eval.baselines or () if each not in (OWN_SUCCESSES, "none")]
-    needed = asked.sft.episodes or asked.sft.rounds or shown
-    return asked.sft.max_steps == "auto" or (asked.sft.max_steps is None and not needed)
+    baselines = [
+        baseline
+        for baseline in config.eval.baselines or ()
+        if baseline not in (OWN_SUCCESSES, "none")
+    ]
+    needed = config.sft.episodes or config.sft.rounds or baselines
+    return config.sft.max_steps == "auto" or (config.sft.max_steps is None and not needed)
 
 
-def _forgo_validation(asked: TrainConfig, settings: dict[str, Any], without: list[str]) -> None:
+def _forgo_validation(config: TrainConfig, settings: dict[str, Any], without: list[str]) -> None:
     """Train without validation tasks; refuse what cannot be done without them."""
     needs = {
         "--sft.max-steps 0": settings["sft"]["max_steps"],
-        "--eval.every 0": asked.eval.every,
+        "--eval.every 0": config.eval.every,
         "--eval.baselines none": settings["eval"]["baselines"],
     }
     if needed := [flag for flag, value in needs.items() if value]:
@@ -350,14 +358,14 @@ def _forgo_validation(asked: TrainConfig, settings: dict[str, Any], without: lis
             f"three rows or more, name the split {VALID} in some of them, or pass "
             f"{' '.join(needed)}"
         )
-    settings["eval"] |= {"every": 0, "keep": asked.eval.keep or "last"}
+    settings["eval"] |= {"every": 0, "keep": config.eval.keep or "last"}
 
 
 def _check_imitation(
-    asked: TrainConfig, envs: Sequence[ResolvedEnv], settings: Mapping[str, Any]
+    config: TrainConfig, envs: Sequence[ResolvedEnv], settings: Mapping[str, Any]
 ) -> None:
     """Refuse to imitate where there is nobody to be imitated, and episodes that nobody imitates."""
-    sft = asked.sft
+    sft = config.sft
     if sft.episodes and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
             "expected --sft.max-steps of at least 1 with --sft.episodes, which a warm start "
@@ -379,19 +387,19 @@ def _check_imitation(
             "expected --sft.episodes or --sft.demonstrator, because each selects the "
             f"demonstrations; got both, {sft.demonstrator} and {' '.join(map(str, sft.episodes))}"
         )
-    if asked.sft.max_steps not in (None, 0, "auto") and not any(env.demonstrator for env in envs):
+    if config.sft.max_steps not in (None, 0, "auto") and not any(env.demonstrator for env in envs):
         tasks = ", ".join(env.name for env in envs)
         raise ConfigurationError(
             f"expected --sft.max-steps 0, because {tasks} has no expert whose demonstrations a "
-            f"warm start could imitate, or --sft.demonstrator random; got {asked.sft.max_steps}"
+            f"warm start could imitate, or --sft.demonstrator random; got {config.sft.max_steps}"
         )
 
 
 def _check_baselines(settings: Mapping[str, Any]) -> None:
     """Refuse baselines that have nothing to imitate."""
     baselines = settings["eval"]["baselines"]
-    shown = [each for each in baselines if each != OWN_SUCCESSES]
-    if shown and not settings["sft"]["max_steps"]:
+    imitating = [baseline for baseline in baselines if baseline != OWN_SUCCESSES]
+    if imitating and not settings["sft"]["max_steps"]:
         raise ConfigurationError(
             f"expected --eval.baselines none or {OWN_SUCCESSES}, because without a warm start "
             "there are no demonstrations that could be imitated further; got "
@@ -399,35 +407,35 @@ def _check_baselines(settings: Mapping[str, Any]) -> None:
         )
 
 
-def _decide_memory(asked: TrainConfig, settings: dict[str, Any]) -> None:
+def _decide_memory(config: TrainConfig, settings: dict[str, Any]) -> None:
     """Fill in precision and memory; refuse what cannot be had."""
-    tiny, memory = asked.model == TINY, settings["memory"]
-    memory["precision"] = _precision(asked)
-    if asked.memory.checkpointing == "auto":
+    tiny, memory = config.model == TINY, settings["memory"]
+    memory["precision"] = _precision(config)
+    if config.memory.checkpointing == "auto":
         memory["checkpointing"] = "off" if tiny else "on"
-    if asked.critic.kind == "model" and asked.memory.quantize != "none":
+    if config.critic.kind == "model" and config.memory.quantize != "none":
         raise ConfigurationError(
             "expected --critic.kind head with --memory.quantize, because a second model would be a "
-            f"copy of quantised weights; got model with {asked.memory.quantize}"
+            f"copy of quantised weights; got model with {config.memory.quantize}"
         )
     check_memory_options(
-        quantize=asked.memory.quantize,
-        optimizer=asked.memory.optimizer,
-        adapters=not tiny and asked.lora.r > 0,
+        quantize=config.memory.quantize,
+        optimizer=config.memory.optimizer,
+        adapters=not tiny and config.lora.r > 0,
         engine=settings["engine"],
         warm_start=settings["sft"]["max_steps"] > 0,
     )
 
 
-def _precision(asked: TrainConfig) -> str:
+def _precision(config: TrainConfig) -> str:
     """Return the precision of matrix products; a run that goes on keeps that of its beginning."""
-    path = (asked.out or default_out(asked)) / CONFIG_FILE
-    if asked.resume and asked.memory.precision == "auto" and path.exists():
+    path = (config.out or default_out(config)) / CONFIG_FILE
+    if config.resume and config.memory.precision == "auto" and path.exists():
         stored = read_settings(path).get(RESOLVED, {}).get("memory", {}).get("precision")
         if stored in ("fp32", "bf16"):
             return str(stored)
     return chosen_precision(
-        asked.memory.precision, asked.model == TINY, lambda: _weights(asked.model)
+        config.memory.precision, config.model == TINY, lambda: _weights(config.model)
     )
 
 
@@ -448,27 +456,27 @@ def _count_weights(model: str) -> int:
 
     with torch.device("meta"):  # Shapes alone: no memory is taken.
         config = AutoConfig.from_pretrained(model_source(model))
-        made = AutoModelForCausalLM.from_config(config)
-    return sum(parameter.numel() for parameter in made.parameters())
+        network = AutoModelForCausalLM.from_config(config)
+    return sum(parameter.numel() for parameter in network.parameters())
 
 
-def _differences(asked: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
+def _differences(settings: Mapping[str, Any], filled: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that were filled in, nested as they are; the folder is none of them."""
-    found: dict[str, Any] = {}
+    differences: dict[str, Any] = {}
     for name, now in filled.items():
-        if name == "out" or asked.get(name) == now:
+        if name == "out" or settings.get(name) == now:
             continue
-        found[name] = _differences(asked[name], now) if isinstance(now, Mapping) else now
-    return found
+        differences[name] = _differences(settings[name], now) if isinstance(now, Mapping) else now
+    return differences
 
 
 def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> None:
     """Decide where environments run; refuse what those in this process cannot have."""
-    given = settings["workers"] or settings["step_timeout"]
+    needs_process = settings["workers"] or settings["step_timeout"]
     if settings["backend"] is None:
         # While a judge is asked, an environment holds up whoever shares its thread.
         suited = [*(env.backend for env in envs), *("thread" for env in envs if env.judges)]
-        settings["backend"] = "process" if given else max(suited, key=BACKENDS.index)
+        settings["backend"] = "process" if needs_process else max(suited, key=BACKENDS.index)
     for name in ("workers", "step_timeout"):
         if settings["backend"] == "sync" and settings[name] is not None:
             raise ConfigurationError(
@@ -478,34 +486,37 @@ def _choose_backend(settings: dict[str, Any], envs: Sequence[ResolvedEnv]) -> No
             )
 
 
-def _engine(asked: TrainConfig) -> str:
+def _engine(config: TrainConfig) -> str:
     """Return what generates: vLLM for a pretrained model where it is installed and a GPU is there.
 
     The keys and values of an engine of transformers take the whole context of every episode.
     """
-    if asked.engine is not None:
-        return asked.engine
-    if asked.model == TINY or asked.memory.quantize != "none":
+    if config.engine is not None:
+        return config.engine
+    if config.model == TINY or config.memory.quantize != "none":
         return "hf"
     import torch
 
-    found = torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None
-    return "vllm" if found else "hf"
+    has_vllm = torch.cuda.is_available() and importlib.util.find_spec("vllm") is not None
+    return "vllm" if has_vllm else "hf"
 
 
-def _check_template(asked: TrainConfig) -> None:
+def _check_template(config: TrainConfig) -> None:
     """Refuse a chat template for a model that is made with its own."""
-    for name, value in (("chat-template", asked.chat_template), ("end-of-turn", asked.end_of_turn)):
-        if value is not None and asked.model == TINY:
+    for name, value in (
+        ("chat-template", config.chat_template),
+        ("end-of-turn", config.end_of_turn),
+    ):
+        if value is not None and config.model == TINY:
             raise ConfigurationError(
                 f"expected --{name} only with a pretrained --model, got {value!r:.80} with "
                 f"{TINY!r}, which is made with a template of its own: leave it out"
             )
 
 
-def _check_engine(asked: TrainConfig, engine: str) -> None:
+def _check_engine(config: TrainConfig, engine: str) -> None:
     """Refuse settings of vLLM that the chosen engine has no use for."""
-    settings, server = asked.vllm, engine == "vllm-server"
+    settings, server = config.vllm, engine == "vllm-server"
     if server and not settings.url:
         raise ConfigurationError(
             "expected --vllm.url, the address of a vLLM server such as http://127.0.0.1:8000, for "
@@ -520,10 +531,10 @@ def _check_engine(asked: TrainConfig, engine: str) -> None:
             "expected --vllm.sleep only with --engine vllm, which shares the GPU with the "
             f"training, got it with {engine}"
         )
-    if settings.sleep and asked.rl.staleness:
+    if settings.sleep and config.rl.staleness:
         raise ConfigurationError(
             "expected --vllm.sleep only with --rl.staleness 0, because generation ahead of the "
-            f"training goes on while that trains; got {asked.rl.staleness}"
+            f"training goes on while that trains; got {config.rl.staleness}"
         )
 
 
@@ -552,7 +563,7 @@ def _divide(rl: dict[str, Any], preset: Preset) -> None:
     rl["minibatches"] = parts
 
 
-def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[ResolvedEnv]) -> bool:
+def _fill_tokens(config: TrainConfig, rl: dict[str, Any], envs: Sequence[ResolvedEnv]) -> bool:
     """Fill in the token budgets; with thinking, the turns and not the tokens end an episode.
 
     Returns:
@@ -560,7 +571,7 @@ def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[Resolved
     """
     delegates = any(env.delegates for env in envs)
     is_open = rl["turn_tokens"] is None or rl["episode_tokens"] is None
-    thinks = asked.model != TINY and is_open and _thinks(asked)
+    thinks = config.model != TINY and is_open and _thinks(config)
     if rl["turn_tokens"] is None:
         plain = max(env.defaults.turn_tokens for env in envs)
         plain = max(plain, DELEGATING_TURN) if delegates else plain
@@ -572,15 +583,15 @@ def _fill_tokens(asked: TrainConfig, rl: dict[str, Any], envs: Sequence[Resolved
     return thinks
 
 
-def _thinks(asked: TrainConfig) -> bool:
+def _thinks(config: TrainConfig) -> bool:
     """Return whether the model may think before it answers, as its chat template tells."""
-    arguments = making.parse_pairs(asked.template_args, "--template-args")
+    arguments = making.parse_pairs(config.template_args, "--template-args")
     try:
-        source = model_source(asked.model)
-        tokenizer = read_tokenizer(source, asked.chat_template, asked.end_of_turn)
+        source = model_source(config.model)
+        tokenizer = read_tokenizer(source, config.chat_template, config.end_of_turn)
         return TurnTokenizer(tokenizer, template_kwargs=arguments).thinks
     except AgentGymError:
         raise  # A chat template that no conversation can be made with.
     except Exception:  # a model that cannot be loaded is named where it is looked at
-        logger.debug("no tokenizer of %s to ask", asked.model, exc_info=True)
+        logger.debug("no tokenizer of %s to ask", config.model, exc_info=True)
         return False

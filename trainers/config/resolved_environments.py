@@ -145,15 +145,15 @@ class ResolvedEnv:
     @property
     def label(self) -> str:
         """What it is called among several."""
-        own = self.name != making.resolve(self.asked).short
-        return f"{self.name} ({self.title})" if own else self.title
+        is_renamed = self.name != making.resolve(self.asked).short
+        return f"{self.name} ({self.title})" if is_renamed else self.title
 
     @property
     def module(self) -> str:
         """The module that registers it, of one's own; empty of others."""
         module, colon, _ = self.asked.rpartition(":")
-        known = not colon or split(self.asked) or making.resolve(self.asked).task_set
-        return "" if known else module
+        is_builtin = not colon or split(self.asked) or making.resolve(self.asked).task_set
+        return "" if is_builtin else module
 
     @property
     def most_turns(self) -> int:
@@ -237,18 +237,18 @@ class ResolvedEnv:
         return preferred_backend(self.env_id, self.kwargs)
 
 
-def resolve_envs(asked: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
+def resolve_envs(config: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
     """Resolve the settings of a run's environments.
 
     Raises:
         AgentGymError: A setting names something that does not exist, is out of range, or
             contradicts another.
     """
-    entries = _entries(asked)
+    entries = _entries(config)
     names = _names(entries)
-    arguments = _addressed(asked.env_kwargs, names)
+    arguments = _addressed(config.env_kwargs, names)
     envs = tuple(
-        _Decision(asked, preset, entry, name, arguments[name]).decide(len(entries) > 1)
+        _Decision(config, preset, entry, name, arguments[name]).decide(len(entries) > 1)
         for entry, name in zip(entries, names, strict=True)
     )
     if preset.invalid_penalty is not None:
@@ -262,28 +262,28 @@ def resolve_envs(asked: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
     return envs
 
 
-def asked_names(asked: TrainConfig) -> list[str]:
+def asked_names(config: TrainConfig) -> list[str]:
     """Return what the environments of a run are called.
 
     Raises:
         ConfigurationError: There is no such environment, or two have the same name.
     """
-    return _names(_entries(asked))
+    return _names(_entries(config))
 
 
-def _entries(asked: TrainConfig) -> list[EnvConfig]:
+def _entries(config: TrainConfig) -> list[EnvConfig]:
     """Return an entry for each environment that is asked for."""
-    parts = [part.strip() for part in asked.env.split(",")]
+    parts = [part.strip() for part in config.env.split(",")]
     if not all(parts):
         raise ConfigurationError(
             "expected --env to be an environment such as webshop, or several separated by commas "
-            f"such as webshop,alfworld; got {asked.env!r}"
+            f"such as webshop,alfworld; got {config.env!r}"
         )
-    if [entry.env for entry in asked.envs] == parts:
-        return list(asked.envs)
+    if [entry.env for entry in config.envs] == parts:
+        return list(config.envs)
     # A flag that chooses others goes before the file, whose entries hold for those that it names.
-    kept = {entry.env: entry for entry in asked.envs}
-    return [kept.get(part, EnvConfig(part)) for part in parts]
+    entries = {entry.env: entry for entry in config.envs}
+    return [entries.get(part, EnvConfig(part)) for part in parts]
 
 
 def _names(entries: Sequence[EnvConfig]) -> list[str]:
@@ -321,7 +321,10 @@ def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str
                 f"{', '.join(names)}; got {pair!r}"
             )
     common = making.parse_pairs(for_all, "--env-kwargs")
-    return {name: {**common, **making.parse_pairs(own, "--env-kwargs")} for name, own in of.items()}
+    return {
+        name: {**common, **making.parse_pairs(own_pairs, "--env-kwargs")}
+        for name, own_pairs in of.items()
+    }
 
 
 def _names_hook(hooks: Sequence[str], name: str) -> bool:
@@ -329,20 +332,20 @@ def _names_hook(hooks: Sequence[str], name: str) -> bool:
     return name in {hook.name for hook in parse_hooks(hooks)}
 
 
-def _demonstrator(asked: TrainConfig, expert: bool) -> str:
+def _demonstrator(config: TrainConfig, expert: bool) -> str:
     """Return who is imitated in an environment; empty if nobody can be."""
-    if asked.sft.episodes:
+    if config.sft.episodes:
         return "episodes"
-    return asked.sft.demonstrator if expert or asked.sft.demonstrator != "expert" else ""
+    return config.sft.demonstrator if expert or config.sft.demonstrator != "expert" else ""
 
 
 def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
     """Return reward hooks after those of a preset, except the ones that they name themselves."""
     return (
         *(
-            each
-            for each in preset.reward_hooks
-            if not _names_hook(hooks, parse_hooks([each])[0].name)
+            hook
+            for hook in preset.reward_hooks
+            if not _names_hook(hooks, parse_hooks([hook])[0].name)
         ),
         *hooks,
     )
@@ -353,27 +356,29 @@ class _Decision:
 
     def __init__(
         self,
-        asked: TrainConfig,
+        config: TrainConfig,
         preset: Preset,
         entry: EnvConfig,
         name: str,
         arguments: Mapping[str, Any],
     ) -> None:
-        self._asked, self._preset, self._entry, self._name = asked, preset, entry, name
+        self._config, self._preset, self._entry, self._name = config, preset, entry, name
         named = making.resolve(entry.env)
         self._family, self._env_id = named.family, named.id
-        own = making.parse_pairs(entry.env_kwargs, "env_kwargs")
+        entry_arguments = making.parse_pairs(entry.env_kwargs, "env_kwargs")
         workers = {"worker_turns": preset.worker_turns} if preset.worker_turns else {}
-        self._arguments = {**workers, **arguments, **own}
+        self._arguments = {**workers, **arguments, **entry_arguments}
         self._named = named
-        self._prompt = find_prompt(asked.prompt or self._defaults_of(asked.quick).prompt, entry.env)
+        self._prompt = find_prompt(
+            config.prompt or self._defaults_of(config.quick).prompt, entry.env
+        )
         # A grammar that the prompt brings chooses defaults as one that was asked for does.
         self._grammar = self._chosen_grammar()
         grammar = {"grammar": self._grammar.name} if self._grammar.name else {}
         self._arguments = {**grammar, **self._arguments}
-        self._defaults: FamilyDefaults = self._defaults_of(asked.quick)
+        self._defaults: FamilyDefaults = self._defaults_of(config.quick)
         self._hooks = _with_those_of(
-            preset, asked.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
+            preset, config.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
         )
 
     def _chosen_grammar(self) -> ChosenGrammar:
@@ -382,38 +387,38 @@ class _Decision:
         Raises:
             ConfigurationError: Two are asked for.
         """
-        asked, prompt = self._asked, self._prompt
-        given = self._arguments.get("grammar")
-        if asked.grammar != "auto":
-            if given not in (None, asked.grammar):
+        config, prompt = self._config, self._prompt
+        grammar = self._arguments.get("grammar")
+        if config.grammar != "auto":
+            if grammar not in (None, config.grammar):
                 raise ConfigurationError(
-                    f"expected one grammar, got {asked.grammar} (--grammar) and {given} "
+                    f"expected one grammar, got {config.grammar} (--grammar) and {grammar} "
                     "(--env-kwargs); leave out one of them"
                 )
-            return ChosenGrammar(asked.grammar, "")
-        if given is not None:
+            return ChosenGrammar(config.grammar, "")
+        if grammar is not None:
             return ChosenGrammar("", "")
         if prompt.grammar:
             return ChosenGrammar(prompt.grammar, f"that of the prompt {prompt.name}")
-        plays_agent = asked.agent is not None or asked.agent_command is not None
+        plays_agent = config.agent is not None or config.agent_command is not None
         # A bare prompt does not explain a grammar, and agents word their own messages.
-        if asked.model == TINY or prompt.name == "bare" or plays_agent:
+        if config.model == TINY or prompt.name == "bare" or plays_agent:
             return ChosenGrammar("", "")
         return grammar_of_model(
-            asked.model, asked.template_args, asked.chat_template, asked.end_of_turn
+            config.model, config.template_args, config.chat_template, config.end_of_turn
         )
 
     def _defaults_of(self, quick: bool) -> FamilyDefaults:
         """Return the family's defaults for these tasks."""
-        named, pretrained = self._named, self._asked.model != TINY
+        named, pretrained = self._named, self._config.model != TINY
         return defaults_for(named.family, self._arguments, quick, named.task_set, pretrained)
 
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
-        asked, defaults, entry = self._asked, self._defaults, self._entry
-        schedule = text if is_own(text := entry.horizon or asked.horizon or "") else ""
-        rounds, every, gate = self._own_stages(schedule) if schedule else self._stages()
-        full = asked.eval.horizon or max(rounds)
+        config, defaults, entry = self._config, self._defaults, self._entry
+        schedule = text if is_own(text := entry.horizon or config.horizon or "") else ""
+        rounds, stage_steps, gate = self._own_stages(schedule) if schedule else self._stages()
+        full = config.eval.horizon or max(rounds)
         prompt, kwargs = self._prompt, {**defaults.env, **self._arguments}
         kwargs.setdefault("horizon", full)
         bonus, penalty = self._prices()
@@ -432,13 +437,13 @@ class _Decision:
                 env_id=self._env_id,
                 kwargs=kwargs,
                 prompt=prompt.name,
-                layout=prompt.layout.windowed(asked.window).with_shots(
-                    make_shots(env, asked.shots, asked.seed)
+                layout=prompt.layout.windowed(config.window).with_shots(
+                    make_shots(env, config.shots, config.seed)
                 ),
                 weight=entry.weight,
                 schedule=schedule,
                 rounds=rounds,
-                horizon_every=every,
+                horizon_every=stage_steps,
                 horizon_gate=gate,
                 fit_horizon=fit,
                 full_horizon=full,
@@ -447,15 +452,15 @@ class _Decision:
                 reward_hooks=self._hooks,
                 target_success=_first(
                     entry.target_success,
-                    asked.sft.target_success,
-                    RANDOM_GATE if asked.sft.demonstrator == "random" else defaults.target_success,
+                    config.sft.target_success,
+                    RANDOM_GATE if config.sft.demonstrator == "random" else defaults.target_success,
                 ),
                 eval_tasks=self._panel_size(env, several),
-                quick=asked.quick,
-                pretrained=asked.model != TINY,
+                quick=config.quick,
+                pretrained=config.model != TINY,
                 has_expert=(expert := _has_expert(env)),
                 validates=_has_split(env, VALID),
-                demonstrator=_demonstrator(asked, expert),
+                demonstrator=_demonstrator(config, expert),
                 sources=self._sources(),
                 grammar=env.language.grammar,
                 grammar_reason=self._grammar.reason,
@@ -469,7 +474,7 @@ class _Decision:
         usual = self._defaults_of(quick=False)
 
         def default(name: str) -> str:
-            return source_of(name, self._defaults, usual, self._asked.model != TINY)
+            return source_of(name, self._defaults, usual, self._config.model != TINY)
 
         sources = {
             "horizon": PRESET if stages else default("horizon"),
@@ -487,27 +492,31 @@ class _Decision:
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
         """Return the turns stage by stage, the steps of a stage, and the gate between two."""
-        asked, entry, stages = self._asked, self._entry, self._preset.horizon
-        text = entry.horizon or asked.horizon
+        config, entry, stages = self._config, self._entry, self._preset.horizon
+        text = entry.horizon or config.horizon
         if text is not None:
             rounds = parse_rounds(text)
         else:
-            chosen = stages.rounds if stages else self._extended(self._defaults.horizon)
-            rounds = _cut(chosen, self._arguments.get("horizon"))
-        every = entry.horizon_every or asked.horizon_every
-        gate = _first(entry.horizon_gate, asked.horizon_gate)
+            turns = stages.rounds if stages else self._extended(self._defaults.horizon)
+            rounds = _cut(turns, self._arguments.get("horizon"))
+        stage_steps = entry.horizon_every or config.horizon_every
+        gate = _first(entry.horizon_gate, config.horizon_gate)
         if gate is not None and len(rounds) < 2:
             raise ConfigurationError(
                 "expected --horizon with several stages, such as 5,8,10, for --horizon-gate to "
                 f"open; got {','.join(map(str, rounds))!r} for {self._name}"
             )
-        return rounds, every or (stages.every if stages else self._defaults.horizon_every), gate
+        return (
+            rounds,
+            stage_steps or (stages.every if stages else self._defaults.horizon_every),
+            gate,
+        )
 
     def _own_stages(self, name: str) -> tuple[tuple[int, ...], int, None]:
         """Return the same of a schedule of one's own, which has stages as it likes."""
-        asked, entry = self._asked, self._entry
+        config, entry = self._config, self._entry
         for flag in ("horizon_every", "horizon_gate"):
-            if (value := _first(getattr(entry, flag), getattr(asked, flag))) is not None:
+            if (value := _first(getattr(entry, flag), getattr(config, flag))) is not None:
                 raise ConfigurationError(
                     f"expected --{flag.replace('_', '-')} only with stages such as 5,8,10, because "
                     f"the schedule {name} decides itself when it moves on; got {value}"
@@ -516,13 +525,15 @@ class _Decision:
 
     def _extended(self, rounds: tuple[int, ...]) -> tuple[int, ...]:
         """Return stages in which as much can be done in each try, and with parts delegated."""
-        asked = {k: self._arguments[k] for k in ("worker_turns", "tries") if k in self._arguments}
-        extensions = Extensions.of(**asked)
+        arguments = {
+            k: self._arguments[k] for k in ("worker_turns", "tries") if k in self._arguments
+        }
+        extensions = Extensions.of(**arguments)
         return tuple(extensions.horizon(extensions.turns(n) or n) for n in rounds)
 
     def _prices(self) -> tuple[float, float]:
         """Return what success earns and an invalid turn costs; refuse a price named twice."""
-        settings = self._asked.rl
+        settings = self._config.rl
         for name, flag, value in (
             ("success_bonus", "--rl.success-bonus", settings.success_bonus),
             ("invalid_action", "--rl.invalid-penalty", settings.invalid_penalty),
@@ -556,32 +567,32 @@ class _Decision:
                 f"{tasks.name} has {' and '.join(tasks.splits)} alone; give two rows or more, or "
                 f"name the split {TEST} in some of them"
             )
-        known = knows_oracle_lengths(env.tasks, TRAIN)
-        asked = _first(self._entry.fit_horizon, self._asked.fit_horizon)
-        if asked and not known:
+        has_lengths = knows_oracle_lengths(env.tasks, TRAIN)
+        flag = _first(self._entry.fit_horizon, self._config.fit_horizon)
+        if flag and not has_lengths:
             raise ConfigurationError(
                 "expected --fit-horizon only where the expert's plan lengths are known, but "
                 f"{env.tasks.name} does not know them; pass --no-fit-horizon"
             )
-        return known and self._defaults.fit_horizon if asked is None else asked
+        return has_lengths and self._defaults.fit_horizon if flag is None else flag
 
     def _check_first_stage(self, env: TextEnv, fit: bool, turns: int) -> None:
         """Notice a first stage that no task fits now, and not after the warm start."""
-        settings = self._asked.rl
+        settings = self._config.rl
         sampler = find_sampler(settings.sampler or self._preset.sampler)
         groups = settings.groups or self._preset.groups or self._defaults.groups
-        source = TrainingTasks(env.tasks, TRAIN, self._asked.seed, fit, sampler, env.plan_horizon)
+        source = TrainingTasks(env.tasks, TRAIN, self._config.seed, fit, sampler, env.plan_horizon)
         source(1, groups, turns)
 
     def _panel_size(self, env: TextEnv, several: bool) -> int:
         """Return the number of evaluation tasks; refuse more than the test split has."""
-        size, asked = env.tasks.len(TEST), self._asked.eval.num_tasks
-        if asked is not None and asked > size and not several:
+        size, num_tasks = env.tasks.len(TEST), self._config.eval.num_tasks
+        if num_tasks is not None and num_tasks > size and not several:
             raise ConfigurationError(
                 f"expected --eval.num-tasks of at most {size}, the size of the test split of "
-                f"{env.tasks.name}; got {asked}"
+                f"{env.tasks.name}; got {num_tasks}"
             )
-        return min(self._defaults.eval_tasks if asked is None else asked, size)
+        return min(self._defaults.eval_tasks if num_tasks is None else num_tasks, size)
 
 
 def _first(*values: Any) -> Any:

@@ -56,19 +56,19 @@ class FilledRewardModel(RewardModelConfig):
     learning_rate: float
 
 
-def with_reward_model(preset: Preset, asked: RewardModelConfig) -> Preset:
+def with_reward_model(preset: Preset, reward_model: RewardModelConfig) -> Preset:
     """Return a preset with the parts that these flags set.
 
     Raises:
         ConfigurationError: The preset has no reward model, and none is added.
     """
-    terms, weight = preset.terms, asked.weight
+    terms, weight = preset.terms, reward_model.weight
     has = any(isinstance(term.signal, Implicit) for term in terms)
     if not has and not weight:
-        return _without(preset, asked)
+        return _without(preset, reward_model)
     if not has:
         terms = (*terms, Term(Implicit(), center="group", scale="group"))
-    if asked.alone:
+    if reward_model.alone:
         terms = tuple(term for term in terms if isinstance(term.signal, Implicit))
     if weight == 0:
         terms = tuple(term for term in terms if not isinstance(term.signal, Implicit))
@@ -77,9 +77,9 @@ def with_reward_model(preset: Preset, asked: RewardModelConfig) -> Preset:
             "expected --reward-model.weight above 0 with --reward-model.alone, because nothing "
             "else would be learned from, got 0"
         )
-    found = replace(preset, terms=tuple(_changed(term, asked) for term in terms))
-    _check_fits(found)
-    return found
+    changed = replace(preset, terms=tuple(_changed(term, reward_model) for term in terms))
+    _check_fits(changed)
+    return changed
 
 
 def _check_fits(preset: Preset) -> None:
@@ -101,27 +101,27 @@ def _check_fits(preset: Preset) -> None:
         )
 
 
-def _without(preset: Preset, asked: RewardModelConfig) -> Preset:
+def _without(preset: Preset, reward_model: RewardModelConfig) -> Preset:
     """Refuse flags of a reward model that is not there."""
-    given = [
+    flags = [
         f"--reward-model.{item.name}"
         for item in fields(RewardModelConfig)
-        if getattr(asked, item.name) != item.default and item.name != "weight"
+        if getattr(reward_model, item.name) != item.default and item.name != "weight"
     ]
-    if given:
+    if flags:
         raise ConfigurationError(
-            f"expected {given[0]} with a preset that has a reward model, such as istar, or with "
+            f"expected {flags[0]} with a preset that has a reward model, such as istar, or with "
             f"--reward-model.weight, which adds one, because nothing of {preset.name!r} reads it"
         )
     return preset
 
 
-def _changed(term: Term, asked: RewardModelConfig) -> Term:
+def _changed(term: Term, reward_model: RewardModelConfig) -> Term:
     """Return a term with what flags set, if it is the reward model's."""
     if not isinstance(term.signal, Implicit):
         return term
-    given: dict[str, Any] = {} if asked.beta is None else {"beta": asked.beta}
-    if asked.pays is not None:
-        given["level"] = LEVELS[asked.pays]
-    weight = term.weight if asked.weight is None else asked.weight
-    return replace(term, signal=replace(term.signal, **given), weight=weight)
+    changes: dict[str, Any] = {} if reward_model.beta is None else {"beta": reward_model.beta}
+    if reward_model.pays is not None:
+        changes["level"] = LEVELS[reward_model.pays]
+    weight = term.weight if reward_model.weight is None else reward_model.weight
+    return replace(term, signal=replace(term.signal, **changes), weight=weight)

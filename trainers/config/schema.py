@@ -337,20 +337,22 @@ def _sentence(error: ValidationError) -> str:
     if place[0] == "envs" and len(place) > 1:  # it stands in a file, as a list
         flag = f"{'.'.join(map(str, place[2:])) or 'settings'} of entry {int(place[1]) + 1} of env"
     if first["type"] == "unexpected_keyword_argument":
-        known = f"a setting of {program_name()} (see --help)"
+        allowed = f"a setting of {program_name()} (see --help)"
         if place[0] == "envs":
-            known = f"one of {', '.join(item.name for item in dataclasses.fields(EnvConfig))}"
-        return f"expected {known}, got {flag.removeprefix('--')!r}"
+            allowed = f"one of {', '.join(item.name for item in dataclasses.fields(EnvConfig))}"
+        return f"expected {allowed}, got {flag.removeprefix('--')!r}"
     if first["type"] == "missing":
         return f"expected {flag}, got none"
     # Of a setting that may be one thing or another, each says what it would have taken.
-    choices = [each for each in error.errors() if _place(each) == place]
-    wanted = " or ".join(each["msg"].removeprefix("Input should be ") for each in choices)
+    choices = [choice for choice in error.errors() if _place(choice) == place]
+    expectation = " or ".join(choice["msg"].removeprefix("Input should be ") for choice in choices)
     if first["type"] in ("dataclass_type", "tuple_type"):  # words of Python, not of a file
-        wanted = "a list" if first["type"] == "tuple_type" else "a group of settings (name: value)"
+        expectation = (
+            "a list" if first["type"] == "tuple_type" else "a group of settings (name: value)"
+        )
     for word, plainer in PLAINER.items():
-        wanted = wanted.replace(word, plainer)
-    return f"expected {flag} to be {wanted}, got {first['input']}"
+        expectation = expectation.replace(word, plainer)
+    return f"expected {flag} to be {expectation}, got {first['input']}"
 
 
 def _place(error: ErrorDetails) -> tuple[int | str, ...]:

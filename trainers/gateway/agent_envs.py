@@ -27,7 +27,7 @@ class AgentEnvs:
     def __init__(self, makers: Sequence[MakeEnv]) -> None:
         self.server = GatewayServer()
         self._makers = list(makers)
-        self._made: dict[int, gymnasium.Env[str, str]] = {}
+        self._envs: dict[int, gymnasium.Env[str, str]] = {}
 
     @property
     def num_envs(self) -> int:
@@ -36,19 +36,19 @@ class AgentEnvs:
 
     def env(self, slot: int) -> gymnasium.Env[str, str]:
         """Return the environment of a slot."""
-        if slot not in self._made:
-            self._made[slot] = self._makers[slot]()
-        return self._made[slot]
+        if slot not in self._envs:
+            self._envs[slot] = self._makers[slot]()
+        return self._envs[slot]
 
     def give_up(self, slot: int) -> gymnasium.Env[str, str]:
         """Return the environment of a slot, which gets another; the caller closes it.
 
         An agent may hang in it, and it cannot be closed before that has ended.
         """
-        return self._made.pop(slot)
+        return self._envs.pop(slot)
 
     def close(self) -> None:
         """Stop the endpoint and close the environments."""
         self.server.close()
-        while self._made:
-            self._made.popitem()[1].close()
+        while self._envs:
+            self._envs.popitem()[1].close()

@@ -121,7 +121,7 @@ class AgentRunner(RolloutRunner):
 
 
 @dataclass(eq=False)
-class _Asked:
+class _PendingCall:
     """A call that waits for the engine."""
 
     episode: _Live
@@ -164,8 +164,8 @@ class _AgentRollout:
         self._queue = deque(episodes)
         self._free = list(reversed(range(runner.agent_envs.num_envs)))
         self._live: dict[int, _Live] = {}
-        self._events: SimpleQueue[_Asked | _Live] = SimpleQueue()
-        self._asked: dict[int, _Asked] = {}
+        self._events: SimpleQueue[_PendingCall | _Live] = SimpleQueue()
+        self._pending: dict[int, _PendingCall] = {}
         self._over = threading.Event()
         self.added: list[Trajectory] = []
 
@@ -235,12 +235,12 @@ class _AgentRollout:
         if requests:
             self._engine.submit(requests, self._sampling)
 
-    def _request(self, asked: _Asked) -> Request:
+    def _request(self, pending: _PendingCall) -> Request:
         """Return a call as a request; calls at once have keys of their own."""
-        live, call = asked.episode, asked.call
+        live, call = pending.episode, pending.call
         # Not within bounds: the engine may still be at calls of the episode before in this slot.
-        key = next(key for key in count(live.slot * AT_ONCE) if key not in self._asked)
-        self._asked[key] = asked
+        key = next(key for key in count(live.slot * AT_ONCE) if key not in self._pending)
+        self._pending[key] = pending
         return Request(
             key=key,
             prompt=tuple(call.prompt),
@@ -255,10 +255,10 @@ class _AgentRollout:
             return
         began = time.perf_counter()
         for key, out in self._engine.advance(IDLE_SECONDS):
-            asked = self._asked.pop(key)
-            if not asked.future.cancelled():
+            pending = self._pending.pop(key)
+            if not pending.future.cancelled():
                 # Told here: by the time that its thread wakes the weights may be others.
-                asked.future.set_result((out, self._engine.version))
+                pending.future.set_result((out, self._engine.version))
         self._runner.stats.engine_seconds += time.perf_counter() - began
 
     def _watch(self) -> None:
@@ -276,7 +276,7 @@ class _AgentRollout:
             live.words = words
         self._envs.server.shut(live.address)
         env = self._envs.give_up(live.slot)
-        for waiting in self._asked.values():
+        for waiting in self._pending.values():
             if waiting.episode is live:
                 waiting.future.cancel()
         if live.episode is None:  # its thread closes the environment when the reset has returned
@@ -358,11 +358,11 @@ class _AgentRollout:
         Raises:
             Refused: The episode is over.
         """
-        asked = _Asked(live, call)
-        self._events.put(asked)
+        pending = _PendingCall(live, call)
+        self._events.put(pending)
         while not self._over.is_set():
             try:
-                return asked.future.result(timeout=WAIT_SECONDS)
+                return pending.future.result(timeout=WAIT_SECONDS)
             except Timeout:
                 continue
             except CancelledError:

@@ -61,8 +61,8 @@ def find_agent(agent: str | None, command: str | None) -> Agent:
             f"expected --agent to be {OWN}, a function of one agentgym.Session, got {name}, which "
             "is no function of one argument"
         )
-    found: Agent = find_own(name, OWN)[1]
-    return found
+    function: Agent = find_own(name, OWN)[1]
+    return function
 
 
 class CommandAgent:
@@ -96,13 +96,13 @@ class CommandAgent:
         Raises:
             RuntimeError: The command failed, or could not be started.
         """
-        told = {BASE_URL: session.base_url, KEY: session.api_key, MODEL: session.model}
-        told |= {SESSION_URL: f"{session.base_url}/session", MCP_URL: session.mcp_url}
+        variables = {BASE_URL: session.base_url, KEY: session.api_key, MODEL: session.model}
+        variables |= {SESSION_URL: f"{session.base_url}/session", MCP_URL: session.mcp_url}
         with TemporaryFile() as output:
             try:
                 with self._starting:
                     process = subprocess.Popen(
-                        self._command, env={**os.environ, **told}, stdin=subprocess.DEVNULL,
+                        self._command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL,
                         stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                     )  # fmt: skip
                     self._running.add(process)

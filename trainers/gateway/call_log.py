@@ -86,7 +86,7 @@ class CallLog:
         self._lock = threading.Lock()
         self._spent = 0
         self._ends: dict[bytes, Call] = {}
-        self._asked: dict[bytes, int] = {}
+        self._prompt_counts: dict[bytes, int] = {}
 
     @property
     def answered(self) -> list[Call]:
@@ -110,8 +110,8 @@ class CallLog:
             try:
                 prompt, text, messages, added = self._prompt(request, before, covered)
             except Exception as error:  # whatever a template raises, or runs into
-                told = f"expected messages that the chat template renders, but: {error!s:.400}"
-                raise Refused(400, told) from error
+                reason = f"expected messages that the chat template renders, but: {error!s:.400}"
+                raise Refused(400, reason) from error
             spent = self._spent + added
             room = self._budget.room(spent, len(prompt))
             if room < self._budget.floor:
@@ -127,7 +127,7 @@ class CallLog:
             return call
 
     def answer(
-        self, call: Call, out: Completion, version: int, said: ChatMessage, answered_at: int
+        self, call: Call, out: Completion, version: int, message: ChatMessage, answered_at: int
     ) -> None:
         """Take down what was sampled for a call, and how the agent was told.
 
@@ -135,14 +135,14 @@ class CallLog:
             call: The call.
             out: What was sampled.
             version: Version of the weights that did it.
-            said: The message that the agent gets.
+            message: The message that the agent gets.
             answered_at: Moments of the episode so far.
         """
         with self._lock:
             call.out, call.version, call.answered_at = out, version, answered_at
             self._spent += len(out.ids)
             end = call.digest.copy()
-            end.update(_line(said))
+            end.update(_line(message))
             self._ends[end.digest()] = call
 
     def _draw(self, request: ChatRequest, prompt: Sequence[int], main: bool) -> int:
@@ -154,9 +154,9 @@ class CallLog:
         """
         if main:
             return turn_seed(self._seed, self._number, request.depth)
-        told = blake2b(json.dumps(list(prompt)).encode(), digest_size=8).digest()
-        times = self._asked[told] = self._asked.get(told, 0) + 1
-        return turn_seed(self._seed, self._number, times, f"call/{told.hex()}")
+        digest = blake2b(json.dumps(list(prompt)).encode(), digest_size=8).digest()
+        times = self._prompt_counts[digest] = self._prompt_counts.get(digest, 0) + 1
+        return turn_seed(self._seed, self._number, times, f"call/{digest.hex()}")
 
     def _before(self, request: ChatRequest) -> tuple[Call | None, int, Any]:
         """Find the answered conversation that a request begins with, the longest of several.
@@ -165,12 +165,12 @@ class CallLog:
             Its call, the messages that it covers, answer included, and the hash of all messages.
         """
         digest = blake2b(json.dumps(request.tools, sort_keys=True, default=str).encode())
-        found: tuple[Call | None, int] = (None, 0)
+        match: tuple[Call | None, int] = (None, 0)
         for number, message in enumerate(request.messages, 1):
             digest.update(_line(message))
             if message.role == "assistant" and (call := self._ends.get(digest.digest())):
-                found = call, number
-        return *found, digest
+                match = call, number
+        return *match, digest
 
     def _prompt(
         self, request: ChatRequest, before: Call | None, covered: int
@@ -180,7 +180,7 @@ class CallLog:
         The opening of a conversation is free, as that of an episode is.
         """
         chat = self._chat
-        new = [self._message(each) for each in request.messages[covered:]]
+        new = [self._message(message) for message in request.messages[covered:]]
         if before is None or before.out is None:
             messages, text = self._rendered(new, request.tools)
             return chat.encode(text), text, messages, 0
@@ -191,19 +191,19 @@ class CallLog:
             if suffix is not None:
                 closed = chat.closed(out.ids, out.stopped)
                 return [*before.prompt, *closed, *suffix], "", messages, len(suffix)
-        _, text = self._rendered(messages, request.tools, told=True)
-        prompt, known = chat.follow(before.text, before.prompt, out.ids, out.stopped, text)
-        if known:
-            return prompt, text, messages, len(prompt) - known
-        added = sum(len(chat.encode(chat.neutral(each["content"]))) for each in new)
+        _, text = self._rendered(messages, request.tools, has_tools=True)
+        prompt, n_shared = chat.follow(before.text, before.prompt, out.ids, out.stopped, text)
+        if n_shared:
+            return prompt, text, messages, len(prompt) - n_shared
+        added = sum(len(chat.encode(chat.neutral(message["content"]))) for message in new)
         return prompt, text, messages, added
 
     def _rendered(
-        self, messages: list[Message], tools: Sequence[Mapping[str, Any]], told: bool = False
+        self, messages: list[Message], tools: Sequence[Mapping[str, Any]], has_tools: bool = False
     ) -> tuple[list[Message], str]:
         """Return messages with what the template has no place for, and their text."""
         if tools and not self._chat.template.shows_tools(tools):
-            if not told:  # they are in the system message already
+            if not has_tools:  # they are in the system message already
                 messages = _with_tools(messages, tools)
             tools = ()
         return messages, self._chat.text(messages, tools)
@@ -234,8 +234,8 @@ def _line(message: ChatMessage) -> bytes:
 def _with_tools(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Tell of tools in the system message."""
     listed = "\n".join(json.dumps(tool["function"]) for tool in tools)
-    told = TOOLS_TEXT.format(tools=listed)
+    text = TOOLS_TEXT.format(tools=listed)
     if messages and messages[0]["role"] == "system":
-        head = {"role": "system", "content": f"{messages[0]['content']}\n\n{told}"}
+        head = {"role": "system", "content": f"{messages[0]['content']}\n\n{text}"}
         return [head, *messages[1:]]
-    return [{"role": "system", "content": told}, *messages]
+    return [{"role": "system", "content": text}, *messages]

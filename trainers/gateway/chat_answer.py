@@ -72,8 +72,8 @@ def read_answer(
 
 def _marked(text: str) -> Iterator[ToolCall]:
     """Yield the calls that stand between marks."""
-    at, found = 0, 0
-    while found < MOST_CALLS and (start := text.find(OPEN, at)) >= 0:
+    at, n_calls = 0, 0
+    while n_calls < MOST_CALLS and (start := text.find(OPEN, at)) >= 0:
         try:  # an argument may hold the closing mark
             _, stop = DECODER.raw_decode(text, start + len(OPEN) + _blank(text, start + len(OPEN)))
         except (ValueError, RecursionError):
@@ -81,14 +81,16 @@ def _marked(text: str) -> Iterator[ToolCall]:
         end = text.find(CLOSE, stop)
         at = len(text) if end < 0 else end + len(CLOSE)
         try:
-            told = parse_json(text[start + len(OPEN) : end if end >= 0 else len(text)])
+            call = parse_json(text[start + len(OPEN) : end if end >= 0 else len(text)])
         except ValueError:
             continue
-        name = told.get("name") if isinstance(told, Mapping) else None
-        if isinstance(told, Mapping) and isinstance(name, str):
-            given = told.get("arguments", told.get("parameters"))
-            yield ToolCall(name, given if isinstance(given, str) else json.dumps(given or {}))
-            found += 1
+        name = call.get("name") if isinstance(call, Mapping) else None
+        if isinstance(call, Mapping) and isinstance(name, str):
+            arguments = call.get("arguments", call.get("parameters"))
+            yield ToolCall(
+                name, arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+            )
+            n_calls += 1
 
 
 def _blank(text: str, at: int) -> int:
@@ -102,28 +104,28 @@ def _in_grammar(text: str, request: ChatRequest, language: Language) -> tuple[To
     if call is None or call.name not in {tool["function"]["name"] for tool in request.tools}:
         return ()
     try:
-        written = render(call, language.specs, "tool_call")
+        marked_text = render(call, language.specs, "tool_call")
     except ConfigurationError:
         return ()
-    return tuple(_marked(written))
+    return tuple(_marked(marked_text))
 
 
 def completion(answer: ChatAnswer, name: str, model: str) -> dict[str, Any]:
     """Return an answer as the body of a chat completion."""
-    message = {"role": "assistant", **_said(answer.message, name)}
+    message = {"role": "assistant", **_encode_message(answer.message, name)}
     choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
     return {**_head(name, model, "chat.completion"), "choices": [choice], "usage": _usage(answer)}
 
 
 def chunks(answer: ChatAnswer, name: str, model: str, counts: bool) -> Iterator[dict[str, Any]]:
     """Yield an answer as the parts of a stream: every call whole, the text piece by piece."""
-    head, said = _head(name, model, "chat.completion.chunk"), _said(answer.message, name)
+    head, body = _head(name, model, "chat.completion.chunk"), _encode_message(answer.message, name)
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    text = said["content"] or ""
+    text = body["content"] or ""
     deltas += [{"content": text[at : at + PIECE]} for at in range(0, len(text), PIECE)]
     deltas += [
         {"tool_calls": [{"index": index, **call}]}
-        for index, call in enumerate(said.get("tool_calls", ()))
+        for index, call in enumerate(body.get("tool_calls", ()))
     ]
     for delta in deltas:
         yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
@@ -134,7 +136,7 @@ def chunks(answer: ChatAnswer, name: str, model: str, counts: bool) -> Iterator[
         yield {**head, "choices": [], "usage": _usage(answer)}
 
 
-def _said(message: ChatMessage, name: str) -> dict[str, Any]:
+def _encode_message(message: ChatMessage, name: str) -> dict[str, Any]:
     """Return text and calls of an answer."""
     if not message.calls:
         return {"content": message.content}
@@ -155,7 +157,8 @@ def _head(name: str, model: str, kind: str) -> dict[str, Any]:
 
 
 def _usage(answer: ChatAnswer) -> dict[str, int]:
-    read, written = answer.prompt_tokens, answer.completion_tokens
     return {
-        "prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written,
-    }  # fmt: skip
+        "prompt_tokens": answer.prompt_tokens,
+        "completion_tokens": answer.completion_tokens,
+        "total_tokens": answer.prompt_tokens + answer.completion_tokens,
+    }

@@ -90,8 +90,8 @@ def read_request(body: Mapping[str, Any]) -> ChatRequest:
         Refused: It is no such request, or asks for what a policy in training cannot give.
     """
     messages = read_messages(body.get("messages"), "messages")
-    if (many := body.get("n")) not in (None, 1):
-        raise Refused(400, f"expected n to be 1: each answer is an action; got {many!r:.80}")
+    if (n_choices := body.get("n")) not in (None, 1):
+        raise Refused(400, f"expected n to be 1: each answer is an action; got {n_choices!r:.80}")
     return ChatRequest(
         messages,
         read_tools(body.get("tools"), body.get("tool_choice")),
@@ -100,19 +100,19 @@ def read_request(body: Mapping[str, Any]) -> ChatRequest:
     )
 
 
-def read_messages(given: object, name: str) -> tuple[ChatMessage, ...]:
+def read_messages(messages: object, name: str) -> tuple[ChatMessage, ...]:
     """Read a conversation.
 
     Args:
-        given: Its messages.
+        messages: Its messages.
         name: Name of the field that they come from.
 
     Raises:
         Refused: It is none.
     """
-    if not isinstance(given, list) or not 1 <= len(given) <= MOST_MESSAGES:
+    if not isinstance(messages, list) or not 1 <= len(messages) <= MOST_MESSAGES:
         raise Refused(400, f"expected {name} to be a list of 1 to {MOST_MESSAGES:,} messages")
-    return tuple(_message(each) for each in given)
+    return tuple(_message(message) for message in messages)
 
 
 def read_limit(body: Mapping[str, Any], *names: str) -> int | None:
@@ -134,15 +134,15 @@ def read_limit(body: Mapping[str, Any], *names: str) -> int | None:
     return None
 
 
-def _message(given: object) -> ChatMessage:
+def _message(message: object) -> ChatMessage:
     """Read a message."""
-    role = given.get("role") if isinstance(given, Mapping) else None
-    if not isinstance(given, Mapping) or not isinstance(role, str) or role not in ROLES:
+    role = message.get("role") if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping) or not isinstance(role, str) or role not in ROLES:
         raise Refused(400, f"expected a role among {', '.join(ROLES)}, got {role!r:.80}")
-    calls = given.get("tool_calls") or ()
+    calls = message.get("tool_calls") or ()
     if not isinstance(calls, Sequence) or isinstance(calls, str):
         raise Refused(400, f"expected tool_calls to be a list, got {calls!r:.80}")
-    return ChatMessage(ROLES[role], _text(given.get("content")), tuple(map(_call, calls)))
+    return ChatMessage(ROLES[role], _text(message.get("content")), tuple(map(_call, calls)))
 
 
 def _text(content: object) -> str:
@@ -158,40 +158,40 @@ def _text(content: object) -> str:
     return "".join(map(str, texts))
 
 
-def _call(given: object) -> ToolCall:
+def _call(call: object) -> ToolCall:
     """Read a call of an earlier answer."""
-    function = given.get("function") if isinstance(given, Mapping) else None
+    function = call.get("function") if isinstance(call, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(name, str):
-        raise Refused(400, f"expected calls of functions with a name, got {given!r:.80}")
+        raise Refused(400, f"expected calls of functions with a name, got {call!r:.80}")
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
     return ToolCall(name, text)
 
 
-def read_tools(given: object, choice: object) -> tuple[Mapping[str, Any], ...]:
+def read_tools(tools: object, choice: object) -> tuple[Mapping[str, Any], ...]:
     """Read the tools that an answer may call.
 
     Args:
-        given: The tools.
+        tools: The tools.
         choice: Which of them it is to call; of this only ``none`` is heeded.
 
     Raises:
         Refused: They are no functions with a name.
     """
-    if given is None or choice == "none":
+    if tools is None or choice == "none":
         return ()
-    if not isinstance(given, list) or len(given) > MOST_TOOLS:
+    if not isinstance(tools, list) or len(tools) > MOST_TOOLS:
         raise Refused(400, f"expected tools to be a list of at most {MOST_TOOLS} functions")
-    found = []
-    for each in given:
-        function = each.get("function") if isinstance(each, Mapping) else None
+    functions = []
+    for tool in tools:
+        function = tool.get("function") if isinstance(tool, Mapping) else None
         if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-            raise Refused(400, f"expected tools that are functions with a name, got {each!r:.80}")
+            raise Refused(400, f"expected tools that are functions with a name, got {tool!r:.80}")
         parameters = function.get("parameters")
         schema = dict(parameters) if isinstance(parameters, Mapping) else {"type": "object"}
         if not isinstance(schema.setdefault("properties", {}), Mapping):
             raise Refused(400, f"expected properties to be an object, got {schema!r:.80}")
         described = {"description": "", **function, "parameters": schema}
-        found.append({"type": "function", "function": described})
-    return tuple(found)
+        functions.append({"type": "function", "function": described})
+    return tuple(functions)

@@ -30,7 +30,7 @@ from trainers.gateway.turns import owners, shared
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion
-from trainers.rollouts.expert_demonstrations import Demonstration, Shown
+from trainers.rollouts.expert_demonstrations import Demonstration, ShownTurn
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 __all__ = ["AgentDemonstration", "encode_calls", "player_of"]
@@ -47,7 +47,7 @@ class ShownCall:
     """What the agent asked."""
     text: str
     """The answer as the policy would write it."""
-    said: ChatMessage
+    message: ChatMessage
     """The answer as the agent got it."""
     answered_at: int
     """Moments of the episode when it was answered."""
@@ -63,11 +63,11 @@ class AgentDemonstration(Demonstration):
     @property
     def texts(self) -> Iterator[str]:
         """Every text that the policy reads or writes."""
-        known = 0
+        n_read = 0
         for call in self.calls:
             messages = call.request.messages
-            yield from (message.content for message in messages[min(known, len(messages) - 1) :])
-            known = len(messages)
+            yield from (message.content for message in messages[min(n_read, len(messages) - 1) :])
+            n_read = len(messages)
             for tool in call.request.tools:
                 function = tool["function"]
                 yield " ".join((function["name"], *function["parameters"]["properties"]))
@@ -102,9 +102,9 @@ def player_of(
             with lock:  # calls at once have one expert
                 now = session.moments[-1]
                 text = expert.act(now.observation, public_info(now.info))
-                said, finish = read_answer(text, True, request, session.language)
-                calls.append(ShownCall(request, text, said, len(session.moments)))
-            return ChatAnswer(said, finish), ModelOutput(text)
+                message, finish = read_answer(text, True, request, session.language)
+                calls.append(ShownCall(request, text, message, len(session.moments)))
+            return ChatAnswer(message, finish), ModelOutput(text)
 
         server.open(address, AgentEpisode(session, answers, rules.calls))
         # A daemon: an agent that hangs must not keep the interpreter alive.
@@ -114,12 +114,12 @@ def player_of(
         server.shut(address)
         if thread.is_alive():
             session.end(StopReason.STOPPED.value, "the agent was not done in time")
-        return _written(session, calls)
+        return _build_demonstration(session, calls)
 
     return play
 
 
-def _written(session: Session, calls: list[ShownCall]) -> AgentDemonstration:
+def _build_demonstration(session: Session, calls: list[ShownCall]) -> AgentDemonstration:
     """Return what was shown.
 
     Raises:
@@ -134,7 +134,7 @@ def _written(session: Session, calls: list[ShownCall]) -> AgentDemonstration:
         moments[0].observation,
         moments[0].info,
         tuple(
-            Shown(
+            ShownTurn(
                 str(moment.action),
                 SeenTurn.of(moment.observation, moment.info),
                 moment.reward,
@@ -147,14 +147,16 @@ def _written(session: Session, calls: list[ShownCall]) -> AgentDemonstration:
     )
 
 
-def encode_calls(shown: Iterable[Demonstration], chat: TurnTokenizer) -> Iterator[Trajectory]:
+def encode_calls(
+    demonstrations: Iterable[Demonstration], chat: TurnTokenizer
+) -> Iterator[Trajectory]:
     """Write demonstrations of agents in a policy's tokens, with log-probabilities 0.
 
     Args:
-        shown: The episodes.
+        demonstrations: The episodes.
         chat: Turns texts into tokens.
     """
-    for episode in shown:
+    for episode in demonstrations:
         assert isinstance(episode, AgentDemonstration)
         trajectory = Trajectory(
             task_id=episode.info["task_id"],
@@ -170,18 +172,18 @@ def encode_calls(shown: Iterable[Demonstration], chat: TurnTokenizer) -> Iterato
             call = log.ask(shown_call.request, shown_call.answered_at)
             ids = chat.encode_action(shown_call.text)
             out = Completion(ids, [0.0] * len(ids))
-            log.answer(call, out, 0, shown_call.said, shown_call.answered_at)
-            known = shared(row, call.prompt)
-            taken = [episode.turns[step] for step in steps]
+            log.answer(call, out, 0, shown_call.message, shown_call.answered_at)
+            n_shared = shared(row, call.prompt)
+            turns = [episode.turns[step] for step in steps]
             trajectory.turns.append(
                 SampledTurn(
-                    call.prompt[known:],
+                    call.prompt[n_shared:],
                     ids,
                     out.logprobs,
-                    fresh=known == 0,
+                    fresh=n_shared == 0,
                     text=shown_call.text,
-                    reward=float(sum(each.reward for each in taken)),
-                    valid=all(each.valid for each in taken),
+                    reward=float(sum(turn.reward for turn in turns)),
+                    valid=all(turn.valid for turn in turns),
                 )
             )
             row = [*call.prompt, *ids]

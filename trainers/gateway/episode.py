@@ -66,7 +66,7 @@ class AgentEpisode:
         self._answers = answers
         self._most = most_calls or CALLS_PER_TURN * session.horizon + SPARE_CALLS
         self._lock = threading.Lock()
-        self._asked = self._late = 0
+        self._n_calls = self._late = 0
         self._under_way: Counter[str] = Counter()
         self._ends = False
 
@@ -85,28 +85,29 @@ class AgentEpisode:
         with self._lock:
             if self.session.over:
                 return self._concluded()
-            self._asked += 1
-            too_many = self._asked > self._most
+            self._n_calls += 1
+            too_many = self._n_calls > self._most
         if too_many:
             raise self.ended(403, f"asked the model more than {self._most} times")
         with self._one_of_few("asked the model", AT_ONCE):
             return self._answer(read(body))
 
-    def act(self, told: Mapping[str, Any]) -> dict[str, Any]:
+    def act(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Take a turn for a command: ``{"text"}``, or ``{"name", "arguments"}``; {}: look only.
 
         Raises:
             Refused: It is neither, or the episode has long been over.
         """
-        session, text, name = self.session, told.get("text"), told.get("name")
+        session, text, name = self.session, command.get("text"), command.get("name")
         if isinstance(text, str):
             self._turn(partial(session.act, text))
         elif isinstance(name, str):
-            self.call(name, told.get("arguments"))
-        elif told:
+            self.call(name, command.get("arguments"))
+        elif command:
             raise Refused(
                 400,
-                f"expected text, or the name and the arguments of a tool, got {sorted(told)!r:.80}",
+                "expected text, or the name and the arguments of a tool, got "
+                f"{sorted(command)!r:.80}",
             )
         return {
             "instruction": session.instruction,
@@ -129,8 +130,10 @@ class AgentEpisode:
         Raises:
             Refused: The episode has long been over.
         """
-        given = arguments if isinstance(arguments, str | Mapping | None) else json.dumps(arguments)
-        return self._turn(partial(self.session.call, name, given))
+        encoded = (
+            arguments if isinstance(arguments, str | Mapping | None) else json.dumps(arguments)
+        )
+        return self._turn(partial(self.session.call, name, encoded))
 
     def _turn(self, take: Callable[[], str]) -> str:
         """Take a turn.
@@ -176,8 +179,8 @@ class AgentEpisode:
     def _answer(self, request: ChatRequest) -> ChatAnswer:
         """Let the policy answer."""
         if request.model not in ("", MODEL_NAME):
-            told = f"asked for the model {request.model!r:.80}, but here answers {MODEL_NAME!r}"
-            raise self.ended(404, told)
+            reason = f"asked for the model {request.model!r:.80}, but here answers {MODEL_NAME!r}"
+            raise self.ended(404, reason)
         try:
             answer, output = self._answers(request)
         except NoRoom:
@@ -193,7 +196,7 @@ class AgentEpisode:
     def _concluded(self) -> ChatAnswer:
         """Answer a call after the end, which is no action of the policy."""
         self._late += 1
-        told = f"The episode is over ({self.session.stop_reason})."
+        reason = f"The episode is over ({self.session.stop_reason})."
         if self._late > LATE:
-            raise Refused(410, told)
-        return ChatAnswer(ChatMessage("assistant", told), "stop")
+            raise Refused(410, reason)
+        return ChatAnswer(ChatMessage("assistant", reason), "stop")

@@ -34,20 +34,20 @@ def read_responses_request(body: Mapping[str, Any]) -> ChatRequest:
         raise Refused(400, "expected no stream of a response: chat completions have one")
     if body.get("background") is True:
         raise Refused(400, "expected no background: a response is given when it is asked for")
-    given = body.get("input")
-    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    content = body.get("input")
+    items = [{"role": "user", "content": content}] if isinstance(content, str) else content
     if not isinstance(items, list):
-        raise Refused(400, f"expected input to be a text or a list of items, got {given!r:.80}")
-    said = _Conversation()
+        raise Refused(400, f"expected input to be a text or a list of items, got {content!r:.80}")
+    conversation = _Conversation()
     if (instructions := body.get("instructions")) is not None:
-        said.add({"role": "system", "content": instructions})
+        conversation.add({"role": "system", "content": instructions})
     for item in items:
-        said.add(item)
+        conversation.add(item)
     tools = body.get("tools")
     return ChatRequest(
-        read_messages(said.messages, "input"),
+        read_messages(conversation.messages, "input"),
         read_tools(
-            [_tool(each) for each in tools] if isinstance(tools, list) else tools,
+            [_tool(tool) for tool in tools] if isinstance(tools, list) else tools,
             body.get("tool_choice"),
         ),
         read_limit(body, "max_output_tokens"),
@@ -72,8 +72,8 @@ class _Conversation:
         if not isinstance(item, Mapping) or kind not in (
             "message", "function_call", "function_call_output", "reasoning",
         ):  # fmt: skip
-            told = f"expected messages, and calls of functions, as input, got {item!r:.80}"
-            raise Refused(400, told)
+            reason = f"expected messages, and calls of functions, as input, got {item!r:.80}"
+            raise Refused(400, reason)
         if kind == "message":
             self._say(item.get("role"), item.get("content"), _number(item))
         elif kind == "function_call_output":
@@ -105,36 +105,40 @@ class _Conversation:
 def _number(item: Mapping[str, Any]) -> str | None:
     """Return the number of our answer that an item is of; None: its ids are others."""
     for name in ("call_id", "id"):
-        if isinstance(given := item.get(name), str) and (found := OURS.fullmatch(given)):
-            return found[1] or found[2]
+        if isinstance(item_id := item.get(name), str) and (match := OURS.fullmatch(item_id)):
+            return match[1] or match[2]
     return None
 
 
-def _tool(given: object) -> object:
+def _tool(tool: object) -> object:
     """Return a tool as chat completions describe it; what is no function stays what it is."""
-    if not isinstance(given, Mapping) or given.get("type") != "function":
-        return given
-    return {"function": {name: value for name, value in given.items() if name != "type"}}
+    if not isinstance(tool, Mapping) or tool.get("type") != "function":
+        return tool
+    return {"function": {name: value for name, value in tool.items() if name != "type"}}
 
 
 def response(answer: ChatAnswer, name: str, model: str) -> dict[str, Any]:
     """Return an answer as the body of a response."""
-    whole, message = answer.finish_reason != "length", answer.message
-    status = "completed" if whole else "incomplete"
+    is_complete, message = answer.finish_reason != "length", answer.message
+    status = "completed" if is_complete else "incomplete"
     output: list[dict[str, Any]] = []
     if message.content or not message.calls:
         part = {"type": "output_text", "text": message.content, "annotations": []}
-        said = {"type": "message", "id": f"msg_{name}", "role": "assistant", "status": status}
-        output.append({**said, "content": [part]})
+        entry = {"type": "message", "id": f"msg_{name}", "role": "assistant", "status": status}
+        output.append({**entry, "content": [part]})
     for number, call in enumerate(message.calls):
         called = {"type": "function_call", "id": f"fc_{name}_{number}", "status": "completed"}
-        told = {"call_id": f"call_{name}_{number}", "name": call.name, "arguments": call.arguments}
-        output.append({**called, **told})
+        call_fields = {
+            "call_id": f"call_{name}_{number}",
+            "name": call.name,
+            "arguments": call.arguments,
+        }
+        output.append({**called, **call_fields})
     return {
         # No clock: the same episode is answered in the same bytes.
         "id": f"resp_{name}", "object": "response", "created_at": 0, "model": model,
         "status": status, "output": output, "error": None,
-        "incomplete_details": None if whole else {"reason": "max_output_tokens"},
+        "incomplete_details": None if is_complete else {"reason": "max_output_tokens"},
         "instructions": None, "metadata": {}, "tools": [], "tool_choice": "auto",
         "parallel_tool_calls": True, "temperature": None, "top_p": None,
         "usage": {

@@ -169,8 +169,8 @@ class GatewayServer:
                 words = f"sent more than {LARGEST:,} bytes"
                 return _refusal(await in_thread(episode.ended, problem.status, words))
             try:
-                given = parse_object(body) if body.strip() else {}
-                return await in_thread(answer, episode, given)
+                payload = parse_object(body) if body.strip() else {}
+                return await in_thread(answer, episode, payload)
             except Refused as problem:
                 return _refusal(problem)
             except Exception as error:  # such as of tools that are nested too deeply
@@ -233,8 +233,8 @@ def call_directly(host: str) -> None:
         return
     # Some clients read the one name and some the other, and let it win.
     names = ("no_proxy", "NO_PROXY")
-    known = next(filter(None, map(os.environ.get, names)), "")
+    default = next(filter(None, map(os.environ.get, names)), "")
     for name in names:
-        direct = os.environ.get(name) or known
-        whole = direct == "*" or host in direct.split(",")
-        os.environ[name] = direct if whole else ",".join(filter(None, (direct, host)))
+        direct = os.environ.get(name) or default
+        is_listed = direct == "*" or host in direct.split(",")
+        os.environ[name] = direct if is_listed else ",".join(filter(None, (direct, host)))

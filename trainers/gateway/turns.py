@@ -53,11 +53,11 @@ def owners(answered_at: Sequence[int], turns: int) -> list[list[int]]:
         For each call the turns that the agent took after it and before the next answer. What it did
         before it asked anything belongs to the first.
     """
-    found: list[list[int]] = [[] for _ in answered_at]
-    for turn in range(turns if found else 0):
-        asked = [call for call, moments in enumerate(answered_at) if moments <= turn + 1]
-        found[max(asked, default=0)].append(turn)
-    return found
+    owned: list[list[int]] = [[] for _ in answered_at]
+    for turn in range(turns if owned else 0):
+        earlier_calls = [call for call, moments in enumerate(answered_at) if moments <= turn + 1]
+        owned[max(earlier_calls, default=0)].append(turn)
+    return owned
 
 
 def shared(row: Sequence[int], prompt: Sequence[int]) -> int:
@@ -69,14 +69,16 @@ def _turns(
     calls: Sequence[Call], moments: Sequence[Moment], chat: TurnTokenizer
 ) -> list[SampledTurn]:
     """Return a turn for every call, in their order."""
-    steps = [each for each in moments[1:] if each.action is not None and each.failure is None]
+    steps = [
+        moment for moment in moments[1:] if moment.action is not None and moment.failure is None
+    ]
     earned = owners([call.answered_at for call in calls], len(steps))
     turns: list[SampledTurn] = []
     row: list[int] = []
     for call, numbers in zip(calls, earned, strict=True):
         assert call.out is not None
-        known, state = shared(row, call.prompt), moments[call.asked_at - 1]
-        turns.append(_turn(call, known, [steps[number] for number in numbers], state, chat))
+        n_shared, state = shared(row, call.prompt), moments[call.asked_at - 1]
+        turns.append(_turn(call, n_shared, [steps[number] for number in numbers], state, chat))
         row = [*call.prompt, *call.out.ids]
     return turns
 

@@ -132,9 +132,9 @@ def assign_credit(
     }
     if logp_old is not None:
         # Of tokens that do not train, pi_old need not be known.
-        known = train if train.any() else np.ones_like(train)
-        gap = (batch.logp_old - batch.logp_behave)[known]
-        figures = importance_figures(gap, behave[known], mode, loss.behave_cap)
+        has_logp = train if train.any() else np.ones_like(train)
+        gap = (batch.logp_old - batch.logp_behave)[has_logp]
+        figures = importance_figures(gap, behave[has_logp], mode, loss.behave_cap)
         metrics |= {name: float(values.mean()) for name, values in figures.items()}
         if figures:
             metrics[GAP_MAX] = float(np.abs(gap).max())

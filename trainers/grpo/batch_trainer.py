@@ -201,7 +201,7 @@ class BatchTrainer(GRPOTrainer):
     @property
     def _beside(self) -> list[Critic | RewardModel]:
         """The models beside the policy, which learn by themselves."""
-        return [each for each in (self._any_critic, self.reward_model) if each is not None]
+        return [learner for learner in (self._any_critic, self.reward_model) if learner is not None]
 
     # -- processes ---------------------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ class BatchTrainer(GRPOTrainer):
 
         Each holds sums over tokens, and their number under :data:`TOKENS`.
         """
-        parts = [torch.stack([value.float() for value in each.values()]) for each in sums]
+        parts = [torch.stack([value.float() for value in figures.values()]) for figures in sums]
         totals = self.accelerator.reduce(torch.stack(parts).sum(0), reduction="sum")
         by_name = dict(zip(sums[0], totals, strict=True))
         count = by_name.pop(TOKENS)
@@ -245,8 +245,8 @@ class BatchTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / name
         if self.args.should_save:
             save_state(folder, self._stateful)
-            for each in self._beside:
-                each.save(folder)
+            for learner in self._beside:
+                learner.save(folder)
             if self.stale is not None:
                 self.stale.save(folder)
         if self._buffered_inputs is not None and self._step % self.updates:
@@ -264,13 +264,13 @@ class BatchTrainer(GRPOTrainer):
             return
         folder, accelerator = Path(checkpoint), self.accelerator
         load_state(folder, self._stateful)
-        for each in self._beside:
-            each.load(folder)
+        for learner in self._beside:
+            learner.load(folder)
         if self.stale is not None:
             self.stale.load(folder)
-        kept = load_batch(folder, accelerator.process_index, accelerator.device)
-        if kept is not None:
-            self._step, self._buffered_inputs = kept
+        stored = load_batch(folder, accelerator.process_index, accelerator.device)
+        if stored is not None:
+            self._step, self._buffered_inputs = stored
         self._set_rate()
 
     # -- going back --------------------------------------------------------------------------------
@@ -339,8 +339,8 @@ class BatchTrainer(GRPOTrainer):
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
     ) -> LRScheduler:
         """Create a warm-up that starts above 0, since a first step at rate 0 trains nothing."""
-        made: Any = self.lr_scheduler
-        if made is None and self.args.lr_scheduler_type == "constant_with_warmup":
+        scheduler: Any = self.lr_scheduler
+        if scheduler is None and self.args.lr_scheduler_type == "constant_with_warmup":
             warmup = max(1, self.args.get_warmup_steps(num_training_steps))
             waits = self._critic_steps * self.updates  # Until then there is nothing to warm up.
             self.lr_scheduler: Any = LambdaLR(

@@ -75,5 +75,5 @@ def load_batch(
     path = folder / BATCH_FILE.format(rank)
     if not path.exists():
         return None
-    kept = torch.load(path, map_location=device, weights_only=True)
-    return kept["step"], kept["batches"]
+    stored = torch.load(path, map_location=device, weights_only=True)
+    return stored["step"], stored["batches"]

@@ -136,7 +136,9 @@ class LearningCritic(OwnWeights, Critic):
         )
         self._head = _no_baseline(head, accelerator) if isinstance(head, int) else head
         named = self._head.named_parameters()
-        self._train({f"head.{name}": each for name, each in named if each.requires_grad})
+        self._train(
+            {f"head.{name}": parameter for name, parameter in named if parameter.requires_grad}
+        )
 
     def _of_states(self, states: Tensor) -> Tensor:
         """Values (...) of hidden states (..., H), in single precision."""
@@ -160,22 +162,22 @@ class HeadCritic(LearningCritic):
         super().__init__(settings, accelerator, hidden)
         self.shares = settings.trunk == "shared"
         self.listener = self._hear
-        self._heard: list[tuple[Tensor, Tensor, Tensor]] = []
+        self._pass_states: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def _hear(self, rows: Tensor, mask: Tensor, states: Tensor) -> None:
         """Keep the hidden states (n, T', H) of some rows at the tokens of a mask (n, T')."""
-        self._heard.append((rows, mask, states[mask]))
+        self._pass_states.append((rows, mask, states[mask]))
 
     def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
         """Return the values (B, T) of the received hidden states."""
         out = super().values(batch, parts)
         with torch.no_grad():
-            for rows, mask, states in self._heard:
+            for rows, mask, states in self._pass_states:
                 part = torch.zeros(mask.shape, device=mask.device)
                 part[mask] = self._of_states(states)
                 out[rows, : mask.shape[1]] = part
         if self.shares:
-            self._heard.clear()
+            self._pass_states.clear()
         return out
 
     def learn(
@@ -187,11 +189,13 @@ class HeadCritic(LearningCritic):
         names = ("value_targets", "old_values", "value_weights")
         # (K,) each, in the order of the states.
         columns = {
-            name: torch.cat([batch[name][rows, : m.shape[1]][m] for rows, m, _ in self._heard])
+            name: torch.cat(
+                [batch[name][rows, : m.shape[1]][m] for rows, m, _ in self._pass_states]
+            )
             for name in names
         }
-        states = torch.cat([states for _, _, states in self._heard])
-        self._heard.clear()
+        states = torch.cat([states for _, _, states in self._pass_states])
+        self._pass_states.clear()
         loss = torch.zeros(())
         for _ in range(self.settings.updates):
             errors = value_errors(self._of_states(states), columns, clip)
@@ -216,7 +220,9 @@ class ModelCritic(LearningCritic):
         super().__init__(settings, accelerator, base.config.get_text_config().hidden_size)
         self._trunk: Any = copy.deepcopy(base.base_model).to(accelerator.device)
         named = self._trunk.named_parameters()
-        self._train({f"trunk.{name}": each for name, each in named if each.requires_grad})
+        self._train(
+            {f"trunk.{name}": parameter for name, parameter in named if parameter.requires_grad}
+        )
 
     def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
         """Return the values (B, T) by separate forward passes."""

@@ -33,24 +33,29 @@ def kl_behaviour(
         gather: Joins the lists of all processes.
     """
     rows = _spread(trajectories, KL_ROWS)
-    now = [p for row in row_logps(rows) for p in row]
-    sampled = [p for row in rows for p, held in zip(row.logprobs, row.mask, strict=True) if held]
-    parts = gather([(_k3(sampled, now), len(sampled))])
+    logps = [logp for row in row_logps(rows) for logp in row]
+    logprobs = [
+        logprob
+        for row in rows
+        for logprob, is_sampled in zip(row.logprobs, row.mask, strict=True)
+        if is_sampled
+    ]
+    parts = gather([(_k3(logprobs, logps), len(logprobs))])
     return sum(part for part, _ in parts) / max(1, sum(number for _, number in parts))
 
 
-def _k3(sampled: Sequence[float], now: Sequence[float]) -> float:
+def _k3(logprobs: Sequence[float], logps: Sequence[float]) -> float:
     """Sum an estimate of KL(mu || pi) over tokens sampled from mu: ``r - 1 - log r``, r = pi / mu.
 
     Unbiased and never negative (J. Schulman, Approximating KL Divergence, 2020).
     """
-    gaps = [p - q for p, q in zip(now, sampled, strict=True)]
+    gaps = [p - q for p, q in zip(logps, logprobs, strict=True)]
     # Bounded: a policy that far off is to be seen, not to end the run with an overflow.
     return sum(math.exp(min(gap, MAX_LOG_RATIO)) - 1.0 - gap for gap in gaps)
 
 
 def _spread(trajectories: Sequence[Trajectory], count: int) -> list[Row]:
     """Return the first row of each of a few episodes, as far apart as they can be."""
-    played = [trajectory for trajectory in trajectories if trajectory.turns]
-    stride = max(1, len(played) // count)
-    return [to_rows([trajectory])[0] for trajectory in played[::stride][:count]]
+    nonempty = [trajectory for trajectory in trajectories if trajectory.turns]
+    stride = max(1, len(nonempty) // count)
+    return [to_rows([trajectory])[0] for trajectory in nonempty[::stride][:count]]

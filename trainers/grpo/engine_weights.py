@@ -46,18 +46,18 @@ class EngineWeights:
         """
         self._engine, self._policy, self._version = engine, policy, version
         self._producer, self._stale = producer, stale
-        self._sent: int | None = None
+        self._sent_version: int | None = None
 
     def send(self) -> None:
         """Send the current weights to the engine, unless it has them; nothing may be playing."""
         if self._producer is not None:
             self._producer.wait()
         version = self._version()
-        if self._sent != version:
+        if self._sent_version != version:
             # An engine that shares the model leaves the generator unused; nothing was merged then.
             with contextlib.closing(policy_weights(self._policy())) as weights:
                 self._engine.sync(weights, version)
-            self._sent = version
+            self._sent_version = version
         if self._stale is not None:
             self._stale.send()
 
@@ -73,11 +73,11 @@ class EngineWeights:
         reads = getattr(self._engine, "reads_policy", False)
         if self._producer.idle or reads or (self._stale is not None and self._stale.due):
             self.send()
-        if self._sent == version:
+        if self._sent_version == version:
             return version, None
         with contextlib.closing(policy_weights(self._policy())) as weights:
             copied = [(name, tensor.clone()) for name, tensor in weights]
-        self._sent = version
+        self._sent_version = version
         return version, copied
 
     def rest(self) -> None:
@@ -86,11 +86,11 @@ class EngineWeights:
             return
         self._engine.rest()
         # An engine that gave its weights up says so by another version.
-        if self._engine.version != self._sent:
+        if self._engine.version != self._sent_version:
             self.forget()
 
     def forget(self) -> None:
         """Send again next time: a policy was loaded, or a transfer was dropped."""
-        self._sent = None
+        self._sent_version = None
         if self._stale is not None:
             self._stale.forget()

@@ -128,9 +128,9 @@ class TokenForward:
         extra: dict[str, Tensor | bool] = {}
         if router_loss:  # It counts tokens, not padding.
             extra = {"output_router_logits": True, "attention_mask": mask}
-        found: list[Tensor] = []
-        heard = _final_states(model, found) if states else nullcontext()
-        with self._accelerator.autocast(), self._head(labels.numel()), heard:
+        final_states: list[Tensor] = []
+        collecting = _final_states(model, final_states) if states else nullcontext()
+        with self._accelerator.autocast(), self._head(labels.numel()), collecting:
             out = model(input_ids=ids, labels=labels, fused_lm_head=True, **extra)
         aux = out.aux_loss if router_loss else None
         # What is said about a token stands at the one before it. Columns beyond those that the head
@@ -142,8 +142,8 @@ class TokenForward:
         )
         if not states:
             return Scores(logps, entropies, aux)
-        hidden = places[..., None].expand(-1, -1, found[-1].shape[-1])
-        return Scores(logps, entropies, aux, found[-1].gather(1, hidden))
+        hidden = places[..., None].expand(-1, -1, final_states[-1].shape[-1])
+        return Scores(logps, entropies, aux, final_states[-1].gather(1, hidden))
 
     def packs(self, model: nn.Module) -> bool:
         """Whether prefixes that rows share are computed once; a few tokens are tried at first.
@@ -163,7 +163,7 @@ class TokenForward:
         with (
             self._accelerator.autocast(),
             self._head(len(packed.labels)),
-            gathered_states(model, packed.sources) as heard,
+            gathered_states(model, packed.sources) as gathered,
         ):
             out = model(**packed.inputs(), shift_labels=packed.labels[None], fused_lm_head=True)
 
@@ -175,7 +175,7 @@ class TokenForward:
         logps, entropies = column(out.log_probs[0]), column(out.entropy[0])
         if not states:
             return Scores(logps, entropies)
-        hidden = heard[-1][packed.pairs]  # (K, H)
+        hidden = gathered[-1][packed.pairs]  # (K, H)
         spread = torch.zeros((*scored.shape, hidden.shape[-1]), dtype=hidden.dtype)
         spread = spread.to(hidden.device).masked_scatter(scored[..., None], hidden)
         return Scores(logps, entropies, states=spread)
@@ -249,20 +249,20 @@ def head_of_chosen_tokens(
         limit = min(limit, CPU_TILE)
     columns = limit // (size * max(1, min(tokens, TOKEN_CHUNK_SIZE)))
     width = max(1, min(columns, vocabulary))
-    ours = {"_CHUNKED_LOGPROB_CHUNK_SIZE": width, "_use_triton": lambda device: True}
-    theirs = {name: getattr(trl_utils, name) for name in ours}
-    vars(trl_utils).update(ours)
+    replacements = {"_CHUNKED_LOGPROB_CHUNK_SIZE": width, "_use_triton": lambda device: True}
+    originals = {name: getattr(trl_utils, name) for name in replacements}
+    vars(trl_utils).update(replacements)
     try:
         yield
     finally:
-        vars(trl_utils).update(theirs)
+        vars(trl_utils).update(originals)
 
 
 @contextmanager
-def _final_states(model: nn.Module, heard: list[Tensor]) -> Iterator[None]:
+def _final_states(model: nn.Module, states: list[Tensor]) -> Iterator[None]:
     """Collect what a model's backbone returns, behind its final norm, in the passes of a block."""
     handle = base_model(model).base_model.register_forward_hook(
-        lambda module, inputs, output: heard.append(output.last_hidden_state)
+        lambda module, inputs, output: states.append(output.last_hidden_state)
     )
     try:
         yield

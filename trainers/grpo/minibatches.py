@@ -59,11 +59,11 @@ def minibatch_of_rows(
         (B,) minibatch of each row: as many of each as the process with the most rows of it has,
         and at least one.
     """
-    own = np.repeat(drawn, rows)
-    counts = np.bincount(own, minlength=parts)
+    row_parts = np.repeat(drawn, rows)
+    counts = np.bincount(row_parts, minlength=parts)
     # At least one row each: a process without any would miss a collective forward pass.
     most = np.max([[1] * parts, *gather([counts.tolist()])], axis=0)
-    return np.concatenate([own, np.repeat(np.arange(parts), most - counts)])
+    return np.concatenate([row_parts, np.repeat(np.arange(parts), most - counts)])
 
 
 def divided(batch: Mapping[str, Tensor], parts: int) -> list[dict[str, Tensor]]:

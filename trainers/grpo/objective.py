@@ -159,10 +159,10 @@ def ratios(logps: Tensor, batch: Mapping[str, Tensor], mask: Tensor) -> Tensor:
     """
     # logps - sg(logps): a ratio of 1, with the gradient of log pi.
     log_ratio = logps - batch.get("old_per_token_logps", logps.detach())
-    own, mean = log_ratio.detach(), batch.get("mean_log_ratios")
+    own_log_ratio, mean = log_ratio.detach(), batch.get("mean_log_ratios")
     if "ratio_segments" in batch:
-        mean = averaged(own, batch["ratio_segments"], mask)
-    return bounded(log_ratio if mean is None else mean + (log_ratio - own)).exp()
+        mean = averaged(own_log_ratio, batch["ratio_segments"], mask)
+    return bounded(log_ratio if mean is None else mean + (log_ratio - own_log_ratio)).exp()
 
 
 def bounded(log_ratio: Tensor) -> Tensor:
@@ -170,8 +170,8 @@ def bounded(log_ratio: Tensor) -> Tensor:
 
     One without a value (a token that both policies exclude) counts as 0. Neither has a gradient.
     """
-    known = log_ratio.nan_to_num(nan=0.0, posinf=MAX_LOG_RATIO, neginf=-MAX_LOG_RATIO)
-    return known.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
+    finite = log_ratio.nan_to_num(nan=0.0, posinf=MAX_LOG_RATIO, neginf=-MAX_LOG_RATIO)
+    return finite.clamp(-MAX_LOG_RATIO, MAX_LOG_RATIO)
 
 
 def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
@@ -179,10 +179,10 @@ def averaged(values: Tensor, segments: Tensor, mask: Tensor) -> Tensor:
 
     ``segments`` holds ids >= 0; the result is 0 where the mask is false.
     """
-    ids, held = segments[mask], bounded(values[mask])  # (n,) each
+    ids, token_values = segments[mask], bounded(values[mask])  # (n,) each
     total = values.new_zeros(int(ids.max()) + 1 if ids.numel() else 1)  # (S,)
-    count = torch.zeros_like(total).index_add_(0, ids, torch.ones_like(held))
-    mean = total.index_add_(0, ids, held) / count.clamp(min=1.0)
+    count = torch.zeros_like(total).index_add_(0, ids, torch.ones_like(token_values))
+    mean = total.index_add_(0, ids, token_values) / count.clamp(min=1.0)
     return torch.zeros_like(values).masked_scatter(mask, mean[ids])
 
 

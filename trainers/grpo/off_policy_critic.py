@@ -60,10 +60,10 @@ class DoubleHeads(nn.Module):
         random = torch.Generator().manual_seed(CRITIC_SEED)
         self.q, self.v = (nn.ModuleList(_head(hidden, random) for _ in range(2)) for _ in HEADS)
 
-    def forward(self, states: Tensor, which: str) -> Tensor:
+    def forward(self, states: Tensor, head_name: str) -> Tensor:
         """Return the values (n, 2) of hidden states (n, H), in single precision."""
         with torch.autocast(states.device.type, enabled=False):
-            heads: nn.ModuleList = getattr(self, which)
+            heads: nn.ModuleList = getattr(self, head_name)
             return torch.cat([head(states.float()) for head in heads], dim=-1)
 
 
@@ -82,23 +82,30 @@ class OffPolicyCritic(TurnCritic):
         self._signal, self.replay = signal, TurnReplay(signal.replay)
         self._trunk: Any = copy.deepcopy(base.base_model).to(parts.accelerator.device)
         named = self._trunk.named_parameters()
-        self._train({f"trunk.{name}": each for name, each in named if each.requires_grad})
+        self._train(
+            {f"trunk.{name}": parameter for name, parameter in named if parameter.requires_grad}
+        )
         self._slow_trunk, self._slow_head = (
-            copy.deepcopy(each).requires_grad_(False) for each in (self._trunk, self._head)
+            copy.deepcopy(module).requires_grad_(False) for module in (self._trunk, self._head)
         )
         slow = {
-            **{f"trunk.{name}": each for name, each in self._slow_trunk.named_parameters()},
-            **{f"head.{name}": each for name, each in self._slow_head.named_parameters()},
+            **{
+                f"trunk.{name}": parameter
+                for name, parameter in self._slow_trunk.named_parameters()
+            },
+            **{f"head.{name}": parameter for name, parameter in self._slow_head.named_parameters()},
         }
         self._slow = {name: slow[name] for name in self._trained}
 
     def study(
-        self, step: int, seed: int, played: Sequence[Trajectory], share: range, act: Act
+        self, step: int, seed: int, gathered: Sequence[Trajectory], share: range, act: Act
     ) -> Judged:
         """Store the episodes, learn from the replay, and score actions in its states."""
-        known = [PlayedEpisode.of(each) for each in played if tells_of_the_policy(each)]
-        foreseen = self._foreseen(known)
-        self.replay.add(known)
+        episodes = [
+            PlayedEpisode.of(episode) for episode in gathered if tells_of_the_policy(episode)
+        ]
+        foreseen = self._foreseen(episodes)
+        self.replay.add(episodes)
         if not len(self.replay):
             raise DataError(
                 "expected an episode that a critic can learn from, but every environment failed or "
@@ -112,8 +119,8 @@ class OffPolicyCritic(TurnCritic):
         )
         states = [turn.state for turn in turns]
         with torch.no_grad():
-            whole = [[*state, *action.ids] for state, action in zip(states, actions, strict=True)]
-            q = self._values(whole, "q").min(-1).values.tolist()
+            texts = [[*state, *action.ids] for state, action in zip(states, actions, strict=True)]
+            q = self._values(texts, "q").min(-1).values.tolist()
             v = self._values(states, "v").min(-1).values.tolist()
         judged = zip(share, states, actions, q, v, strict=True)
         return Judged(
@@ -131,37 +138,39 @@ class OffPolicyCritic(TurnCritic):
         updates, size = self.settings.updates, self._signal.batch
         stream = Stream("critic", seed, step)
         drawn = [self.replay.draw(size, stream) for _ in range(updates)]
-        numbers = list(self._mine(size))
-        mine = [[turns[number] for number in numbers] for turns in drawn]
+        numbers = list(self._share_of(size))
+        minibatches = [[turns[number] for number in numbers] for turns in drawn]
         # The policy does not change meanwhile: all actions of the step are sampled at once.
         seeds = [
             turn_seed(seed, update * size + number, step, "critic")
             for update in range(updates)
             for number in numbers
         ]
-        written = iter(act([turn.state for turns in mine for turn in turns], seeds))
+        completions = iter(act([turn.state for turns in minibatches for turn in turns], seeds))
         error = 0.0
-        for turns in mine:
-            error = self._update(turns, [next(written).ids for _ in turns], size)
+        for turns in minibatches:
+            error = self._update(turns, [next(completions).ids for _ in turns], size)
         return error
 
     def _update(
-        self, turns: Sequence[PlayedTurn], own: Sequence[Sequence[int]], size: int
+        self, turns: Sequence[PlayedTurn], policy_actions: Sequence[Sequence[int]], size: int
     ) -> float:
         """Make one update on this process's part of ``size`` turns; return the loss before it."""
-        worth = self._targets(turns, own)  # (n, 2) of Q and of V
-        whole = [[*turn.state, *turn.action] for turn in turns]
+        worth = self._targets(turns, policy_actions)  # (n, 2) of Q and of V
+        texts = [[*turn.state, *turn.action] for turn in turns]
         begins = [len(turn.state) for turn in turns]
         total = torch.zeros((), device=self._accelerator.device)
         self._trunk.train()
-        for part in self._passes(whole):
-            hidden = self._hidden(self._trunk, [whole[at] for at in part])
+        for part in self._passes(texts):
+            hidden = self._hidden(self._trunk, [texts[at] for at in part])
             rows = torch.arange(len(part), device=hidden.device)
-            ends = torch.tensor([len(whole[at]) for at in part], device=hidden.device)
+            ends = torch.tensor([len(texts[at]) for at in part], device=hidden.device)
             starts = torch.tensor([begins[at] for at in part], device=hidden.device)
             loss = sum(
-                ((self._head(hidden[rows, places - 1], which) - worth[which][part]) ** 2).sum()
-                for which, places in (("q", ends), ("v", starts))
+                (
+                    (self._head(hidden[rows, places - 1], head_name) - worth[head_name][part]) ** 2
+                ).sum()
+                for head_name, places in (("q", ends), ("v", starts))
             )
             assert isinstance(loss, Tensor)
             # Gradients are averaged over processes, of which each has a part of the turns.
@@ -175,7 +184,7 @@ class OffPolicyCritic(TurnCritic):
 
     @torch.no_grad()
     def _targets(
-        self, turns: Sequence[PlayedTurn], own: Sequence[Sequence[int]]
+        self, turns: Sequence[PlayedTurn], policy_actions: Sequence[Sequence[int]]
     ) -> Mapping[str, Tensor]:
         """Return what both heads (n, 2) of Q and of V should say, by the slow copies."""
         device = self._accelerator.device
@@ -185,18 +194,18 @@ class OffPolicyCritic(TurnCritic):
         if later:
             states = [turns[at].after or [] for at in later]
             q[later] += self._signal.gamma * self._values(states, "v", slow=True)
-        written = [[*turn.state, *ids] for turn, ids in zip(turns, own, strict=True)]
-        return {"q": q, "v": self._values(written, "q", slow=True)}
+        texts = [[*turn.state, *ids] for turn, ids in zip(turns, policy_actions, strict=True)]
+        return {"q": q, "v": self._values(texts, "q", slow=True)}
 
-    def _values(self, texts: Sequence[Sequence[int]], which: str, slow: bool = False) -> Tensor:
+    def _values(self, texts: Sequence[Sequence[int]], head_name: str, slow: bool = False) -> Tensor:
         """Return both values (n, 2) at the ends of some texts, without gradients."""
-        return self._values_at(texts, [[len(text) - 1] for text in texts], which, slow)
+        return self._values_at(texts, [[len(text) - 1] for text in texts], head_name, slow)
 
     def _values_at(
         self,
         texts: Sequence[Sequence[int]],
         places: Sequence[Sequence[int]],
-        which: str,
+        head_name: str,
         slow: bool = False,
     ) -> Tensor:
         """Return both values (n, 2) at the places of each text, text by text."""
@@ -209,7 +218,7 @@ class OffPolicyCritic(TurnCritic):
             rows = [row for row, at in enumerate(part) for _ in places[at]]
             columns = [place for at in part for place in places[at]]
             numbers = [number for at in part for number in range(first[at], first[at + 1])]
-            values[numbers] = head(hidden[rows, columns], which)
+            values[numbers] = head(hidden[rows, columns], head_name)
         return values
 
     def _hidden(self, trunk: Any, texts: Sequence[Sequence[int]]) -> Tensor:
@@ -234,21 +243,21 @@ class OffPolicyCritic(TurnCritic):
     @torch.no_grad()
     def _foreseen(self, episodes: Sequence[PlayedEpisode]) -> float:
         """Return the share of the variance of the discounted returns that V foresaw."""
-        returns = [each for episode in episodes for each in self._returns(episode)]
-        first = list(accumulate((len(each.spans) for each in episodes), initial=0))
-        mine = [(at, episodes[at]) for at in self._mine(len(episodes))]
-        numbers = [number for at, _ in mine for number in range(first[at], first[at + 1])]
-        rows = [row for _, episode in mine for row in episode.rows]
+        returns = [discounted for episode in episodes for discounted in self._returns(episode)]
+        first = list(accumulate((len(episode.spans) for episode in episodes), initial=0))
+        numbered = [(at, episodes[at]) for at in self._share_of(len(episodes))]
+        numbers = [number for at, _ in numbered for number in range(first[at], first[at + 1])]
+        rows = [row for _, episode in numbered for row in episode.rows]
         places = [
             [begin - 1 for row, begin, _ in episode.spans if row == number]
-            for _, episode in mine
+            for _, episode in numbered
             for number in range(len(episode.rows))
         ]
         values = self._values_at(rows, places, "v").min(-1).values.tolist()
-        own = dict(zip(numbers, values, strict=True))
-        found = np.array(self._everyones(own, len(returns)))
+        own_values = dict(zip(numbers, values, strict=True))
+        foreseen = np.array(self._everyones(own_values, len(returns)))
         spread = float(np.var(returns)) if returns else 0.0
-        return 1.0 - float((np.array(returns) - found).var()) / spread if spread else 0.0
+        return 1.0 - float((np.array(returns) - foreseen).var()) / spread if spread else 0.0
 
     def _returns(self, episode: PlayedEpisode) -> list[float]:
         """Return what was paid from each turn on, discounted."""
@@ -260,18 +269,18 @@ class OffPolicyCritic(TurnCritic):
     def save(self, folder: Path) -> None:
         """Write weights, optimiser, target networks and replay."""
         super().save(folder)
-        kept = {"slow": self._slow, "replay": self.replay.state_dict()}
-        torch.save(kept, folder / REPLAY_FILE)
+        state = {"slow": self._slow, "replay": self.replay.state_dict()}
+        torch.save(state, folder / REPLAY_FILE)
 
     def load(self, folder: Path) -> None:
         """Read them, in every process."""
         super().load(folder)
         device = self._accelerator.device
-        kept = torch.load(folder / REPLAY_FILE, map_location=device, weights_only=True)
+        state = torch.load(folder / REPLAY_FILE, map_location=device, weights_only=True)
         with torch.no_grad():
             for name, slow in self._slow.items():
-                slow.copy_(kept["slow"][name])
-        self.replay.load_state_dict(kept["replay"])
+                slow.copy_(state["slow"][name])
+        self.replay.load_state_dict(state["replay"])
 
 
 def _head(hidden: int, random: torch.Generator) -> nn.Sequential:

@@ -70,9 +70,9 @@ class OwnWeights:
     def load(self, folder: Path) -> None:
         """Read them, in every process."""
         device = self._accelerator.device
-        kept = torch.load(folder / self._file, map_location=device, weights_only=True)
+        state = torch.load(folder / self._file, map_location=device, weights_only=True)
         with torch.no_grad():
             for name, weight in self._trained.items():
-                weight.copy_(kept["weights"][name])
-        self._optimizer.load_state_dict(kept["optimizer"])
+                weight.copy_(state["weights"][name])
+        self._optimizer.load_state_dict(state["optimizer"])
         self.slow_down(self._factor)

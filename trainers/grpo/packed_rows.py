@@ -74,8 +74,8 @@ def pack(rows: Sequence[IntArray], labels: Tensor) -> PackedRows | None:
     sources = [
         tree.places[row][column - 1] for row, column in zip(*np.nonzero(labelled), strict=True)
     ]
-    found = np.stack([sources, columns[labelled]])  # (2, K)
-    distinct, pairs = np.unique(found, axis=1, return_inverse=True)
+    positions = np.stack([sources, columns[labelled]])  # (2, K)
+    distinct, pairs = np.unique(positions, axis=1, return_inverse=True)
     parts = (*distinct, pairs.ravel())
     return PackedRows(tree, *(torch.from_numpy(part).to(labels.device) for part in parts))
 
@@ -100,16 +100,16 @@ def gathered_states(model: nn.Module, sources: Tensor) -> Iterator[list[Tensor]]
     Yields:
         The hidden states (P, H) of each pass.
     """
-    heard: list[Tensor] = []
+    states: list[Tensor] = []
 
     def gather(module: nn.Module, inputs: Any, output: Any) -> Any:
-        heard.append(output.last_hidden_state[0].index_select(0, sources))
-        output.last_hidden_state = heard[-1][None]
+        states.append(output.last_hidden_state[0].index_select(0, sources))
+        output.last_hidden_state = states[-1][None]
         return output
 
     handle = base_model(model).base_model.register_forward_hook(gather)
     try:
-        yield heard
+        yield states
     finally:
         handle.remove()
 
@@ -181,9 +181,9 @@ def _states(model: nn.Module, fused_head: bool, **inputs: Any) -> Tensor:
     places = torch.arange(inputs["input_ids"].shape[1], device=inputs["input_ids"].device)
     labels = torch.zeros_like(places)[None]
     head = {"shift_labels": labels, "fused_lm_head": True} if fused_head else {"use_cache": False}
-    with gathered_states(model, places) as heard:
+    with gathered_states(model, places) as states:
         model(**inputs, **head)
-    return heard[0].float()
+    return states[0].float()
 
 
 class _Counted:

@@ -53,7 +53,7 @@ OPTIMIZERS: Mapping[str, str] = MappingProxyType(
 """Names of optimisers in transformers, by ours."""
 
 
-def chosen_precision(asked: str, tiny: bool, weights: Callable[[], int]) -> Precision:
+def chosen_precision(setting: str, tiny: bool, weights: Callable[[], int]) -> Precision:
     """Return the precision of a run.
 
     ``auto`` is bf16 on a GPU that has it, and on a CPU that multiplies matrices in it for a model
@@ -61,12 +61,12 @@ def chosen_precision(asked: str, tiny: bool, weights: Callable[[], int]) -> Prec
     that the same machine makes the same choice.
 
     Args:
-        asked: The setting of the run.
+        setting: The setting of the run.
         tiny: Whether the policy starts from scratch.
         weights: Counts the weights of its model; called only if needed.
     """
-    if asked != "auto":
-        return "bf16" if asked == "bf16" else "fp32"
+    if setting != "auto":
+        return "bf16" if setting == "bf16" else "fp32"
     if tiny:
         return "fp32"
     import torch
@@ -155,10 +155,10 @@ def check_memory_options(
             (warm_start, "--sft.max-steps 0", "a warm start is merged into the weights, and "
              "quantising them again would change the policy"),
         )  # fmt: skip
-        for refused, wanted, reason in wrong:
+        for refused, expectation, reason in wrong:
             if refused:
                 raise ConfigurationError(
-                    f"expected {wanted} with --memory.quantize {quantize}, because {reason}"
+                    f"expected {expectation} with --memory.quantize {quantize}, because {reason}"
                 )
     if quantize == "none" and optimizer == "adamw":
         return

@@ -79,7 +79,7 @@ class PrivilegedCritic(TurnCritic):
         self._tokenizer, self._plan = parts.tokenizer, parts.plan
 
     def study(
-        self, step: int, seed: int, played: Sequence[Trajectory], share: range, act: Act
+        self, step: int, seed: int, gathered: Sequence[Trajectory], share: range, act: Act
     ) -> Judged:
         """Learn from pairs of episodes, and pair actions in states of the step.
 
@@ -91,13 +91,15 @@ class PrivilegedCritic(TurnCritic):
                 "expected an even number of episodes of a step in each process, because they make "
                 f"room for pairs, got {len(share)}; change --rl.groups or --rl.num-generations"
             )
-        figures = self._learn([each for each in played if tells_of_the_policy(each)])
+        figures = self._learn([episode for episode in gathered if tells_of_the_policy(episode)])
         pairs = range(share.start // 2, share.stop // 2)
         numbers = sorted({pair // self._signal.pairs for pair in pairs})
-        places = [(at, turn) for at, each in enumerate(played) for turn in range(len(each.turns))]
+        places = [
+            (at, turn) for at, episode in enumerate(gathered) for turn in range(len(episode.turns))
+        ]
         stream = Stream("states", seed, step)
         drawn = [stream.choice(places) for _ in range(numbers[-1] + 1)]
-        episodes = [played[drawn[number][0]] for number in numbers]
+        episodes = [gathered[drawn[number][0]] for number in numbers]
         turns = [drawn[number][1] for number in numbers]
         states = [
             PlayedEpisode.of(episode).state(turn)
@@ -106,14 +108,14 @@ class PrivilegedCritic(TurnCritic):
         count = self._signal.candidates
         seeds = [turn_seed(seed, number, step, f"candidate {n}") for number in numbers
                  for n in range(count)]  # fmt: skip
-        written = act([state for state in states for _ in range(count)], seeds)
-        judged = self._judged(episodes, states, written)
+        completions = act([state for state in states for _ in range(count)], seeds)
+        judged = self._judged(episodes, states, completions)
         trajectories = []
         for pair in pairs:
             at = numbers.index(pair // self._signal.pairs)
-            mine = slice(at * count, (at + 1) * count)
-            for which in _drawn_pair(judged[mine], Stream("pair", seed, step, pair)):
-                action, worth = written[mine][which], float(judged[mine][which])
+            candidates = slice(at * count, (at + 1) * count)
+            for choice in _drawn_pair(judged[candidates], Stream("pair", seed, step, pair)):
+                action, worth = completions[candidates][choice], float(judged[candidates][choice])
                 trajectories.append(imagined(pair, states[at], action, worth))
         return Judged(trajectories, {}, figures)
 
@@ -124,15 +126,15 @@ class PrivilegedCritic(TurnCritic):
         figures = {"critic/pairs": float(len(pairs))}
         if not len(pairs):
             return figures
-        mine = self._mine(len(episodes))
-        texts = self._texts([self._rows_of(episodes[at]) for at in mine])
+        numbers = self._share_of(len(episodes))
+        texts = self._texts([self._rows_of(episodes[at]) for at in numbers])
         loss = right = 0.0
         for update in range(self.settings.updates):
-            own = dict(zip(mine, self._scores(texts, len(mine)).tolist(), strict=True))
-            scores = self._everyones(own, len(episodes))
-            found = bradley_terry(np.array(scores), pairs, self._signal.critic_beta)
-            loss, right = found.loss, found.right if update == 0 else right
-            self._descend(texts, found.slope[list(mine)])
+            own_scores = dict(zip(numbers, self._scores(texts, len(numbers)).tolist(), strict=True))
+            scores = self._everyones(own_scores, len(episodes))
+            fit = bradley_terry(np.array(scores), pairs, self._signal.critic_beta)
+            loss, right = fit.loss, fit.right if update == 0 else right
+            self._descend(texts, fit.slope[list(numbers)])
             self.step()
         return {**figures, "critic/value_loss": loss, "critic/pairs_right": right}
 
@@ -163,13 +165,13 @@ class PrivilegedCritic(TurnCritic):
         self,
         episodes: Sequence[Trajectory],
         states: Sequence[Sequence[int]],
-        written: Sequence[Completion],
+        completions: Sequence[Completion],
     ) -> FloatArray:
         """Return the advantage of each action (n,); those of a state stand together."""
-        each = len(written) // len(states)
+        n_actions = len(completions) // len(states)
         texts = []
-        for at, action in enumerate(written):
-            prompt = [*self._plan_of(episodes[at // each]), *states[at // each]]
+        for at, action in enumerate(completions):
+            prompt = [*self._plan_of(episodes[at // n_actions]), *states[at // n_actions]]
             ids, size = [*prompt, *action.ids], len(action.ids)
             mask = [0] * len(prompt) + [1] * size
             texts.append(([Row(ids, mask, [0.0] * len(ids), len(prompt))], [size]))
@@ -198,14 +200,14 @@ class PrivilegedCritic(TurnCritic):
 
     def _texts(self, texts: Sequence[tuple[list[Row], list[int]]]) -> _Texts | None:
         """Put the rows of texts together; None without any."""
-        rows = [row for mine, _ in texts for row in mine]
+        rows = [row for episode_rows, _ in texts for row in episode_rows]
         if not rows:
             return None
         device = self._accelerator.device
         batch = row_tensors(rows, self._pad, device)
         shares = [1.0 / size for _, sizes in texts for size in sizes for _ in range(size)]
         batch["turn_shares"] = scatter_tokens(np.array(shares), sampled_mask(batch))
-        owners = [at for at, (mine, _) in enumerate(texts) for _ in mine]
+        owners = [at for at, (episode_rows, _) in enumerate(texts) for _ in episode_rows]
         reference = self._logps(self._reference, batch)
         return _Texts(batch, torch.tensor(owners, device=device), reference)
 

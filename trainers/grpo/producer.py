@@ -133,14 +133,16 @@ class RolloutProducer:
             Exception: The error that occurred while the episodes were played.
         """
         # Taken first: an idle engine gets weights without a copy of them.
-        taken = self._take() if self._ahead else None
+        played_batch = self._take() if self._ahead else None
         # With nothing ahead begin at this step, or at the next if this one was just taken.
-        begin = self._ahead[-1].plan.step + 1 if self._ahead else step + (taken is not None)
+        begin = self._ahead[-1].plan.step + 1 if self._ahead else step + (played_batch is not None)
         for ahead in range(begin, max(step, min(step + self._staleness, last)) + 1):
             self._submit(plan(ahead), *hand_over())
-        taken = taken or self._take()
-        assert taken[0].step == step, "batches are trained in the order in which they are played"
-        return taken
+        played_batch = played_batch or self._take()
+        assert played_batch[0].step == step, (
+            "batches are trained in the order in which they are played"
+        )
+        return played_batch
 
     def figures(self, episodes: Sequence[Trajectory], step: int, updates: int) -> dict[str, float]:
         """Return metrics of a batch for the log.
@@ -150,7 +152,7 @@ class RolloutProducer:
             step: Steps of training of the current policy.
             updates: Versions of the weights in a step.
         """
-        turns = [turn for each in episodes for turn in each.turns if not turn.stale]
+        turns = [turn for episode in episodes for turn in episode.turns if not turn.stale]
         ages = [step - turn.version / updates for turn in turns]
         return {
             "sampling/staleness": sum(ages) / max(1, len(ages)),
@@ -222,8 +224,8 @@ def _work(
                 runner.engine.sync(batch.weights, batch.version)
                 batch.weights.clear()  # The engine has them: no need for two copies.
             plan, cancelled = batch.plan, dropped.is_set
-            played = runner.run(**plan.arguments, refill=plan.refill, cancelled=cancelled)
-            batch.episodes.set_result(played)
+            episodes = runner.run(**plan.arguments, refill=plan.refill, cancelled=cancelled)
+            batch.episodes.set_result(episodes)
         except BaseException as error:  # The thread that trains raises it.
             problem = error
             batch.episodes.set_exception(error)

@@ -41,18 +41,18 @@ def play_in_rounds(
     refill = plan.refill
     if refill is None or world == 1:
         return runner.run(**plan.arguments, refill=refill)
-    mine = runner.run(**plan.arguments)
-    count = len(mine)
-    played: list[Trajectory] = []
+    own_episodes = runner.run(**plan.arguments)
+    count = len(own_episodes)
+    all_episodes: list[Trajectory] = []
     while True:
-        heard = gather(mine, f"the end of a round of step {plan.step}")
-        numbered = enumerate(heard, len(played))
-        played += heard
-        begun = [each for number, episode in numbered for each in refill.ended(number, episode)]
+        gathered = gather(own_episodes, f"the end of a round of step {plan.step}")
+        numbered = enumerate(gathered, len(all_episodes))
+        all_episodes += gathered
+        begun = [task for number, episode in numbered for task in refill.ended(number, episode)]
         if not begun:
-            return refill.batch(played)[rank * count :][:count]
-        first, last = (each * len(begun) // world for each in (rank, rank + 1))
-        mine = _play(runner, plan, begun[first:last])
+            return refill.batch(all_episodes)[rank * count :][:count]
+        first, last = (process * len(begun) // world for process in (rank, rank + 1))
+        own_episodes = _play(runner, plan, begun[first:last])
 
 
 def _play(

@@ -25,20 +25,20 @@ def fill_shards(policy: Path, model: nn.Module) -> None:
 def fill_partitions(policy: Path, model: nn.Module) -> None:
     """Load whole weights, read by the main process, into a model partitioned by ZeRO-3."""
     zero = importlib.import_module("deepspeed").zero
-    whole = _read_by_main(policy)
+    tensors = _read_by_main(policy)
     for name, parameter in model.named_parameters():
         # Files leave out the name of the adapter.
-        found = whole.get(name.replace(".default.", "."))
+        tensor = tensors.get(name.replace(".default.", "."))
         # All enter, the others with nothing found: what rank 0 writes is spread at the end.
         with torch.no_grad(), zero.GatheredParameters([parameter], modifier_rank=0):
-            if found is not None:
-                parameter.copy_(found)
+            if tensor is not None:
+                parameter.copy_(tensor)
 
 
 def _read_by_main(policy: Path) -> dict[str, Tensor]:
     """Return the weights of a saved policy in the main process, and none in the others."""
-    whole: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     if is_main():
         for file in sorted(policy.glob("*.safetensors")):
-            whole |= load_file(file)
-    return whole
+            tensors |= load_file(file)
+    return tensors

@@ -102,16 +102,26 @@ class RewardModel(OwnWeights):
         self.settings = settings
         self._forward = forward
         self._beta = next(t.signal.beta for t in preset.terms if isinstance(t.signal, Implicit))
-        shared = {id(each): each for each in policy.parameters() if not each.requires_grad}
+        shared = {
+            id(parameter): parameter
+            for parameter in policy.parameters()
+            if not parameter.requires_grad
+        }
         self.model: nn.Module = copy.deepcopy(policy, shared).to(accelerator.device)
-        self._train({n: each for n, each in self.model.named_parameters() if each.requires_grad})
+        self._train(
+            {
+                n: parameter
+                for n, parameter in self.model.named_parameters()
+                if parameter.requires_grad
+            }
+        )
 
     def learn(
         self,
         batch: Mapping[str, Tensor],
         parts: Sequence[Tensor],
         episodes: Batch,
-        known: BoolArray,
+        has_outcome: BoolArray,
         tokens: StepTokens,
     ) -> tuple[Tensor, dict[str, float]]:
         """Learn from the pairs of a batch, and return log-probabilities of its tokens.
@@ -120,7 +130,7 @@ class RewardModel(OwnWeights):
             batch: Rows of this process under TRL's names, with ``old_per_token_logps``.
             parts: Indices of the rows of each pass.
             episodes: Episodes of all processes, with ``logp_old``.
-            known: (N,) episodes with an outcome that reflects the policy.
+            has_outcome: (N,) episodes with an outcome that reflects the policy.
             tokens: Brings columns (B, T) of the batch together with the episodes.
 
         Returns:
@@ -128,7 +138,7 @@ class RewardModel(OwnWeights):
             correctly before learning from them, their number, and the initial loss.
         """
         self.model.train()  # In evaluation activations would not be checkpointed.
-        pairs = preferred_pairs(episodes, self.settings.preferred, known)
+        pairs = preferred_pairs(episodes, self.settings.preferred, has_outcome)
         logps = self._forward.logps(self.model, batch, parts)
         paid = self._paid(tokens.packed(logps), episodes)
         loss, slopes = preference_loss(paid, pairs)

@@ -119,22 +119,22 @@ class SharedAttention:
             for size, shared in zip(sizes, tree.shared, strict=True)
         ]
         owned = [at for at, size in enumerate(sizes) if size > tree.shared[at]]
-        rows, found, total = [], np.zeros(len(tree.ids), np.int64), 0
+        rows, positions, total = [], np.zeros(len(tree.ids), np.int64), 0
         for members in _alike(owned, starts, sizes):
             width = max(sizes[at] - starts[at] for at in members)
             for k, at in enumerate(members):
-                own = tree.places[at][tree.shared[at] :]
+                own_places = tree.places[at][tree.shared[at] :]
                 first = total + k * width + int(tree.shared[at]) - starts[at]
-                found[own] = np.arange(first, first + len(own))
+                positions[own_places] = np.arange(first, first + len(own_places))
             rows.append(_rows(tree, members, starts, width, device))
             total += len(members) * width
-        return cls(rows, _Copy.of(found, total, device))
+        return cls(rows, _Copy.of(positions, total, device))
 
     def __call__(
         self, module: Any, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]
     ) -> Tensor:
         """Attend; (1, N, heads, width) for inputs (1, heads, N, width)."""
-        query, key, value = (each[0].transpose(0, 1) for each in (query, key, value))
+        query, key, value = (states[0].transpose(0, 1) for states in (query, key, value))
         parts = [rows.attend(module, query, key, value, options) for rows in self.rows]
         out = torch.cat(parts) if len(parts) > 1 else parts[0]
         return self.results(out.flatten(1)).view(1, -1, *out.shape[1:])

@@ -61,23 +61,23 @@ class StalePolicy:
         self._pool, self._engine, self._updates = pool, engine, updates
         self._policy, self._trained = policy, trained
         self._weights: TrainedWeights | None = None
-        self._sent = self.steps = -1
+        self._sent_steps = self.steps = -1
 
     @property
     def due(self) -> bool:
         """Whether the engine needs weights before it continues."""
-        return self._sent != self._pool.stale_steps(self._trained())
+        return self._sent_steps != self._pool.stale_steps(self._trained())
 
     def send(self) -> None:
         """Give the engine the stale weights, unless it has them; nothing is played meanwhile."""
         weights = self._renewed()
-        if self._sent != self.steps:
+        if self._sent_steps != self.steps:
             self._engine.sync_stale(weights, self.steps * self._updates)
-            self._sent = self.steps
+            self._sent_steps = self.steps
 
     def forget(self) -> None:
         """Send the weights next time in any case."""
-        self._sent = -1
+        self._sent_steps = -1
 
     def save(self, folder: Path) -> None:
         """Write the weights into the folder of a checkpoint, which is made."""
@@ -92,7 +92,7 @@ class StalePolicy:
             DataError: They are not there.
         """
         try:
-            kept = torch.load(folder / STALE_FILE, map_location="cpu", weights_only=True)
+            state = torch.load(folder / STALE_FILE, map_location="cpu", weights_only=True)
         except FileNotFoundError as error:
             raise DataError(
                 f"expected {STALE_FILE}, the stale policy, in {folder}; resume from a checkpoint "
@@ -100,8 +100,8 @@ class StalePolicy:
             ) from error
         # New ones: an engine may still have the old.
         self._weights = TrainedWeights(self._policy())
-        self._weights.load_state_dict(kept["weights"])
-        self.steps = kept["steps"]
+        self._weights.load_state_dict(state["weights"])
+        self.steps = state["steps"]
         self.forget()
 
     def _renewed(self) -> TrainedWeights:

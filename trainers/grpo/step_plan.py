@@ -77,12 +77,12 @@ def plan_step(
     # To choose changes a source that draws as it goes; a learning one changes when it is told.
     changes = not isinstance(tasks, LearningTaskSource)
     before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changes else None
-    wanted = count * world // group_size
-    chosen = list(tasks(step, wanted, horizon))
-    if len(chosen) != wanted or wanted * group_size != count * world:
+    n_tasks = count * world // group_size
+    step_tasks = list(tasks(step, n_tasks, horizon))
+    if len(step_tasks) != n_tasks or n_tasks * group_size != count * world:
         raise ConfigurationError(
-            f"expected {wanted} tasks for step {step} ({count * world} episodes in groups of "
-            f"{group_size}), got {len(chosen)}: return as many as asked for, and let the "
+            f"expected {n_tasks} tasks for step {step} ({count * world} episodes in groups of "
+            f"{group_size}), got {len(step_tasks)}: return as many as asked for, and let the "
             "group size divide the number of episodes"
         )
     leaves = branching.leaves(group_size) if branching is not None else 1
@@ -98,14 +98,14 @@ def plan_step(
     def env_seed(group: int) -> int:
         return (step_seed + group) % 2**31
 
-    made = None
+    replacements = None
     if refill:
-        further = further_tasks(tasks, step, wanted, horizon)
-        made = Refill(
-            chosen, further, group_size=group_size, most=refill, seed=env_seed, trains=trains
+        further = further_tasks(tasks, step, n_tasks, horizon)
+        replacements = Refill(
+            step_tasks, further, group_size=group_size, most=refill, seed=env_seed, trains=trains
         )
     arguments = {
-        "tasks": [chosen[group] for group in groups],
+        "tasks": [step_tasks[group] for group in groups],
         "horizon": horizon,
         "groups": groups,
         "seed": step_seed,
@@ -118,4 +118,4 @@ def plan_step(
         "pool": pool,
         "leaves": leaves,
     }
-    return StepPlan(step, horizon, arguments, before, made)
+    return StepPlan(step, horizon, arguments, before, replacements)

@@ -52,8 +52,8 @@ class StepTimes:
     def take(self) -> dict[str, float]:
         """Return the seconds of each part since the last call, and reset them."""
         self._turn()
-        taken, self._seconds = self._seconds, dict.fromkeys(PARTS, 0.0)
-        return taken
+        seconds, self._seconds = self._seconds, dict.fromkeys(PARTS, 0.0)
+        return seconds
 
     def _turn(self) -> None:
         """Add what has passed to the part that runs."""

@@ -26,7 +26,7 @@ class StepTokens:
 
     mask: Tensor
     """(B, T) sampled tokens of the rows."""
-    mine: slice
+    place: slice
     """Indices of these tokens among the U tokens of all processes."""
     once: IntArray | None
     """(K,) index of each token among the U; None: no token is shared."""
@@ -38,7 +38,7 @@ class StepTokens:
         cls,
         mask: Tensor,
         gathered: Sequence[Trajectory],
-        own: slice,
+        episode_slice: slice,
         *,
         once: bool,
         gather: Callable[[list[Any]], list[Any]],
@@ -48,25 +48,25 @@ class StepTokens:
         Args:
             mask: (B, T) sampled tokens of its rows.
             gathered: Episodes of all processes.
-            own: Indices of this process's episodes. Their tokens are counted, not the mask's: a
-                mask that lost tokens must not shift values onto others.
+            episode_slice: Indices of this process's episodes. Their tokens are counted, not the
+                mask's: a mask that lost tokens must not shift values onto others.
             once: Whether rows hold a token of several episodes once.
             gather: Gathers the items of all processes, in rank order.
         """
-        tokens = [each.own_tokens if once else each.action_tokens for each in gathered]
-        before = sum(tokens[: own.start])
-        mine = slice(before, before + sum(tokens[own]))
-        played = [each for each in gathered if not each.unplayed]
-        return cls(mask, mine, sampled_once(played) if once else None, gather)
+        tokens = [episode.own_tokens if once else episode.action_tokens for episode in gathered]
+        before = sum(tokens[: episode_slice.start])
+        token_slice = slice(before, before + sum(tokens[episode_slice]))
+        episodes = [episode for episode in gathered if not episode.unplayed]
+        return cls(mask, token_slice, sampled_once(episodes) if once else None, gather)
 
     def packed(self, column: Tensor) -> FloatArray:
         """Return a column as the (K,) tokens of the episodes of all processes."""
-        found = np.array(self.gather(gather_tokens(column, self.mask).tolist()), dtype=np.float64)
-        return found if self.once is None else found[self.once]
+        values = np.array(self.gather(gather_tokens(column, self.mask).tolist()), dtype=np.float64)
+        return values if self.once is None else values[self.once]
 
     def column(self, values: npt.NDArray[np.generic]) -> Tensor:
         """Return the column of (U,) values of the tokens that rows hold."""
-        return scatter_tokens(values[self.mine], self.mask)
+        return scatter_tokens(values[self.place], self.mask)
 
     def summed(self, values: FloatArray) -> Tensor:
         """Return the column of (K,) values, summed over the episodes that share a token."""

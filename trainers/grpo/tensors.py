@@ -64,7 +64,7 @@ def row_tensors(
     }
     # TRL pads this mask with 1; padding is excluded by completion_mask.
     tool_mask = np.ones((count, width), dtype=np.int64)
-    logps = np.zeros((count, width), dtype=np.float32)
+    logprobs = np.zeros((count, width), dtype=np.float32)
     for i, row in enumerate(rows):
         start, size = row.prompt_length, len(row.ids) - row.prompt_length
         prompt_ids[i, prompts - start :] = row.ids[:start]
@@ -72,12 +72,12 @@ def row_tensors(
         completion_ids[i, :size] = row.ids[start:]
         masks["completion_mask"][i, :size] = 1
         tool_mask[i, :size] = row.mask[start:]
-        logps[i, :size] = row.logprobs[start:]
+        logprobs[i, :size] = row.logprobs[start:]
     arrays = {
         "prompt_ids": prompt_ids,
         "completion_ids": completion_ids,
         "tool_mask": tool_mask,
-        "sampling_per_token_logps": logps,
+        "sampling_per_token_logps": logprobs,
         **masks,
     }
     return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}

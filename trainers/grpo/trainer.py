@@ -283,9 +283,9 @@ class MultiTurnTrainer(BatchTrainer):
         # 1, 2: tasks and episodes. Credit compares those of all processes.
         self.trajectories = self.play_groups(step, count, rank, world)
         gathered = self._gather(self.trajectories, f"the end of the episodes of step {step}")
-        played = everyone = [each for each in gathered if not each.unplayed]
+        episodes = everyone = [episode for episode in gathered if not episode.unplayed]
         check_sampled(everyone)
-        judged = self._judged(step, played, range(rank * count, (rank + 1) * count))
+        judged = self._judged(step, episodes, range(rank * count, (rank + 1) * count))
         if self.turn_critic is not None:
             # What trains are actions that a critic of turns has judged, each a trajectory.
             self.trajectories = judged.trajectories
@@ -293,8 +293,8 @@ class MultiTurnTrainer(BatchTrainer):
         # 3: rows of tokens, with the log-probabilities of pi_old and of the reference, and values.
         batch = self._rows()
         mask = sampled_mask(batch)
-        own = slice(rank * count, (rank + 1) * count)
-        tokens = StepTokens.of(mask, gathered, own, once=self._once, gather=self._gather)
+        own_slice = slice(rank * count, (rank + 1) * count)
+        tokens = StepTokens.of(mask, gathered, own_slice, once=self._once, gather=self._gather)
         with self.times.part("logprobs"):
             self._add_logps(batch, everyone, tokens)
             self._add_teacher(batch)
@@ -303,7 +303,7 @@ class MultiTurnTrainer(BatchTrainer):
         credit = self._credit(batch, everyone, tokens, judged.aux)
         self._add_credit(batch, credit, tokens)
         self._teach_critic(batch)
-        self._report(step, played, credit, {**judged.figures, **paid})
+        self._report(step, episodes, credit, {**judged.figures, **paid})
         # Only now: the probe of the report generates as well.
         self._weights.rest()
         return batch
@@ -342,26 +342,26 @@ class MultiTurnTrainer(BatchTrainer):
             plan, stats = plans(step), self.runner.stats
             self._weights.send()  # From here on mu has the weights of pi.
             engine, envs = stats.engine_seconds, stats.env_seconds
-            played = play_in_rounds(self.runner, plan, rank, world, self._gather)
+            episodes = play_in_rounds(self.runner, plan, rank, world, self._gather)
             self.times.move("rest", "generation", stats.engine_seconds - engine)
             # Environments count as far as generation does not hide them.
             self.times.move("rest", "environments", stats.env_seconds - envs)
         else:
             last = self.state.max_steps // self.updates  # TRL counts updates.
-            plan, played = self._producer.play(step, last, plans, self._weights.hand_over)
+            plan, episodes = self._producer.play(step, last, plans, self._weights.hand_over)
             # What was played meanwhile cost the step no more than the wait.
             self.times.move("rest", "generation", self._producer.waited)
         self._note_horizon(step, plan.horizon)
         self._refill = plan.refill
-        return played
+        return episodes
 
-    def _judged(self, step: int, played: Sequence[Trajectory], share: range) -> Judged:
+    def _judged(self, step: int, episodes: Sequence[Trajectory], share: range) -> Judged:
         """2: let a critic of turns learn from the episodes, and judge what the policy would do."""
         if self.turn_critic is None:
             return Judged(self.trajectories, {}, {})
         with self.times.part("update"):
             act = act_with(self.runner, self._sampling())
-            return self.turn_critic.study(step, self.args.seed, played, share, act)
+            return self.turn_critic.study(step, self.args.seed, episodes, share, act)
 
     def _rows(self) -> dict[str, Tensor]:
         """3: put the trajectories into rows of one width, as many in every process and update."""
@@ -371,8 +371,10 @@ class MultiTurnTrainer(BatchTrainer):
         count = len(rows) * self.accelerator.num_processes
         # Every process draws for all of them, alike, and takes its part: nothing has to be sent.
         drawn = minibatch_of_episodes(count, parts, (self.args.seed, self.batches))
-        mine = drawn[rank * len(rows) :][: len(rows)]
-        numbers = minibatch_of_rows([len(each) for each in rows], mine, parts, self._gather)
+        own_parts = drawn[rank * len(rows) :][: len(rows)]
+        numbers = minibatch_of_rows(
+            [len(episode_rows) for episode_rows in rows], own_parts, parts, self._gather
+        )
         batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, count=len(numbers))
         return batch | {MINIBATCH: torch.from_numpy(numbers).to(device)}
 
@@ -400,20 +402,25 @@ class MultiTurnTrainer(BatchTrainer):
             batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
             recomputed = False
         if recomputed or listener is not None:
-            logps = self._forward.logps(self.model, scored, parts, listener)
+            old_logps = self._forward.logps(self.model, scored, parts, listener)
             if recomputed:
-                others = batch["sampling_per_token_logps"]
-                batch["old_per_token_logps"] = torch.where(sampled_mask(scored), logps, others)
+                logprobs = batch["sampling_per_token_logps"]
+                batch["old_per_token_logps"] = torch.where(
+                    sampled_mask(scored), old_logps, logprobs
+                )
         if self._needs_reference:
-            logps = self._forward.reference_logps(self.model, batch, parts)
-            batch["ref_per_token_logps"] = logps
+            reference_logps = self._forward.reference_logps(self.model, batch, parts)
+            batch["ref_per_token_logps"] = reference_logps
         if self.critic is not None:
             batch["old_values"] = self.critic.values(batch, parts)
 
     def _add_teacher(self, batch: dict[str, Tensor]) -> None:
         """3: add a teacher's log-probabilities of the sampled tokens."""
         if self.teacher is not None:
-            rows = [[each] * len(to_rows([each], self._once)) for each in self.trajectories]
+            rows = [
+                [trajectory] * len(to_rows([trajectory], self._once))
+                for trajectory in self.trajectories
+            ]
             batch["teacher_per_token_logps"] = self.teacher.logps(batch, [*chain(*rows)])
 
     def _credit(
@@ -537,16 +544,16 @@ class MultiTurnTrainer(BatchTrainer):
                 loss, part_sums = self._part_loss(model, trimmed(inputs, part.rows), part.share)
                 losses.append(loss if last else self._backward(loss))
             sums.append(part_sums)
-        gaps = [each.pop(GAP_MAX) for each in sums if GAP_MAX in each]
+        gaps = [part_sums.pop(GAP_MAX) for part_sums in sums if GAP_MAX in part_sums]
         figures = self._means(sums)
         if gaps:
             figures[GAP_MAX] = float(self.accelerator.gather(torch.stack(gaps)).max())
         for name, value in figures.items():
             self._metrics["train"][name].append(value)
-        if lost := figures.get(LOST_TOKENS):
+        if lost_tokens := figures.get(LOST_TOKENS):
             logger.warning(
                 "step %d: %.3g of the tokens of an update are left out, because their loss is not "
-                "finite", self.batches + 1, lost,
+                "finite", self.batches + 1, lost_tokens,
             )  # fmt: skip
         # All but the last are detached, their gradients are there: TRL's backward adds the last.
         return torch.stack(losses).sum()
@@ -561,8 +568,8 @@ class MultiTurnTrainer(BatchTrainer):
         now = self._forward.logps(model, inputs, parts)  # (B, T)
         segments = inputs["ratio_segments"]
         means = averaged(now - inputs["old_per_token_logps"], segments, sampled_mask(inputs))
-        kept = {name: value for name, value in inputs.items() if name != "ratio_segments"}
-        return kept | {"mean_log_ratios": means}
+        remaining = {name: value for name, value in inputs.items() if name != "ratio_segments"}
+        return remaining | {"mean_log_ratios": means}
 
     def _part_loss(
         self, model: nn.Module, inputs: dict[str, Tensor], share: float = 1.0
@@ -590,16 +597,16 @@ class MultiTurnTrainer(BatchTrainer):
         tokens = tokens / self.args.steps_per_generation
         # Selected, not multiplied by 0: a padded position may hold a value that is not finite, and
         # so may one token, such as one that the policy excludes; it is not to cost the others.
-        known = mask & terms.isfinite()
-        loss = torch.where(known, terms, 0.0).sum() / tokens
+        finite = mask & terms.isfinite()
+        loss = torch.where(finite, terms, 0.0).sum() / tokens
         figures = token_figures(self.preset.loss, scores, inputs, mask)
-        figures |= {LOST_TOKENS: (mask & ~known).float(), **late}
+        figures |= {LOST_TOKENS: (mask & ~finite).float(), **late}
         if scores.router_loss is not None:
             # A mean over tokens, of which the micro-batch has a share; rows that fill up have none.
             weight = self.router_aux_loss_coef * share * bool(mask.any())
             loss = loss + weight * scores.router_loss
             figures["router_loss"] = scores.router_loss.detach().expand_as(terms)
-        sums = {name: torch.where(mask, each, 0.0).sum() for name, each in figures.items()}
+        sums = {name: torch.where(mask, values, 0.0).sum() for name, values in figures.items()}
         if GAP_MEAN in late:
             sums[GAP_MAX] = late[GAP_MEAN].max()
         return loss, sums | {TOKENS: mask.sum()}
@@ -740,7 +747,7 @@ class MultiTurnTrainer(BatchTrainer):
         """Log-probabilities of sampled tokens, row by row, as training sees them: all padded."""
         batch = row_tensors(rows, self.runner.chat.pad_id, self.accelerator.device)
         logps, mask = self._forward.logps(self.model, batch), sampled_mask(batch)
-        return [row[held].tolist() for row, held in zip(logps, mask, strict=True)]
+        return [row[is_sampled].tolist() for row, is_sampled in zip(logps, mask, strict=True)]
 
     def _probe(self, everyone: Sequence[Trajectory]) -> float:
         """Compare the engine's log-probabilities with those of training.

@@ -54,7 +54,7 @@ REFUSED: Mapping[str, str] = MappingProxyType(
         "sync_ref_model": "the reference is the initial policy",
         **dict.fromkeys(("generation_kwargs", "top_k", "min_p", "repetition_penalty"), _SAMPLING),
         **dict.fromkeys(("scale_rewards", "reward_weights"), _REWARD),
-        **{name: f"set {ours} of the preset's loss" for name, ours in _IN_LOSS.items()},
+        **{name: f"set {setting} of the preset's loss" for name, setting in _IN_LOSS.items()},
     }
 )
 """Options of TRL that would be ignored or contradict the preset and must keep TRL's defaults, with
@@ -169,9 +169,9 @@ def check_arguments(args: GRPOConfig) -> None:
         ConfigurationError: An option would be ignored or contradict the preset.
     """
     for name, instead in REFUSED.items():
-        wanted, value = args.__dataclass_fields__[name].default, getattr(args, name)
-        if value != wanted:
-            raise ConfigurationError(f"expected {name}={wanted!r}, got {value!r}: {instead}")
+        default, value = args.__dataclass_fields__[name].default, getattr(args, name)
+        if value != default:
+            raise ConfigurationError(f"expected {name}={default!r}, got {value!r}: {instead}")
 
 
 def largest_divisor(number: int, limit: int) -> int:

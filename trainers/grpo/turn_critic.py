@@ -72,14 +72,14 @@ class TurnCritic(LearningCritic):
 
     @abstractmethod
     def study(
-        self, step: int, seed: int, played: Sequence[Trajectory], share: range, act: Act
+        self, step: int, seed: int, gathered: Sequence[Trajectory], share: range, act: Act
     ) -> Judged:
         """Learn, and score actions of the policy in visited states.
 
         Args:
             step: Training step, from 1.
             seed: Seed of all random draws.
-            played: The episodes of all processes.
+            gathered: The episodes of all processes.
             share: Numbers of the trajectories that this process trains, among those of the step.
             act: Samples actions.
         """
@@ -92,7 +92,7 @@ class TurnCritic(LearningCritic):
                     weight.grad = torch.zeros_like(weight)
         super().step()
 
-    def _mine(self, count: int) -> range:
+    def _share_of(self, count: int) -> range:
         """Return which of some numbers are this process's part of the work."""
         return range(self._accelerator.process_index, count, self._accelerator.num_processes)
 
@@ -100,12 +100,14 @@ class TurnCritic(LearningCritic):
         """Return the sum over the processes of parts of a mean."""
         return float(self._accelerator.reduce(total.detach().float(), reduction="sum"))
 
-    def _everyones(self, mine: Mapping[int, float], count: int) -> list[float]:
+    def _everyones(self, own_values: Mapping[int, float], count: int) -> list[float]:
         """Return ``count`` values by their numbers, of which every process has some."""
-        found = torch.zeros(count, dtype=torch.float64, device=self._accelerator.device)
-        values = torch.tensor(list(mine.values()), dtype=torch.float64, device=found.device)
-        found[list(mine)] = values
-        total: Tensor = self._accelerator.reduce(found, reduction="sum")
+        values_by_number = torch.zeros(count, dtype=torch.float64, device=self._accelerator.device)
+        values = torch.tensor(
+            list(own_values.values()), dtype=torch.float64, device=values_by_number.device
+        )
+        values_by_number[list(own_values)] = values
+        total: Tensor = self._accelerator.reduce(values_by_number, reduction="sum")
         return total.tolist()
 
 

@@ -40,8 +40,8 @@ def _moved(base: Path, checkpoint: Path) -> Iterator[Path]:
     parts = base.parts[1:]
     for above in checkpoint.parents[:DEPTH]:
         # By its name alone only the warm start is known to be that of the same run.
-        own = base.name == SAME_RUN and above.name == base.parent.name
-        least = 1 if own else LEAST_PARTS
+        same_run = base.name == SAME_RUN and above.name == base.parent.name
+        least = 1 if same_run else LEAST_PARTS
         for size in range(len(parts), least - 1, -1):
             place = above.joinpath(*parts[-size:])
             if place.is_dir() and not has_adapters(place):

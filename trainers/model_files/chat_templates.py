@@ -79,7 +79,9 @@ def _read_template(name: str) -> str:
     path: Path | None = Path(name)
     if NAME.fullmatch(name):
         if name not in template_names():
-            usual = (known for known in template_names() if not known.endswith("_training"))
+            usual = (
+                template for template in template_names() if not template.endswith("_training")
+            )
             raise ConfigurationError(
                 f"expected a chat template to be a file such as ./template.jinja, or one of "
                 f"{', '.join(usual)}; got {name!r:.80}"

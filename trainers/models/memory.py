@@ -114,7 +114,7 @@ class ModelShape:
             if isinstance(module, torch.nn.Linear) and module is not head
         }
         text = config.get_text_config()
-        chosen = _chosen_layers(linear, targets)
+        layers = _chosen_layers(linear, targets)
         heads = getattr(text, "num_attention_heads", 0)  # A state-space model has none.
         width = getattr(text, "head_dim", None) or text.hidden_size // max(1, heads)
         experts = getattr(text, "num_experts_per_tok", None)
@@ -129,7 +129,7 @@ class ModelShape:
             vocabulary=text.vocab_size,
             parameters=sum(p.numel() for p in model.parameters()),
             matrices=sum(module.weight.numel() for module in linear.values()),
-            ends=sum(linear[n].in_features + linear[n].out_features for n in chosen),
+            ends=sum(linear[n].in_features + linear[n].out_features for n in layers),
         )
 
 
@@ -213,8 +213,8 @@ class Training:
         """Tokens of a step; 0: nobody knows."""
         if not self.groups:
             return self.rows * self.row_tokens
-        played = self.row_tokens - self.opening_tokens
-        return self.groups * self.opening_tokens + self.rows * played
+        episode_tokens = self.row_tokens - self.opening_tokens
+        return self.groups * self.opening_tokens + self.rows * episode_tokens
 
     @property
     def tokens(self) -> int:

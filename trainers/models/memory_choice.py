@@ -40,10 +40,10 @@ def with_chosen_memory(run: ResolvedRun, device: Device | None = None) -> Resolv
     if run.config.model == TINY or not is_open:
         return run
     stored = _stored(run)
-    chosen = {name: stored[name] for name in is_open if name in stored}
-    if len(chosen) < len(is_open):
-        chosen = processes.on_main(lambda: _fastest(run, is_open, device)) | chosen
-    return _with_memory(run, chosen)
+    settings = {name: stored[name] for name in is_open if name in stored}
+    if len(settings) < len(is_open):
+        settings = processes.on_main(lambda: _fastest(run, is_open, device)) | settings
+    return _with_memory(run, settings)
 
 
 def _fastest(run: ResolvedRun, is_open: list[str], device: Device | None) -> dict[str, Any]:
@@ -53,17 +53,17 @@ def _fastest(run: ResolvedRun, is_open: list[str], device: Device | None) -> dic
     most to the episodes. vLLM in this process takes whatever is left, which checkpointing makes
     more; where memory is unknown it is the safer choice, too.
     """
-    device, values = device or Device.here(), {}
-    again = [pair for pair in CHOICES if pair[0] == "on"]
+    device, values = device or Device.current(), {}
+    checkpointed = [pair for pair in CHOICES if pair[0] == "on"]
     modest = device is None or run.config.engine == "vllm"
-    rounds = [(again, False)] if modest else [(CHOICES, True), (again, False)]
+    rounds = [(checkpointed, False)] if modest else [(CHOICES, True), (checkpointed, False)]
     for choices, all_play in rounds:
         for choice in choices:
             pairs = dict(zip(OPEN, choice, strict=True))
             values = {name: pairs[name] for name in is_open}
             plan = plan_memory(_with_memory(run, values), device)
             fits = device is None or plan.peak <= (1 - RESERVE) * device.usable
-            if fits and (not all_play or plan.slots(plan.wanted) == plan.wanted):
+            if fits and (not all_play or plan.slots(plan.episodes) == plan.episodes):
                 return values
     return values
 

@@ -126,7 +126,7 @@ class Device:
         )
 
     @classmethod
-    def here(cls) -> Device | None:
+    def current(cls) -> Device | None:
         """Return that of this process; None if its memory is not known."""
         import torch
 
@@ -151,7 +151,7 @@ class MemoryPlan:
     """What it takes, by what it is for."""
     device: Device | None
     """Where; None: nobody knows how much there is."""
-    wanted: int
+    episodes: int
     """Episodes of a step in this process."""
     room: int | None = None
     """Episodes whose keys and values fit beside the training; None: an engine sees to it itself."""
@@ -162,9 +162,9 @@ class MemoryPlan:
     merges: bool = True
     """Whether adapted matrices fit once more, merged with their adapters, while it generates."""
 
-    def slots(self, asked: int) -> int:
+    def slots(self, episodes: int) -> int:
         """Return how many of so many episodes may play at a time."""
-        return asked if self.room is None else min(asked, self.room)
+        return episodes if self.room is None else min(episodes, self.room)
 
     @property
     def peak(self) -> int:
@@ -177,7 +177,7 @@ def share_for_vllm(
     device: Device,
     weights: int,
     episode: int,
-    wanted: int,
+    episodes: int,
     *,
     sleeps: bool,
 ) -> float:
@@ -191,13 +191,13 @@ def share_for_vllm(
         device: The GPU.
         weights: Bytes of vLLM's weights.
         episode: Bytes of the keys and values of an episode that fills its context.
-        wanted: Episodes that play at a time.
+        episodes: Episodes that play at a time.
         sleeps: Whether vLLM frees its memory while the policy trains.
     """
     beside = training.total - (training.updating if sleeps else 0)
     size = device.size  # Of all memory, not of what is free, vLLM takes a share.
     left = device.usable - size * RESERVE - beside
-    useful = weights + wanted * episode + size * RESERVE
+    useful = weights + episodes * episode + size * RESERVE
     share = int(100 * min(left, useful, size * MOST_FOR_VLLM) / size)
     return max(share, math.ceil(100 * (weights + episode) / size)) / 100
 
@@ -221,12 +221,12 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     """
     from trainers.models.loaded_policy import token_budget
 
-    settings, device = run.config, device or Device.here()
+    settings, device = run.config, device or Device.current()
     config, shape = config_and_shape(settings.model, settings.tiny, settings.lora.targets)
     context = token_budget(run, config).context
     ahead = settings.rl.staleness > 0
     engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
-    wanted = -(-settings.rl.episodes // processes.world())
+    episodes = -(-settings.rl.episodes // processes.world())
     training = replace(
         _training(
             run,
@@ -237,22 +237,22 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
         engine_copy=engine == "hf-copy",
     )
     if engine == "vllm":
-        return _beside_vllm(run, shape, training, device, context, wanted)
+        return _beside_vllm(run, shape, training, device, context, episodes)
     if engine == "vllm-server":
-        return MemoryPlan(estimate(shape, training), device, wanted)
+        return MemoryPlan(estimate(shape, training), device, episodes)
     alone, room = estimate(shape, training), None
     context = min(context, int(SPARE_ROOM * training.row_tokens))
     if device is not None:
         episode = cache_bytes(shape, context, BITS[settings.memory.precision])
         episode *= 1 + training.stale  # Both policies read it.
         room = slots_that_fit(alone, device.usable, episode)
-    slots = wanted if room is None else min(wanted, room)
-    whole = estimate(shape, replace(training, slots=slots, context=context))
+    slots = episodes if room is None else min(episodes, room)
+    estimated = estimate(shape, replace(training, slots=slots, context=context))
     # They are given up before the policy trains.
     merged = shape.matrices * BITS[settings.memory.precision] // 8 * (1 + training.stale)
-    generating = whole.total - whole.updating + merged
+    generating = estimated.total - estimated.updating + merged
     merges = device is None or generating <= device.size * (1 - RESERVE)
-    return MemoryPlan(whole, device, wanted, room, merges=merges)
+    return MemoryPlan(estimated, device, episodes, room, merges=merges)
 
 
 def _beside_vllm(
@@ -261,7 +261,7 @@ def _beside_vllm(
     training: Training,
     device: Device | None,
     context: int,
-    wanted: int,
+    episodes: int,
 ) -> MemoryPlan:
     """Divide a device between the training and vLLM in the same process."""
     vllm, share, cache = run.config.vllm, None, CPU_CACHE
@@ -270,11 +270,11 @@ def _beside_vllm(
         episode = cache_bytes(shape, context, bits)
         weights = shape.parameters * bits // 8
         share = vllm.memory or share_for_vllm(
-            estimate(shape, training), device, weights, episode, wanted, sleeps=vllm.sleep
+            estimate(shape, training), device, weights, episode, episodes, sleeps=vllm.sleep
         )
         cache = max(int(share * device.size) - weights, episode)
-    whole = estimate(shape, replace(training, vllm_bits=bits, vllm_cache=cache))
-    return MemoryPlan(whole, device, wanted, None, share, vllm.sleep)
+    estimated = estimate(shape, replace(training, vllm_bits=bits, vllm_cache=cache))
+    return MemoryPlan(estimated, device, episodes, None, share, vllm.sleep)
 
 
 def check_memory(plan: MemoryPlan) -> None:
@@ -299,10 +299,10 @@ def check_memory(plan: MemoryPlan) -> None:
 
 def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
     """Describe the effect of the device's memory on generation."""
-    slots = plan.slots(plan.wanted)
-    if slots < plan.wanted:
+    slots = plan.slots(plan.episodes)
+    if slots < plan.episodes:
         yield (
-            f"{slots} of {plan.wanted} episodes play at a time, for whose keys and values "
+            f"{slots} of {plan.episodes} episodes play at a time, for whose keys and values "
             f"{plan.device} has room if all fill their context; --engine vllm packs them"
         )
     if run.config.lora.r and not plan.merges:
@@ -311,11 +311,11 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
         return
     beside = plan.estimate.total - plan.estimate.generating
     beside -= plan.estimate.updating * plan.sleeps
-    what = "what stays while it generates" if plan.sleeps else "the training"
-    given = ", as --vllm.memory says" if run.config.vllm.memory else " (--vllm.memory)"
+    remainder = "what stays while it generates" if plan.sleeps else "the training"
+    source = ", as --vllm.memory says" if run.config.vllm.memory else " (--vllm.memory)"
     yield (
         f"vLLM takes {plan.share:g} of {plan.device}, beside {beside / GIB:.1f} GiB at which "
-        f"{what} is estimated{given}"
+        f"{remainder} is estimated{source}"
     )
 
 
@@ -361,9 +361,9 @@ def _division() -> str:
     if processes.world() == 1:
         return ""
     states = "gradients and optimiser states"
-    what = f"weights, {states}" if processes.sharded() else states
-    what = what if processes.states_sharded() else "nothing"
-    return f", in {processes.world()} processes that divide {what}"
+    divided = f"weights, {states}" if processes.sharded() else states
+    divided = divided if processes.states_sharded() else "nothing"
+    return f", in {processes.world()} processes that divide {divided}"
 
 
 @cache
@@ -402,21 +402,25 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
     turns = max(env.full_horizon for env in run.envs)
     acted = min(context, settings.rl.turn_tokens * turns)
     # After the only turn of an episode nothing follows.
-    played = min(settings.rl.episode_tokens, acted if turns == 1 else context)
-    known = run.opening_tokens > 0
-    row = min(context, int(LONGER_OPENING * run.opening_tokens) + played) if known else context
+    episode_tokens = min(settings.rl.episode_tokens, acted if turns == 1 else context)
+    has_opening = run.opening_tokens > 0
+    row = (
+        min(context, int(LONGER_OPENING * run.opening_tokens) + episode_tokens)
+        if has_opening
+        else context
+    )
     imitated = settings.sft.batch_size if run.imitates else 0
     return Training(
         micro_tokens=memory.micro_tokens,
         row_tokens=row,
-        rows=max(episodes, imitated) if known else 0,
+        rows=max(episodes, imitated) if has_opening else 0,
         groups=(
             -(-settings.rl.groups // processes.world())
-            if known and shares and memory.shared_prefixes == "auto"
+            if has_opening and shares and memory.shared_prefixes == "auto"
             else 0
         ),
         opening_tokens=min(run.opening_tokens, row - 1),
-        scored_tokens=min(acted, played),
+        scored_tokens=min(acted, episode_tokens),
         precision=memory.precision,
         checkpointing=memory.checkpointing == "on",
         rank=0 if settings.model == TINY else settings.lora.r,

@@ -69,13 +69,13 @@ class Merge:
         weights = torch.tensor(self.weights)
         merged = {}
         for name in deltas[0]:
-            each = [delta[name] for delta in deltas]
+            changes = [delta[name] for delta in deltas]
             if self.method == "linear":
-                merged[name] = task_arithmetic(each, weights)
+                merged[name] = task_arithmetic(changes, weights)
             elif self.density < 1.0:
-                merged[name] = ties(each, weights, self.density)
+                merged[name] = ties(changes, weights, self.density)
             else:  # which PEFT warns of
-                merged[name] = _elected(each, weights)
+                merged[name] = _elected(changes, weights)
         return merged
 
 
@@ -94,16 +94,16 @@ def _ram(deltas: Sequence[Mapping[str, Tensor]], grown: bool) -> dict[str, Tenso
     import torch
 
     touched = [{name: part.abs() > TOUCHED for name, part in delta.items()} for delta in deltas]
-    several = {name: sum(each[name].int() for each in touched) for name in deltas[0]}
+    several = {name: sum(masks[name].int() for masks in touched) for name in deltas[0]}
     factors = [1.0] * len(deltas)
     if grown:
-        factors = [_growth(mine, several) for mine in touched]
+        factors = [_growth(masks, several) for masks in touched]
     merged = {}
     for name in deltas[0]:
         count = several[name]
         total = torch.zeros_like(deltas[0][name])
-        for delta, mine, factor in zip(deltas, touched, factors, strict=True):
-            part = torch.where(mine[name], delta[name], torch.zeros_like(delta[name]))
+        for delta, masks, factor in zip(deltas, touched, factors, strict=True):
+            part = torch.where(masks[name], delta[name], torch.zeros_like(delta[name]))
             total += torch.where(count == 1, part * factor, part)
         merged[name] = total / count.clamp(min=1)
     return merged
@@ -111,6 +111,6 @@ def _ram(deltas: Sequence[Mapping[str, Tensor]], grown: bool) -> dict[str, Tenso
 
 def _growth(touched: Mapping[str, Tensor], several: Mapping[str, Tensor]) -> float:
     """Return lambda of a policy, from the counts of its entries over all tensors."""
-    unique = sum(int((mine & (several[name] == 1)).sum()) for name, mine in touched.items())
-    shared = sum(int((mine & (several[name] > 1)).sum()) for name, mine in touched.items())
+    unique = sum(int((mask & (several[name] == 1)).sum()) for name, mask in touched.items())
+    shared = sum(int((mask & (several[name] > 1)).sum()) for name, mask in touched.items())
     return 1.0 + GAIN * min(shared / unique, CAP) if unique else 1.0

@@ -65,30 +65,30 @@ def check_ids(
         ConfigurationError: An id lies beyond the embedding.
     """
     vocabulary = vocabulary or config.get_text_config().vocab_size
-    largest, what = max(_ids(config, chat, generation), key=lambda pair: pair[0])
+    largest, label = max(_ids(config, chat, generation), key=lambda pair: pair[0])
     if largest >= vocabulary:
         raise ConfigurationError(
             f"expected a model with an embedding for every token, but {name} has {vocabulary} of "
-            f"them (vocab_size, ids up to {vocabulary - 1}), and {what} is {largest}: use the "
+            f"them (vocab_size, ids up to {vocabulary - 1}), and {label} is {largest}: use the "
             "tokenizer of this very model, or resize the model to it "
             f"(model.resize_token_embeddings({largest + 1})) and save both"
         )
 
 
-def check_end(chat: TurnTokenizer, chosen: str | None) -> None:
+def check_end(chat: TurnTokenizer, end_of_turn: str | None) -> None:
     """Check that a chat template closes answers with the token that somebody chose.
 
     Args:
         chat: The turn tokenizer.
-        chosen: The token as text; None: nobody chose one.
+        end_of_turn: The token as text; None: nobody chose one.
 
     Raises:
         ConfigurationError: It closes them with another one.
     """
-    if chosen not in (None, chat.end_text):
+    if end_of_turn not in (None, chat.end_text):
         raise ConfigurationError(
-            f"expected the chat template to close an answer with {chosen!r}, the chosen end of "
-            f"turn, but it puts {chat.end_text!r} there: choose that, or another chat template"
+            f"expected the chat template to close an answer with {end_of_turn!r}, the chosen end "
+            f"of turn, but it puts {chat.end_text!r} there: choose that, or another chat template"
         )
 
 

@@ -243,14 +243,14 @@ class Sft:
         # Targets of the whole step, by which the micro-batches' sums add up to its means. Nothing
         # comes before the first token of a row, so it is no target.
         actions = max(1, sum(int(self._masks[i][1:].sum()) for i in rows))
-        others = max(1, sum(int((~self._masks[i][1:]).sum()) for i in rows))
+        observations = max(1, sum(int((~self._masks[i][1:]).sum()) for i in rows))
         figures = np.zeros(3)
         self._optimizer.zero_grad(set_to_none=True)
         for at in range(0, len(rows), settings.micro_batch):
             ids, action, other = self._tensors(rows[at : at + settings.micro_batch])
             nll = self._nll(ids, (action + other) > 0)
             loss = (nll * action).sum() / actions
-            other_loss = (nll * other).sum() / others
+            other_loss = (nll * other).sum() / observations
             (loss + settings.observation_weight * other_loss).backward()
             figures += [loss.item(), other_loss.item(), float((action + other).sum())]
         norm = torch.nn.utils.clip_grad_norm_(self._weights, settings.max_grad_norm)

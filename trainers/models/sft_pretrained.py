@@ -193,7 +193,10 @@ class PretrainedSft:
                 {
                     "input_ids": [row.ids for row in rows],
                     "labels": [
-                        [i if own else IGNORED for i, own in zip(row.ids, row.mask, strict=True)]
+                        [
+                            i if is_action else IGNORED
+                            for i, is_action in zip(row.ids, row.mask, strict=True)
+                        ]
                         for row in rows
                     ],
                 }

@@ -45,19 +45,19 @@ def run_threads(run: ResolvedRun) -> int:
     return thread_count(settings.threads, shape.parameters)
 
 
-def thread_count(asked: int | Literal["auto"], weights: int) -> int:
+def thread_count(threads: int | Literal["auto"], weights: int) -> int:
     """Return the number of threads for a model.
 
     Args:
-        asked: A number, or ``auto``: one below ``LARGE`` weights, else what :func:`thread_limit`
+        threads: A number, or ``auto``: one below ``LARGE`` weights, else what :func:`thread_limit`
             leaves to each process of a run on this machine. With a GPU ``auto`` is torch's own
             number, as the model computes elsewhere.
         weights: Number of weights of the model.
     """
     import torch
 
-    if asked != "auto":
-        return asked
+    if threads != "auto":
+        return threads
     if torch.cuda.is_available():
         return torch.get_num_threads()
     return 1 if weights < LARGE else max(1, thread_limit() // processes.local_world())

@@ -103,12 +103,12 @@ class WandbReporter(WandbCallback):
     ) -> None:
         """Connect, for a bounded time."""
         if state.is_world_process_zero and self._wandb.run is None:
-            known = self._folder.state().get("wandb_id")
+            run_id = self._folder.state().get("wandb_id")
             run = self._wandb.init(
                 project=os.environ.get("WANDB_PROJECT", PROJECT),
                 name=args.run_name,
                 dir=str(self._folder.path),
-                id=os.environ.get(ENV_ID) or known,
+                id=os.environ.get(ENV_ID) or run_id,
                 resume="allow",
                 settings=self._wandb.Settings(
                     init_timeout=INIT_SECONDS, finish_timeout=FINISH_SECONDS,
@@ -231,9 +231,9 @@ class Dashboards:
         self._last = (args, copy.copy(state), copy.copy(control))
         figures, rows, step = dict(logs or {}), self._rows, state.global_step
         model, self._rows = kwargs.get("model"), []
-        known = step <= self._reported
-        self._tell(lambda r, *event: r.on_log(*event, logs=figures, model=model), known)
-        if rows and not known:  # Nobody takes a table back.
+        is_reported = step <= self._reported
+        self._tell(lambda r, *event: r.on_log(*event, logs=figures, model=model), is_reported)
+        if rows and not is_reported:  # Nobody takes a table back.
             self._tell(lambda r, *_: r.table(rows, step))
 
     def figures(self, updates: int, **values: float) -> None:
@@ -249,8 +249,8 @@ class Dashboards:
         state = copy.copy(state)
         state.global_step = updates
         self._last = (args, state, control)
-        known = updates <= self._reported
-        self._tell(lambda r, *event: r.on_log(*event, logs=values), known)
+        is_reported = updates <= self._reported
+        self._tell(lambda r, *event: r.on_log(*event, logs=values), is_reported)
 
     def close(self) -> None:
         """Say goodbye, and wait for the dashboards to take in what they were told, but not long."""
@@ -258,17 +258,17 @@ class Dashboards:
         for channel in self._channels:
             channel.close()
 
-    def _tell(self, message: Callable[..., object], known: bool = False) -> None:
+    def _tell(self, message: Callable[..., object], is_reported: bool = False) -> None:
         """Send a message about the present moment through every channel.
 
-        One that is ``known`` goes only to dashboards that have taken it back.
+        One that is ``is_reported`` goes only to dashboards that have taken it back.
         """
         event = self._last
         if event is None:
             return
 
         def tell(reporter: Reporter) -> None:
-            if reporter.purges or not known:
+            if reporter.purges or not is_reported:
                 message(reporter, *event)
 
         for channel in self._channels:
@@ -323,13 +323,13 @@ def sample_turns(step: int, trajectories: Sequence[Trajectory]) -> list[list[obj
     group = [t for t in trajectories if t.turns and t.stop_reason != StopReason.ERROR.value]
     group = [t for t in group if t.group == group[0].group]
     ranked = sorted(group, key=lambda t: -t.episode_return)  # stable: the first of equals
-    shown = ranked[:1] if len(ranked) < 2 else [ranked[0], ranked[-1]]
+    samples = ranked[:1] if len(ranked) < 2 else [ranked[0], ranked[-1]]
     return [
         [
             step, trajectory.task_id, number, turn.observation[:CELL], turn.text[:CELL],
             turn.reward, " ".join(f"{name}={part:g}" for name, part in turn.reward_terms.items()),
         ]
-        for trajectory in shown
+        for trajectory in samples
         for number, turn in enumerate(trajectory.turns, 1)
     ]  # fmt: skip
 

@@ -197,8 +197,8 @@ class HealthMonitor:
                 "lower --rl.learning-rate helps"
             )
             return [Alarm(NON_FINITE, step, step - 1, None, None, sentence)]
-        found = (self._judge(rule, record, step) for rule in self._rules)
-        return [alarm for alarm in found if alarm is not None]
+        alarms = (self._judge(rule, record, step) for rule in self._rules)
+        return [alarm for alarm in alarms if alarm is not None]
 
     def _judge(self, rule: HealthRule, record: Mapping[str, Any], step: int) -> Alarm | None:
         """Judge one signal."""
@@ -229,8 +229,8 @@ def _sentence(rule: HealthRule, now: float, usual: float | None, threshold: floa
     """Say what is wrong with a signal."""
     side = "below" if rule.falls else "above"
     bound = f"{side} {threshold:g}" if rule.limit else f"{side} {threshold:g} of its usual value"
-    known = f", usually {usual:.3g}" if usual is not None else ""
-    return f"{rule.signal} is {now:.3g}{known}, {bound}; {rule.meaning}"
+    usual_value = f", usually {usual:.3g}" if usual is not None else ""
+    return f"{rule.signal} is {now:.3g}{usual_value}, {bound}; {rule.meaning}"
 
 
 def last_good(checkpoints: Sequence[int], alarm: Alarm, scores: Mapping[int, float]) -> int | None:

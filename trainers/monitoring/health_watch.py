@@ -35,9 +35,11 @@ class HealthWatch:
         self._folder, self._display = folder, display
         health = run.config.health
         # A nucleus or a stale policy makes the one that plays another one on purpose.
-        another = run.config.top_p < 1 or run.preset.pool is not None
+        changes_policy = run.config.top_p < 1 or run.preset.pool is not None
         gaps: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
-        self._settings = replace(health, ignore=(*health.ignore, *gaps)) if another else health
+        self._settings = (
+            replace(health, ignore=(*health.ignore, *gaps)) if changes_policy else health
+        )
         self._length = {"steps": run.config.steps, "minutes": run.config.minutes}
         self.pending: Alarm | None = None
         self.rollbacks = 0

@@ -90,7 +90,7 @@ class RunCache:
             return DONE
         return BEGUN if (folder / CONFIG_FILE).exists() else OPEN
 
-    def played(self, run: Run) -> PlayedRun | None:
+    def find_played(self, run: Run) -> PlayedRun | None:
         """Return a run if it has ended."""
         if self.state(run) != DONE:
             return None
@@ -107,7 +107,7 @@ class RunCache:
         """
         folder, state = self.folder(run), self.state(run)
         if state == OPEN:
-            donor = next((each for each in starts if self.state(each) == DONE), None)
+            donor = next((start for start in starts if self.state(start) == DONE), None)
             if donor is not None:
                 self.begin_from(donor, run, (*REFERENCES, *START_ARMS), start=True)
                 state = BEGUN
@@ -137,19 +137,19 @@ class RunCache:
         shutil.rmtree(scratch, ignore_errors=True)
         config = self._parse([*defaults, *run.arguments(scratch)])
         source = RunFolder(self.folder(donor))
-        made = RunFolder.open(scratch, config, resolve(config).resolved())
+        target = RunFolder.open(scratch, config, resolve(config).resolved())
         if start and (source.checkpoints / START / COMPLETE).exists():
-            shutil.copytree(source.checkpoints / START, made.checkpoints / START)
+            shutil.copytree(source.checkpoints / START, target.checkpoints / START)
         for record in source.metrics():
             compared = record["phase"] == Phase.COMPARISON and record["arm"] in arms
             if compared or (start and record["phase"] == Phase.WARM_START):
-                made.log(**record)
+                target.log(**record)
         for path in (path for arm in arms for path in source.eval_files(arm)):
-            copy = made.path / path.relative_to(source.path)
+            copy = target.path / path.relative_to(source.path)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, copy)
         for note in ("sft", TESTED) if start else ():
-            if (found := source.state().get(note)) is not None:
-                made.give(**{note: found})
+            if (content := source.state().get(note)) is not None:
+                target.give(**{note: content})
         scratch.replace(self.folder(run))
         remember_typed(self.folder(run), read_settings(self.folder(run) / CONFIG_FILE))

@@ -83,11 +83,11 @@ class Playing:
             self.close()
             self.file = self.metrics.open("rb")
         new = self.file.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        self.file.seek(len(whole) - len(new), os.SEEK_CUR)
-        if not whole:
+        lines = new[: new.rfind(b"\n") + 1]
+        self.file.seek(len(lines) - len(new), os.SEEK_CUR)
+        if not lines:
             return None
-        record: dict[str, Any] = json.loads(whole[:-1].rpartition(b"\n")[2])
+        record: dict[str, Any] = json.loads(lines[:-1].rpartition(b"\n")[2])
         return record
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ def play(
     begin: Begin,
     *,
     share_start: bool = True,
-    again: Collection[Run] = (),
+    extended: Collection[Run] = (),
     console: Console | None = None,
     quiet: bool = False,
 ) -> list[Failure]:
@@ -131,7 +131,7 @@ def play(
         jobs: Processes at a time.
         begin: Starts a process.
         share_start: Whether runs with the same warm start share it.
-        again: Runs that have ended and go on all the same, as they are asked for more steps.
+        extended: Runs that have ended and go on all the same, as they are asked for more steps.
         console: Where progress is shown; None: standard error.
         quiet: Whether failures alone are shown.
 
@@ -140,7 +140,7 @@ def play(
     """
     distinct = {run.keys.run: run for run in reversed(runs)}
     partners = list(distinct.values())[::-1]
-    pending = [run for run in partners if run in again or cache.state(run) != DONE]
+    pending = [run for run in partners if run in extended or cache.state(run) != DONE]
     cache.root.mkdir(parents=True, exist_ok=True)
     work = _Work(pending, started={run.keys.start for run in partners if run not in pending})
     with _progress(console, quiet) as progress:
@@ -149,33 +149,33 @@ def play(
         )
         lines = ProgressLines(partial(say, progress.console))
         lines.begin("runs", len(distinct), len(distinct) - len(pending))
-        written = not (quiet or progress.console.is_terminal)
+        prints_lines = not (quiet or progress.console.is_terminal)
         try:
             while work.pending or work.running:
                 while len(work.running) < jobs and (run := _next(work, cache, share_start)):
                     starts = [r for r in partners if r.keys.start == run.keys.start]
-                    arguments = cache.begin(run, starts if share_start else (), on=run in again)
+                    arguments = cache.begin(run, starts if share_start else (), on=run in extended)
                     process = begin(arguments, cache.log(run))
                     metrics = RunFolder(cache.folder(run)).metrics_path
                     work.running[process.sentinel] = Playing(process, run, metrics)
                 progress.update(task, description=_now(work))
-                for said in _finish(work, cache):
-                    say(progress.console, said)
+                for sentence in _finish(work, cache):
+                    say(progress.console, sentence)
                 left = len(work.pending) + len(work.running) + len(work.failed)
                 progress.update(task, completed=len(distinct) - left)
-                if written and left:
+                if prints_lines and left:
                     lines.show(len(distinct) - left, _now(work))
             progress.update(task, description=_now(work) or "runs")
         finally:
-            for each in work.running.values():
-                each.process.terminate()
-                each.close()
+            for playing in work.running.values():
+                playing.process.terminate()
+                playing.close()
     return work.failed
 
 
 def _next(work: _Work, cache: RunCache, share_start: bool) -> Run | None:
     """Take the next run that need not wait for the warm start of one that is being played."""
-    making = {each.run.keys.start for each in work.running.values()} if share_start else set()
+    making = {playing.run.keys.start for playing in work.running.values()} if share_start else set()
     for run in work.pending:
         if run.keys.start in work.started or run.keys.start not in making:
             work.pending.remove(run)
@@ -209,7 +209,7 @@ def _last_words(log: Path, code: int | None) -> str:
 
 def _now(work: _Work) -> str:
     """Say what is being played and where it is, in a few words."""
-    parts = [each.look() for each in work.running.values()]
+    parts = [playing.look() for playing in work.running.values()]
     return "; ".join([*parts, *([f"{len(work.failed)} failed"] if work.failed else [])])
 
 
@@ -217,5 +217,5 @@ def _now(work: _Work) -> str:
 def _progress(console: Console | None, quiet: bool) -> Iterator[FittedProgress]:
     """Show how many runs have ended and how long the others will take."""
     console = console or Console(stderr=True)
-    with FittedProgress(console, hidden=quiet, speed_seconds=3600) as shown:
-        yield shown
+    with FittedProgress(console, hidden=quiet, speed_seconds=3600) as progress:
+        yield progress

@@ -43,26 +43,26 @@ class SeedFlags:
             parser.add_argument(flag)
         for switch in ("--resume", "--dry-run", "-h", "--help"):
             parser.add_argument(switch, action="store_true")
-        found, settings = parser.parse_known_args(argv)
-        if found.help or found.h:
+        flags, settings = parser.parse_known_args(argv)
+        if flags.help or flags.h:
             return None
-        out = Path(found.out) if found.out else None
-        known = out is not None and (out / SEEDS_FILE).exists()
-        if found.seeds is None and not (found.resume and known):
-            if found.jobs is not None:
+        out = Path(flags.out) if flags.out else None
+        is_known = out is not None and (out / SEEDS_FILE).exists()
+        if flags.seeds is None and not (flags.resume and is_known):
+            if flags.jobs is not None:
                 raise ConfigurationError(
-                    f"expected --jobs with --seeds, got --jobs {found.jobs} alone: a single run "
+                    f"expected --jobs with --seeds, got --jobs {flags.jobs} alone: a single run "
                     "is one process"
                 )
             return None
-        if found.seed is not None:
+        if flags.seed is not None:
             raise ConfigurationError(
-                f"expected --seeds or --seed, got both (--seed {found.seed}); leave out --seed"
+                f"expected --seeds or --seed, got both (--seed {flags.seed}); leave out --seed"
             )
-        seeds = _whole_numbers("--seeds", found.seeds or (), least=0)
-        _check_seeds(seeds, given=found.seeds is not None)
-        jobs = 1 if found.jobs is None else _whole_numbers("--jobs", (found.jobs,), least=1)[0]
-        return cls(seeds, jobs, out, found.resume, found.dry_run, tuple(settings))
+        seeds = _whole_numbers("--seeds", flags.seeds or (), least=0)
+        _check_seeds(seeds, flagged=flags.seeds is not None)
+        jobs = 1 if flags.jobs is None else _whole_numbers("--jobs", (flags.jobs,), least=1)[0]
+        return cls(seeds, jobs, out, flags.resume, flags.dry_run, tuple(settings))
 
 
 def _whole_numbers(flag: str, words: Sequence[str], least: int) -> tuple[int, ...]:
@@ -75,12 +75,12 @@ def _whole_numbers(flag: str, words: Sequence[str], least: int) -> tuple[int, ..
     return tuple(map(int, words))
 
 
-def _check_seeds(seeds: Sequence[int], *, given: bool) -> None:
+def _check_seeds(seeds: Sequence[int], *, flagged: bool) -> None:
     """Refuse seeds of which no interval can be made."""
     twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
     if twice:
         raise ConfigurationError(f"expected different --seeds, got {twice[0]} more than once")
-    if given and len(seeds) < 2:
+    if flagged and len(seeds) < 2:
         raise ConfigurationError(
             "expected at least two --seeds, because intervals need their spread, got "
             f"{len(seeds)}; one run takes --seed"

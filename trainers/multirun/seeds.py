@@ -77,21 +77,21 @@ def train_over_seeds(
     _check_room(first, flags.jobs)
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder, "the runs"):
-        again = [run for run in runs if _extends(cache, run, parse)]
+        extended = [run for run in runs if _extends(cache, run, parse)]
         _write_seeds_file(folder, seeds)
-        if again or not all(cache.state(run) == DONE for run in runs):
+        if extended or not all(cache.state(run) == DONE for run in runs):
             _forget_result(folder)
         _share_baselines(cache, runs, first, parse, Display(console, progress=not quiet))
         begin = partial(begin_process, main, threads=max(1, thread_limit() // flags.jobs))
         failures = play(
-            cache, runs, flags.jobs, begin, share_start=False, again=again, console=console,
+            cache, runs, flags.jobs, begin, share_start=False, extended=extended, console=console,
             quiet=quiet,
         )  # fmt: skip
         _check_ended(failures, cache)
         summary = write_seeds(folder, [RunFolder(cache.folder(run)) for run in runs])
     console.print(seeds_table(summary))
-    for said in (*seeds_sentences(summary), f"open {folder / 'report.html'}"):
-        say(console, printable(said))
+    for sentence in (*seeds_sentences(summary), f"open {folder / 'report.html'}"):
+        say(console, printable(sentence))
     return summary
 
 
@@ -104,8 +104,8 @@ def describe_seeds(flags: SeedFlags, parse: Parse) -> tuple[list[str], str]:
     folder, seeds = _folder_and_seeds(flags, parse)
     run = _runs(flags, seeds)[0]
     count, named = len(seeds), " ".join(map(str, seeds))
-    said = f"seeds: {named} ({count} runs, {min(flags.jobs, count)} at a time, in {folder})"
-    return _arguments(RunCache(folder, parse), run), said
+    sentence = f"seeds: {named} ({count} runs, {min(flags.jobs, count)} at a time, in {folder})"
+    return _arguments(RunCache(folder, parse), run), sentence
 
 
 def _arguments(cache: RunCache, run: Run) -> list[str]:
@@ -152,10 +152,10 @@ def _default_folder(flags: SeedFlags, parse: Parse) -> Path:
 def _read_seeds(path: Path) -> tuple[int, ...]:
     """Read the seeds of a folder."""
     content = read_structured(path, "the seeds of a folder")
-    found = content.get("seeds") if isinstance(content, dict) else None
-    if not (found and all(isinstance(seed, int) for seed in found)):
+    seeds = content.get("seeds") if isinstance(content, dict) else None
+    if not (seeds and all(isinstance(seed, int) for seed in seeds)):
         raise ConfigurationError(f"expected {path} to hold seeds, got {content!r:.80}")
-    return tuple(found)
+    return tuple(seeds)
 
 
 def _write_seeds_file(folder: Path, seeds: Sequence[int]) -> None:
@@ -181,14 +181,16 @@ def _runs(flags: SeedFlags, seeds: Sequence[int]) -> list[Run]:
 def _check_together(run: ResolvedRun, flags: SeedFlags) -> None:
     """Refuse what several runs cannot share."""
     config, several = run.config, flags.jobs > 1
-    for wrong, what in (
+    for wrong, expectation in (
         (processes.world() > 1, "a single process with --seeds, which starts one for each run"),
         (config.push_to_hub is not None, "no --push-to-hub with --seeds: push one of the runs"),
         (several and config.engine == "vllm-server", "--jobs 1 with --engine vllm-server, which "
          "serves one run"),
     ):  # fmt: skip
         if wrong:
-            raise ConfigurationError(f"expected {what}; got {len(flags.seeds) or 'several'} seeds")
+            raise ConfigurationError(
+                f"expected {expectation}; got {len(flags.seeds) or 'several'} seeds"
+            )
 
 
 def _check_room(run: ResolvedRun, jobs: int) -> None:
@@ -197,7 +199,7 @@ def _check_room(run: ResolvedRun, jobs: int) -> None:
     Raises:
         ConfigurationError: They do not.
     """
-    device = Device.here()
+    device = Device.current()
     if device is not None and jobs > 1:
         device = device.shared_by(jobs)
     plan = plan_memory(run, device)
@@ -218,9 +220,9 @@ def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:
     if cache.state(run) == OPEN:
         return False
     config = parse(_arguments(cache, run))
-    found = RunFolder(cache.folder(run))
-    found.check(config, resolve(config).resolved())
-    return found.extends and cache.state(run) == DONE
+    run_folder = RunFolder(cache.folder(run))
+    run_folder.check(config, resolve(config).resolved())
+    return run_folder.extends and cache.state(run) == DONE
 
 
 def _share_baselines(
@@ -230,18 +232,18 @@ def _share_baselines(
     run = runs[0]
     if cache.state(run) != DONE:
         config = parse(_arguments(cache, run))
-        made = RunFolder.open(cache.folder(run), config, first.resolved())
-        made.lock()
+        reference_folder = RunFolder.open(cache.folder(run), config, first.resolved())
+        reference_folder.lock()
         try:
-            comparison = PolicyComparison(first, made)
+            comparison = PolicyComparison(first, reference_folder)
             if planned := comparison.reference_episodes:
-                with backend_session(first.config.backend), display as shown:
-                    comparison.add_references(shown.episodes("references", planned))
+                with backend_session(first.config.backend), display as live_display:
+                    comparison.add_references(live_display.episodes("references", planned))
         finally:
-            made.close()
+            reference_folder.close()
     # A command that goes on need not repeat the settings.
-    given = any(word.partition("=")[0] == "--config" for word in run.settings)
-    defaults = () if given else ("--config", str(cache.folder(run) / CONFIG_FILE))
+    has_config = any(word.partition("=")[0] == "--config" for word in run.settings)
+    defaults = () if has_config else ("--config", str(cache.folder(run) / CONFIG_FILE))
     for other in runs[1:]:
         if cache.state(other) == OPEN:
             cache.begin_from(run, other, REFERENCES, defaults=defaults)
@@ -251,7 +253,8 @@ def _check_ended(failures: Sequence[Failure], cache: RunCache) -> None:
     """Say which runs did not end, and why."""
     if failures:
         named = "; ".join(
-            f"seed {each.run.seed}: {each.why} (see {cache.log(each.run)})" for each in failures
+            f"seed {failure.run.seed}: {failure.why} (see {cache.log(failure.run)})"
+            for failure in failures
         )
         raise SeedsFailed(
             f"expected the runs of all seeds to finish, got {len(failures)} that did not: {named}; "

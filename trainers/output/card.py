@@ -158,25 +158,25 @@ def _settings(folder: RunFolder) -> str:
     """Return what was asked for when the run began, as YAML for ``--config``."""
     import yaml
 
-    from trainers.config.config_file import CONFIG_FILE, kept
+    from trainers.config.config_file import CONFIG_FILE, stored_settings
     from trainers.config.schema import from_mapping
 
     stored = read_settings(folder.path / CONFIG_FILE)
-    defaults = kept(from_mapping({"env": stored["env"]}))
-    asked = {"env": stored["env"], **_changed(stored, defaults)}
-    if "model" in asked and Path(asked["model"]).exists():
-        asked["model"] = Path(asked["model"]).resolve().name
-    return yaml.safe_dump(asked, sort_keys=False)
+    defaults = stored_settings(from_mapping({"env": stored["env"]}))
+    changes = {"env": stored["env"], **_changed(stored, defaults)}
+    if "model" in changes and Path(changes["model"]).exists():
+        changes["model"] = Path(changes["model"]).resolve().name
+    return yaml.safe_dump(changes, sort_keys=False)
 
 
 def _changed(values: dict[str, Any], defaults: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the settings that differ from their defaults and change what a run computes."""
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for name, value in values.items():
         if name == RESOLVED or f"{prefix}{name}" in FREE or value == defaults.get(name):
             continue
         if isinstance(value, dict) and isinstance(defaults.get(name), dict):
             value = _changed(value, defaults[name], f"{prefix}{name}.")
         if value != {}:
-            found[name] = value
-    return found
+            changed[name] = value
+    return changed

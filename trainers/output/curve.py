@@ -59,14 +59,14 @@ class Key(NamedTuple):
 def draw_curve(
     metrics: Records,
     names: Mapping[str, str] = NAMES,
-    chosen: int | None = None,
+    chosen_step: int | None = None,
     title: str = "",
 ) -> bytes:
     """Draw score and success over the steps of the RL phase, with the stages as bands: a PNG.
 
     Training episodes are played at the horizon of their stage, validation and test at the full one.
     Each of several environments has a row of its own. The trained policy stands at the step that
-    was ``chosen``, or at the last.
+    was ``chosen_step``, or at the last.
     """
     from matplotlib.figure import Figure
 
@@ -77,7 +77,7 @@ def draw_curve(
     grid = figure.subplots(len(rows), len(QUANTITIES), sharey=True, squeeze=False)
     for panels, (name, records) in zip(grid, rows, strict=True):
         for axes, quantity in zip(panels, QUANTITIES, strict=True):
-            _draw_panel(axes, records, quantity, names, chosen)
+            _draw_panel(axes, records, quantity, names, chosen_step)
             # Above the turns of the stages.
             axes.set_title(f"{name}: {quantity}" if name else quantity, pad=18)
         panels[0].set_ylabel("mean over episodes")
@@ -92,7 +92,7 @@ def draw_curve(
 
 
 def draw_panels(
-    metrics: Records, names: Mapping[str, str] = NAMES, chosen: int | None = None
+    metrics: Records, names: Mapping[str, str] = NAMES, chosen_step: int | None = None
 ) -> tuple[dict[str, str], list[Key]]:
     """Draw each quantity as an SVG to be put into a page, whose letters it takes on.
 
@@ -101,11 +101,11 @@ def draw_panels(
     """
     pictures, keys = {}, []
     for quantity in QUANTITIES:
-        with svg_axes((4.8, 3.2)) as (axes, written):
-            _draw_panel(axes, metrics, quantity, names, chosen)
+        with svg_axes((4.8, 3.2)) as (axes, svg):
+            _draw_panel(axes, metrics, quantity, names, chosen_step)
             lines, labels = axes.get_legend_handles_labels()
             keys = [legend_key(line, label) for line, label in zip(lines, labels, strict=True)]
-        pictures[quantity] = inline_svg(written.getvalue())
+        pictures[quantity] = inline_svg(svg.getvalue())
     return pictures, keys
 
 
@@ -116,18 +116,18 @@ def family_names(metrics: Records) -> list[str]:
 
 def family_records(metrics: Records, name: str) -> list[Mapping[str, Any]]:
     """Return the records of one of several environments, as if the run had no other."""
-    found: list[Mapping[str, Any]] = []
+    family_metrics: list[Mapping[str, Any]] = []
     for record in metrics:
         if record.get("family", name) != name:
             continue
         if "families" not in record:
-            found.append(record)
+            family_metrics.append(record)
         elif name in record["families"]:
-            own = dict(record["families"][name])
-            if "horizon" in own:
-                own["horizon"] = int(own["horizon"])
-            found.append({**record, **own})
-    return found
+            family_values = dict(record["families"][name])
+            if "horizon" in family_values:
+                family_values["horizon"] = int(family_values["horizon"])
+            family_metrics.append({**record, **family_values})
+    return family_metrics
 
 
 def last_horizon(metrics: Records, env: str) -> int | None:
@@ -154,10 +154,10 @@ def svg_axes(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]]:
     # Ids in an SVG are random, and it holds its date: the same run is to give the same page.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curve", **colours}):
         figure = Figure(figsize=size, layout="constrained")
-        axes, written = figure.subplots(), io.StringIO()
-        yield axes, written
+        axes, svg = figure.subplots(), io.StringIO()
+        yield axes, svg
         axes.spines[["top", "right"]].set_visible(False)
-        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
+        figure.savefig(svg, format="svg", transparent=True, metadata={"Date": None})
 
 
 @main_only
@@ -165,10 +165,10 @@ def write_curve(
     folder: RunFolder,
     title: str,
     names: Mapping[str, str] = NAMES,
-    chosen: int | None = None,
+    chosen_step: int | None = None,
 ) -> None:
     """Write ``curve.png`` from the records so far; see :func:`draw_curve`."""
-    png = draw_curve(folder.metrics(), names, chosen, title)
+    png = draw_curve(folder.metrics(), names, chosen_step, title)
     write_atomically(folder.path / "curve.png", png)
 
 
@@ -193,7 +193,7 @@ def legend_key(line: Any, label: str) -> Key:
 
 
 def _draw_panel(
-    axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str], chosen: int | None
+    axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str], chosen_step: int | None
 ) -> None:
     """Draw all that is known about one quantity."""
     from matplotlib.ticker import MaxNLocator
@@ -204,7 +204,7 @@ def _draw_panel(
     _draw_training(axes, steps, quantity)
     _draw_validation(axes, metrics, quantity)
     last = steps[-1]["step"] if steps else None
-    _draw_trained(axes, metrics, last if chosen is None else chosen, quantity)
+    _draw_trained(axes, metrics, last if chosen_step is None else chosen_step, quantity)
     axes.set(xlabel="RL step", ylim=(-0.03, 1.03))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -229,9 +229,9 @@ def _draw_training(axes: Axes, steps: Records, quantity: str) -> None:
 
 def _draw_validation(axes: Axes, metrics: Records, quantity: str) -> None:
     """Draw the validations at the full horizon."""
-    found = [record for record in metrics if record.get("phase") == Phase.VALIDATION]
-    if found:
-        numbers, values = [r["step"] for r in found], [r[quantity] for r in found]
+    validations = [record for record in metrics if record.get("phase") == Phase.VALIDATION]
+    if validations:
+        numbers, values = [r["step"] for r in validations], [r[quantity] for r in validations]
         axes.plot(numbers, values, "o-", color=VALIDATION, markersize=4, label="validation tasks")
 
 

@@ -54,7 +54,7 @@ class Display:
         self._live = self.console.is_terminal and self._progress
         self._bar = FittedProgress(self.console, hidden=not self._live)
         self._task: TaskID | None = None
-        self._shown = 0.0
+        self._last_update = 0.0
         lines = ProgressLines(self._print)
         self._lines = lines if self._progress and not self._live else None
 
@@ -86,7 +86,7 @@ class Display:
 
     def update(self, step: int, **values: object) -> None:
         """Show that ``step`` steps of the phase are done, with its measurements."""
-        self._shown = time.monotonic()
+        self._last_update = time.monotonic()
         if self._live and self._task is not None:
             self._bar.update(self._task, completed=step, values=measurements(values))
         elif self._lines is not None:
@@ -96,7 +96,7 @@ class Display:
     def due(self) -> bool:
         """Whether an update now would be seen: its measurements may cost something."""
         if self._live:
-            return time.monotonic() - self._shown >= REFRESH
+            return time.monotonic() - self._last_update >= REFRESH
         return self._lines is not None and self._lines.due
 
     def count(self, tokens: int) -> None:
@@ -125,9 +125,9 @@ class Display:
     def note(self, text: str | Table) -> None:
         """Show one line, or a table, above the bar."""
         if not self._quiet:
-            shown = cell(text) if isinstance(text, str) else text
+            line = cell(text) if isinstance(text, str) else text
             # A terminal breaks sentences between words; elsewhere each stays on its line.
-            self.console.print(shown, highlight=False, soft_wrap=not self.console.is_terminal)
+            self.console.print(line, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def _print(self, line: str) -> None:
         """Print a line as it is."""

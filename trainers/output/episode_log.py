@@ -45,10 +45,10 @@ class EpisodeLog:
         for env in run.envs:
             hooks = env.make_hooks() if training else []
             kwargs = {**env.kwargs, "reward_hooks": hooks} if hooks else env.kwargs
-            made = gymnasium.make(env.env_id, disable_env_checker=True, **kwargs)
+            text_env = gymnasium.make(env.env_id, disable_env_checker=True, **kwargs)
             panel = panels.get(env.name, "")
-            self._origins[env.name] = origin(made, panel_sha256=panel, policy=run.config.model)
-            made.close()
+            self._origins[env.name] = origin(text_env, panel_sha256=panel, policy=run.config.model)
+            text_env.close()
         self._chat = chat
 
     @main_only
@@ -73,8 +73,8 @@ class EpisodeLog:
     ) -> Iterator[Episode]:
         """Turn trajectories into records."""
         for trajectory in trajectories:
-            told = self._origins[trajectory.family]
-            yield to_episode(trajectory, told, self._chat.raw_text, extra)
+            env_origin = self._origins[trajectory.family]
+            yield to_episode(trajectory, env_origin, self._chat.raw_text, extra)
 
 
 def to_episode(
@@ -99,8 +99,8 @@ def to_episode(
         ConfigurationError: The environments did not tell what a record holds.
     """
     if trajectory.record is not None:
-        told = {**(extra or {}), **trajectory.record.extra}
-        return replace(trajectory.record, **origin, extra=told)
+        extra_fields = {**(extra or {}), **trajectory.record.extra}
+        return replace(trajectory.record, **origin, extra=extra_fields)
     failed = trajectory.stop_reason == StopReason.ERROR.value
     answered = trajectory.turns[:-1] if failed else trajectory.turns
     details = dict(trajectory.details)
@@ -116,7 +116,7 @@ def to_episode(
         rng=trajectory.rng,
         rng_key=trajectory.rng_key,
         options=plain(trajectory.options),
-        start=_told(trajectory.start),
+        start=_recorded_state(trajectory.start),
         turns=tuple(_turn(turn, raw_text) for turn in answered),
         stop_reason=trajectory.stop_reason,
         details=details,
@@ -143,7 +143,7 @@ def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
     return Turn(
         action=clean(turn.text),
         executed=clean(turn.executed),
-        after=_told(turn.after),
+        after=_recorded_state(turn.after),
         reward=turn.reward,
         reward_terms=dict(turn.reward_terms),
         action_valid=turn.valid,
@@ -159,7 +159,7 @@ def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
     )
 
 
-def _told(state: RecordedState | None) -> RecordedState:
+def _recorded_state(state: RecordedState | None) -> RecordedState:
     """Return a state that the environment told."""
     if state is None:
         raise ConfigurationError(

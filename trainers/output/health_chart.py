@@ -77,12 +77,12 @@ def draw_health(
     for panel in PANELS:
         points = [(r["step"], v) for r in steps if (v := _value(r, panel.figure)) is not None]
         if points:
-            with svg_axes(SIZE) as (axes, written):
+            with svg_axes(SIZE) as (axes, svg):
                 _draw(axes, panel, points, steps)
                 _draw_events(axes, panel, dict(points), events)
                 if panel.figure == "score":
                     _draw_validation(axes, metrics)
-            pictures[panel.title] = inline_svg(written.getvalue())
+            pictures[panel.title] = inline_svg(svg.getvalue())
     return pictures, _legend(metrics, events) if pictures else []
 
 
@@ -139,9 +139,9 @@ def _draw_events(
 
 def _draw_validation(axes: Axes, metrics: Records) -> None:
     """Add the validations to the score of the training episodes."""
-    found = [record for record in metrics if record.get("phase") == Phase.VALIDATION]
-    if found:
-        numbers, values = [r["step"] for r in found], [r["score"] for r in found]
+    validations = [record for record in metrics if record.get("phase") == Phase.VALIDATION]
+    if validations:
+        numbers, values = [r["step"] for r in validations], [r["score"] for r in validations]
         axes.plot(numbers, values, "o-", color=VALIDATION, markersize=3.5, linewidth=1.2)
         axes.set_ylim(-0.03, min(1.03, 1.15 * max(*values, axes.get_ylim()[1] / 1.15)))
 

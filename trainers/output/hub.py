@@ -47,8 +47,8 @@ def check_hub(run: ResolvedRun) -> None:
             f"'-', '_' and '.'; got {config.push_to_hub!r}"
         )
     adapters = config.model != TINY and config.lora.r and config.export != "merged"
-    here = Path(config.model).exists() or config.sft.max_steps
-    if adapters and here:
+    is_local = Path(config.model).exists() or config.sft.max_steps
+    if adapters and is_local:
         base = "the warm start, a folder of this run" if config.sft.max_steps else config.model
         raise ConfigurationError(
             "expected --export merged with --push-to-hub, because the base model of the adapters "

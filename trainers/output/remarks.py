@@ -66,24 +66,24 @@ def health_remark(events: Sequence[HealthEvent]) -> str:
     if not events:
         return ""
     names = ", ".join(dict.fromkeys(event.signal for event in events))
-    said = f"{len(events)} alarm{'s' if len(events) > 1 else ''} in training ({names})"
+    text = f"{len(events)} alarm{'s' if len(events) > 1 else ''} in training ({names})"
     back = [event for event in events if event.to is not None]
     if back:
         steps = ", ".join(f"{event.step} to {event.to}" for event in back)
-        said += f"; training was rolled back from step {steps}"
-    return f"{said}. The first: at step {events[0].step}, {events[0].sentence}."
+        text += f"; training was rolled back from step {steps}"
+    return f"{text}. The first: at step {events[0].step}, {events[0].sentence}."
 
 
 def judge_remark(judges: Mapping[str, int]) -> str:
     """State how many verdicts of judges are missing; empty if none is."""
-    asked, missing = (
+    total, missing = (
         sum(count for name, count in judges.items() if name.endswith(end))
         for end in ("_asked", "_missing")
     )
     if not missing:
         return ""
     return (
-        f"{missing:,} of {asked:,} verdicts of judges are missing; training left out episodes "
+        f"{missing:,} of {total:,} verdicts of judges are missing; training left out episodes "
         "without a verdict."
     )
 
@@ -100,16 +100,16 @@ def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
         return ""
     if run.config.critic.kind == "zero":
         return "All values were 0 (--critic.kind zero): there was no critic."
-    said = (
+    text = (
         f"In the last third of the steps the critic explained {foreseen:.2f} of the variance of "
         "the returns (1 is all)"
     )
     if foreseen > 0:
-        return f"{said}."
-    said = f"{said}: no more than a constant would."
+        return f"{text}."
+    text = f"{text}: no more than a constant would."
     if of_turns:
-        return f"{said} Its advantages are no more reliable."
-    return f"{said} Compare with --critic.kind zero before you attribute a gain to the critic."
+        return f"{text} Its advantages are no more reliable."
+    return f"{text} Compare with --critic.kind zero before you attribute a gain to the critic."
 
 
 def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:
@@ -127,11 +127,11 @@ def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:
             "had a better and a worse episode. --reward-model.preferred return compares parts of "
             "success."
         )
-    said = (
+    text = (
         f"In the last third of the steps the reward model ranked {ranked:.0%} of the pairs of "
         "episodes of a task correctly, before it learned from them"
     )
-    return f"{said}." if ranked > 0.5 else f"{said}: no better than chance."
+    return f"{text}." if ranked > 0.5 else f"{text}: no better than chance."
 
 
 def arm_names(run: ResolvedRun) -> dict[str, str]:
@@ -223,7 +223,7 @@ def baseline_remarks(
     ends: Mapping[str, BaselineEnd],
     left_out: Mapping[str, str],
     names: Mapping[str, str],
-    asked: int | None = None,
+    baseline_steps: int | None = None,
 ) -> Iterator[str]:
     """Describe each baseline, or why it was not trained.
 
@@ -231,19 +231,19 @@ def baseline_remarks(
         ends: How those ended that were.
         left_out: Why the others were not.
         names: What they are called.
-        asked: Their steps, if those were asked for.
+        baseline_steps: Their steps, if those were asked for.
     """
     for name, end in ends.items():
-        what, by_rule = _IMITATED[name], not (asked or name == "expert-iteration")
+        imitated, by_rule = _IMITATED[name], not (baseline_steps or name == "expert-iteration")
         length = ", at least the compute of reinforcement learning in tokens" * by_rule
-        chosen = (
+        choice = (
             f"the best on the validation tasks (success {end.valid_success:.3f})"
             if end.valid_success is not None
             else "the last"
         )
         yield (
-            f"{names[name]}: {end.steps} steps from the warm start on {what}{length}. "
-            f"The policy of step {end.chosen}, {chosen}, is compared."
+            f"{names[name]}: {end.steps} steps from the warm start on {imitated}{length}. "
+            f"The policy of step {end.chosen}, {choice}, is compared."
         )
     for name, reason in left_out.items():
         yield f"{names[name]} was left out: {reason}."
@@ -375,19 +375,19 @@ def base_model_remark(run: ResolvedRun, success: float) -> str:
     )
 
 
-def steps_remark(taken: int, planned: int, stopped: bool = False, cut: bool = False) -> str:
+def steps_remark(steps: int, planned: int, stopped: bool = False, cut: bool = False) -> str:
     """State that training ended early; empty if it did not.
 
     ``stopped`` says that an alarm ended it, ``cut`` that its time did, which the verdict says.
     """
-    if taken >= planned or cut:
+    if steps >= planned or cut:
         return ""
     reason = (
         "an alarm ended it (--health.on-alarm)"
         if stopped
         else "its budget (--rl.turn-budget, --budget) was used up"
     )
-    return f"Training ended after {taken} of {planned} steps, because {reason}."
+    return f"Training ended after {steps} of {planned} steps, because {reason}."
 
 
 def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False) -> str:
@@ -412,19 +412,19 @@ def horizon_remark(reached: int | None, env: ResolvedEnv, several: bool = False)
     return f"The horizon{where} ended at {reached} of {env.rounds[-1]} turns: {why}."
 
 
-def chosen_remark(chosen: ChosenPolicy, taken: int, gated: bool = False) -> str:
+def chosen_remark(policy: ChosenPolicy, steps: int, gated: bool = False) -> str:
     """State which step the trained policy is from, if there was a choice; else empty.
 
     ``gated`` says that success on validation tasks ended a warm start.
     """
-    if chosen.valid_success is None:
+    if policy.valid_success is None:
         return ""
-    which = "the last and the best" if chosen.step == taken else "the best"
+    rank = "the last and the best" if policy.step == steps else "the best"
     shared = ", which also ended the warm start" * gated
     return (
-        f"The trained policy is that of step {chosen.step} of {taken}, {which} on the "
-        f"validation tasks (success {chosen.valid_success:.3f}, score "
-        f"{chosen.valid_score:.3f}){shared}. Test tasks did not influence the choice."
+        f"The trained policy is that of step {policy.step} of {steps}, {rank} on the "
+        f"validation tasks (success {policy.valid_success:.3f}, score "
+        f"{policy.valid_score:.3f}){shared}. Test tasks did not influence the choice."
     )
 
 

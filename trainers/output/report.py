@@ -70,7 +70,7 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
         differences=list(_differences(summary)),
         compared=parts,
         imitated=any(part.results.warm_start for part in parts),
-        lost=_lost(metrics, summary),
+        lost=_count_lost(metrics, summary),
         lost_in_training=any(record.get("ended_by_error") for record in training),
         turns=training[-1].get("turns_total", 0) if training else 0,
         tokens=training[-1].get("tokens_total", 0) if training else 0,
@@ -79,7 +79,7 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
         health_keys=health_keys,
         parts=PART_NAMES,
         changes=_changes(before, after),
-        pairs=[(before[task], after[task]) for task in _shown(before, after)],
+        pairs=[(before[task], after[task]) for task in _choose_tasks(before, after)],
         episodes=list(read_jsonl(folder.episodes_path))[-EPISODES_SHOWN:],
         training_step=training_step,
         usage=usage_code(run, summary, checkpoint, str(checkpoint)),
@@ -121,12 +121,12 @@ def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
     pairs += [("greedy", summary.greedy)] if summary.greedy else []
     pairs += [(name, part.paired) for name, part in summary.families.items()]
     kinds: list[tuple[str, Difference | None]] = [
-        (f"{kind}, minus {start}", each.trained_minus_warm_start) for kind, each in pairs
+        (f"{kind}, minus {start}", results.trained_minus_warm_start) for kind, results in pairs
     ]
     kinds += [
-        (f"{kind}, minus {summary.names.get(baseline, baseline)}", minus(each, baseline))
+        (f"{kind}, minus {summary.names.get(baseline, baseline)}", minus(results, baseline))
         for baseline in BASELINES
-        for kind, each in pairs
+        for kind, results in pairs
     ]
     for kind, paired in kinds:
         if paired is not None:
@@ -134,15 +134,15 @@ def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
             yield f"success, {kind}", paired.success_mean, paired.success_ci95
 
 
-def _lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]:
+def _count_lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]:
     """Count the held-out episodes that were lost to a failed environment, by policy."""
-    lost: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for record in metrics:
         if record.get("phase") == Phase.COMPARISON:
             arm = record["arm"].removesuffix(GREEDY)
             name = summary.names[arm] + (GREEDY if arm != record["arm"] else "")
-            lost[name] += sum(row["stop_reason"] == "error" for row in record["rows"])
-    return {name: count for name, count in lost.items() if count}
+            counts[name] += sum(row["stop_reason"] == "error" for row in record["rows"])
+    return {name: count for name, count in counts.items() if count}
 
 
 def _episodes(folder: RunFolder, arm: str) -> Episodes:
@@ -166,11 +166,13 @@ def _change(before: Episodes, after: Episodes, task: tuple[str, str]) -> int:
     return int(second > first) - int(second < first)
 
 
-def _shown(before: Episodes, after: Episodes) -> list[tuple[str, str]]:
+def _choose_tasks(before: Episodes, after: Episodes) -> list[tuple[str, str]]:
     """Choose tasks: the first few of the panel, then the first that rose and the first that fell.
 
     A page that showed only the best would mislead, and one without any change would say little.
     """
-    both = [task for task in before if task in after]
-    moved = [next((t for t in both if _change(before, after, t) == sign), None) for sign in (1, -1)]
-    return list(dict.fromkeys(task for task in (*both[:TASKS_SHOWN], *moved) if task))
+    common = [task for task in before if task in after]
+    moved = [
+        next((t for t in common if _change(before, after, t) == sign), None) for sign in (1, -1)
+    ]
+    return list(dict.fromkeys(task for task in (*common[:TASKS_SHOWN], *moved) if task))

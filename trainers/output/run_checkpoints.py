@@ -46,8 +46,8 @@ def has_weights(folder: Path) -> bool:
 def checkpoint_names(run: Path) -> list[str]:
     """Return the names of the folders with weights, below ``checkpoints``."""
     root = run / "checkpoints"
-    found = [path for pattern in ("*", "*/*") for path in root.glob(pattern) if has_weights(path)]
-    return sorted(path.relative_to(root).as_posix() for path in found if path.name[0] != ".")
+    folders = [path for pattern in ("*", "*/*") for path in root.glob(pattern) if has_weights(path)]
+    return sorted(path.relative_to(root).as_posix() for path in folders if path.name[0] != ".")
 
 
 def chosen_checkpoint(run: Path, path: Path, checkpoint: str | None = None) -> Path:
@@ -71,20 +71,20 @@ def chosen_checkpoint(run: Path, path: Path, checkpoint: str | None = None) -> P
             )
         checkpoint = path.resolve().relative_to(root.resolve()).as_posix()
     names = checkpoint_names(run)
-    chosen = next(_candidates(run, names)) if checkpoint is None else checkpoint
-    if chosen not in names:
+    name = next(_candidates(run, names)) if checkpoint is None else checkpoint
+    if name not in names:
         raise ConfigurationError(
-            f"expected a checkpoint of {run} among {', '.join(names)}; got {chosen!r}"
+            f"expected a checkpoint of {run} among {', '.join(names)}; got {name!r}"
         )
-    return root / chosen
+    return root / name
 
 
 def step_of(run: Path, checkpoint: Path) -> dict[str, Any]:
     """Return the step after which a policy was saved, and whether the run compared it."""
     name = checkpoint.relative_to(run / "checkpoints").as_posix()
-    chosen = (_json(run / "summary.json").get("chosen")) or {}
-    if chosen.get("checkpoint") == name:
-        return {"step": chosen["step"], "compared": True}
+    policy = (_json(run / "summary.json").get("chosen")) or {}
+    if policy.get("checkpoint") == name:
+        return {"step": policy["step"], "compared": True}
     validated = _json(checkpoint / "validation.json")
     return {"step": validated.get("step"), "compared": False}
 

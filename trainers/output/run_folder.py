@@ -28,7 +28,7 @@ from agentgym.support.caching import write_atomically
 from agentgym.support.folder_links import check_no_link_leads_out
 from agentgym.support.folder_lock import FolderLock, holds_other_files, lock_folder
 from trainers import processes
-from trainers.config.config_file import CONFIG_FILE, compare, kept, read_settings
+from trainers.config.config_file import CONFIG_FILE, compare, read_settings, stored_settings
 from trainers.config.file_trust import remember_typed
 from trainers.config.schema import TrainConfig
 from trainers.output.jsonl import append_line, cut_unfinished_line, filter_lines, read_jsonl
@@ -91,7 +91,9 @@ class RunFolder:
                 written.
         """
         folder = cls(path)
-        processes.on_main(lambda: folder._open_to_write(kept(config, resolved), config.resume))
+        processes.on_main(
+            lambda: folder._open_to_write(stored_settings(config, resolved), config.resume)
+        )
         folder._check_shared()
         return folder
 
@@ -131,7 +133,7 @@ class RunFolder:
             ConfigurationError: The folder holds something else or another run, or there is none
                 to be resumed.
         """
-        self._check(kept(config, resolved), config.resume)
+        self._check(stored_settings(config, resolved), config.resume)
 
     def _check(self, settings: Mapping[str, Any], resume: bool) -> None:
         """Refuse a folder that holds anything but the run that is wanted."""
@@ -215,14 +217,14 @@ class RunFolder:
     def _check_same_run(self, settings: Mapping[str, Any]) -> None:
         """Refuse to mix two runs in one folder."""
         stored = read_settings(self.path / CONFIG_FILE)
-        found = compare(stored, settings)
-        if found.changes:
+        comparison = compare(stored, settings)
+        if comparison.changes:
             raise ConfigurationError(
                 f"expected the settings of the run in {self.path} to be unchanged on --resume, but "
-                f"{', '.join(found.changes)}; leave out what differs (--resume and --out are "
+                f"{', '.join(comparison.changes)}; leave out what differs (--resume and --out are "
                 "enough), or choose another --out"
             )
-        self._longer = settings if found.extends else None
+        self._longer = settings if comparison.extends else None
 
     @property
     def complete(self) -> bool:
@@ -363,12 +365,12 @@ class RunFolder:
 
     def latest_checkpoint(self, prefix: str) -> Path | None:
         """Return the complete checkpoint with the highest step, named ``<prefix>-<step>``."""
-        found = [
+        checkpoints = [
             path
             for path in self.checkpoints.glob(f"{prefix}-*")
             if path.name.removeprefix(f"{prefix}-").isdigit() and (path / COMPLETE).exists()
         ]
-        return max(found, key=lambda path: int(path.name.rsplit("-", 1)[1]), default=None)
+        return max(checkpoints, key=lambda path: int(path.name.rsplit("-", 1)[1]), default=None)
 
 
 def training_step(episode: Mapping[str, Any]) -> int:

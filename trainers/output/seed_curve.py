@@ -35,7 +35,7 @@ BAND = " (band: 95 %)"
 
 
 def draw_seeds(
-    seeds: Sequence[Records], names: Mapping[str, str], chosen: Sequence[int], title: str
+    seeds: Sequence[Records], names: Mapping[str, str], chosen_steps: Sequence[int], title: str
 ) -> bytes:
     """Draw score and success on validation tasks over the steps, a thin line a seed: a PNG.
 
@@ -45,21 +45,21 @@ def draw_seeds(
     Args:
         seeds: Records of the run of each seed.
         names: What the compared policies are called.
-        chosen: Step of the trained policy of each seed.
+        chosen_steps: Step of the trained policy of each seed.
         title: What the environments are called.
     """
     from matplotlib.figure import Figure
 
     families = family_names(seeds[0]) or [""]
     rows = [
-        (name, [family_records(each, name) if name else each for each in seeds])
+        (name, [family_records(records, name) if name else records for records in seeds])
         for name in families
     ]
     figure = Figure(figsize=(10, 0.6 + 3.8 * len(rows)), dpi=120, layout="constrained")
     grid = figure.subplots(len(rows), len(QUANTITIES), sharey=True, squeeze=False)
-    for panels, (name, found) in zip(grid, rows, strict=True):
+    for panels, (name, family_seeds) in zip(grid, rows, strict=True):
         for axes, quantity in zip(panels, QUANTITIES, strict=True):
-            _draw_panel(axes, found, quantity, names, chosen)
+            _draw_panel(axes, family_seeds, quantity, names, chosen_steps)
             axes.set_title(f"{name}: {quantity}" if name else quantity)
         panels[0].set_ylabel("mean over episodes")
     figure.suptitle(title)
@@ -71,16 +71,16 @@ def draw_seeds(
 
 
 def seed_panels(
-    seeds: Sequence[Records], names: Mapping[str, str], chosen: Sequence[int]
+    seeds: Sequence[Records], names: Mapping[str, str], chosen_steps: Sequence[int]
 ) -> tuple[dict[str, str], list[Key]]:
     """Draw the same as SVGs to be put into a page; return them by quantity, and their legend."""
     pictures, keys = {}, []
     for quantity in QUANTITIES:
-        with svg_axes((4.8, 3.2)) as (axes, written):
-            _draw_panel(axes, seeds, quantity, names, chosen)
+        with svg_axes((4.8, 3.2)) as (axes, svg):
+            _draw_panel(axes, seeds, quantity, names, chosen_steps)
             lines, labels = axes.get_legend_handles_labels()
             keys = [legend_key(line, label) for line, label in zip(lines, labels, strict=True)]
-        pictures[quantity] = inline_svg(written.getvalue())
+        pictures[quantity] = inline_svg(svg.getvalue())
     return pictures, keys
 
 
@@ -89,7 +89,7 @@ def _draw_panel(
     seeds: Sequence[Records],
     quantity: str,
     names: Mapping[str, str],
-    chosen: Sequence[int],
+    chosen_steps: Sequence[int],
 ) -> None:
     """Draw all that is known about one quantity."""
     from matplotlib.ticker import MaxNLocator
@@ -109,7 +109,9 @@ def _draw_panel(
         axes.fill_between(common, low, high, color=VALIDATION, alpha=0.15, linewidth=0)
     tested = [held_out_mean(records, TRAINED, quantity) for records in seeds]
     means = [math.nan if mean is None else mean for mean in tested]
-    axes.plot(chosen, means, "D", color=TRAINING, markersize=5, label="trained, test, each seed")
+    axes.plot(
+        chosen_steps, means, "D", color=TRAINING, markersize=5, label="trained, test, each seed"
+    )
     axes.set(xlabel="RL step", ylim=(-0.03, 1.03))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
@@ -122,15 +124,15 @@ def _draw_references(
     """Draw what the other policies reach on the test tasks, as a mean over the seeds."""
     for arm, (colour, style) in REFERENCES.items():
         means = [held_out_mean(records, arm, quantity) for records in seeds]
-        known = [mean for mean in means if mean is not None]
-        if known:
+        measured = [mean for mean in means if mean is not None]
+        if measured:
             of = "" if arm in UNTRAINED else ", mean over seeds"
             label = f"{names[arm]}, test{of}"
-            mean = sum(known) / len(known)
+            mean = sum(measured) / len(measured)
             axes.axhline(mean, color=colour, linestyle=style, linewidth=1.4, label=label)
 
 
 def _validations(records: Records, quantity: str) -> dict[int, Any]:
     """Return the validation results of a seed by step."""
-    found = [record for record in records if record.get("phase") == Phase.VALIDATION]
-    return {record["step"]: record[quantity] for record in found}
+    validations = [record for record in records if record.get("phase") == Phase.VALIDATION]
+    return {record["step"]: record[quantity] for record in validations}

@@ -44,15 +44,15 @@ def write_seeds(folder: Path, runs: Sequence[RunFolder]) -> dict[str, Any]:
     """
     summary = seeds_summary([json.loads(run.summary_path.read_text()) for run in runs])
     records = [run.metrics() for run in runs]
-    chosen = [run["chosen"]["step"] for run in summary["runs"]]
-    picture = draw_seeds(records, summary["names"], chosen, summary["env"])
+    chosen_steps = [run["chosen"]["step"] for run in summary["runs"]]
+    picture = draw_seeds(records, summary["names"], chosen_steps, summary["env"])
     write_atomically(folder / "curve.png", picture)
     page = render(
         "seed_report.html.j2",
         folder=folder,
         summary=summary,
         differences=list(_differences(summary)),
-        compared=list(_parts(summary, records, chosen)),
+        compared=list(_parts(summary, records, chosen_steps)),
         comparisons=comparisons,
     )
     write_atomically(folder / "report.html", page.encode())
@@ -81,13 +81,13 @@ def seeds_table(summary: Mapping[str, Any]) -> Table:
 
 
 def _parts(
-    summary: Mapping[str, Any], records: Sequence[Records], chosen: Sequence[int]
+    summary: Mapping[str, Any], records: Sequence[Records], chosen_steps: Sequence[int]
 ) -> Iterator[_Part]:
     """Yield the results to show: first those over all tasks."""
-    yield _Part("", summary, *seed_panels(records, summary["names"], chosen))
+    yield _Part("", summary, *seed_panels(records, summary["names"], chosen_steps))
     for name, results in summary.get("families", {}).items():
-        own = [family_records(found, name) for found in records]
-        yield _Part(name, results, *seed_panels(own, results["names"], chosen))
+        seed_records = [family_records(run_records, name) for run_records in records]
+        yield _Part(name, results, *seed_panels(seed_records, results["names"], chosen_steps))
 
 
 def _differences(
@@ -96,6 +96,13 @@ def _differences(
     """Yield what training changed over seeds, each a row of the plot, with its interval if any."""
     decoding = summary["evaluation"]["decoding"]
     for kind, how in (("paired", decoding), ("greedy_paired", "greedy")):
-        for each in comparisons(summary, kind):
-            for figure, found in (("score", each.score), ("success", each.success)):
-                yield f"{figure}, {how}, minus {each.other}", found["mean"], found["ci95"]
+        for comparison in comparisons(summary, kind):
+            for figure, statistics in (
+                ("score", comparison.score),
+                ("success", comparison.success),
+            ):
+                yield (
+                    f"{figure}, {how}, minus {comparison.other}",
+                    statistics["mean"],
+                    statistics["ci95"],
+                )

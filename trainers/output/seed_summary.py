@@ -100,18 +100,20 @@ def seeds_summary(summaries: Summaries) -> dict[str, Any]:
     """
     first = summaries[0]
     names = first.get("families", {})
-    families = {name: _results([each["families"][name] for each in summaries]) for name in names}
+    families = {
+        name: _results([summary["families"][name] for summary in summaries]) for name in names
+    }
     result = {
         "env": first["env"],
         "preset": first["preset"],
-        "seeds": [each["seed"] for each in summaries],
+        "seeds": [summary["seed"] for summary in summaries],
         "interval": _interval_kind(len(summaries)),
         "evaluation": first["evaluation"],
         **_results(summaries),
         **({"families": families} if families else {}),
-        "runs": [_run(each) for each in summaries],
+        "runs": [_run(summary) for summary in summaries],
         "packages": first["packages"],
-        "commits": list(dict.fromkeys(each["commit"] for each in summaries)),
+        "commits": list(dict.fromkeys(summary["commit"] for summary in summaries)),
     }
     headline = seeds_headline(result)
     return {**result, "verdict": headline.text, "headline": headline._asdict()}
@@ -126,9 +128,9 @@ def _interval_kind(count: int) -> str:
 
 def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Comparison]:
     """Yield what the trained policy is compared with: ``paired`` or ``greedy_paired`` results."""
-    for name, found in results.get(kind, {}).items():
+    for name, figures in results.get(kind, {}).items():
         other = results["names"][_arm(name.removeprefix("trained_minus_"), results["names"])]
-        yield Comparison(name, other, found["success"], found["score"])
+        yield Comparison(name, other, figures["success"], figures["score"])
 
 
 def seeds_headline(result: Mapping[str, Any]) -> Headline:
@@ -136,20 +138,20 @@ def seeds_headline(result: Mapping[str, Any]) -> Headline:
 
     The strongest baseline is the one that the trained policy is ahead of by least.
     """
-    found = {each.name: each for each in comparisons(result)}
-    start, runs = found[START], result["runs"]
+    by_name = {comparison.name: comparison for comparison in comparisons(result)}
+    start, runs = by_name[START], result["runs"]
     if any(run["untrained"] for run in runs):
         return Headline("down", "In at least one seed nothing was trained")
-    baselines = [each for name, each in found.items() if name in AGAINST]
-    strongest = min(baselines, key=lambda each: each.success["mean"], default=None)
+    baselines = [comparison for name, comparison in by_name.items() if name in AGAINST]
+    strongest = min(baselines, key=lambda comparison: comparison.success["mean"], default=None)
     if problem := start.problem or (strongest.problem if strongest else ""):
         return Headline("flat", f"Not decided, as {problem}: {start.change.in_both}")
-    greedy = {each.name: each for each in comparisons(result, "greedy_paired")}
-    again = greedy.get(strongest.name) if strongest else None
+    greedy = {comparison.name: comparison for comparison in comparisons(result, "greedy_paired")}
+    greedy_strongest = greedy.get(strongest.name) if strongest else None
     tone, text = judge(
         start.change,
         strongest.change if strongest else None,
-        again.change if again else None,
+        greedy_strongest.change if greedy_strongest else None,
         steps=min(run["steps"] for run in runs),
         imitated=any(run["imitated"] for run in runs),
     )
@@ -160,37 +162,39 @@ def seeds_sentences(result: Mapping[str, Any]) -> Iterator[str]:
     """Say each comparison over the seeds in a sentence; where it has no interval, say why."""
     count = len(result["seeds"])
     for kind, how in (("paired", ""), ("greedy_paired", "With greedy actions, ")):
-        for each in comparisons(result, kind):
-            change = each.change
+        for comparison in comparisons(result, kind):
+            change = comparison.change
             compared = (
-                f"{how}trained minus {each.other} is {change.in_success} and {change.in_score}, "
-                f"over {count} seeds"
+                f"{how}trained minus {comparison.other} is {change.in_success} and "
+                f"{change.in_score}, over {count} seeds"
             ).capitalize()
-            if not each.problem:
+            if not comparison.problem:
                 yield f"{compared}."
                 continue
-            by_seed = zip(each.success["values"], each.success["paired"], strict=True)
+            by_seed = zip(comparison.success["values"], comparison.success["paired"], strict=True)
             over_tasks = ", ".join(signed(mean, interval) for mean, interval in by_seed)
             yield (
-                f"{compared}: {each.problem}. Over the tasks of each seed, which say nothing about "
-                f"another training: {over_tasks} in success."
+                f"{compared}: {comparison.problem}. Over the tasks of each seed, which say nothing "
+                f"about another training: {over_tasks} in success."
             )
 
 
 def _results(parts: Summaries) -> dict[str, Any]:
     """Return the comparison over seeds, of one environment or of all together."""
     greedy = [part.get("greedy") or {} for part in parts]
-    found = {
+    results = {
         "names": parts[0]["names"],
         "eval": _arms([part["eval"] for part in parts]),
         "paired": _differences([part["paired"] for part in parts]),
     }
     if all(greedy):
         names = parts[0]["names"]
-        arms = [{_arm(key, names): value for key, value in each.items()} for each in greedy]
-        found["greedy_eval"] = _arms([{a: each[a] for a in each if a in names} for each in arms])
-        found["greedy_paired"] = _differences(greedy)
-    return found
+        arms = [{_arm(key, names): value for key, value in result.items()} for result in greedy]
+        results["greedy_eval"] = _arms(
+            [{a: arm_results[a] for a in arm_results if a in names} for arm_results in arms]
+        )
+        results["greedy_paired"] = _differences(greedy)
+    return results
 
 
 def _arm(key: str, names: Mapping[str, str]) -> str:
@@ -200,7 +204,7 @@ def _arm(key: str, names: Mapping[str, str]) -> str:
 
 def _arms(results: Summaries) -> dict[str, Any]:
     """Return the figures of the policies that all seeds have, in the order of ``ROLES``."""
-    common = [arm for arm in results[0] if all(each.get(arm) for each in results)]
+    common = [arm for arm in results[0] if all(result.get(arm) for result in results)]
     ranks = {arm: rank for rank, arm in enumerate(ROLES)}
     common.sort(key=lambda arm: ranks.get(arm, ranks[TRAINED]))
     return {
@@ -208,7 +212,7 @@ def _arms(results: Summaries) -> dict[str, Any]:
             "n": results[0][arm]["n"],
             "over": "tasks" if arm in UNTRAINED else "seeds",
             **{name: _figure(arm, [r[arm] for r in results], key) for name, key in FIGURES.items()},
-            "turns": float(np.mean([each[arm]["turns_mean"] for each in results])),
+            "turns": float(np.mean([result[arm]["turns_mean"] for result in results])),
         }
         for arm in common
     }
@@ -217,7 +221,7 @@ def _arms(results: Summaries) -> dict[str, Any]:
 def _figure(arm: str, results: Summaries, key: str) -> dict[str, Any]:
     """Return a figure of a policy: over the tasks where no seed changes it, else over the seeds."""
     if arm not in UNTRAINED:
-        return spread([each[key] for each in results], (0.0, 1.0))
+        return spread([result[key] for result in results], (0.0, 1.0))
     interval = f"{key.removesuffix('_mean')}_ci95"
     return {"mean": results[0][key], "ci95": list(results[0][interval])}
 
@@ -227,13 +231,13 @@ def _differences(results: Summaries) -> dict[str, Any]:
     common = [
         name
         for name in results[0]
-        if name.startswith("trained_minus_") and all(each.get(name) for each in results)
+        if name.startswith("trained_minus_") and all(result.get(name) for result in results)
     ]
     return {
         name: {
             figure: {
-                **spread([each[name][f"{figure}_mean"] for each in results], (-1.0, 1.0)),
-                "paired": [list(each[name][f"{figure}_ci95"]) for each in results],
+                **spread([result[name][f"{figure}_mean"] for result in results], (-1.0, 1.0)),
+                "paired": [list(result[name][f"{figure}_ci95"]) for result in results],
             }
             for figure in FIGURES
         }

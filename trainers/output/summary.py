@@ -319,8 +319,8 @@ class Summary(Results):
 
 def minus(paired: Paired | GreedyResults, arm: str) -> Difference | None:
     """Return the comparison of the trained policy with an arm; None if it was not made."""
-    found: Difference | None = getattr(paired, f"trained_minus_{field_of(arm)}")
-    return found
+    difference: Difference | None = getattr(paired, f"trained_minus_{field_of(arm)}")
+    return difference
 
 
 def _parts(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -345,13 +345,15 @@ def _learned(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _differences(content: Mapping[str, Any]) -> dict[str, Any]:
     """Read the comparisons task by task; one that was not made is None or missing."""
-    found = {name: value for name, value in content.items() if name.startswith("trained_minus_")}
-    return {name: value and _read(Difference, value) for name, value in found.items()}
+    differences = {
+        name: value for name, value in content.items() if name.startswith("trained_minus_")
+    }
+    return {name: value and _read(Difference, value) for name, value in differences.items()}
 
 
 def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
     """Make one part; keys that a later version may have added are passed over."""
-    names = {each.name for each in fields(cast(Any, kind))}
+    names = {field.name for field in fields(cast(Any, kind))}
     values = {name: value for name, value in content.items() if name in names}
     return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
 
@@ -365,12 +367,12 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
 
 def judge_totals(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     """Add up what the judges of all steps were asked; empty if there were none."""
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     ends = ("_asked", "_missing", "judge_calls", "judge_tokens")
     for record in records:
         if record.get("phase") == Phase.REINFORCEMENT and "judge_calls" in record:
-            found.update({name: int(record[name]) for name in record if name.endswith(ends)})
-    return dict(found)
+            totals.update({name: int(record[name]) for name in record if name.endswith(ends)})
+    return dict(totals)
 
 
 def imitation_losses(records: Iterable[Mapping[str, Any]]) -> tuple[float, float] | None:
@@ -383,8 +385,8 @@ def imitation_losses(records: Iterable[Mapping[str, Any]]) -> tuple[float, float
 def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:
     """Return the mean explained variance in the last third of the steps; None without a critic."""
     steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
-    found = [step["explained_variance"] for step in steps if "explained_variance" in step]
-    last = found[-max(1, len(found) // 3) :]
+    explained = [step["explained_variance"] for step in steps if "explained_variance" in step]
+    last = explained[-max(1, len(explained) // 3) :]
     return sum(last) / len(last) if last else None
 
 

@@ -53,7 +53,7 @@ class StopConditions:
         self.clock.check()
         check_left(self._run, self._imitation)
 
-    def met(self, step: int | None = None) -> bool:
+    def should_end(self, step: int | None = None) -> bool:
         """Whether training should end, after a step if one is given; all processes call it."""
         late = self.clock.late
         if late and step is not None:
@@ -66,12 +66,12 @@ class StopConditions:
         """Return whether both phases together have reached a limit of the budget."""
         imitation, log, budget = self._imitation, self._log, self._run.budget
         passes = self._run.config.rl.num_iterations + GENERATION
-        both = Spent(
+        spent = Spent(
             imitation.turns + log.turns,
             imitation.episodes + log.episodes,
             imitation.tokens + log.row_tokens * passes,
         )
-        return both.reaches(Spent(budget.turns, budget.episodes, budget.tokens))
+        return spent.reaches(Spent(budget.turns, budget.episodes, budget.tokens))
 
 
 @dataclass(eq=False)
@@ -120,7 +120,7 @@ class AfterStep(TrainerCallback):
             save |= self.best.better is not None
         # 2. Time and turns. Saved, so that a run that is killed after this goes on with just these
         #    weights.
-        if self.stop.met(step):
+        if self.stop.should_end(step):
             end.stop()
             save = True
         # 3. The step's figures: in metrics.jsonl and on the screen, then on the dashboards.

@@ -62,15 +62,15 @@ def train_baselines(
     Yields:
         Name and policy of each; the policy is closed when the next is requested.
     """
-    shown = BaselineDemonstrations(run, display)
+    demonstrations = BaselineDemonstrations(run, display)
     for name in run.config.eval.baselines:
         place = folder.part(name)
         if name == OWN_SUCCESSES:
             baseline: Baseline = _own_successes(run, folder, place, display)
-        elif name == FILTERED_BC and processes.on_main(partial(_left_out, place, shown)):
+        elif name == FILTERED_BC and processes.on_main(partial(_left_out, place, demonstrations)):
             continue
         else:
-            baseline = FurtherImitation(run, folder, place, display, name, shown)
+            baseline = FurtherImitation(run, folder, place, display, name, demonstrations)
         try:
             yield name, baseline
         finally:
@@ -91,12 +91,12 @@ def baseline_ends(
     return ends, {name: state[LEFT_OUT] for name, state in states.items() if LEFT_OUT in state}
 
 
-def _left_out(place: RunFolder, shown: BaselineDemonstrations) -> str:
+def _left_out(place: RunFolder, demonstrations: BaselineDemonstrations) -> str:
     """Say why there is nothing to learn from the successes alone; empty if there is."""
     state = place.state()
     if END in state or LEFT_OUT in state:
         return str(state.get(LEFT_OUT, ""))
-    solved, count = shown.solved()
+    solved, count = demonstrations.solved()
     if 0 < solved < count:
         return ""
     reason = (
@@ -113,9 +113,9 @@ def _own_successes(
 ) -> Reinforcement:
     """Let the policy imitate its own solved episodes for as many steps as it was reinforced."""
     records = processes.on_main(folder.metrics)
-    taken = (r["step"] for r in records if r.get("phase") == Phase.REINFORCEMENT)
+    steps = (r["step"] for r in records if r.get("phase") == Phase.REINFORCEMENT)
     config = replace(
-        run.config, steps=max(taken, default=1), minutes=0.0, budget=(), report_to=(),
+        run.config, steps=max(steps, default=1), minutes=0.0, budget=(), report_to=(),
         preset=OWN_SUCCESSES,
     )  # fmt: skip
     alike = replace(run, config=config, preset=get_preset(OWN_SUCCESSES))
@@ -124,11 +124,11 @@ def _own_successes(
     )
     try:
         learning.train()
-        chosen = learning.choose()
+        choice = learning.choose()
         learning.save(folder.checkpoints / OWN_SUCCESSES)
     except BaseException:
         learning.close()
         raise
-    end = BaselineEnd(config.steps, chosen.step, chosen.valid_success)
+    end = BaselineEnd(config.steps, choice.step, choice.valid_success)
     place.note(**{END: asdict(end)})
     return learning

@@ -63,7 +63,7 @@ class BestPolicy:
             self._replace()
 
     @property
-    def kept(self) -> Validated | None:
+    def results(self) -> Validated | None:
         """The best policy so far; None before the first validation after a step."""
         return on_main(lambda: _read(self.path))
 
@@ -95,8 +95,8 @@ class BestPolicy:
     @main_only
     def forget_after(self, step: int) -> None:
         """Remove the saved policy if a rollback has undone its step."""
-        kept = _read(self.path)
-        if kept is not None and kept.step > step:
+        validated = _read(self.path)
+        if validated is not None and validated.step > step:
             shutil.rmtree(self.path, ignore_errors=True)
 
     @main_only

@@ -79,22 +79,22 @@ class Demonstrator:
         self._seed = run.config.seed
         self.imitated = run.imitates and bool(resolved.demonstrator)
         quick = resolved.backend == "sync"
-        few = not quick or run.plays_agent
-        self._count = min(count, WORDS_OF_A_SLOW_ONE) if few and not self.imitated else count
+        is_slow = not quick or run.plays_agent
+        self._count = min(count, WORDS_OF_A_SLOW_ONE) if is_slow and not self.imitated else count
         self._at_once = 1 if quick else run.config.workers or usual_workers(run.config.backend)
         self._envs = [make_safe_env(resolved, run.config)]
         self._server = GatewayServer()
         self._play = agent_shower(run, self._server) if run.plays_agent else play
-        shown, others = demonstration_tasks(run, resolved)
-        self._opening = shown[0]
+        tasks, other_tasks = demonstration_tasks(run, resolved)
+        self._opening = tasks[0]
         recorded = None
         if self.imitated and run.config.sft.episodes:
             recorded = recorded_demonstrations(run, resolved)
-            shown, others = [], self._not_among(recorded, [*shown, *others])
-        self._tasks = shown if self.imitated else shown[: self._count]
-        self._begin = len(shown) if recorded is None else len(recorded)
-        self._others = others[: max(0, self._count - self._begin)] if quick else []
-        self.planned = len(self._tasks) + len(self._others)
+            tasks, other_tasks = [], self._not_among(recorded, [*tasks, *other_tasks])
+        self._tasks = tasks if self.imitated else tasks[: self._count]
+        self._begin = len(tasks) if recorded is None else len(recorded)
+        self._other_tasks = other_tasks[: max(0, self._count - self._begin)] if quick else []
+        self.planned = len(self._tasks) + len(self._other_tasks)
         self.on_episode: Callable[[], None] = lambda: None
         self._first: list[Demonstration] = []
         self._expert = resolved.demonstrator == "expert"
@@ -107,15 +107,15 @@ class Demonstrator:
         paid = affordable(run, resolved, self._source, self.spent)
         self._rest = paid if self.imitated else self._source
 
-    def seen(self) -> Iterator[Demonstration]:
+    def vocabulary_episodes(self) -> Iterator[Demonstration]:
         """Yield the first episodes and, if they are too few, random play of other tasks."""
         self._first += islice(self._rest, self._count - len(self._first))
         yield from self._first
-        if self._others:
-            yield from self._watched(self._others, _random_player, self._begin)
+        if self._other_tasks:
+            yield from self._watched(self._other_tasks, _random_player, self._begin)
 
     @property
-    def shown(self) -> Iterator[Demonstration]:
+    def demonstrations(self) -> Iterator[Demonstration]:
         """All episodes, each played when it is requested or shortly before."""
         return chain(self._first, self._rest)
 
@@ -144,10 +144,13 @@ class Demonstrator:
         self, episodes: Sequence[Demonstration], tasks: Sequence[dict[str, Any]]
     ) -> list[dict[str, Any]]:
         """Return the tasks of which there is no episode, in their order."""
-        names, made = {str(each.info["task_id"]) for each in episodes}, self._resolved.make_env()
-        kept = [t for t in tasks if made.tasks.task(t["split"], t["index"]).id not in names]
-        made.close()
-        return kept
+        names, env = (
+            {str(episode.info["task_id"]) for episode in episodes},
+            self._resolved.make_env(),
+        )
+        missing = [t for t in tasks if env.tasks.task(t["split"], t["index"]).id not in names]
+        env.close()
+        return missing
 
     def _player(self, env: gymnasium.Env[str, str], seed: int) -> Policy:
         """Return who plays an episode."""
@@ -207,11 +210,11 @@ def require_room(
 def show_watching(display: Display, demonstrators: Iterable[Demonstrator]) -> None:
     """Start the demonstration phase, and show each episode as it ends."""
     players = list(demonstrators)
-    planned = sum(each.planned for each in players)
+    planned = sum(player.planned for player in players)
     if planned:
         watched = display.episodes("demonstrations", planned)
-        for each in players:
-            each.on_episode = watched
+        for player in players:
+            player.on_episode = watched
 
 
 def _random_player(env: gymnasium.Env[str, str], seed: int) -> Policy:
@@ -229,9 +232,9 @@ def demonstration_tasks(
     Returns:
         These tasks and all other training tasks, in an order drawn from the run's seed.
     """
-    made = env.make_env()
-    size = made.tasks.len(TRAIN)
-    made.close()
+    text_env = env.make_env()
+    size = text_env.tasks.len(TRAIN)
+    text_env.close()
     total = sum(e.weight for e in run.envs if bool(e.demonstrator) == bool(env.demonstrator))
     most = max(1, math.ceil(run.config.sft.demonstrations * env.weight / total))
     # A stream of its own: the 1 sets it apart from every other use of the run's seed.
@@ -253,15 +256,19 @@ class BaselineDemonstrations:
 
     def solved(self) -> tuple[int, int]:
         """Return the number of demonstrations that solved their task, and of all."""
-        successes = [bool(e.last["success"]) for shown in self._watched.values() for e in shown]
+        successes = [
+            bool(e.last["success"])
+            for demonstrations in self._watched.values()
+            for e in demonstrations
+        ]
         return sum(successes), len(successes)
 
     def rows(self, policy: LoadedPolicy, only_successes: bool) -> list[Row]:
         """Return the demonstrations as training rows of a policy, all or only the solved ones."""
         return [
             row
-            for name, shown in self._watched.items()
-            for row in _rows(self._run, name, shown, policy, only_successes)
+            for name, demonstrations in self._watched.items()
+            for row in _rows(self._run, name, demonstrations, policy, only_successes)
         ]
 
     @cached_property
@@ -270,10 +277,10 @@ class BaselineDemonstrations:
         with ExitStack() as stack:
             imitated = [env for env in self._run.envs if env.demonstrator]
             players = {env.name: Demonstrator(self._run, env) for env in imitated}
-            for each in players.values():
-                stack.callback(each.close)
+            for player in players.values():
+                stack.callback(player.close)
             show_watching(self._display, players.values())
-            return {name: list(each.shown) for name, each in players.items()}
+            return {name: list(player.demonstrations) for name, player in players.items()}
 
 
 def demonstrated_rows(
@@ -286,9 +293,9 @@ def demonstrated_rows(
     """
     sft = run.config.sft
     rows: list[Row] = []
-    for name, each in demonstrators.items():
-        if each.imitated:
-            rows += _rows(run, name, each.shown, policy, sft.only_successes)
+    for name, demonstrator in demonstrators.items():
+        if demonstrator.imitated:
+            rows += _rows(run, name, demonstrator.demonstrations, policy, sft.only_successes)
     if not rows and sft.only_successes:
         raise ConfigurationError(
             "expected demonstrations that solved their task, but none did within the horizon (and "
@@ -301,22 +308,24 @@ def demonstrated_rows(
 def _rows(
     run: ResolvedRun,
     name: str,
-    shown: Iterable[Demonstration],
+    demonstrations: Iterable[Demonstration],
     policy: LoadedPolicy,
     only_successes: bool,
 ) -> list[Row]:
     """Return the demonstrations of an environment as training rows, each as often as it counts."""
-    kept = [episode for episode in shown if episode.last["success"] or not only_successes]
+    imitated = [
+        episode for episode in demonstrations if episode.last["success"] or not only_successes
+    ]
     if run.plays_agent:
-        written = list(encode_calls(kept, policy.chat))
+        encoded = list(encode_calls(imitated, policy.chat))
     else:
-        written = list(encode(kept, policy.chat, policy.prompts[name]))
-    if run.config.sft.weights == "none" or not written:
-        return to_rows(written)
-    returns = np.array([episode.episode_return for episode in written])
-    numbers = {task: number for number, task in enumerate({e.task_id: None for e in written})}
-    tasks = np.array([numbers[episode.task_id] for episode in written])
+        encoded = list(encode(imitated, policy.chat, policy.prompts[name]))
+    if run.config.sft.weights == "none" or not encoded:
+        return to_rows(encoded)
+    returns = np.array([episode.episode_return for episode in encoded])
+    numbers = {task: number for number, task in enumerate({e.task_id: None for e in encoded})}
+    tasks = np.array([numbers[episode.task_id] for episode in encoded])
     weights = advantage_weights(returns, tasks, run.config.sft.beta)
     # A stream of its own: the 2 sets it apart from every other use of the run's seed.
     drawn = copies(weights, np.random.Generator(np.random.PCG64([run.config.seed, 2])))
-    return to_rows([e for e, times in zip(written, drawn, strict=True) for _ in range(times)])
+    return to_rows([e for e, times in zip(encoded, drawn, strict=True) for _ in range(times)])

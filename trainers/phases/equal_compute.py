@@ -48,8 +48,8 @@ def imitation_steps(tokens: float, rows: Sequence[Row], batch_size: int) -> int:
     """Return the minimum number of imitation steps with as much compute."""
     if not rows:
         return 0
-    each = batch_size * sum(len(row.ids) for row in rows) / len(rows)
-    return max(1, math.ceil(tokens / each))
+    step_tokens = batch_size * sum(len(row.ids) for row in rows) / len(rows)
+    return max(1, math.ceil(tokens / step_tokens))
 
 
 def spaced(steps: int, validations: int) -> tuple[int, int]:
@@ -58,7 +58,7 @@ def spaced(steps: int, validations: int) -> tuple[int, int]:
     The steps are rounded up so that there are just so many validations, the last at the end, and a
     checkpoint can be saved at each where they are far apart.
     """
-    every = math.ceil(steps / max(1, validations))
-    if every > LOGGED:
-        every = LOGGED * math.ceil(every / LOGGED)
-    return every * max(1, validations), every
+    interval = math.ceil(steps / max(1, validations))
+    if interval > LOGGED:
+        interval = LOGGED * math.ceil(interval / LOGGED)
+    return interval * max(1, validations), interval

@@ -71,10 +71,10 @@ class FurtherImitation:
         place: RunFolder,
         display: Display,
         name: str,
-        shown: BaselineDemonstrations,
+        demonstrations: BaselineDemonstrations,
     ) -> None:
         self._run, self._folder, self._place, self._display = run, folder, place, display
-        self._name, self._shown = name, shown
+        self._name, self._demonstrations = name, demonstrations
         self._policy = self._trained()
         self.chat = self._policy.chat
         self.end = BaselineEnd(**processes.on_main(lambda: place.state()[END]))
@@ -118,16 +118,16 @@ class FurtherImitation:
         policy = load_policy(run, self._folder.checkpoints / FINISHED)
 
         def planned() -> tuple[Any, int, int, int]:
-            rows = self._shown.rows(policy, only_successes=self._name == FILTERED_BC)
+            rows = self._demonstrations.rows(policy, only_successes=self._name == FILTERED_BC)
             records = self._folder.metrics()
             validations = sum(r.get("phase") == Phase.VALIDATION and r["step"] > 0 for r in records)
             tokens = computed(records, run.config.rl.num_iterations)
-            asked = run.config.eval.baseline_steps
-            least = asked or imitation_steps(tokens, rows, run.config.sft.batch_size)
+            baseline_steps = run.config.eval.baseline_steps
+            least = baseline_steps or imitation_steps(tokens, rows, run.config.sft.batch_size)
             return rows, validations, *spaced(least, validations)
 
-        rows, validations, steps, every = processes.on_main(planned) if together else planned()
-        sft = make_sft(run, place, policy, rows, sft_settings(run, steps, every))
+        rows, validations, steps, interval = processes.on_main(planned) if together else planned()
+        sft = make_sft(run, place, policy, rows, sft_settings(run, steps, interval))
         course = _Course(
             run, place, self._display, policy, sft, self._name, validates=validations > 0,
             together=together,
@@ -171,12 +171,12 @@ class _Course:
 
     def begin(self) -> None:
         """Continue from the newest checkpoint, if there is one."""
-        found = self._checkpoints.latest
-        if found is not None:
-            self._sft.load(found)
+        checkpoint = self._checkpoints.latest
+        if checkpoint is not None:
+            self._sft.load(checkpoint)
             if self._validates:
-                kept = torch.load(found / BEST, weights_only=True)
-                self._best, self._weights = Validated(**kept["validated"]), kept["weights"]
+                stored = torch.load(checkpoint / BEST, weights_only=True)
+                self._best, self._weights = Validated(**stored["validated"]), stored["weights"]
         self._folder.rewind(Phase.IMITATION, self._sft.step)
         self._display.phase(self._name, self._sft.settings.steps, self._sft.step)
 
@@ -220,8 +220,8 @@ class _Course:
 
     def _validated(self, step: int) -> None:
         """Validate, record the result, and remember the weights if they are the best."""
-        played = self._player.play(self._tasks, self._seed, version=step)
-        figures = rollout_metrics(played)
+        trajectories = self._player.play(self._tasks, self._seed, version=step)
+        figures = rollout_metrics(trajectories)
         result = Validated(step, figures["rollout/success"], figures["rollout/score"])
         self._folder.log(
             phase=Phase.IMITATION, step=step, success=result.success, score=result.score
@@ -234,8 +234,8 @@ class _Course:
         """Write the best policy so far into a checkpoint."""
         if self._best is None:
             return
-        kept = {"validated": asdict(self._best), "weights": self._weights}
-        torch.save(kept, checkpoint / BEST)
+        stored = {"validated": asdict(self._best), "weights": self._weights}
+        torch.save(stored, checkpoint / BEST)
 
 
 def _trained_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -66,19 +66,21 @@ class HeldOutPlayer:
         # An engine that shares the model leaves the stream unread, but drops its cache.
         self.engine.sync(policy_weights(self._model), version)
         config = self._run.config
-        mine = processes.share(len(tasks)) if self._together else range(len(tasks))
-        played = self._runner.run(
-            [tasks[index] for index in mine],
-            groups=mine,
-            first_episode=mine.start,
+        share = processes.share(len(tasks)) if self._together else range(len(tasks))
+        trajectories = self._runner.run(
+            [tasks[index] for index in share],
+            groups=share,
+            first_episode=share.start,
             seed=seed,
             sampling=Sampling(temperature=config.temperature, top_p=config.top_p, greedy=greedy),
             on_episode=on_episode,
         )
         self.engine.rest()  # What follows is most often training.
         if not self._together:
-            return played
-        return processes.gather(played, f"the end of the held-out episodes of weights {version}")
+            return trajectories
+        return processes.gather(
+            trajectories, f"the end of the held-out episodes of weights {version}"
+        )
 
     def close(self) -> None:
         """Close the engine and the environments."""

@@ -144,39 +144,43 @@ class ImitationRounds:
         # So far apart that no round shares a seed with training or validation.
         seed = (self._run.config.seed * 1_000_003 + number) * 10_007 + 5_003
         try:
-            played = player.play(tasks, seed, version=number)
+            trajectories = player.play(tasks, seed, version=number)
         finally:
             player.close()
-        sound = [each for each in played if each.stop_reason != StopReason.ERROR.value]
+        sound = [
+            trajectory
+            for trajectory in trajectories
+            if trajectory.stop_reason != StopReason.ERROR.value
+        ]
 
-        def kept() -> list[Row]:
+        def record_round() -> list[Row]:
             rows, price = self._taught(sound, policy)
             log = EpisodeLog(self._run, policy.chat, training=False)
-            log.replace(self._file(number), played, round=number)
+            log.replace(self._file(number), trajectories, round=number)
             # The last: with it the round has been played.
             write_rows(self._file(number).with_suffix(".rows.json"), rows)
-            turns = sum(len(each.turns) for each in played)
+            turns = sum(len(trajectory.turns) for trajectory in trajectories)
             note_round(
-                self._folder, number, Spent(turns + price.turns, len(played) + price.episodes)
+                self._folder, number, Spent(turns + price.turns, len(trajectories) + price.episodes)
             )
-            solved = sum(each.success for each in sound) / max(1, len(sound))
+            solved = sum(trajectory.success for trajectory in sound) / max(1, len(sound))
             self._display.note(f"round {number}: success {solved:.3f} on {len(sound)} tasks")
             return rows
 
-        return processes.on_main(kept) if self._together else kept()
+        return processes.on_main(record_round) if self._together else record_round()
 
     def _taught(
         self, episodes: Sequence[Trajectory], policy: LoadedPolicy
     ) -> tuple[list[Row], Spent]:
         """Return what is learnt of episodes, and what the teacher asks for it."""
         if self._settings.teacher == "self":
-            return to_rows([each for each in episodes if each.success]), Spent()
+            return to_rows([episode for episode in episodes if episode.success]), Spent()
         rows: list[Row] = []
         for resolved in self._run.envs:
             env = make_safe_env(resolved, self._run.config)
-            mine = [each for each in episodes if each.family == resolved.name]
-            for each in mine:
-                rows += labelled_rows(each, env, policy.chat, policy.prompts[resolved.name])
+            family_episodes = [episode for episode in episodes if episode.family == resolved.name]
+            for episode in family_episodes:
+                rows += labelled_rows(episode, env, policy.chat, policy.prompts[resolved.name])
             env.close()
         price = self._run.budget.demonstration
         return rows, Spent(price * len(rows), price * len(episodes))
@@ -188,8 +192,8 @@ class ImitationRounds:
         for env in self._run.envs:
             count = max(1, round(self._settings.round_tasks * env.weight / total))
             feed = env.make_training_tasks(self._run.config.seed, InterleavedSampler)
-            own = {FAMILY: env.name, "horizon": env.full_horizon}
-            tasks += [{**task, **own} for task in feed(number, count, env.full_horizon)]
+            options = {FAMILY: env.name, "horizon": env.full_horizon}
+            tasks += [{**task, **options} for task in feed(number, count, env.full_horizon)]
         return tasks
 
     # -- what is kept ------------------------------------------------------------------------------
@@ -204,8 +208,8 @@ class ImitationRounds:
 
     def _done(self, number: int) -> bool:
         """Return whether the policy of a round is there."""
-        found = (self._place(number) / COMPLETE).exists
-        return processes.on_main(found) if self._together else found()
+        is_complete = (self._place(number) / COMPLETE).exists
+        return processes.on_main(is_complete) if self._together else is_complete()
 
     def _rows_of(self, number: int) -> list[Row] | None:
         """Return what was learnt of a round's episodes; None if it was not played."""

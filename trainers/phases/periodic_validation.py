@@ -36,9 +36,9 @@ class PeriodicValidation:
         dashboards: Dashboards,
     ) -> None:
         self._folder, self._play, self._log = folder, play, log
-        self._dashboards, self._every = dashboards, run.config.eval.every
+        self._dashboards, self._interval = dashboards, run.config.eval.every
         self._updates = run.config.rl.updates
-        envs = run.envs if self._every else ()
+        envs = run.envs if self._interval else ()
         panels = {env.name: env.panel(VALID, run.config.eval.valid_tasks) for env in envs}
         self._tasks, self._several = panel_tasks(panels, run), run.several
         hashes = {name: panel.sha256 for name, panel in panels.items()}
@@ -46,12 +46,12 @@ class PeriodicValidation:
 
     def due(self, step: int) -> bool:
         """Whether the policy is validated after a step."""
-        return bool(self._every) and step % self._every == 0
+        return bool(self._interval) and step % self._interval == 0
 
     def validate(self, step: int) -> None:
         """Play the validation tasks after so many steps and record the result."""
-        played = self._play(self._tasks)
-        result, parts = _result(played), by_family(played)
+        trajectories = self._play(self._tasks)
+        result, parts = _result(trajectories), by_family(trajectories)
         families = {name: _result(part) for name, part in parts.items()} if self._several else {}
         for name, part in parts.items():
             path = self._folder.eval_episodes(Phase.VALIDATION, name if self._several else "")
@@ -68,12 +68,12 @@ class PeriodicValidation:
 
     def finish(self, step: int) -> None:
         """Validate the last policy if it has not been validated yet."""
-        if self._every and not on_main(lambda: self._folder.validated(step)):
+        if self._interval and not on_main(lambda: self._folder.validated(step)):
             self._folder.drop_validation(step)  # Half of one, left by a kill.
             self.validate(step)
 
 
-def _result(played: Sequence[Trajectory]) -> dict[str, float]:
+def _result(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     """Return mean score and success."""
-    figures = rollout_metrics(played)
+    figures = rollout_metrics(trajectories)
     return {name: figures[f"rollout/{name}"] for name in ("score", "success")}

@@ -119,8 +119,8 @@ class PolicyComparison:
 
     def _take_over(self, reports: Sequence[dict[str, Report]]) -> None:
         """Know the results that the main process knows."""
-        for part, found in zip(self.parts.values(), reports, strict=True):
-            part.reports = found
+        for part, part_reports in zip(self.parts.values(), reports, strict=True):
+            part.reports = part_reports
 
     def add(self, arm: str, trajectories: Sequence[Trajectory]) -> Report:
         """Record the episodes of a learned policy, one per task.
@@ -128,9 +128,9 @@ class PolicyComparison:
         Raises:
             EnvFailure: Every episode of an environment was lost.
         """
-        played = by_family(trajectories)
+        families = by_family(trajectories)
         for name, part in self.parts.items():
-            part.add(arm, played[name])
+            part.add(arm, families[name])
         return self._pooled(arm)
 
     def success(self, arm: str) -> float:
@@ -177,9 +177,9 @@ class PolicyComparison:
 
     def _arms(self) -> Iterator[str]:
         """Yield the arms that were evaluated in every environment."""
-        first, *others = self.parts.values()
+        first, *rest = self.parts.values()
         for arm in first.reports:
-            if all(arm in part.reports for part in others):
+            if all(arm in part.reports for part in rest):
                 yield arm
 
     def _pooled(self, arm: str) -> Report:
@@ -300,7 +300,7 @@ class EnvComparison:
     def results(self, warm_start: WarmStart | None) -> Results:
         """Return the comparison."""
         env = self.env
-        found = _results(
+        results = _results(
             self._run,
             self.reports,
             env=env.title,
@@ -309,7 +309,7 @@ class EnvComparison:
             scale=self.scale,
         )
         horizon = Horizon(env.rounds, env.horizon_every, env.fit_horizon)
-        return replace(found, horizon=horizon, warm_start=warm_start)
+        return replace(results, horizon=horizon, warm_start=warm_start)
 
     def _store(self, arm: str, rows: Sequence[EpisodeResult]) -> None:
         self.reports[arm] = self._report(arm, tuple(rows))
@@ -366,14 +366,12 @@ def _results(
     )
 
 
-def _differences(
-    reports: Mapping[str, Report], suffix: str, others: Iterable[str]
-) -> dict[str, Any]:
+def _differences(reports: Mapping[str, Report], suffix: str, arms: Iterable[str]) -> dict[str, Any]:
     """Compare the trained policy with the others that were evaluated."""
     trained = reports[f"{TRAINED}{suffix}"]
     return {
         f"trained_minus_{field_of(arm)}": difference(trained, reports[f"{arm}{suffix}"])
-        for arm in others
+        for arm in arms
         if f"{arm}{suffix}" in reports
     }
 

@@ -16,7 +16,7 @@ from agentgym.episodes import Episode, Turn, read_any
 from agentgym.errors import ConfigurationError, DataError
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import TRAIN, ResolvedEnv
-from trainers.rollouts.expert_demonstrations import Demonstration, Shown
+from trainers.rollouts.expert_demonstrations import Demonstration, ShownTurn
 from trainers.rollouts.template import END_MARK
 
 __all__ = ["recorded_demonstrations"]
@@ -39,18 +39,18 @@ def recorded_demonstrations(run: ResolvedRun, resolved: ResolvedEnv) -> list[Dem
     """
     files = run.config.sft.episodes
     most = run.config.sft.demonstrations or None
-    found = list(islice(_usable(files, resolved), most))
-    if not found:
+    episodes = list(islice(_usable(files, resolved), most))
+    if not episodes:
         raise ConfigurationError(
             f"expected episodes of {resolved.env_id} in --sft.episodes "
             f"{' '.join(map(str, files))}, but there is none with a turn"
         )
     env = resolved.make_env(expose_oracle=False)
     try:
-        shown = [_demonstration(episode, env.spoken, resolved) for episode in found]
+        demonstrations = [_demonstration(episode, env.spoken, resolved) for episode in episodes]
         if not resolved.layout.lists_actions:
-            return shown
-        return [_played_again(*each, env) for each in zip(found, shown, strict=True)]
+            return demonstrations
+        return [_played_again(*pair, env) for pair in zip(episodes, demonstrations, strict=True)]
     finally:
         env.close()
 
@@ -75,8 +75,8 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
     """Return an episode as it was recorded."""
     alike = episode.env_kwargs.get("grammar", _GRAMMAR) == resolved.kwargs.get("grammar", _GRAMMAR)
     turns = [
-        Shown(
-            _said(turn, language, alike),
+        ShownTurn(
+            _action_text(turn, language, alike),
             SeenTurn(
                 turn.after.observation,
                 (),
@@ -105,7 +105,7 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
     return Demonstration(episode.start.observation, info, turns, last)
 
 
-def _said(turn: Turn, language: Language, alike: bool) -> str:
+def _action_text(turn: Turn, language: Language, alike: bool) -> str:
     """Return what is to be learnt of a turn, in the grammar of the run."""
     if alike or not turn.action_valid:
         return turn.action if turn.raw_text is None else _without_end(turn.raw_text, turn.action)
@@ -123,17 +123,18 @@ def _played_again(episode: Episode, recorded: Demonstration, env: TextEnv) -> De
     horizon = {k: v for k, v in episode.options.items() if k == "horizon"}
     options = {**horizon, "task_id": episode.task_id}
     observation, info = env.reset(seed=episode.seed, options=options)
-    played = [SeenTurn.of(observation, info)]
+    seen_turns = [SeenTurn.of(observation, info)]
     for turn in recorded.turns:
         observation, *_, later = env.step(turn.action)
-        played.append(SeenTurn.of(observation, later))
-    texts = [recorded.observation, *(turn.seen.observation for turn in recorded.turns)]
-    if [seen.observation for seen in played] != texts:
+        seen_turns.append(SeenTurn.of(observation, later))
+    texts = [recorded.observation, *(turn.seen_turn.observation for turn in recorded.turns)]
+    if [seen_turn.observation for seen_turn in seen_turns] != texts:
         raise DataError(
             f"expected {episode.task_id} to play as it was recorded, because the prompt lists "
             "admissible actions, which records do not hold; choose another --prompt"
         )
     turns = [
-        turn._replace(seen=seen) for turn, seen in zip(recorded.turns, played[1:], strict=True)
+        turn._replace(seen_turn=seen_turn)
+        for turn, seen_turn in zip(recorded.turns, seen_turns[1:], strict=True)
     ]
     return replace(recorded, info={**recorded.info, **info}, turns=turns)

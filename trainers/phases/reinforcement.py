@@ -114,7 +114,7 @@ class Reinforcement:
             preset=run.preset,
             group_size=run.config.rl.num_generations,
             staleness=run.config.rl.staleness,
-            on_rollout=_both(log.on_rollout, dashboards.on_rollout),
+            on_rollout=_call_all(log.on_rollout, dashboards.on_rollout),
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
@@ -154,7 +154,7 @@ class Reinforcement:
         if self._checkpoint and self._health.stopped and not self._step:
             self._trainer.restore(self._checkpoint)
             return
-        if self._step and (self._stop.met() or self._health.stopped):
+        if self._step and (self._stop.should_end() or self._health.stopped):
             # Only the weights of the checkpoint are wanted.
             self._trainer.args.max_steps = self._step * self._run.config.rl.updates
         checkpoint = str(self._checkpoint) if self._checkpoint else None
@@ -173,7 +173,7 @@ class Reinforcement:
         last, trained = self._trainer.batches, self._folder.trained
         self.save(trained)
         processes.on_main((trained / COMPLETE).touch)
-        best = self._best.kept
+        best = self._best.results
         if self._run.config.eval.keep == "last" or best is None:
             return ChosenPolicy(trained.name, last)
         if best.step != last:  # Else the trainer has its weights.
@@ -183,19 +183,21 @@ class Reinforcement:
 
     def _go_back(self, alarm: Alarm) -> None:
         """Go on from the last good checkpoint, as a process would that had been killed there."""
-        found = processes.on_main(lambda: [p for p in complete(self._output) if not damage(p)])
-        kept = {self._steps_of(path): path for path in found if not is_by_time(path)}
+        checkpoints = processes.on_main(
+            lambda: [p for p in complete(self._output) if not damage(p)]
+        )
+        by_step = {self._steps_of(path): path for path in checkpoints if not is_by_time(path)}
         scores = {
             record["step"]: record["score"]
             for record in processes.on_main(self._folder.metrics)
             if record.get("phase") == Phase.VALIDATION
         }
-        step = last_good(sorted(kept), alarm, scores)
+        step = last_good(sorted(by_step), alarm, scores)
         if step is None:
             self._health.give_up("there is no checkpoint from before the alarm to go back to")
             return
         # The record is last: a process that is killed before it meets the same alarm again.
-        _remove([path for path in found if self._steps_of(path) > step])
+        _remove([path for path in checkpoints if self._steps_of(path) > step])
         _rewind(self._folder, step)
         self._best.forget_after(step)
         self._folder.note(**{REPORTED: step})
@@ -205,11 +207,11 @@ class Reinforcement:
         )
         self._health.went_back(step, rate)
         self._adapt()
-        self._trainer.restore(kept[step])
+        self._trainer.restore(by_step[step])
         if self._run.config.eval.every and not step:
             self._validation.validate(0)  # Its record went with those of the later steps.
         if not self._health.stopped:
-            self._trainer.train_from(kept[step])
+            self._trainer.train_from(by_step[step])
 
     def _adapt(self) -> None:
         """Let rate and seeds be those that the rollbacks so far have led to."""
@@ -241,9 +243,9 @@ class Reinforcement:
             DataError: There are checkpoints, and all are damaged.
         """
         begun = [path for path in output.glob("checkpoint-*") if was_finished(path)]
-        found = sorted({*complete(output), *begun}, key=updates_of, reverse=True)
-        found = [path for path in found if by_time or not is_by_time(path)]
-        checkpoint, damaged = newest_whole(found)
+        checkpoints = sorted({*complete(output), *begun}, key=updates_of, reverse=True)
+        checkpoints = [path for path in checkpoints if by_time or not is_by_time(path)]
+        checkpoint, damaged = newest_whole(checkpoints)
         if checkpoint is None and damaged:
             raise DataError(
                 f"expected a whole checkpoint to resume from, but {damaged[0]}, and there is no "
@@ -273,16 +275,16 @@ class Reinforcement:
         results are comparable with untrained policies. Every process plays its share of the tasks,
         and all return all episodes.
         """
-        mine = processes.share(len(tasks))
-        played = self._trainer.play(
-            [{**tasks[index], **self._plain} for index in mine],
+        share = processes.share(len(tasks))
+        trajectories = self._trainer.play(
+            [{**tasks[index], **self._plain} for index in share],
             greedy=greedy,
             seed=self._run.config.seed,
-            first=mine.start,
+            first=share.start,
             on_episode=on_episode,
         )
         return processes.gather(
-            [without_terms(episode, self._hook_names[episode.family]) for episode in played],
+            [without_terms(episode, self._hook_names[episode.family]) for episode in trajectories],
             "the end of the held-out episodes",
         )
 
@@ -319,25 +321,25 @@ def _tasks_of(run: ResolvedRun, env: ResolvedEnv) -> TaskSource:
 
 def _critic(run: ResolvedRun) -> CriticSettings:
     """Return what the critic of a run is, if its preset has one."""
-    asked = run.config.critic
+    critic = run.config.critic
     return CriticSettings(
-        asked.kind,
-        asked.trunk,
-        lr=asked.learning_rate,
-        warmup=asked.warmup_steps,
-        updates=asked.updates,
+        critic.kind,
+        critic.trunk,
+        lr=critic.learning_rate,
+        warmup=critic.warmup_steps,
+        updates=critic.updates,
         max_grad_norm=run.config.rl.max_grad_norm,
     )
 
 
 def _reward_model(run: ResolvedRun) -> RewardModelSettings:
     """Return how the reward model of a run learns, if its preset has one."""
-    asked = run.config.reward_model
+    reward_model = run.config.reward_model
     return RewardModelSettings(
-        lr=asked.learning_rate,
-        warmup=asked.warmup_steps,
-        updates=asked.updates,
-        preferred=asked.preferred,
+        lr=reward_model.learning_rate,
+        warmup=reward_model.warmup_steps,
+        updates=reward_model.updates,
+        preferred=reward_model.preferred,
         max_grad_norm=run.config.rl.max_grad_norm,
     )
 
@@ -358,7 +360,7 @@ def _remove(checkpoints: Sequence[Path]) -> None:
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def _both(
+def _call_all(
     *listeners: Callable[[RolloutEvent], None],
 ) -> Callable[[RolloutEvent], None]:
     """Return one listener that tells several."""

@@ -150,12 +150,12 @@ def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> Text
 def make_agent_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> AgentEnvs:
     """Make the environments that agents play in, one per slot; reward hooks apply in training."""
 
-    def made(env: ResolvedEnv) -> gymnasium.Env[str, str]:
+    def make_env(env: ResolvedEnv) -> gymnasium.Env[str, str]:
         hooks = env.make_hooks() if training else []
         extra = {"reward_hooks": hooks} if hooks else {}
         return make_safe_env(env, run.config, **extra)
 
-    return AgentEnvs([partial(made, run.env(name)) for name in families])
+    return AgentEnvs([partial(make_env, run.env(name)) for name in families])
 
 
 def agent_player(run: ResolvedRun) -> Callable[..., RolloutRunner]:

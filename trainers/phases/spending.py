@@ -61,20 +61,20 @@ class Spent:
 
 
 def affordable(
-    run: ResolvedRun, env: ResolvedEnv, shown: Iterable[Demonstration], spent: Spent
+    run: ResolvedRun, env: ResolvedEnv, demonstrations: Iterable[Demonstration], spent: Spent
 ) -> Iterator[Demonstration]:
     """Yield the first demonstrations that fit in imitation's share of the budget.
 
     Args:
         run: The run.
         env: The environment, which gets its part of the share by weight.
-        shown: Its demonstrations.
+        demonstrations: Its demonstrations.
         spent: Accumulates the cost of the yielded demonstrations.
     """
     budget = run.budget
-    part = budget.share * env.weight / sum(each.weight for each in run.envs if each.demonstrator)
+    part = budget.share * env.weight / sum(other.weight for other in run.envs if other.demonstrator)
     limit = Spent(budget.turns * part, budget.episodes * part, float("inf"))
-    for episode in shown:
+    for episode in demonstrations:
         turns = spent.turns + budget.demonstration * len(episode.turns)
         cost = Spent(turns, spent.episodes + budget.demonstration)
         if not cost.within(limit):
@@ -85,15 +85,18 @@ def affordable(
 
 def note_demonstrations(folder: RunFolder, costs: Iterable[Spent]) -> None:
     """Record the cost of the demonstrations."""
-    known = [*costs]
-    total = Spent(sum(each.turns for each in known), sum(each.episodes for each in known))
+    spendings = [*costs]
+    total = Spent(
+        sum(spending.turns for spending in spendings),
+        sum(spending.episodes for spending in spendings),
+    )
     folder.note(**{NOTE: asdict(total)})
 
 
 def note_round(folder: RunFolder, number: int, cost: Spent) -> None:
     """Record the episodes and labels of a round of imitation."""
-    known = folder.state().get(ROUNDS, {})
-    folder.note(**{ROUNDS: {**known, str(number): asdict(cost)}})
+    rounds = folder.state().get(ROUNDS, {})
+    folder.note(**{ROUNDS: {**rounds, str(number): asdict(cost)}})
 
 
 def spent_on_imitation(folder: RunFolder) -> Spent:

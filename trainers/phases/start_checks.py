@@ -137,7 +137,7 @@ def _check_openings(run: ResolvedRun) -> int:
         Tokens of the longest opening; 0 if one cannot be measured, or if an episode may become
         several rows, whose openings are longer.
     """
-    prompts, sizes, known = make_prompts(run), [0], not run.plays_agent
+    prompts, sizes, is_measured = make_prompts(run), [0], not run.plays_agent
     for resolved in run.envs:
         if run.imitates and run.config.sft.episodes:
             recorded_demonstrations(run, resolved)
@@ -147,15 +147,15 @@ def _check_openings(run: ResolvedRun) -> int:
             observation, info = env.reset(options=first)
         except Exception:
             logger.info("no opening of %s to measure", resolved.name, exc_info=True)
-            known = False
+            is_measured = False
             continue  # Whatever fails is reported by the phases that play.
         finally:
             env.close()
         opening = first_messages(prompts[resolved.name], observation, info)
         chat, budget = reader_of(run, [message["content"] for message in opening])
         sizes.append(require_room(chat, budget, opening, info["task_id"]))
-        known &= not chat.follows
-    return max(sizes) if known else 0
+        is_measured &= not chat.follows
+    return max(sizes) if is_measured else 0
 
 
 def _check_forks(run: ResolvedRun) -> None:

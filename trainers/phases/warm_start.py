@@ -70,19 +70,22 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
     words = VOCABULARY_EPISODES if run.config.model == TINY else 0
     with ExitStack() as stack:
         players = {env.name: Demonstrator(run, env, words) for env in run.envs}
-        for each in players.values():
-            stack.callback(each.close)
+        for player in players.values():
+            stack.callback(player.close)
         show_watching(display, players.values())
-        policy = _fresh(run, (episode for each in players.values() for episode in each.seen()))
-        for each in players.values():
-            each.check_opening(policy)
+        policy = _fresh(
+            run,
+            (episode for player in players.values() for episode in player.vocabulary_episodes()),
+        )
+        for player in players.values():
+            player.check_opening(policy)
         if not run.imitates:
             return policy
         together = run.config.model != TINY  # Otherwise no other process is here.
 
         def watched() -> Sequence[Row]:
             rows = demonstrated_rows(run, policy, players)
-            note_demonstrations(folder, (each.spent for each in players.values()))
+            note_demonstrations(folder, (player.spent for player in players.values()))
             return rows
 
         rows = processes.on_main(watched) if together else watched()
@@ -106,12 +109,12 @@ def save_whole(policy: LoadedPolicy, path: Path) -> None:
     if not processes.sharded():
         processes.on_main(lambda: policy.save(path))
         return
-    whole = {}
+    tensors = {}
     for name, tensor in policy_weights(policy.model):  # All take part, one keeps them.
         if processes.is_main():
-            whole[name] = tensor.cpu().clone()
+            tensors[name] = tensor.cpu().clone()
     base, tokenizer = base_model(policy.model), policy.chat.tokenizer
-    processes.on_main(lambda: base.save_pretrained(path, state_dict=whole))
+    processes.on_main(lambda: base.save_pretrained(path, state_dict=tensors))
     processes.on_main(lambda: tokenizer.save_pretrained(path))
 
 
@@ -152,7 +155,7 @@ def _imitate(
     finally:
         gate.close()
     policy.model = sft.merged()
-    found = {
+    outcomes = {
         name: {
             "steps": result.steps,
             "gated": gate.passed(name),
@@ -160,14 +163,14 @@ def _imitate(
         }
         for name, success in gate.successes.items()
     }
-    for name, part in found.items():
+    for name, part in outcomes.items():
         reached = "reached" if part["gated"] else "not reached"
         where = f" in {name}" * run.several
         display.note(
             f"{WARM_START}: {result.steps} steps, validation success {part['success']:.3f}{where} "
             f"(target {run.env(name).target_success} {reached})"
         )
-    folder.note(sft=found if run.several else found[run.envs[0].name])
+    folder.note(sft=outcomes if run.several else outcomes[run.envs[0].name])
 
 
 class ValidationGate:
@@ -205,8 +208,8 @@ class ValidationGate:
 
     def __call__(self, step: int) -> bool:
         """Validate after ``step`` steps; True ends the warm start."""
-        played = self._player.play(self._tasks, step, version=step)
-        for name, part in by_family(played).items():
+        trajectories = self._player.play(self._tasks, step, version=step)
+        for name, part in by_family(trajectories).items():
             figures = rollout_metrics(part)
             self.successes[name] = success = figures["rollout/success"]
             of = {"family": name} if self._run.several else {}

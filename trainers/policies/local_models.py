@@ -110,8 +110,8 @@ class LocalModels:
             raise ConfigurationError(f"expected precision fp32 or bf16, got {precision!r:.80}")
         if history not in ("auto", "keep"):
             raise ConfigurationError(f"expected history auto or keep, got {history!r:.80}")
-        played: Any = env.unwrapped
-        prompt = Prompt.at(played)
+        unwrapped: Any = env.unwrapped
+        prompt = Prompt.at(unwrapped)
         if system is not None:
             prompt = replace(prompt, layout=BARE, instructions=system, name="system")
         settings = PlaySettings(

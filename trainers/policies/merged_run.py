@@ -77,12 +77,12 @@ def merge_runs(settings: MergeSettings) -> Path:
     merge = _checked(settings)
     checkpoints = [checkpoint_of(run) for run in settings.runs]
     base = settings.base or _base(settings.runs)
-    model = _whole(base)
+    model = _load_whole(base)
     start = _weights(model)
     deltas = []
     for checkpoint in checkpoints:
         _check_reader(checkpoints[0], checkpoint)
-        its = _weights(_whole(checkpoint))
+        its = _weights(_load_whole(checkpoint))
         _check_shapes(start, its, base, checkpoint)
         deltas.append({name: its[name].float() - part.float() for name, part in start.items()})
     with torch.no_grad():
@@ -144,7 +144,7 @@ def _model_of(run: Path) -> str:
     return model
 
 
-def _whole(folder: str | Path) -> PreTrainedModel:
+def _load_whole(folder: str | Path) -> PreTrainedModel:
     """Load a policy with all its weights; adapters are added to what they stand on."""
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
@@ -152,9 +152,9 @@ def _whole(folder: str | Path) -> PreTrainedModel:
     with loading(folder):
         if not has_adapters(Path(folder)):
             return AutoModelForCausalLM.from_pretrained(str(folder), dtype="auto")
-        under = _whole(base_of(Path(folder))).float()
-        whole: Any = PeftModel.from_pretrained(under, str(folder))
-        merged: PreTrainedModel = whole.merge_and_unload(safe_merge=True)
+        under = _load_whole(base_of(Path(folder))).float()
+        adapted: Any = PeftModel.from_pretrained(under, str(folder))
+        merged: PreTrainedModel = adapted.merge_and_unload(safe_merge=True)
         return merged
 
 
@@ -167,12 +167,18 @@ def _check_shapes(
     start: Mapping[str, Tensor], its: Mapping[str, Tensor], base: str, checkpoint: Path
 ) -> None:
     """Refuse a policy whose weights are not those of the base, one by one."""
-    ours, theirs = ({name: tuple(part.shape) for name, part in w.items()} for w in (start, its))
-    if ours != theirs:
-        name = next(n for n in {**ours, **theirs} if ours.get(n) != theirs.get(n))
+    base_shapes, policy_shapes = (
+        {name: tuple(part.shape) for name, part in w.items()} for w in (start, its)
+    )
+    if base_shapes != policy_shapes:
+        name = next(
+            n
+            for n in {**base_shapes, **policy_shapes}
+            if base_shapes.get(n) != policy_shapes.get(n)
+        )
         raise ConfigurationError(
             f"expected policies with the weights of {base}, got {checkpoint}, whose {name} is "
-            f"{theirs.get(name, 'missing')} and not {ours.get(name, 'there')}"
+            f"{policy_shapes.get(name, 'missing')} and not {base_shapes.get(name, 'there')}"
         )
 
 
@@ -216,8 +222,8 @@ def _write(
         "weights_sha256": weights_sha256(out / TRAINED),
     }
     write_atomically(out / MERGED, json.dumps(about, indent=1).encode())
-    written = safe_dump(_settings(settings.runs), sort_keys=False, allow_unicode=True)
-    write_atomically(out / CONFIG_FILE, written.encode())
+    text = safe_dump(_settings(settings.runs), sort_keys=False, allow_unicode=True)
+    write_atomically(out / CONFIG_FILE, text.encode())
 
 
 def _settings(runs: Sequence[Path]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class ModelPolicy:
         self.last_output: ModelOutput | None = None
         self._player, self._seed = player, seed
         self._context: EpisodeContext | None = None
-        self._said: tuple[list[int], bool] | None = None
+        self._last_answer: tuple[list[int], bool] | None = None
         self._turn = 0
         self._key = player.engine.take_key()
         # The next policy goes on in its place in the engine's cache, which else grew without end.
@@ -133,7 +133,7 @@ class ModelPolicy:
         self._context = EpisodeContext(
             player.chat, player.prompt, SeenTurn.of(observation, info), task
         )
-        self._said, self._turn, self.last_output = None, 0, None
+        self._last_answer, self._turn, self.last_output = None, 0, None
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Generate the next action.
@@ -146,17 +146,17 @@ class ModelPolicy:
             self.reset(observation, info)
         context, player = self._context, self._player
         assert context is not None
-        if self._said is not None:
-            context.extend(*self._said, SeenTurn.of(observation, info))
+        if self._last_answer is not None:
+            context.extend(*self._last_answer, SeenTurn.of(observation, info))
         room = player.budget.room(context.spent, len(context.prompt))
         if room < player.budget.floor:
             raise PolicyStopped(StopReason.TOKEN_LIMIT.value)
         prompt = context.prompt
         out = player.engine.complete(self._key, prompt, room, turn_seed(self._seed, 0, self._turn))
-        self._said, self._turn = (out.ids, out.stopped), self._turn + 1
-        said = out.ids[:-1] if out.stopped else out.ids
+        self._last_answer, self._turn = (out.ids, out.stopped), self._turn + 1
+        answer_ids = out.ids[:-1] if out.stopped else out.ids
         self.last_output = ModelOutput(
-            player.chat.raw_text(said),
+            player.chat.raw_text(answer_ids),
             prompt_tokens=len(prompt),
             completion_tokens=len(out.ids),
             finish_reason="stop" if out.stopped else "length",

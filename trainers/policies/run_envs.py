@@ -41,13 +41,13 @@ class RunEnv:
 
 
 def check_env(
-    path: str, known: Sequence[RunEnv], env: gymnasium.Env[str, str], *, strict: bool
+    path: str, run_envs: Sequence[RunEnv], env: gymnasium.Env[str, str], *, strict: bool
 ) -> tuple[RunEnv, list[str]]:
     """Compare an environment with those of a run.
 
     Args:
         path: The run, for messages.
-        known: Its environments.
+        run_envs: Its environments.
         env: The environment that is to be played.
         strict: Whether a difference is an error.
 
@@ -63,25 +63,29 @@ def check_env(
             f"the environment has no id, so it cannot be compared with that of {path}: make it "
             "with gymnasium.make"
         )
-        return known[0], [remark]
-    same = [each for each in known if each.env_id == spec.id]
+        return run_envs[0], [remark]
+    same = [run_env for run_env in run_envs if run_env.env_id == spec.id]
     if not same:
         problem = (
-            f"expected {' or '.join(dict.fromkeys(each.env_id for each in known))}, in which the "
-            f"policy of {path} was trained, got {spec.id}"
+            f"expected {' or '.join(dict.fromkeys(run_env.env_id for run_env in run_envs))}, in "
+            f"which the policy of {path} was trained, got {spec.id}"
         )
-        return known[0], _judged(problem, strict)
-    made: Any = type(env.unwrapped)
-    defaults = arguments(made)
-    compared = [(each, [*_differences(each.kwargs, spec.kwargs, defaults)]) for each in same]
-    best, found = min(compared, key=lambda pair: len(pair[1]))
-    if not found:
+        return run_envs[0], _judged(problem, strict)
+    env_class: Any = type(env.unwrapped)
+    defaults = arguments(env_class)
+    compared = [
+        (run_env, [*_differences(run_env.kwargs, spec.kwargs, defaults)]) for run_env in same
+    ]
+    best, differences = min(compared, key=lambda pair: len(pair[1]))
+    if not differences:
         return best, []
-    differing = ", ".join(f"{name} was {was!r:.80} and is {now!r:.80}" for name, was, now in found)
-    wanted = " ".join(f"{name}={_typed(was)}" for name, was, _ in found)
+    differing = ", ".join(
+        f"{name} was {was!r:.80} and is {now!r:.80}" for name, was, now in differences
+    )
+    flags = " ".join(f"{name}={_typed(was)}" for name, was, _ in differences)
     problem = (
         f"expected the environment of {path}, but {differing}; make it with the run's arguments "
-        f"(at the terminal --env-kwargs {wanted})"
+        f"(at the terminal --env-kwargs {flags})"
     )
     return best, _judged(problem, strict)
 

@@ -79,7 +79,7 @@ class Runs:
         check_packages()
         run = run_of(Path(path))
         assert run is not None  # `problem` has looked
-        same = [each for each in RunSettings.of(run / CONFIG).envs if each.env_id == env_id]
+        same = [env for env in RunSettings.of(run / CONFIG).envs if env.env_id == env_id]
         if len(same) != 1:
             return {}
         return {k: v for k, v in same[0].kwargs.items() if k not in HARMLESS and v != HIDDEN}
@@ -130,7 +130,7 @@ class Runs:
             agents = {name: settings.get(name) for name in ("agent", "agent_command")}
             check_settings(agents, {}, settings.path)
         place = chosen_checkpoint(run, Path(path), checkpoint)
-        played, remarks = check_env(path, settings.envs, env, strict=mismatch == "error")
+        run_env, remarks = check_env(path, settings.envs, env, strict=mismatch == "error")
         for remark in remarks:
             logger.warning("%s", remark)
         facts = {
@@ -144,11 +144,11 @@ class Runs:
         }
         player = load_player(
             place,
-            replace(settings.play(env, played), threads=threads),
+            replace(settings.play(env, run_env), threads=threads),
             temperature=temperature,
             top_p=top_p,
             facts=facts,
-            horizon=played.horizon,
+            horizon=run_env.horizon,
         )
         command = None if agent else settings.get("agent_command")
         if agent or command or settings.get("agent"):
@@ -167,7 +167,7 @@ class RunSettings:
 
     path: Path
     """Their file."""
-    asked: Mapping[str, Any]
+    config: Mapping[str, Any]
     """As they were asked for, with defaults."""
     decided: Mapping[str, Any]
     """What was left open."""
@@ -192,7 +192,7 @@ class RunSettings:
 
     def get(self, *names: str) -> Any:
         """Return a setting such as ``rl.turn_tokens``, by its parts."""
-        for place in (self.decided, self.asked):
+        for place in (self.decided, self.config):
             value: Any = place
             for name in names:
                 value = value.get(name) if isinstance(value, Mapping) else None
@@ -225,10 +225,10 @@ class RunSettings:
         from agentgym.making import parse_pairs
         from trainers.rollouts.engines.base import Sampling
 
-        played: Any = env.unwrapped
+        unwrapped: Any = env.unwrapped
         layout = Layout.from_dict(trained.layout)
         return PlaySettings(
-            Prompt.at(played, layout, trained.prompt),
+            Prompt.at(unwrapped, layout, trained.prompt),
             turn_tokens=self.get("rl", "turn_tokens"),
             episode_tokens=self.get("rl", "episode_tokens"),
             history=self.get("rollout", "history"),

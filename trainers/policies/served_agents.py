@@ -103,15 +103,15 @@ def agent_maker(
     Raises:
         ConfigurationError: There is no such agent.
     """
-    found, server = find_agent(agent, command), GatewayServer()
+    loaded_agent, server = find_agent(agent, command), GatewayServer()
     facts: dict[str, Any] = {**player.described(), "agent": agent or command}
-    if not isinstance(found, CommandAgent):
-        facts["agent_sha256"] = source_sha256(found)
+    if not isinstance(loaded_agent, CommandAgent):
+        facts["agent_sha256"] = source_sha256(loaded_agent)
     facts.pop("prompt", None)  # the agent words what the model reads
 
     def release() -> None:
         server.close()
         player.engine.close()
 
-    served = ServedAgent(found, player, server, seed, calls)
+    served = ServedAgent(loaded_agent, player, server, seed, calls)
     return PolicyMaker(name, None, env, facts, agent=served, release=release)

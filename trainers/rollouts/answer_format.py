@@ -66,11 +66,11 @@ class AnswerFormat:
         tags = next((pair for pair in TEMPLATE_MARKS if pair[1] in template.source), None)
         if tags is not None:
             thought = (before, after) if field else (f"{tags[0]}\n", f"\n{tags[1]}\n\n")
-            found = cls(*tags, field=field, prompted=prompted, plain=plain, thought=thought)
+            answer_format = cls(*tags, field=field, prompted=prompted, plain=plain, thought=thought)
             # Where the prompt opens the thinking, the answer must not open it again.
-            if found.begun and not field:
-                found = cls(*tags, prompted=prompted, plain=plain, thought=("", thought[1]))
-            return found
+            if answer_format.begun and not field:
+                answer_format = cls(*tags, prompted=prompted, plain=plain, thought=("", thought[1]))
+            return answer_format
         if field is None:
             return cls(prompted=prompted, plain=plain)
         channel = plain if plain and after.endswith(plain) else ""
@@ -98,13 +98,13 @@ class AnswerFormat:
         candidates = ("", self.plain, f"{self.closing}\n\n")
         return [lead for lead in candidates if self.split(f"{lead}act").content == "act"]
 
-    def split(self, said: str) -> Answer:
+    def split(self, output: str) -> Answer:
         """Take the text of a turn apart; one that was cut while it thought has no content."""
         if self.space:
-            said = said.removesuffix(self.space)
+            output = output.removesuffix(self.space)
         if not self.closing:
-            return Answer("", said.removeprefix(self.plain) if self.plain.isspace() else said)
-        text = f"{self.opening}{said}" if self.begun else said
+            return Answer("", output.removeprefix(self.plain) if self.plain.isspace() else output)
+        text = f"{self.opening}{output}" if self.begun else output
         end = self._end_of_thinking(text)
         if end >= 0:
             before, content = text[: end - len(self.channel or self.closing)], text[end:]
@@ -114,7 +114,7 @@ class AnswerFormat:
         start, opening = text.lstrip(), self.opening.lstrip()
         if self.channel or start.startswith(opening):
             return Answer(start.removeprefix(opening).strip("\n"), "")
-        return Answer("", said)
+        return Answer("", output)
 
     def _end_of_thinking(self, text: str) -> int:
         """Return where the content begins, or -1.

@@ -137,7 +137,7 @@ def _pieces(context: Context, parts: Iterable[Any]) -> Any:
 
 
 @pass_context
-def _written(context: Context, value: Any) -> Any:
+def _write_value(context: Context, value: Any) -> Any:
     """Return what is written of a value."""
     return _spend(_as_text(value))
 
@@ -154,13 +154,13 @@ def _check_nested(value: Any) -> None:
     """Refuse a list of lists that holds, each time it is met, more than a text may have."""
     waiting, size = [value], 0
     while waiting:
-        each = waiting.pop()
+        part = waiting.pop()
         _rendering.left[0] -= 1
-        size += len(each) if isinstance(each, str) else 1
-        if isinstance(each, list | tuple):
-            waiting += each
-        elif isinstance(each, Mapping):
-            waiting += [*each.keys(), *each.values()]
+        size += len(part) if isinstance(part, str) else 1
+        if isinstance(part, list | tuple):
+            waiting += part
+        elif isinstance(part, Mapping):
+            waiting += [*part.keys(), *part.values()]
         if size + len(waiting) > MOST_NESTED:
             raise TemplateBoundError("writes a list of too many parts")
 
@@ -211,8 +211,10 @@ def _measured(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
         if name in _WRITING and args:
             _check_nested(args[0])
         if name in _GROWING:
-            texts = [each for each in (*args, *kwargs.values()) if isinstance(each, str)]
-            lists = [each for each in args if isinstance(each, list | tuple)]
+            texts = [
+                argument for argument in (*args, *kwargs.values()) if isinstance(argument, str)
+            ]
+            lists = [argument for argument in args if isinstance(argument, list | tuple)]
             if name == "format" and texts:
                 _check_widths(texts[0])
             elif name == "replace" and len(texts) > 2:
@@ -270,16 +272,16 @@ def _compiled(source: str) -> Any:
     from transformers.utils import chat_template_utils
 
     # An empty template: to compile this one there would compute its constants, however large.
-    theirs = chat_template_utils._compile_jinja_template("").environment
+    original = chat_template_utils._compile_jinja_template("").environment
     environment = _BoundedEnvironment(
-        trim_blocks=theirs.trim_blocks,
-        lstrip_blocks=theirs.lstrip_blocks,
-        extensions=[type(each) for each in theirs.extensions.values()],
+        trim_blocks=original.trim_blocks,
+        lstrip_blocks=original.lstrip_blocks,
+        extensions=[type(extension) for extension in original.extensions.values()],
     )
-    environment.globals.update(theirs.globals)
+    environment.globals.update(original.globals)
     environment.globals.pop("lipsum", None)  # Writes without end, and by chance.
-    environment.filters.update({n: _measured(n, f) for n, f in theirs.filters.items()})
-    environment.filters.update({STEPS: _steps, PIECES: _pieces, WRITTEN: _written})
+    environment.filters.update({n: _measured(n, f) for n, f in original.filters.items()})
+    environment.filters.update({STEPS: _steps, PIECES: _pieces, WRITTEN: _write_value})
     tree = _Counting().visit(environment.parse(source))
     code = environment.compile(tree)
     return environment.template_class.from_code(environment, code, environment.globals)
@@ -289,8 +291,8 @@ def is_plain(tokenizer: object) -> bool:
     """Return whether a tokenizer renders its chat template as transformers does."""
     from transformers import PreTrainedTokenizerBase
 
-    own: Any = getattr(type(tokenizer), "apply_chat_template", None)
-    return own is PreTrainedTokenizerBase.apply_chat_template
+    method: Any = getattr(type(tokenizer), "apply_chat_template", None)
+    return method is PreTrainedTokenizerBase.apply_chat_template
 
 
 def render(source: str, variables: Mapping[str, Any]) -> str:

@@ -55,14 +55,14 @@ class Branches:
         leaves = self._leaves[number]
         if branching is None or leaves == 1:
             return []
-        played = episode.trajectory.turns
+        turns = episode.trajectory.turns
         episode.trajectory.chances += 1
         now, first = (
             uncertainty(np.array(turn.entropies), self._vocabulary) if turn.entropies else 0.0
-            for turn in (played[-1], played[0])
+            for turn in (turns[-1], turns[0])
         )
-        drawn = turn_draw(self._seed, number, len(played), "fork")
-        shares = branching.shares(leaves, len(played), now - first, drawn)
+        drawn = turn_draw(self._seed, number, len(turns), "fork")
+        shares = branching.shares(leaves, len(turns), now - first, drawn)
         added = []
         self._leaves[number], at = shares[0], number + shares[0]
         for share in shares[1:]:
@@ -89,13 +89,13 @@ class Branches:
         return fresh
 
 
-def turn_seed(seed: int, episode: int, turn: int, what: str = "") -> int:
+def turn_seed(seed: int, episode: int, turn: int, purpose: str = "") -> int:
     """Mix the seed of what is drawn at a turn from that of the rollout and its place in it."""
-    text = f"{seed}/{episode}/{turn}{what and '/' + what}".encode()
+    text = f"{seed}/{episode}/{turn}{purpose and '/' + purpose}".encode()
     # 63 bits: what Request.seed may have, and a signed integer of a server's can hold.
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
 
 
-def turn_draw(seed: int, episode: int, turn: int, what: str) -> float:
-    """Draw a number in [0, 1) at a turn: something of which only its name, ``what``, tells."""
-    return turn_seed(seed, episode, turn, what) / 2.0**63
+def turn_draw(seed: int, episode: int, turn: int, purpose: str) -> float:
+    """Draw a number in [0, 1) at a turn: something of which only its name, ``purpose``, tells."""
+    return turn_seed(seed, episode, turn, purpose) / 2.0**63

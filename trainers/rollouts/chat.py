@@ -146,7 +146,7 @@ class TurnTokenizer:
 
         None if the template does not simply append them.
         """
-        if [each["role"] for each in messages] == ["user"]:
+        if [message["role"] for message in messages] == ["user"]:
             return self.observe(messages[0]["content"], closed)
         ids = self._template.after_answer(self.clean(messages))
         return ids if closed or ids is None else [self.end_of_turn, *ids]
@@ -178,9 +178,9 @@ class TurnTokenizer:
         text = self._texts.get(key)
         if text is None:
             if self._format.verbatim:
-                said = [i for i in key if i not in self.stop_ids]
-                marked = not self._thinking_ids.isdisjoint(said)
-                text = self._template.decode(said, special=marked)
+                tokens = [i for i in key if i not in self.stop_ids]
+                marked = not self._thinking_ids.isdisjoint(tokens)
+                text = self._template.decode(tokens, special=marked)
             else:
                 text = self._answer(key).content
             if len(key) <= _SHORT:
@@ -207,21 +207,21 @@ class TurnTokenizer:
             0: a new row.
         """
         row = [*prompt, *ids]
-        for said in self._as_prompted(ids, stopped):
-            written = f"{before}{said}"
+        for answer in self._as_prompted(ids, stopped):
+            beginning = f"{before}{answer}"
             # Behind that token alone what follows can be encoded by itself, as if all were at once.
-            if before and text.startswith(written) and written.endswith(self.end_text):
+            if before and text.startswith(beginning) and beginning.endswith(self.end_text):
                 closing = [] if stopped else [self.end_of_turn]
-                suffix = self.encode_after_end(text[len(written) :])
+                suffix = self.encode_after_end(text[len(beginning) :])
                 return [*row, *closing, *suffix], len(row)
         anew = self.encode(text)
         return anew, len(row) if anew[: len(row)] == row else 0
 
     def _as_prompted(self, ids: Sequence[int], stopped: bool) -> list[str]:
         """Texts of a sampled turn, alone and within a conversation; one that was cut is closed."""
-        said = ids[:-1] if stopped else ids
+        answer_ids = ids[:-1] if stopped else ids
         end = self.tokenizer.convert_ids_to_tokens(ids[-1] if stopped else self.end_of_turn)
-        texts = self.raw_text(said), self._template.decode_behind_end(said)
+        texts = self.raw_text(answer_ids), self._template.decode_behind_end(answer_ids)
         return [f"{text}{end}" for text in dict.fromkeys(texts)]
 
     def raw_text(self, ids: Sequence[int]) -> str:
@@ -260,8 +260,8 @@ class TurnTokenizer:
 
     def _answer(self, ids: Sequence[int]) -> Answer:
         """Take a sampled turn apart; special tokens are left out of its texts."""
-        said = ids[:-1] if ids and ids[-1] in self.stop_ids else ids
-        thinking, content = self._format.split(self.raw_text(said))
+        answer_ids = ids[:-1] if ids and ids[-1] in self.stop_ids else ids
+        thinking, content = self._format.split(self.raw_text(answer_ids))
         return Answer(self._special.sub("", thinking), self._special.sub("", content))
 
     def _find_stops(self, extra: Sequence[int]) -> tuple[int, ...]:
@@ -316,11 +316,11 @@ class TurnTokenizer:
         messages: list[Message] = [{"role": "user", "content": "north room"}]
         before = self._template.text(messages)
         for turn in range(1, 4):
-            said = f"{lead}go {turn}{tail}"
-            answer = self._format.message(self._format.split(said))
+            action = f"{lead}go {turn}{tail}"
+            answer = self._format.message(self._format.split(action))
             messages += [answer, {"role": "user", "content": f"step {turn}"}]
             after = self._template.text(messages)
-            want = f"{before}{said}{self._format.space}{stop}"
+            want = f"{before}{action}{self._format.space}{stop}"
             if not after.startswith(want):
                 return f"turn {turn} renders {after[: len(want)]!r} instead of {want!r}"
             before = after
@@ -345,10 +345,10 @@ class TurnTokenizer:
             messages += [answer, {"role": "user", "content": f"step {turn}"}]
             anew, row = self.rerender(messages), [*prompt, *ids]
             if anew[: len(row)] != row:
-                found, wanted = (
+                rendered, sampled = (
                     self.tokenizer.convert_ids_to_tokens(part[len(prompt) : len(row)])
                     for part in (anew, row)
                 )
-                return f"turn {turn} has the tokens {found} instead of {wanted}"
+                return f"turn {turn} has the tokens {rendered} instead of {sampled}"
             prompt = anew
         return None

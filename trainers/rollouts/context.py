@@ -29,18 +29,20 @@ class TokenContext:
         spent: Tokens used after the opening, by turns and observations.
     """
 
-    def __init__(self, chat: TurnTokenizer, prompt: Prompt, seen: SeenTurn, task: str = "") -> None:
+    def __init__(
+        self, chat: TurnTokenizer, prompt: Prompt, seen_turn: SeenTurn, task: str = ""
+    ) -> None:
         """Begin with the messages before the first action.
 
         Args:
             chat: The turn tokenizer, which knows what becomes of earlier turns.
             prompt: Lays out the messages.
-            seen: The first observation.
+            seen_turn: The first observation.
             task: The task in words.
         """
-        self._chat, self._seen = chat, seen
+        self._chat, self._seen_turn = chat, seen_turn
         self._conversation = Conversation(prompt, task)
-        opening = self._conversation.messages(seen)
+        opening = self._conversation.messages(seen_turn)
         self.prompt = chat.start(opening)
         self.new_from = 0
         self.spent = 0
@@ -66,19 +68,19 @@ class TokenContext:
         twin.prompt, twin._segments = list(self.prompt), list(self._segments)
         return twin
 
-    def extend(self, ids: list[int], stopped: bool, seen: SeenTurn) -> None:
+    def extend(self, ids: list[int], stopped: bool, seen_turn: SeenTurn) -> None:
         """Go on after a turn: append, or rewrite the history where prompt or template does.
 
         Args:
             ids: The sampled tokens.
             stopped: Whether a stop token ended them.
-            seen: What the environment answered.
+            seen_turn: What the environment answered.
         """
         message = self._chat.message(ids)
-        self._conversation.add(self._seen, message["content"], message)
-        self._seen = seen
+        self._conversation.add(self._seen_turn, message["content"], message)
+        self._seen_turn = seen_turn
         if self._step:
-            self._spend(ids, seen.observation)
+            self._spend(ids, seen_turn.observation)
             self.prompt, self.new_from = self._chat.rerender(self._messages()), 0
         elif self._chat.follows:
             self._follow(ids, stopped)
@@ -87,7 +89,7 @@ class TokenContext:
 
     def _messages(self) -> list[dict[str, str]]:
         """Return the messages that the model is given next."""
-        return self._conversation.messages(self._seen)
+        return self._conversation.messages(self._seen_turn)
 
     def _spend(self, ids: Sequence[int], text: str) -> None:
         """Count a turn and the text that followed it."""
@@ -96,7 +98,7 @@ class TokenContext:
 
     def _go_on(self, ids: list[int], stopped: bool) -> None:
         """Append what the user says, where the template keeps what stands before."""
-        suffix = self._chat.observe(self._conversation.text(self._seen), stopped)
+        suffix = self._chat.observe(self._conversation.text(self._seen_turn), stopped)
         self.spent += len(ids) + len(suffix)
         turn = self._chat.closed(ids, stopped)
         # The very list that was sampled: nothing in it was closed otherwise than it ended.
@@ -108,8 +110,8 @@ class TokenContext:
         if self._grows:
             self.prompt = self.prompt + self._segments.pop()
         else:
-            kept = self._conversation.prompt.recent(self._segments)
-            self.prompt = self._head + [token for segment in kept for token in segment]
+            segments = self._conversation.prompt.recent(self._segments)
+            self.prompt = self._head + [token for segment in segments for token in segment]
         # A window that has filled, or a turn that is closed anew, breaks the row off.
         self.new_from = len(row) if self.prompt[: len(row)] == row else 0
 
@@ -122,7 +124,7 @@ class TokenContext:
     def _follow(self, ids: list[int], stopped: bool) -> None:
         """Render all messages anew; go on with the row only where that extends it."""
         before, self._text = self._text, self._chat.text(self._messages())
-        self._spend(ids, self._conversation.text(self._seen))
+        self._spend(ids, self._conversation.text(self._seen_turn))
         self.prompt, self.new_from = self._chat.follow(
             before, self.prompt, ids, stopped, self._text
         )

@@ -26,9 +26,11 @@ class EpisodeContext:
         task: The task in words.
     """
 
-    def __init__(self, chat: TurnTokenizer, prompt: Prompt, seen: SeenTurn, task: str = "") -> None:
+    def __init__(
+        self, chat: TurnTokenizer, prompt: Prompt, seen_turn: SeenTurn, task: str = ""
+    ) -> None:
         self._chat, self._prompt = chat, prompt
-        self._now, self._agent = TokenContext(chat, prompt, seen, task), seen.agent
+        self._now, self._agent = TokenContext(chat, prompt, seen_turn, task), seen_turn.agent
         # The planner while a worker acts, and its order, which the worker's report will answer.
         self._waiting: tuple[TokenContext, list[int], bool] | None = None
         self._past = 0
@@ -63,25 +65,25 @@ class EpisodeContext:
             twin._waiting = planner.forked(), ids, stopped
         return twin
 
-    def extend(self, ids: list[int], stopped: bool, seen: SeenTurn) -> None:
+    def extend(self, ids: list[int], stopped: bool, seen_turn: SeenTurn) -> None:
         """Go on after a turn, with the agent that sees what came of it.
 
         Args:
             ids: The sampled tokens.
             stopped: Whether a stop token ended them.
-            seen: What the environment answered.
+            seen_turn: What the environment answered.
         """
-        if seen.agent == self._agent:
-            self._now.extend(ids, stopped, seen)
+        if seen_turn.agent == self._agent:
+            self._now.extend(ids, stopped, seen_turn)
             return
-        self._agent = seen.agent
-        if seen.agent == PLANNER and self._waiting is not None:
-            planner, order, whole = self._waiting
+        self._agent = seen_turn.agent
+        if seen_turn.agent == PLANNER and self._waiting is not None:
+            planner, order, order_stopped = self._waiting
             self._past += self._now.spent + len(ids)  # of the worker, who is done
             self._waiting, self._now = None, planner
-            planner.extend(order, whole, seen)
+            planner.extend(order, order_stopped, seen_turn)
             planner.new_from = 0
         else:
             self._waiting = self._now, ids, stopped
-            self._now = TokenContext(self._chat, self._prompt, seen, seen.agent_task)
+            self._now = TokenContext(self._chat, self._prompt, seen_turn, seen_turn.agent_task)
             self._past += len(self._now.prompt)

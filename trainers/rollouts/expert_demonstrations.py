@@ -19,7 +19,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.episode_context import EpisodeContext
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
-__all__ = ["Demonstration", "Shown", "encode", "play", "watch"]
+__all__ = ["Demonstration", "ShownTurn", "encode", "play", "watch"]
 
 AHEAD = 2
 """Episodes that are begun for each environment before the first of them has to have ended: a long
@@ -33,12 +33,12 @@ MakePlayer = Callable[[gymnasium.Env[str, str], int], Policy]
 """Make who plays one episode, from its environment and its seed."""
 
 
-class Shown(NamedTuple):
+class ShownTurn(NamedTuple):
     """One turn of a demonstration."""
 
     action: str
     """What the player did."""
-    seen: SeenTurn
+    seen_turn: SeenTurn
     """What the environment answered."""
     reward: float
     """Reward of the turn."""
@@ -54,7 +54,7 @@ class Demonstration:
     """The first observation."""
     info: Mapping[str, Any]
     """The info that came with it."""
-    turns: Sequence[Shown]
+    turns: Sequence[ShownTurn]
     """The turns, at least one."""
     last: Mapping[str, Any]
     """The last info."""
@@ -65,7 +65,7 @@ class Demonstration:
         yield self.observation
         for turn in self.turns:
             yield turn.action
-            yield turn.seen.observation
+            yield turn.seen_turn.observation
 
 
 def play(
@@ -84,7 +84,7 @@ def play(
     if last.failure is not None:  # of an expert, it is the environment's, too
         raise EnvFailure(str(last.failure)) from last.failure
     turns = [
-        Shown(
+        ShownTurn(
             str(moment.action),
             SeenTurn.of(moment.observation, moment.info),
             moment.reward,
@@ -119,18 +119,18 @@ def watch(
         EnvFailure: The environment failed in every one.
     """
     count, first = 0, ""
-    for shown in _played(envs, tasks, make_player, seed, play_one):
+    for demonstration in _play_tasks(envs, tasks, make_player, seed, play_one):
         on_episode()
-        if isinstance(shown, EnvFailure):
-            first = first or str(shown)
+        if isinstance(demonstration, EnvFailure):
+            first = first or str(demonstration)
             continue
         count += 1
-        yield shown
+        yield demonstration
     if not count:
         raise EnvFailure(f"expected demonstrations, but all {len(tasks)} failed; first: {first}")
 
 
-def _played(
+def _play_tasks(
     envs: Sequence[gymnasium.Env[str, str]],
     tasks: Sequence[Mapping[str, Any]],
     make_player: MakePlayer,
@@ -170,16 +170,16 @@ def _played(
 
 
 def encode(
-    shown: Iterable[Demonstration], chat: TurnTokenizer, prompt: Prompt
+    demonstrations: Iterable[Demonstration], chat: TurnTokenizer, prompt: Prompt
 ) -> Iterator[Trajectory]:
     """Write episodes in a policy's tokens, with log-probabilities 0.
 
     Args:
-        shown: The episodes.
+        demonstrations: The episodes.
         chat: Turns texts into tokens.
         prompt: What the policy reads, as where it acts itself.
     """
-    for episode in shown:
+    for episode in demonstrations:
         observation = episode.observation
         trajectory = Trajectory(
             task_id=episode.info["task_id"],
@@ -204,7 +204,7 @@ def encode(
                     valid=turn.valid,
                 )
             )
-            observation = turn.seen.observation
-            context.extend(ids, True, turn.seen)
+            observation = turn.seen_turn.observation
+            context.extend(ids, True, turn.seen_turn)
         trajectory.observation = observation
         yield trajectory

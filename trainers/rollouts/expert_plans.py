@@ -28,7 +28,7 @@ class ExpertPlans:
 
     def __init__(self, envs: Mapping[str, gymnasium.Env[str, str]]) -> None:
         self._envs = envs
-        self._kept: BoundedCache[tuple[str, str, int | None], list[str]] = BoundedCache(KEPT)
+        self._plans: BoundedCache[tuple[str, str, int | None], list[str]] = BoundedCache(KEPT)
 
     def __call__(self, episode: Trajectory) -> str:
         """Return the plan as a text, one action after another; empty if the environment fails."""
@@ -37,9 +37,9 @@ class ExpertPlans:
     def actions(self, episode: Trajectory) -> list[str]:
         """Return the actions of the plan."""
         key = episode.family, episode.task_id, episode.seed
-        plan = self._kept.get(key)
+        plan = self._plans.get(key)
         if plan is None:
-            plan = self._kept.put(key, _plan(self._envs[episode.family], episode))
+            plan = self._plans.put(key, _plan(self._envs[episode.family], episode))
         return plan
 
     def close(self) -> None:

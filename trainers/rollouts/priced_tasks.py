@@ -40,8 +40,8 @@ class PricedTasks:
 
     def __init__(self, source: TrainingTasks, costs: Sequence[CostReward], rate: float) -> None:
         self._source, self._rate = source, rate
-        self._limits = {each.name: each.limit for each in costs if each.limit >= 0}
-        self._prices = {each.name: each.price for each in costs if each.limit >= 0}
+        self._limits = {cost.name: cost.limit for cost in costs if cost.limit >= 0}
+        self._prices = {cost.name: cost.price for cost in costs if cost.limit >= 0}
 
     def __call__(self, step: int, count: int, horizon: int) -> list[dict[str, Any]]:
         """Choose the tasks of a step; see ``TaskSource``."""
@@ -49,8 +49,8 @@ class PricedTasks:
 
     def further(self, step: int, count: int, horizon: int) -> dict[str, Iterator[dict[str, Any]]]:
         """Yield the tasks that follow those of a step; see ``RefillingTaskSource``."""
-        found = self._source.further(step, count, horizon)
-        return {name: map(self._pricing(), tasks) for name, tasks in found.items()}
+        further = self._source.further(step, count, horizon)
+        return {name: map(self._pricing(), tasks) for name, tasks in further.items()}
 
     def _pricing(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """Return what gives a task the prices of this moment, whenever it is drawn."""
@@ -60,9 +60,9 @@ class PricedTasks:
     def learn(self, episodes: Sequence[Trajectory]) -> None:
         """Change the prices by what the episodes of a step used; those that broke tell nothing."""
         self._source.learn(episodes)
-        sound = [each for each in episodes if each.stop_reason != StopReason.ERROR.value]
+        sound = [episode for episode in episodes if episode.stop_reason != StopReason.ERROR.value]
         for name, limit in self._limits.items() if sound else ():
-            used = total(each.used(name) for each in sound) / len(sound)
+            used = total(episode.used(name) for episode in sound) / len(sound)
             self._prices[name] = max(0.0, self._prices[name] + self._rate * (used - limit))
 
     def state_dict(self) -> dict[str, Any]:

@@ -52,8 +52,8 @@ class Refill:
         self._size, self._seed, self._trains, self._further = group_size, seed, trains, further
         # The family of each group that has begun, by its id.
         self._families = {number: str(task.get(FAMILY, "")) for number, task in enumerate(tasks)}
-        self._wanted = {name: [*self._families.values()].count(name) for name in further}
-        self._room = {name: (most - 1) * wanted for name, wanted in self._wanted.items()}
+        self._group_counts = {name: [*self._families.values()].count(name) for name in further}
+        self._room = {name: (most - 1) * n_groups for name, n_groups in self._group_counts.items()}
         # Ids do not depend on who ends first: each family has its own.
         self._ids = {name: count(len(tasks) + k, len(further)) for k, name in enumerate(further)}
         self._members: dict[int, dict[int, Trajectory]] = {}
@@ -105,17 +105,17 @@ class Refill:
         Args:
             episodes: All of them, the members of a group in their order.
         """
-        chosen: set[int] = set()
-        for name, wanted in self._wanted.items():
-            mine = sorted(group for group, family in self._families.items() if family == name)
-            chosen.update(sorted(mine, key=self._flat.__contains__)[:wanted])
-        ordered = sorted(episodes, key=lambda each: each.group)
-        self.replaced = [each for each in ordered if each.group not in chosen]
-        return [each for each in ordered if each.group in chosen]
+        selected: set[int] = set()
+        for name, n_groups in self._group_counts.items():
+            groups = sorted(group for group, family in self._families.items() if family == name)
+            selected.update(sorted(groups, key=self._flat.__contains__)[:n_groups])
+        ordered = sorted(episodes, key=lambda episode: episode.group)
+        self.replaced = [episode for episode in ordered if episode.group not in selected]
+        return [episode for episode in ordered if episode.group in selected]
 
     @property
     def figures(self) -> dict[str, float]:
         """Groups that were played, and those that train and are missing of the batch."""
-        played, wanted = len(self._families), sum(self._wanted.values())
-        missing = wanted - (played - len(self._flat))
-        return {"refill/groups_played": float(played), "refill/groups_missing": float(missing)}
+        n_played, n_planned = len(self._families), sum(self._group_counts.values())
+        missing = n_planned - (n_played - len(self._flat))
+        return {"refill/groups_played": float(n_played), "refill/groups_missing": float(missing)}

@@ -268,10 +268,10 @@ class RolloutRunner:
         extra = {"horizon": horizon, "training_step": training_step}
         shared = {key: value for key, value in extra.items() if value is not None}
         families = [self._family_of(task) for task in tasks]
-        chosen = [{k: v for k, v in task.items() if k != FAMILY} for task in tasks]
+        task_options = [{k: v for k, v in task.items() if k != FAMILY} for task in tasks]
         out = [
             Trajectory(group=g, seed=s, options={**shared, **task}, family=family)
-            for task, family, g, s in zip(chosen, families, ids, env_seeds, strict=True)
+            for task, family, g, s in zip(task_options, families, ids, env_seeds, strict=True)
             for _ in range(group_size)
         ]
         for number, trajectory in zip(numbers or count(first_episode), out, strict=False):
@@ -403,11 +403,13 @@ class _Rollout:
             return
         began = self._ask(len(slots))
         starts = {slot: self._starting[slot] for slot in slots}
-        tasks = {slot: each for slot, each in starts.items() if isinstance(each, Trajectory)}
-        forks = {slot: each.snapshot for slot, each in starts.items() if isinstance(each, _Fork)}
+        tasks = {slot: start for slot, start in starts.items() if isinstance(start, Trajectory)}
+        forks = {slot: start.snapshot for slot, start in starts.items() if isinstance(start, _Fork)}
         if tasks:
-            options = [dict(each.options) for each in tasks.values()]
-            self._envs.send_resets([*tasks], [each.seed for each in tasks.values()], options)
+            options = [dict(trajectory.options) for trajectory in tasks.values()]
+            self._envs.send_resets(
+                [*tasks], [trajectory.seed for trajectory in tasks.values()], options
+            )
         if forks:
             self._envs.send_restores([*forks], [*forks.values()])
         self._stats.env_seconds += time.perf_counter() - began

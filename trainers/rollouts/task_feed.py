@@ -124,22 +124,22 @@ class TrainingTasks:
 
     def _drawn(self, order: Iterator[int], count: int, horizon: int) -> Iterator[dict[str, Any]]:
         """Yield distinct tasks that fit, and those again where there are no more, without end."""
-        found: dict[str, None] = {}
+        task_ids: dict[str, None] = {}
         looked = islice(order, TRIES_PER_TASK * count)
         place = 0
         while True:
             for index in looked:
                 task = self._tasks.task(self._split, index)
-                if task.id not in found and self._fits(task, horizon):
-                    found[task.id] = None
+                if task.id not in task_ids and self._fits(task, horizon):
+                    task_ids[task.id] = None
                     break
-            if not found:
+            if not task_ids:
                 raise ConfigurationError(
                     f"expected tasks that the expert solves within {horizon} turns, but found none "
                     f"in split {self._split!r} of {self._tasks.name}; start --horizon higher, or "
                     "pass --no-fit-horizon"
                 )
-            ids = list(found)
+            ids = list(task_ids)
             # Too few that fit: they come again, as a step has as many groups as it was planned
             # with.
             yield {"task_id": ids[place % len(ids)]}
@@ -150,10 +150,12 @@ class TrainingTasks:
     def learn(self, episodes: Sequence[Trajectory]) -> None:
         """Take down the returns of a step; that of an environment that failed is none."""
         failed = StopReason.ERROR.value
-        played = [each for each in episodes if each.task_id and each.stop_reason != failed]
-        numbers = [self._tasks.find(each.task_id).index for each in played]
-        returns = np.array([each.episode_return for each in played])
-        solved = np.array([each.success for each in played], dtype=bool)
+        sound = [
+            episode for episode in episodes if episode.task_id and episode.stop_reason != failed
+        ]
+        numbers = [self._tasks.find(episode.task_id).index for episode in sound]
+        returns = np.array([episode.episode_return for episode in sound])
+        solved = np.array([episode.success for episode in sound], dtype=bool)
         self._stats = self._stats.update(np.array(numbers, dtype=np.int64), returns, solved)
 
     def state_dict(self) -> dict[str, Any]:
@@ -225,8 +227,8 @@ class MixedTasks:
     @property
     def _learning(self) -> dict[str, LearningTaskSource]:
         """The sources that choose by what came of their tasks."""
-        found = self._sources.items()
-        return {name: each for name, each in found if isinstance(each, LearningTaskSource)}
+        sources = self._sources.items()
+        return {name: source for name, source in sources if isinstance(source, LearningTaskSource)}
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
         """Tell each source of the episodes of its family."""
@@ -249,9 +251,9 @@ class MixedTasks:
             # Whoever is owed most has the next task, and pays one for it.
             for name, share in self._shares.items():
                 self._due[name] += share
-            chosen = max(self._due, key=self._due.__getitem__)  # Of equals the first.
-            self._due[chosen] -= 1.0
-            self._order.append(chosen)
+            family = max(self._due, key=self._due.__getitem__)  # Of equals the first.
+            self._due[family] -= 1.0
+            self._order.append(family)
         return self._order[begin:end]
 
 

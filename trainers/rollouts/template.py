@@ -89,7 +89,7 @@ class ChatTemplate:
         self._typed = not self._shows([("user", _USER)])
         self._check_places()
         self._folds = not self._shows([("system", _SYSTEM), ("user", _USER)])
-        found = self._special_after_action(self._dummy("x"))
+        end_id = self._special_after_action(self._dummy("x"))
         if end_of_turn is None and (foreign := self._foreign_end()):
             raise ConfigurationError(
                 f"expected a chat template of this tokenizer, but it closes an answer with "
@@ -97,12 +97,12 @@ class ChatTemplate:
                 "model; use the model's own, or choose a template by --chat-template whose tokens "
                 "the tokenizer has"
             )
-        if end_of_turn is None and found is None:
+        if end_of_turn is None and end_id is None:
             raise ConfigurationError(
                 "expected the chat template to close an assistant message with a special token, "
                 "found none: choose its token by --end-of-turn (in Python end_of_turn=<token id>)"
             )
-        self.end_of_turn = int(found if end_of_turn is None else end_of_turn)  # type: ignore[arg-type]
+        self.end_of_turn = int(end_id if end_of_turn is None else end_of_turn)  # type: ignore[arg-type]
         last = self._special_after_action(self._dummy("x")[:2])
         self.last_id = self.end_of_turn if last is None or end_of_turn is not None else last
         self.end_text = str(tokenizer.convert_ids_to_tokens(self.end_of_turn))
@@ -180,19 +180,23 @@ class ChatTemplate:
         tools: Sequence[Mapping[str, Any]] = (),
     ) -> str:
         """Render messages to text, with the generation prompt if wanted, and tools if there are."""
-        given: list[Any] = _folded(messages) if self._folds else [dict(m) for m in messages]
+        chat_messages: list[Any] = _folded(messages) if self._folds else [dict(m) for m in messages]
         if self._typed:
-            for message in given:
+            for message in chat_messages:
                 message["content"] = [{"type": "text", "text": message["content"]}]
         if not self._bounded:
-            shown = {"tools": list(tools)} if tools else {}
+            tool_arguments = {"tools": list(tools)} if tools else {}
             return str(
                 self.tokenizer.apply_chat_template(
-                    given, tokenize=False, add_generation_prompt=prompt, **shown, **self._kwargs
+                    chat_messages,
+                    tokenize=False,
+                    add_generation_prompt=prompt,
+                    **tool_arguments,
+                    **self._kwargs,
                 )
             )
         variables = {
-            **self.tokenizer.special_tokens_map, **self._kwargs, "messages": given,
+            **self.tokenizer.special_tokens_map, **self._kwargs, "messages": chat_messages,
             "tools": list(tools) or None, "documents": None, "add_generation_prompt": prompt,
         }  # fmt: skip
         return render(self._named(bool(tools)), variables)
@@ -226,8 +230,8 @@ class ChatTemplate:
         """
         user: Message = {"role": "user", "content": _USER}
         answer: Message = {"role": "assistant", "content": _ACTION, **(extra or {})}
-        prompt, whole = self.text([user]), self.text([user, answer], prompt=False)
-        added = whole[len(_shared(prompt, whole)) :]
+        prompt, conversation = self.text([user]), self.text([user, answer], prompt=False)
+        added = conversation[len(_shared(prompt, conversation)) :]
         return prompt[prompt.rindex(_USER) + len(_USER) :], added[: added.rindex(_ACTION)]
 
     def space_after_answer(self) -> str:
@@ -268,7 +272,7 @@ class ChatTemplate:
         except Exception:  # whatever a template raises, or runs into
             logger.debug("the chat template refuses tools", exc_info=True)
             return False
-        return all(each["function"]["name"] in text for each in tools)
+        return all(tool["function"]["name"] in text for tool in tools)
 
     def writes_calls(self) -> bool:
         """Return whether the template has tools, and writes calls as the grammar ``tool_call``."""
@@ -282,8 +286,8 @@ class ChatTemplate:
         except Exception:  # whatever a template raises, or runs into
             logger.debug("the chat template refuses tool calls", exc_info=True)
             return False
-        written = text[len(_shared(self.text([user]), text)) :].partition(self.end_text)[0]
-        return parse(written, (_SPEC,), "tool_call").call is not None
+        call_text = text[len(_shared(self.text([user]), text)) :].partition(self.end_text)[0]
+        return parse(call_text, (_SPEC,), "tool_call").call is not None
 
     def after_answer(self, messages: Sequence[Message]) -> list[int] | None:
         """Ids of messages behind an answer, without the end-of-turn token that closes it.
@@ -328,11 +332,11 @@ class ChatTemplate:
                 "expected a chat template that renders user, assistant and user messages, but it "
                 f"fails: {error}"
             ) from error
-        for place, sought in (("action", _ACTION), ("observation", "a door")):
-            if sought not in text:
+        for place, probe in (("action", _ACTION), ("observation", "a door")):
+            if probe not in text:
                 raise ConfigurationError(
                     f"expected a chat template with a place for the {place} of a turn, but "
-                    f"{sought!r} is missing in {text!r}: use another chat template."
+                    f"{probe!r} is missing in {text!r}: use another chat template."
                 )
 
     def _special_after_action(self, messages: Sequence[Message]) -> int | None:
@@ -354,8 +358,8 @@ class ChatTemplate:
         Two renderings that differ only in the observation share exactly this prefix and the
         opening markup of the observation; trimming at the last end-of-turn token leaves the base.
         """
-        one, two = self.text(self._dummy("alpha 1")), self.text(self._dummy("beta 2"))
-        shared = _shared(one, two)
+        first, second = self.text(self._dummy("alpha 1")), self.text(self._dummy("beta 2"))
+        shared = _shared(first, second)
         end = shared.rfind(self.end_text)
         if end < 0:
             raise ConfigurationError(
@@ -392,9 +396,9 @@ class ChatTemplate:
         return None
 
 
-def _shared(one: str, two: str) -> str:
+def _shared(first: str, second: str) -> str:
     """Return what two texts begin with alike."""
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False))
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
     return "".join(a for a, _ in same)
 
 

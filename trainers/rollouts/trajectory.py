@@ -265,11 +265,13 @@ def to_rows(trajectories: Sequence[Trajectory], once: bool = False) -> list[Row]
 def nodes_of(trajectories: Sequence[Trajectory]) -> list[list[tuple[int, int]]]:
     """Name every turn by the number of the trajectory that it was sampled for, and its place."""
     owners: dict[int, list[tuple[int, int]]] = {}
-    for each in trajectories:
-        shared = [] if each.parent is None else owners[each.parent][: each.shared]
-        own = [(each.number, turn) for turn in range(each.shared, len(each.turns))]
-        owners[each.number] = shared + own
-    return [owners[each.number] for each in trajectories]
+    for trajectory in trajectories:
+        shared = [] if trajectory.parent is None else owners[trajectory.parent][: trajectory.shared]
+        own_nodes = [
+            (trajectory.number, turn) for turn in range(trajectory.shared, len(trajectory.turns))
+        ]
+        owners[trajectory.number] = shared + own_nodes
+    return [owners[trajectory.number] for trajectory in trajectories]
 
 
 def sampled_once(trajectories: Sequence[Trajectory]) -> npt.NDArray[np.int64]:
@@ -279,14 +281,14 @@ def sampled_once(trajectories: Sequence[Trajectory]) -> npt.NDArray[np.int64]:
         (K,) index there of every token of every trajectory, shared ones included.
     """
     begins: dict[tuple[int, int], int] = {}
-    found: list[range] = []
+    ranges: list[range] = []
     total = 0
-    for each, nodes in zip(trajectories, nodes_of(trajectories), strict=True):
-        for turn, node in zip(each.turns, nodes, strict=True):
+    for trajectory, nodes in zip(trajectories, nodes_of(trajectories), strict=True):
+        for turn, node in zip(trajectory.turns, nodes, strict=True):
             if node not in begins:
                 begins[node], total = total, total + len(turn.ids)
-            found.append(range(begins[node], begins[node] + len(turn.ids)))
-    return np.fromiter(chain.from_iterable(found), np.int64)
+            ranges.append(range(begins[node], begins[node] + len(turn.ids)))
+    return np.fromiter(chain.from_iterable(ranges), np.int64)
 
 
 def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
@@ -320,7 +322,7 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
 
 def _node_ids(trajectories: Sequence[Trajectory]) -> list[list[tuple[int, int]]] | None:
     """Return the names of the turns, where any is shared."""
-    forked = any(each.parent is not None for each in trajectories)
+    forked = any(trajectory.parent is not None for trajectory in trajectories)
     return nodes_of(trajectories) if forked else None
 
 
@@ -378,17 +380,18 @@ def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         episodes that came of one) and ``shared_tokens`` (share of the sampled tokens of all
         episodes that were sampled for another one).
     """
-    chances = sum(each.chances for each in trajectories)
+    chances = sum(trajectory.chances for trajectory in trajectories)
     if not chances:
         return {}
-    copies = [each for each in trajectories if each.parent is not None]
-    forks = len({(each.parent, each.shared) for each in copies})
-    tokens = max(1, sum(each.action_tokens for each in trajectories))
+    copies = [trajectory for trajectory in trajectories if trajectory.parent is not None]
+    forks = len({(trajectory.parent, trajectory.shared) for trajectory in copies})
+    tokens = max(1, sum(trajectory.action_tokens for trajectory in trajectories))
     return {
         "rollout/forks": forks / max(1, len(trajectories) - len(copies)),
         "rollout/fork_rate": forks / chances,
         "rollout/forked": len(copies) / len(trajectories),
-        "rollout/shared_tokens": 1.0 - sum(each.own_tokens for each in trajectories) / tokens,
+        "rollout/shared_tokens": 1.0
+        - sum(trajectory.own_tokens for trajectory in trajectories) / tokens,
     }
 
 
@@ -413,15 +416,15 @@ def judge_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name in dict.fromkeys(name for verdicts in turns for name in verdicts):
         scores = [verdicts[name].score for verdicts in turns if name in verdicts]
-        known = [score for score in scores if score is not None]
+        valid_scores = [score for score in scores if score is not None]
         figures[f"judges/{name}_asked"] = len(scores)
-        figures[f"judges/{name}_missing"] = len(scores) - len(known)
-        if known:
-            figures[f"judges/{name}_score"] = sum(known) / len(known)
-    said = [verdict for verdicts in turns for verdict in verdicts.values()]
-    if said:
-        tokens = (each.prompt_tokens + each.completion_tokens for each in said)
-        figures["judges/judge_calls"] = sum(each.calls for each in said)
+        figures[f"judges/{name}_missing"] = len(scores) - len(valid_scores)
+        if valid_scores:
+            figures[f"judges/{name}_score"] = sum(valid_scores) / len(valid_scores)
+    all_verdicts = [verdict for verdicts in turns for verdict in verdicts.values()]
+    if all_verdicts:
+        tokens = (verdict.prompt_tokens + verdict.completion_tokens for verdict in all_verdicts)
+        figures["judges/judge_calls"] = sum(verdict.calls for verdict in all_verdicts)
         figures["judges/judge_tokens"] = sum(tokens)
     return figures
 
@@ -434,19 +437,33 @@ def cost_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
         break, in families that count it), ``costs/cost_NAME_above`` (share of them above its limit,
         if it has one) and ``costs/price_NAME`` (of a unit, where it follows the limit).
     """
-    sound = [each for each in trajectories if each.stop_reason != StopReason.ERROR.value]
-    known = {k: cost for each in sound for turn in each.turns for k, cost in turn.costs.items()}
-    counted = {(each.family, name) for each in sound for turn in each.turns for name in turn.costs}
+    sound = [
+        trajectory
+        for trajectory in trajectories
+        if trajectory.stop_reason != StopReason.ERROR.value
+    ]
+    costs = {
+        k: cost
+        for trajectory in sound
+        for turn in trajectory.turns
+        for k, cost in turn.costs.items()
+    }
+    counted = {
+        (trajectory.family, name)
+        for trajectory in sound
+        for turn in trajectory.turns
+        for name in turn.costs
+    }
     figures: dict[str, float] = {}
-    for name, cost in known.items():
-        mine = [each for each in sound if (each.family, name) in counted]
-        used = [each.used(name) for each in mine]
+    for name, cost in costs.items():
+        members = [trajectory for trajectory in sound if (trajectory.family, name) in counted]
+        used = [trajectory.used(name) for trajectory in members]
         figures[f"costs/cost_{name}"] = total(used) / len(used)
         if cost.limit is not None:
-            figures[f"costs/cost_{name}_above"] = sum(each > cost.limit for each in used) / len(
+            figures[f"costs/cost_{name}_above"] = sum(amount > cost.limit for amount in used) / len(
                 used
             )
-        prices = [each.options.get("prices", {}).get(name) for each in mine]
+        prices = [trajectory.options.get("prices", {}).get(name) for trajectory in members]
         if None not in prices:
             figures[f"costs/price_{name}"] = total(prices) / len(prices)
     return figures
@@ -467,9 +484,16 @@ def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     figures: dict[str, float] = {}
     tokens = max(1, sum(t.action_tokens for t in trajectories))
     for name, part in parts.items():
-        own = {key.removeprefix("rollout/"): value for key, value in rollout_metrics(part).items()}
-        own |= {k.removeprefix("costs/"): value for k, value in cost_metrics(part).items()}
-        own |= {"horizon": float(max(t.horizon for t in part)), "episodes": float(len(part))}
-        own["token_share"] = sum(t.action_tokens for t in part) / tokens
-        figures |= {f"family/{name}/{key}": value for key, value in own.items()}
+        family_figures = {
+            key.removeprefix("rollout/"): value for key, value in rollout_metrics(part).items()
+        }
+        family_figures |= {
+            k.removeprefix("costs/"): value for k, value in cost_metrics(part).items()
+        }
+        family_figures |= {
+            "horizon": float(max(t.horizon for t in part)),
+            "episodes": float(len(part)),
+        }
+        family_figures["token_share"] = sum(t.action_tokens for t in part) / tokens
+        figures |= {f"family/{name}/{key}": value for key, value in family_figures.items()}
     return figures

@@ -99,7 +99,7 @@ class TurnReplay:
             self._turns += len(episode.spans)
             while self._turns > self.capacity:
                 self._turns -= len(self._episodes.popleft().spans)
-        self._ends = list(accumulate(len(each.spans) for each in self._episodes))
+        self._ends = list(accumulate(len(episode.spans) for episode in self._episodes))
 
     def draw(self, count: int, stream: Stream) -> list[PlayedTurn]:
         """Draw turns, all of them equally likely, with replacement."""
@@ -114,9 +114,9 @@ class TurnReplay:
     def state_dict(self) -> dict[str, Any]:
         """Return all of it as plain lists."""
         return {
-            "rows": [each.rows for each in self._episodes],
-            "spans": [each.spans for each in self._episodes],
-            "rewards": [each.rewards for each in self._episodes],
+            "rows": [episode.rows for episode in self._episodes],
+            "spans": [episode.spans for episode in self._episodes],
+            "rewards": [episode.rewards for episode in self._episodes],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

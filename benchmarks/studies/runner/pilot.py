@@ -30,7 +30,7 @@ def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunC
             f"chooses arms, so that it is no seed to compare them by; got {list(seeds)}"
         )
     pilot = runs_of(arms, [study.pilot.seed])
-    ended = {run.arm: [found] for run in pilot if (found := cache.played(run))}
+    ended = {run.arm: [found] for run in pilot if (found := cache.find_played(run))}
     going = study.pilot.choose(ended)
     return [*pilot, *runs_of([arm for arm in arms if arm.name in going], seeds)]
 
@@ -48,7 +48,7 @@ def check_chosen(study: Study, runs: Sequence[Run], cache: RunCache) -> None:
     """
     if study.pilot is None or any(run.seed != study.pilot.seed for run in runs):
         return
-    ended = sum(cache.played(run) is not None for run in runs)
+    ended = sum(cache.find_played(run) is not None for run in runs)
     raise ConfigurationError(
         f"expected the pilot of {study.name} (seed {study.pilot.seed}) to have ended for all arms "
         f"among which it chooses one, got {ended} of its {len(runs)} runs in {cache.root}; play it "

@@ -38,7 +38,7 @@ def collect(
         code did not, the ``arms`` with their settings and the facts of every run, ``missing`` and
         ``failed`` runs.
     """
-    found = {run: cache.played(run) for run in runs}
+    found = {run: cache.find_played(run) for run in runs}
     played = {
         arm.name: [each for run, each in found.items() if run.arm == arm.name and each is not None]
         for arm in study.arms

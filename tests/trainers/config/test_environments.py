@@ -13,7 +13,7 @@ from agentgym.errors import ConfigurationError
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.cli import parse_config
-from trainers.config.config_file import compare, kept
+from trainers.config.config_file import compare, stored_settings
 from trainers.config.describe import describe
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.config.schema import from_mapping
@@ -84,9 +84,9 @@ def test_a_flag_chooses_among_the_entries_of_a_file(tmp_path: Path) -> None:
 def test_what_was_decided_is_kept_with_the_run_and_compared() -> None:
     run = listed(SHORT, LONG)
     assert run.resolved()["envs"]["long"]["rounds"] == [4, 5]
-    stored = kept(from_mapping({"env": [SHORT, LONG]}), run.resolved())
+    stored = stored_settings(from_mapping({"env": [SHORT, LONG]}), run.resolved())
     assert yaml.safe_load(yaml.safe_dump(stored)) == stored
-    other = kept(from_mapping({"env": [SHORT, {**LONG, "weight": 2}]}), run.resolved())
+    other = stored_settings(from_mapping({"env": [SHORT, {**LONG, "weight": 2}]}), run.resolved())
     assert any("weight" in change or "envs" in change for change in compare(stored, other).changes)
     assert compare(stored, stored).changes == ()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trainers.config.config_file import compare, kept
+from trainers.config.config_file import compare, stored_settings
 from trainers.config.schema import RlConfig, TrainConfig
 
 BASE = TrainConfig(env="webshop", steps=6)
@@ -13,7 +13,7 @@ RESOLVED: dict[str, Any] = {"rounds": [5, 8], "minutes": 12.0, "rl": {"learning_
 
 
 def after(resolved: dict[str, Any] = RESOLVED, **changes: Any) -> dict[str, Any]:
-    return kept(dataclasses.replace(BASE, **changes), resolved)
+    return stored_settings(dataclasses.replace(BASE, **changes), resolved)
 
 
 def test_the_same_settings_are_the_same_run():

@@ -314,7 +314,7 @@ def test_nothing_listens_when_nobody_asks(tmp_path):
     trainer.train()
     assert isinstance(trainer._forward, TokenForward)
     assert not trainer.model.model._forward_hooks
-    assert not trainer.critic._heard
+    assert not trainer.critic._pass_states
 
 
 def test_a_settings_file_of_a_critic_is_of_no_use_elsewhere(tmp_path: Path):

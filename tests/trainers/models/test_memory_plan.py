@@ -127,7 +127,7 @@ def test_a_run_that_does_not_fit_is_refused_before_anything_is_loaded(
 ):
     monkeypatch.setenv("COLUMNS", "200")
     machine = Device("this machine", 8 * GIB, gpu=False)
-    monkeypatch.setattr(Device, "here", lambda: machine)
+    monkeypatch.setattr(Device, "current", lambda: machine)
     flags = toy_runs.arguments(tmp_path / "run", model=qwen, engine="hf", **PRETRAINED)
     for more in ([], ["--dry-run"]):
         assert main([*flags, *more]) == 2
@@ -147,7 +147,9 @@ def test_fewer_slots_play_the_same_episodes(tmp_path, monkeypatch):
     size = int((alone.total - alone.generation + 3.5 * episode) / 0.9)
     first_turns = []
     for bytes_ in (64 * GIB, size):
-        monkeypatch.setattr(Device, "here", lambda n=bytes_: Device("this machine", n, gpu=False))
+        monkeypatch.setattr(
+            Device, "current", lambda n=bytes_: Device("this machine", n, gpu=False)
+        )
         runner = make_runner(run, policy, 8)
         tasks = [{"split": "train", "index": index} for index in range(8)]
         runner.engine.sync(policy.model.named_parameters(), 0)

@@ -231,7 +231,7 @@ def test_runs_that_do_not_fit_side_by_side_are_refused(
     tmp_path: Path, capsys: Any, monkeypatch: Any
 ) -> None:
     small = Device("this machine", 64 * 2**20, gpu=False)
-    monkeypatch.setattr(Device, "here", classmethod(lambda cls: small))
+    monkeypatch.setattr(Device, "current", classmethod(lambda cls: small))
     assert main(over([0, 1], tmp_path / "seeds", "--jobs", "64")) == 2
     assert "fits this machine, shared by 64 runs, of 0.0 GiB" in sentence(capsys)
     assert not (tmp_path / "seeds").exists()

@@ -33,7 +33,7 @@ def drawn(metrics, chosen_step: int | None = None) -> list[Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Figure, "savefig", watch)
-        assert draw_curve(metrics, chosen=chosen_step).startswith(PNG)
+        assert draw_curve(metrics, chosen_step=chosen_step).startswith(PNG)
     return [*figures[0].axes, *figures[0].legends]
 
 

@@ -43,7 +43,7 @@ def offer(folder: RunFolder, step: int, success: float, score: float = 0.5) -> N
 
 
 def read_best(folder: RunFolder) -> tuple[int, str]:
-    best_policy = best(folder).kept
+    best_policy = best(folder).results
     assert best_policy is not None
     return best_policy.step, (folder.best / "weights").read_text()
 
@@ -64,7 +64,7 @@ def test_success_decides_then_the_score_and_the_later_of_equals_loses(folder):
 
 def test_the_policy_before_the_first_step_is_no_candidate(folder):
     offer(folder, 0, 1.0)
-    assert best(folder).kept is None
+    assert best(folder).results is None
     offer(folder, 2, 0.0)
     assert read_best(folder) == (2, "2")
 
@@ -72,7 +72,7 @@ def test_the_policy_before_the_first_step_is_no_candidate(folder):
 def test_another_step_than_the_validated_one_is_not_kept(folder):
     folder.log(phase=Phase.VALIDATION, step=4, success=0.5, score=0.5)
     best(folder).keep(5)
-    assert best(folder).kept is None
+    assert best(folder).results is None
 
 
 def test_a_kill_in_the_middle_of_the_change_leaves_one_that_is_whole(folder):

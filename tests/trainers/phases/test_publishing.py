@@ -273,7 +273,7 @@ def test_the_card_has_metadata_that_the_hub_reads(adapter_run):
 def test_the_settings_on_the_card_make_the_same_run(adapter_run, small_model, tmp_path):
     """But for the folder of the model, of which a card says the name alone, and what is free."""
     from trainers.cli import parse_config
-    from trainers.config.config_file import kept
+    from trainers.config.config_file import stored_settings
 
     text = (adapter_run / "checkpoints" / "best" / "README.md").read_text()
     assert str(small_model) not in text
@@ -282,7 +282,9 @@ def test_the_settings_on_the_card_make_the_same_run(adapter_run, small_model, tm
     free = f"--memory.micro-tokens={toy_runs.SETTINGS['memory.micro-tokens']}"
     flags = [f"--model={small_model}", "--export=merged", free]
     read = parse_config(["--config", str(settings), *flags])
-    assert kept(read) == kept(parse_config(["--config", str(adapter_run / "config.yaml")]))
+    assert stored_settings(read) == stored_settings(
+        parse_config(["--config", str(adapter_run / "config.yaml")])
+    )
 
 
 def test_an_extended_run_exports_what_it_trained_last(run):

@@ -91,7 +91,7 @@ def test_demonstrations_of_exports_are_those_of_the_records(files, tmp_path):
 
 def play_demonstrations(plan: Any) -> list[Any]:
     player = Demonstrator(plan, plan.envs[0])
-    demonstrations = list(player.shown)
+    demonstrations = list(player.demonstrations)
     player.close()
     return demonstrations
 
@@ -104,7 +104,8 @@ def test_a_prompt_that_lists_actions_plays_the_episodes_again(files, tmp_path):
     demonstrations = recorded_demonstrations(plan, lists)
     assert [e.turns for e in demonstrations] == [e.turns for e in play_demonstrations(expert)]
     assert (
-        demonstrations[0].info["admissible_actions"] and demonstrations[0].turns[0].seen.admissible
+        demonstrations[0].info["admissible_actions"]
+        and demonstrations[0].turns[0].seen_turn.admissible
     )
     file = tmp_path / "changed.jsonl"
     file.write_text(files["records"].read_text().replace("click . next", "clack . next"))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.trainers import toy_runs
 from tests.trainers.phases.test_resume import LOG, Killed, assert_same_run, die_after
-from trainers.config.config_file import compare, kept
+from trainers.config.config_file import compare, stored_settings
 from trainers.monitoring.health import Alarm
 from trainers.output.display import Display
 from trainers.phases import save_clock
@@ -51,7 +51,9 @@ def test_saving_takes_at_most_a_twentieth_of_the_time(now: list[float]) -> None:
 
 def test_the_minutes_may_change_on_resume(tmp_path: Path) -> None:
     before, after = (
-        kept(toy_runs.config(tmp_path, sft__save_minutes=minutes, rl__save_minutes=minutes))
+        stored_settings(
+            toy_runs.config(tmp_path, sft__save_minutes=minutes, rl__save_minutes=minutes)
+        )
         for minutes in (5, 1)
     )
     assert compare(before, after).changes == ()

@@ -257,7 +257,7 @@ def test_demonstrations_that_failed_can_be_left_out(tmp_path):
         plan, _ = started(tmp_path / str(only), *flags, **settings)
         policy = build_tiny(plan, ["red gold blue"])
         player = Demonstrator(plan, plan.envs[0])
-        solved = [e.last["success"] for e in Demonstrator(plan, plan.envs[0]).shown]
+        solved = [e.last["success"] for e in Demonstrator(plan, plan.envs[0]).demonstrations]
         counts[only] = len(demonstrated_rows(plan, policy, {"toy": player}))
         assert counts[only] == (sum(solved) if only else len(solved))
     assert 0 < counts[True] < counts[False]

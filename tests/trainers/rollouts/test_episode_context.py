@@ -48,7 +48,7 @@ def test_each_change_of_the_agent_begins_a_row_with_its_own_conversation():
         index == 0 or OWNERS[index] != OWNERS[index - 1] for index in range(len(PLAN))
     ]
     assert len(rows) == 4  # planner, worker 1, planner, worker 2
-    worker = Conversation(prompt, "press two").messages(episode.turns[1].seen)
+    worker = Conversation(prompt, "press two").messages(episode.turns[1].seen_turn)
     assert rows[1].ids[: rows[1].prompt_length] == chat.start(worker)
     # The planner goes on where it was: its tokens stay as they were sampled, the report follows.
     assert rows[2].ids[: len(rows[0].ids)] == rows[0].ids
@@ -95,7 +95,17 @@ def recorded(actions=PLAN) -> Episode:
 
     first = SeenTurn.of(episode.observation, episode.info)
     turns = tuple(
-        Turn(turn.action, turn.action, state(turn.seen), 0.0, {}, turn.valid, False, False, False)
+        Turn(
+            turn.action,
+            turn.action,
+            state(turn.seen_turn),
+            0.0,
+            {},
+            turn.valid,
+            False,
+            False,
+            False,
+        )
         for turn in episode.turns
     )
     return Episode(

@@ -63,17 +63,17 @@ class PlanReader:
         """
         ids, mask = batch["prompt_ids"], batch["prompt_mask"]
         sizes = (mask.sum(1) + batch["completion_mask"].sum(1)).tolist()
-        prompts = [row[held.bool()].tolist() for row, held in zip(ids, mask, strict=True)]
+        prompts = [row[row_mask.bool()].tolist() for row, row_mask in zip(ids, mask, strict=True)]
         for number, episode in enumerate(episodes):
             room = self._context - sizes[number]
             prompts[number] = self._joined(self.message(self._plan(episode), room), prompts[number])
         width = max(map(len, prompts))
         longer = ids.new_full((len(prompts), width), self._chat.pad_id)
-        held = mask.new_zeros((len(prompts), width))
+        longer_mask = mask.new_zeros((len(prompts), width))
         for number, prompt in enumerate(prompts):
             longer[number, width - len(prompt) :] = torch.tensor(prompt, device=ids.device)
-            held[number, width - len(prompt) :] = 1
-        return {**batch, "prompt_ids": longer, "prompt_mask": held}
+            longer_mask[number, width - len(prompt) :] = 1
+        return {**batch, "prompt_ids": longer, "prompt_mask": longer_mask}
 
     def message(self, plan: str, room: int) -> list[int]:
         """Return the tokens of the message with a plan, with as many of its actions as have room.
@@ -106,8 +106,10 @@ class PlanReader:
     def _joined(self, message: list[int], prompt: list[int]) -> list[int]:
         """Put a message before a prompt; the token that begins a text stands there once."""
         begin = self._chat.tokenizer.bos_token_id
-        both = message and prompt and message[0] == prompt[0] == begin
-        return [*message, *prompt[1:]] if both and begin is not None else [*message, *prompt]
+        repeats_start = message and prompt and message[0] == prompt[0] == begin
+        return (
+            [*message, *prompt[1:]] if repeats_start and begin is not None else [*message, *prompt]
+        )
 
 
 def _role_of_plans(chat: TurnTokenizer) -> str:

@@ -74,16 +74,16 @@ class ServedTeacher:
         """Return log-probabilities (B, T); see ``Teacher``."""
         mask = sampled_mask(batch)
         scores = torch.zeros(mask.shape, device=mask.device)
-        held = mask.any(1).nonzero()[:, 0].tolist()
-        prompts = [batch["prompt_ids"][n][batch["prompt_mask"][n].bool()].tolist() for n in held]
-        ends = [int(mask[n].nonzero().max()) + 1 for n in held]
+        numbers = mask.any(1).nonzero()[:, 0].tolist()
+        prompts = [batch["prompt_ids"][n][batch["prompt_mask"][n].bool()].tolist() for n in numbers]
+        ends = [int(mask[n].nonzero().max()) + 1 for n in numbers]
         rows = [
             prompt + batch["completion_ids"][n, :end].tolist()
-            for n, prompt, end in zip(held, prompts, ends, strict=True)
+            for n, prompt, end in zip(numbers, prompts, ends, strict=True)
         ]
         with ThreadPoolExecutor(IN_FLIGHT, thread_name_prefix="teacher") as pool:
-            told = list(pool.map(self._scores, rows))
-        for n, prompt, end, row in zip(held, prompts, ends, told, strict=True):
+            row_scores = list(pool.map(self._scores, rows))
+        for n, prompt, end, row in zip(numbers, prompts, ends, row_scores, strict=True):
             scores[n, :end] = torch.tensor(row[len(prompt) :], device=mask.device)
         return torch.where(mask, scores, 0.0)
 
@@ -100,9 +100,9 @@ class ServedTeacher:
             },
         )
         try:
-            told = answer["choices"][0]["prompt_logprobs"]
-            later = zip(ids[1:], told[1:], strict=True)
-            return [0.0, *(float(each[str(token)]["logprob"]) for token, each in later)]
+            logprobs = answer["choices"][0]["prompt_logprobs"]
+            later = zip(ids[1:], logprobs[1:], strict=True)
+            return [0.0, *(float(candidates[str(token)]["logprob"]) for token, candidates in later)]
         except (TypeError, KeyError, IndexError, ValueError) as error:
             raise EngineFailure(
                 f"expected the vLLM server at {self._server.url} to score each of the {len(ids)} "
@@ -119,29 +119,29 @@ class ServedTeacher:
         everywhere = chat.raw_text(range(0, size, -(-size // PROBED)))
         special = "".join(map(str, chat.tokenizer.all_special_tokens))
         for text in (PROBE, special + PROBE, everywhere):
-            ours, theirs = chat.encode(text), self._tokens(text)
-            if ours != theirs:
+            student_ids, teacher_ids = chat.encode(text), self._tokens(text)
+            if student_ids != teacher_ids:
                 where = next(
                     (
                         n
-                        for n, pair in enumerate(zip(ours, theirs, strict=False))
+                        for n, pair in enumerate(zip(student_ids, teacher_ids, strict=False))
                         if len({*pair}) > 1
                     ),
-                    min(len(ours), len(theirs)),
+                    min(len(student_ids), len(teacher_ids)),
                 )
-                found: Any = theirs[where] if where < len(theirs) else "none"
-                wanted: Any = ours[where] if where < len(ours) else "none"
+                teacher_id: Any = teacher_ids[where] if where < len(teacher_ids) else "none"
+                student_id: Any = student_ids[where] if where < len(student_ids) else "none"
                 raise refuse_vocabulary(
                     self._server.url,
-                    f"token {where} of a text has id {wanted} and {found} there",
+                    f"token {where} of a text has id {student_id} and {teacher_id} there",
                 )
 
     def _tokens(self, text: str) -> list[int]:
         """Ask for the tokens of a text."""
-        asked = {"model": self._name, "prompt": text, "add_special_tokens": False}
-        answer = self._server.post("/tokenize", asked)
+        body = {"model": self._name, "prompt": text, "add_special_tokens": False}
+        answer = self._server.post("/tokenize", body)
         try:
-            return [int(each) for each in answer["tokens"]]
+            return [int(token) for token in answer["tokens"]]
         except (TypeError, KeyError, ValueError) as error:
             raise EngineFailure(
                 f"expected the vLLM server at {self._server.url} to tokenise a text (/tokenize), "

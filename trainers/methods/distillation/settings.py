@@ -58,39 +58,39 @@ class DistillConfig:
     environment's expert (plan). None: the preset's, mostly none."""
 
 
-def with_distillation(preset: Preset, asked: DistillConfig, keep_filters: bool) -> Preset:
+def with_distillation(preset: Preset, distill: DistillConfig, keep_filters: bool) -> Preset:
     """Return a preset with the parts that these flags set.
 
     Filters that drop groups of equal returns go: a teacher tells their members apart.
 
     Args:
         preset: The preset.
-        asked: The flags.
+        distill: The flags.
         keep_filters: Whether flags decide on the filters.
 
     Raises:
         ConfigurationError: There is no teacher, or nothing would be learned from.
     """
-    if asked.teacher and asked.url:
+    if distill.teacher and distill.url:
         raise ConfigurationError(
             "expected --distill.teacher or --distill.url, because there is one teacher, got both: "
-            f"{asked.teacher} and {asked.url}"
+            f"{distill.teacher} and {distill.url}"
         )
     term = _term_of(preset)
-    if asked.weight == 0 or (term is None and not _adds_teacher(asked)):
-        _refuse_unread(preset, asked, term)
-        return replace(preset, terms=tuple(each for each in preset.terms if each is not term))
+    if distill.weight == 0 or (term is None and not _adds_teacher(distill)):
+        _refuse_unread(preset, distill, term)
+        return replace(preset, terms=tuple(other for other in preset.terms if other is not term))
     term = term or Term(ReverseKL())
-    if asked.privileged is not None:
-        term = replace(term, signal=ReverseKL(asked.privileged))
-    if asked.weight is not None:
-        term = replace(term, weight=asked.weight)
+    if distill.privileged is not None:
+        term = replace(term, signal=ReverseKL(distill.privileged))
+    if distill.weight is not None:
+        term = replace(term, weight=distill.weight)
     filters = preset.filters
     if not keep_filters:
-        filters = tuple(each for each in filters if not isinstance(each, ZeroVariance))
-    rewards = tuple(_reward_terms(preset, asked.reward_weight))
+        filters = tuple(part for part in filters if not isinstance(part, ZeroVariance))
+    rewards = tuple(_reward_terms(preset, distill.reward_weight))
     preset = replace(preset, terms=(*rewards, term), filters=filters)
-    _check_fits(preset, asked)
+    _check_fits(preset, distill)
     return preset
 
 
@@ -100,17 +100,17 @@ def distillation_of(preset: Preset) -> ReverseKL | None:
     return None if term is None else term.signal  # type: ignore[return-value]
 
 
-def named_teacher(preset: Preset, asked: DistillConfig) -> str | None:
+def named_teacher(preset: Preset, distill: DistillConfig) -> str | None:
     """Return the teacher of a preset where no flag names one: the policy that reads more."""
     signal = distillation_of(preset)
-    if signal is None or signal.privileged == "none" or asked.teacher or asked.url:
+    if signal is None or signal.privileged == "none" or distill.teacher or distill.url:
         return None
     return START
 
 
-def has_teacher(preset: Preset, asked: DistillConfig) -> bool:
+def has_teacher(preset: Preset, distill: DistillConfig) -> bool:
     """Return whether flags or the preset say who teaches."""
-    return bool(asked.teacher or asked.url or named_teacher(preset, asked))
+    return bool(distill.teacher or distill.url or named_teacher(preset, distill))
 
 
 def values_of_distillation(preset: Preset) -> Mapping[str, Any]:
@@ -151,24 +151,24 @@ def check_distillation(
 
 def _term_of(preset: Preset) -> Term | None:
     """Return the term of a teacher."""
-    return next((each for each in preset.terms if isinstance(each.signal, ReverseKL)), None)
+    return next((term for term in preset.terms if isinstance(term.signal, ReverseKL)), None)
 
 
-def _adds_teacher(asked: DistillConfig) -> bool:
+def _adds_teacher(distill: DistillConfig) -> bool:
     """Whether flags add a teacher to a preset that has none."""
-    return bool(asked.teacher or asked.url or asked.weight or asked.privileged == "plan")
+    return bool(distill.teacher or distill.url or distill.weight or distill.privileged == "plan")
 
 
-def _refuse_unread(preset: Preset, asked: DistillConfig, term: Term | None) -> None:
+def _refuse_unread(preset: Preset, distill: DistillConfig, term: Term | None) -> None:
     """Refuse flags of a teacher that is not there."""
-    given = [
+    flags = [
         f"--distill.{item.name.replace('_', '-')}"
         for item in fields(DistillConfig)
-        if getattr(asked, item.name) is not None and item.name != "weight"
+        if getattr(distill, item.name) is not None and item.name != "weight"
     ]
-    if given:
+    if flags:
         raise ConfigurationError(
-            f"expected {given[0]} with a preset that has a teacher, such as {METHOD}, or with "
+            f"expected {flags[0]} with a preset that has a teacher, such as {METHOD}, or with "
             "--distill.teacher and a --distill.weight above 0, because nothing of "
             f"{preset.name!r} reads it"
         )
@@ -181,15 +181,15 @@ def _refuse_unread(preset: Preset, asked: DistillConfig, term: Term | None) -> N
 
 def _reward_terms(preset: Preset, weight: float | None) -> Iterator[Term]:
     """Yield the terms beside the teacher, with the weight of a flag."""
-    terms = [each for each in preset.terms if not isinstance(each.signal, ReverseKL)]
+    terms = [term for term in preset.terms if not isinstance(term.signal, ReverseKL)]
     if weight is None:
         yield from terms
     elif weight > 0:
-        for each in terms or PRESETS[DEFAULT].terms:
-            yield replace(each, weight=each.weight * weight)
+        for term in terms or PRESETS[DEFAULT].terms:
+            yield replace(term, weight=term.weight * weight)
 
 
-def _check_fits(preset: Preset, asked: DistillConfig) -> None:
+def _check_fits(preset: Preset, distill: DistillConfig) -> None:
     """Check that a teacher can score the tokens of a preset, and has something to say.
 
     Raises:
@@ -206,8 +206,8 @@ def _check_fits(preset: Preset, asked: DistillConfig) -> None:
             "leave --distill.* out"
         )
     signal = distillation_of(preset)
-    if signal is not None and signal.privileged == "none" and asked.teacher in (START, CURRENT):
+    if signal is not None and signal.privileged == "none" and distill.teacher in (START, CURRENT):
         raise ConfigurationError(
-            f"expected --distill.privileged plan with --distill.teacher {asked.teacher}, because "
+            f"expected --distill.privileged plan with --distill.teacher {distill.teacher}, because "
             "without it the policy would be its own teacher and learn nothing, got none"
         )

@@ -28,10 +28,10 @@ def check_vocabulary(
     Raises:
         ConfigurationError: A token has another id there, or none.
     """
-    theirs = teacher.get_vocab()
+    teacher_vocab = teacher.get_vocab()
     for token, number in sorted(student.get_vocab().items(), key=lambda item: item[1]):
-        if theirs.get(token) != number:
-            other = f"id {theirs[token]}" if token in theirs else "no id"
+        if teacher_vocab.get(token) != number:
+            other = f"id {teacher_vocab[token]}" if token in teacher_vocab else "no id"
             raise refuse_vocabulary(name, f"token {token!r} has id {number} and {other} there")
     if student.chat_template != teacher.chat_template:
         logger.warning(

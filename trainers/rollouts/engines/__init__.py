@@ -90,8 +90,8 @@ def engine_maker(name: str, settings: EngineSettings) -> Callable[[nn.Module], G
 
 def _make(name: str, settings: EngineSettings, model: nn.Module) -> GenerationEngine:
     """Import the engine, which may take seconds, and make it."""
-    made: GenerationEngine = _engine(name, settings.pool).for_run(model, settings)
-    return made
+    engine: GenerationEngine = _engine(name, settings.pool).for_run(model, settings)
+    return engine
 
 
 def _engine(name: str, pool: bool = False) -> Any:
@@ -99,9 +99,12 @@ def _engine(name: str, pool: bool = False) -> Any:
     if name in ENGINES:
         engine = ENGINES[name]
         return _load((pool and engine.pooled_by) or engine.made_by)
-    wanted = "a generation engine: a class with for_run(model, settings)"
+    description = "a generation engine: a class with for_run(model, settings)"
     return import_own(
-        name, "--engine MODULE:CLASS", wanted, lambda found: callable(getattr(found, "for_run", 0))
+        name,
+        "--engine MODULE:CLASS",
+        description,
+        lambda candidate: callable(getattr(candidate, "for_run", 0)),
     )
 
 

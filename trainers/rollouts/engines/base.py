@@ -251,8 +251,8 @@ def least_entropy(logprobs: Iterable[float]) -> float:
     Args:
         logprobs: Log-probabilities of different tokens, in nats.
     """
-    told = [math.exp(logprob) for logprob in logprobs]
-    parts = [*told, 1.0 - math.fsum(told)]
+    probabilities = [math.exp(logprob) for logprob in logprobs]
+    parts = [*probabilities, 1.0 - math.fsum(probabilities)]
     return -math.fsum(part * math.log(part) for part in parts if part > 0.0)
 
 

@@ -49,11 +49,11 @@ class Drafts:
 
     def guess(self, before: Sequence[int], most: int) -> list[int]:
         """Return at most so many tokens that probably come next, maybe none."""
-        found: list[int] = []
+        tokens: list[int] = []
         if len(before) < 2:
-            return found
+            return tokens
         pair = before[-2], before[-1]
-        while len(found) < most and (token := self._likely.get(pair)) is not None:
-            found.append(token)
+        while len(tokens) < most and (token := self._likely.get(pair)) is not None:
+            tokens.append(token)
             pair = pair[1], token
-        return found
+        return tokens

@@ -52,11 +52,11 @@ class Segment(NamedTuple):
 
     key: int
     """Names the sequence."""
-    held: int
+    n_cached: int
     """Tokens of it that are kept; what was fed behind them is given up."""
     tokens: Sequence[int]
     """At least one, to be fed behind those."""
-    wanted: int = 1
+    n_logits: int = 1
     """Last tokens whose logits are wanted."""
     twins: Sequence[int] = ()
     """Other sequences that begin with all of it, to which it is copied."""
@@ -125,14 +125,14 @@ def _attends_to_rows(model: torch.nn.Module, packed: PackedForward) -> bool:
     model.eval()
     try:
         check_whole(model)
-        found = packed.feed([Segment(key, 0, text) for key, text in enumerate(texts)])
+        logits = packed.feed([Segment(key, 0, text) for key, text in enumerate(texts)])
     except Exception:  # whatever a model says to a cache or an attention that is not its own
         logger.debug("no packed forwards of %s", type(base_model(model)).__name__, exc_info=True)
         return False
     else:
-        device = found.device
-        wanted = [model(input_ids=torch.tensor([t], device=device)).logits[0, -1] for t in texts]
-        return bool((found - torch.stack(wanted)).abs().max() < CLOSE * found.abs().max())
+        device = logits.device
+        expected = [model(input_ids=torch.tensor([t], device=device)).logits[0, -1] for t in texts]
+        return bool((logits - torch.stack(expected)).abs().max() < CLOSE * logits.abs().max())
     finally:
         model.train(training)
         packed.close()
@@ -164,14 +164,16 @@ def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
         )
         close = EXACT if logits.dtype == torch.float32 else CLOSE
         if bool((logits - expected).abs().max() > close * expected.abs().max()):
-            raise _lost(type(base_model(model)), "it has other logits than for the whole text")
+            raise _refuse_lost_history(
+                type(base_model(model)), "it has other logits than for the whole text"
+            )
     except NotSupported:
         return  # Sharded weights cannot be checked, and nothing generates with them.
     except ConfigurationError:
         raise
     except Exception as error:  # whatever a model says to a cache that is not its own
         reason = f"transformers says: {error_line(error)}"
-        raise _lost(type(base_model(model)), reason) from error
+        raise _refuse_lost_history(type(base_model(model)), reason) from error
     finally:
         model.train(training)
         padded.close()
@@ -188,10 +190,12 @@ def cache_argument(model_class: type) -> str:
     for name in CACHE_ARGUMENTS:
         if name in parameters:
             return name
-    raise _lost(model_class, f"its forward takes no {' and no '.join(CACHE_ARGUMENTS)}")
+    raise _refuse_lost_history(
+        model_class, f"its forward takes no {' and no '.join(CACHE_ARGUMENTS)}"
+    )
 
 
-def _lost(model_class: type, reason: str) -> ConfigurationError:
+def _refuse_lost_history(model_class: type, reason: str) -> ConfigurationError:
     """Return the refusal of a model whose history is lost."""
     return ConfigurationError(
         "expected a model that goes on from a cache of transformers exactly as from the whole "
@@ -247,7 +251,7 @@ class PackedForward:
         places = [self._rows.place(segment.key) for segment in segments]
         twins = [[self._rows.place(key) for key in segment.twins] for segment in segments]
         feds = [
-            Fed(place, segment.held, len(segment.tokens))
+            Fed(place, segment.n_cached, len(segment.tokens))
             for place, segment in zip(places, segments, strict=True)
         ]
         order = sorted(range(len(feds)), key=lambda at: (feds[at].kind, feds[at].place))
@@ -255,7 +259,7 @@ class PackedForward:
         device = next(self._model.parameters()).device
         self._rows.reserve(feds, device)
         ids = [token for i in order for token in segments[i].tokens]
-        position = [held + at for _, held, size in feds for at in range(size)]
+        position = [n_cached + at for _, n_cached, size in feds for at in range(size)]
         ends, end = [0] * len(segments), 0
         for i, fed in zip(order, feds, strict=True):
             end += fed.size
@@ -263,7 +267,7 @@ class PackedForward:
         last = [
             at
             for segment, end in zip(segments, ends, strict=True)
-            for at in range(end - segment.wanted, end)
+            for at in range(end - segment.n_logits, end)
         ]
         where = torch.tensor(last, device=device)
         extra = {"logits_to_keep": where} if self._takes_indices else {}
@@ -276,9 +280,9 @@ class PackedForward:
                 **extra,
                 **{self._cache_argument: self._rows.cache},
             )
-        for segment, place, others in zip(segments, places, twins, strict=True):
-            if others:
-                self._rows.copy(place, others, segment.held + len(segment.tokens))
+        for segment, place, twin_places in zip(segments, places, twins, strict=True):
+            if twin_places:
+                self._rows.copy(place, twin_places, segment.n_cached + len(segment.tokens))
         logits: Tensor = out.logits[0]
         self._sound = self._sound and not bool(logits.isnan().any())
         return logits if self._takes_indices else logits[where]
@@ -333,10 +337,10 @@ class PaddedForward:
     def feed(self, segments: Sequence[Segment]) -> Tensor:
         """Begin with all sequences anew, or feed one token to some of them."""
         device = next(self._model.parameters()).device
-        if not segments[0].held:
+        if not segments[0].n_cached:
             self._keys = [segment.key for segment in segments]
             self._cache = DynamicCache(config=base_model(self._model).config)
-            self._held = torch.zeros((len(segments), 1), dtype=torch.long, device=device)
+            self._n_cached = torch.zeros((len(segments), 1), dtype=torch.long, device=device)
             self._mask = torch.zeros((len(segments), 0), dtype=torch.long, device=device)
         tokens = {segment.key: list(segment.tokens) for segment in segments}
         width = max(map(len, tokens.values()))
@@ -347,8 +351,8 @@ class PaddedForward:
         columns = (torch.arange(width, device=device)[None] >= begins).long()  # (B, L)
         self._mask = torch.cat([self._mask, columns], 1)
         # Position ids count tokens alone: without them the model would count the holes, too.
-        position = (self._held + columns.cumsum(1) - 1).clamp(min=0)
-        self._held = self._held + columns.sum(1, keepdim=True)
+        position = (self._n_cached + columns.cumsum(1) - 1).clamp(min=0)
+        self._n_cached = self._n_cached + columns.sum(1, keepdim=True)
         out = self._model(
             input_ids=ids,
             attention_mask=self._mask,
@@ -369,5 +373,5 @@ def _parameters(model: torch.nn.Module) -> Sequence[str]:
 
 def _configs(model: torch.nn.Module) -> list[PretrainedConfig]:
     """Every configuration from which a layer of a model reads how it attends."""
-    found = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}
-    return [config for config in found.values() if hasattr(config, "_attn_implementation")]
+    configs = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}
+    return [config for config in configs.values() if hasattr(config, "_attn_implementation")]

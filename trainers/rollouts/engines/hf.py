@@ -82,8 +82,8 @@ def draw(logp: Tensor, uniforms: Sequence[float]) -> Tensor:
     wide = torch.float32 if logp.device.type == "mps" else torch.float64
     mass = logp.to(wide).exp().cumsum(-1)
     point = torch.tensor(uniforms, dtype=wide, device=logp.device)[:, None] * mass[:, -1:]
-    found = torch.searchsorted(mass, point, right=True)[:, 0]
-    return found.clamp(max=logp.shape[-1] - 1)
+    tokens = torch.searchsorted(mass, point, right=True)[:, 0]
+    return tokens.clamp(max=logp.shape[-1] - 1)
 
 
 class _Uniforms:
@@ -108,7 +108,7 @@ class _Row:
     request: Request
     sampling: Sampling
     uniforms: _Uniforms
-    held: int = 0
+    n_cached: int = 0
     """Tokens whose keys and values are kept."""
     text: list[int] = field(default_factory=list)
     """The prompt and what was sampled."""
@@ -142,7 +142,7 @@ class _Row:
         Returns:
             Whether one of these came.
         """
-        self.held = len(self.text)
+        self.n_cached = len(self.text)
         for at, (token, logprob, entropy) in enumerate(drawn):
             self.text.append(token)
             self.logprobs.append(logprob)
@@ -151,7 +151,7 @@ class _Row:
                 return True
             if not self.left or at == len(guess) or token != guess[at]:
                 break
-            self.held += 1
+            self.n_cached += 1
         return False
 
 
@@ -343,20 +343,22 @@ class HFEngine:
         )
         self._running = [row for bundle in bundles for row in bundle]
         self._fed.update((row.request.key, row) for row in self._running)
-        every = [guess for bundle, guess in zip(bundles, guesses, strict=True) for _ in bundle]
-        if len(every) > len(bundles):
+        row_guesses = [
+            guess for bundle, guess in zip(bundles, guesses, strict=True) for _ in bundle
+        ]
+        if len(row_guesses) > len(bundles):
             logits = logits[_repeated(bundles, guesses)]
-        return self._sample(every, logits)
+        return self._sample(row_guesses, logits)
 
     def _begun(self, due: Sequence[_Row]) -> list[list[_Row]]:
         """Find what is kept of each row that is due; put those together that begin alike."""
         bundles: dict[object, list[_Row]] = {}
         for row in due:
-            row.held = self._kept(row)
-            alike = self._forward.joins and not row.held
+            row.n_cached = self._count_cached(row)
+            alike = self._forward.joins and not row.n_cached
             bundles.setdefault(tuple(row.text) if alike else id(row), []).append(row)
         if self._forward.joins:
-            self._share_prefixes([row for row, *_ in bundles.values() if not row.held])
+            self._share_prefixes([row for row, *_ in bundles.values() if not row.n_cached])
         return list(bundles.values())
 
     def _share_prefixes(self, rows: Sequence[_Row]) -> None:
@@ -365,32 +367,32 @@ class HFEngine:
             self._fed.pop(row.request.key, None)  # Its place is theirs now.
         for row in rows:
             sources = ((self._shared(row, key), key) for key in self._anchors)
-            row.held, source = max(sources, default=(0, 0))
-            if row.held:
-                self._forward.copy(source, [row.request.key], row.held)
-            if len(row.text) - row.held > LEAST:
+            row.n_cached, source = max(sources, default=(0, 0))
+            if row.n_cached:
+                self._forward.copy(source, [row.request.key], row.n_cached)
+            if len(row.text) - row.n_cached > LEAST:
                 self._anchors.append(row.request.key)
         texts = [row.text for row in rows]
-        while prefixes := shared_prefixes(texts, [row.held for row in rows]):
+        while prefixes := shared_prefixes(texts, [row.n_cached for row in rows]):
             groups = [([rows[at] for at in prefix.prompts], prefix.length) for prefix in prefixes]
             self._forward.feed(
                 [
-                    Segment(first.request.key, first.held, first.text[first.held : length])
+                    Segment(first.request.key, first.n_cached, first.text[first.n_cached : length])
                     for (first, *_), length in groups
                 ]
             )
-            for (first, *others), length in groups:
-                keys = [row.request.key for row in others]
+            for (first, *rest), length in groups:
+                keys = [row.request.key for row in rest]
                 self._forward.copy(first.request.key, keys, length)
-                for row in (first, *others):
-                    row.held = length
+                for row in (first, *rest):
+                    row.n_cached = length
 
     def _shared(self, row: _Row, key: int) -> int:
         """Return how many tokens a new prompt has in common with a row that was fed; 0: too few."""
         old = self._fed.get(key)
         if old is None or old.text[:LEAST] != row.text[:LEAST]:
             return 0
-        shared = min(shared_length(old.text, row.text), old.held, len(row.text) - 1)
+        shared = min(shared_length(old.text, row.text), old.n_cached, len(row.text) - 1)
         return shared if shared >= LEAST else 0
 
     def _due(self) -> list[_Row]:
@@ -404,13 +406,13 @@ class HFEngine:
         self._waiting = [row for row in self._waiting if row.sampling != sampling]
         return due
 
-    def _kept(self, row: _Row) -> int:
+    def _count_cached(self, row: _Row) -> int:
         """Return how many tokens of a prompt are kept of the conversation's last turn."""
         old, prompt = self._fed.get(row.request.key), row.text
         if old is None or not self._forward.joins:
             return 0
         # The last token is fed for its logits.
-        return min(shared_length(old.text, prompt), old.held, len(prompt) - 1)
+        return min(shared_length(old.text, prompt), old.n_cached, len(prompt) - 1)
 
     def _guess(self, row: _Row) -> list[int]:
         """Guess the tokens after the next one that is sampled surely."""
@@ -442,24 +444,24 @@ class HFEngine:
         drawn = zip(token.tolist(), logprobs, entropies, strict=True)
         ended: list[tuple[int, Completion]] = []
         for row, guess in zip(rows, guesses, strict=True):
-            here = [next(drawn) for _ in range(1 + len(guess))]
-            if (stopped := row.take(here, guess, sampling.stop_ids)) or not row.left:
+            samples = [next(drawn) for _ in range(1 + len(guess))]
+            if (stopped := row.take(samples, guess, sampling.stop_ids)) or not row.left:
                 self._drafts.learn(row.request.prompt, row.ids)
-                told = row.entropies if sampling.entropies else []
-                out = Completion(row.ids, row.logprobs, stopped, told)
+                row_entropies = row.entropies if sampling.entropies else []
+                out = Completion(row.ids, row.logprobs, stopped, row_entropies)
                 ended.append((row.request.key, out))
         if ended:
-            gone = {key for key, _ in ended}
-            self._running = [row for row in rows if row.request.key not in gone]
+            keys = {key for key, _ in ended}
+            self._running = [row for row in rows if row.request.key not in keys]
         return ended
 
 
 def _segment(bundle: Sequence[_Row], guess: Sequence[int]) -> Segment:
     """Return what is fed for rows that begin alike, most often one."""
-    first, *others = bundle
-    tokens = [*first.text[first.held :], *guess]
-    twins = [row.request.key for row in others]
-    return Segment(first.request.key, first.held, tokens, 1 + len(guess), twins)
+    first, *rest = bundle
+    tokens = [*first.text[first.n_cached :], *guess]
+    twins = [row.request.key for row in rest]
+    return Segment(first.request.key, first.n_cached, tokens, 1 + len(guess), twins)
 
 
 def _repeated(bundles: Sequence[Sequence[_Row]], guesses: Sequence[Sequence[int]]) -> list[int]:

@@ -102,8 +102,8 @@ class HFPoolEngine:
             self._training = self.model.training
             self.model.eval()
         for engine, stale in ((self._present, False), (self._stale, True)):
-            if own := [request for request in requests if request.stale is stale]:
-                engine.submit(own, sampling)
+            if batch := [request for request in requests if request.stale is stale]:
+                engine.submit(batch, sampling)
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Sample a token for every row of both policies."""

@@ -25,7 +25,7 @@ class _Extent:
         """Choose the positions that the next tokens are written to."""
         self._row = torch.tensor([f.place for f in feds for _ in range(f.size)], device=device)
         self._position = torch.tensor(
-            [f.held + at for f in feds for at in range(f.size)], device=device
+            [f.n_cached + at for f in feds for at in range(f.size)], device=device
         )
         self._index.clear()
 
@@ -56,8 +56,8 @@ class _RowLayer(DynamicLayer):
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         dtype = self._extent.dtype or key_states.dtype
-        self.keys = self._written(self.keys, key_states.to(dtype))
-        self.values = self._written(self.values, value_states.to(dtype))
+        self.keys = self._write_rows(self.keys, key_states.to(dtype))
+        self.values = self._write_rows(self.values, value_states.to(dtype))
         return self.keys, self.values
 
     def get_seq_length(self) -> int:
@@ -78,7 +78,7 @@ class _RowLayer(DynamicLayer):
         grown[: rows.shape[0], :, : rows.shape[2]] = rows
         return grown
 
-    def _written(self, rows: Tensor, states: Tensor) -> Tensor:
+    def _write_rows(self, rows: Tensor, states: Tensor) -> Tensor:
         """Write states to rows, of which there are enough afterwards."""
         heads, width = states.shape[1], states.shape[3]
         if not rows.numel():
@@ -121,7 +121,7 @@ class KVRows:
 
     def reserve(self, feds: Sequence[Fed], device: torch.device) -> None:
         """Make room for tokens that are fed next, and let the next update write them there."""
-        extent, need = self._extent, max(fed.held + fed.size for fed in feds)
+        extent, need = self._extent, max(fed.n_cached + fed.size for fed in feds)
         self._reserve_rows()
         if need > extent.room:
             extent.room = _spared(need, self._most[1])

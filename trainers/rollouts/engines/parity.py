@@ -89,9 +89,9 @@ def probe_parity(
     else:
         expected = score(prompts, completions)
     gaps = [
-        abs(got - want)
+        abs(logprob - reference)
         for completion, row in zip(completions, expected, strict=True)
-        for got, want in zip(completion.logprobs, row, strict=True)
+        for logprob, reference in zip(completion.logprobs, row, strict=True)
     ]
     finite = all(math.isfinite(gap) for gap in gaps)
     report = ParityReport(

@@ -159,26 +159,26 @@ def _check_tied_embeddings(base: PreTrainedModel) -> None:
 
 
 def _walk(
-    module: torch.nn.Module, prefix: str, seen: set[int], merged: bool
+    module: torch.nn.Module, prefix: str, listed: set[int], merged: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters below ``module`` in registration order, adapters merged away or left out.
 
-    ``seen`` holds the ids of parameters already listed; all of them stay alive in the model.
+    ``listed`` holds the ids of parameters already listed; all of them stay alive in the model.
     """
     if hasattr(module, "unshard"):  # FSDP2: a unit of its own, whose weights come and go together
         module.unshard()
         try:
-            for name, tensor in _walk_unit(module, prefix, seen, merged):
+            for name, tensor in _walk_unit(module, prefix, listed, merged):
                 # It may be kept; the memory of the unit is freed below.
                 yield name, tensor.detach().clone()
         finally:
             module.reshard()
     else:
-        yield from _walk_unit(module, prefix, seen, merged)
+        yield from _walk_unit(module, prefix, listed, merged)
 
 
 def _walk_unit(
-    module: torch.nn.Module, prefix: str, seen: set[int], merged: bool
+    module: torch.nn.Module, prefix: str, listed: set[int], merged: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters below a module whose own are whole, or gathered one by one by who reads them."""
     from peft.tuners.tuners_utils import BaseTunerLayer
@@ -197,11 +197,11 @@ def _walk_unit(
             "trainable_token_indices / target_parameters out of the PEFT configuration."
         )
     for name, parameter in module.named_parameters(recurse=False):
-        if id(parameter) not in seen:
-            seen.add(id(parameter))
+        if id(parameter) not in listed:
+            listed.add(id(parameter))
             yield prefix + name, parameter
     for name, child in module.named_children():
-        yield from _walk(child, f"{prefix}{name}.", seen, merged)
+        yield from _walk(child, f"{prefix}{name}.", listed, merged)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class Fed(NamedTuple):
 
     place: int
     """The row."""
-    held: int
+    n_cached: int
     """Tokens before them."""
     size: int
     """How many."""
@@ -109,30 +109,32 @@ class RowLayout:
 
 def _causal(fed: Fed, device: torch.device) -> Tensor | None:
     """The mask of a segment by itself; None where none is needed."""
-    if not fed.held or fed.size == 1:
+    if not fed.n_cached or fed.size == 1:
         return None
-    mask = torch.full((fed.size, fed.held + fed.size), -torch.inf, device=device)
-    return mask.triu_(fed.held + 1)
+    mask = torch.full((fed.size, fed.n_cached + fed.size), -torch.inf, device=device)
+    return mask.triu_(fed.n_cached + 1)
 
 
 def _block(some: Sequence[Fed], tokens: slice, device: torch.device) -> _Block:
     """Put segments together: in place if at least every other row between them is fed."""
-    places, held, count = np.array(some).T
+    places, n_cached, count = np.array(some).T
     starts = tokens.start + np.cumsum(count) - count
     low, high = int(places[0]), int(places[-1]) + 1
     rows: slice | Tensor = slice(low, high)
     if high - low <= 2 * len(some):
         # Rows between that are not fed see one position, and nobody sees what comes of it.
         at = places - low
-        held, count, starts = (_spread(each, at, high - low) for each in (held, count, starts))
+        n_cached, count, starts = (
+            _spread(array, at, high - low) for array in (n_cached, count, starts)
+        )
         starts[count == 0] = tokens.start
     else:
         rows = torch.from_numpy(places).to(device)
     length = int(count.max())
     column = np.minimum(np.arange(length), np.maximum(count - 1, 0)[:, None])  # (B, L)
-    seen = held[:, None] + column
-    width = int(seen.max()) + 1
-    hidden = torch.from_numpy(np.arange(width) > seen[:, None, :, None])
+    position = n_cached[:, None] + column
+    width = int(position.max()) + 1
+    hidden = torch.from_numpy(np.arange(width) > position[:, None, :, None])
     return _Block(
         rows,
         tokens,
@@ -186,8 +188,8 @@ def row_attention(
     out = query.new_empty((query.shape[2], query.shape[1], value.shape[-1]))
     for block in layout.blocks:
         out[block.tokens] = _together(block, query, key, value, scaling)
-    for one in layout.singles:
-        out[one.tokens] = _alone(one, query, key, value, scaling)
+    for single in layout.singles:
+        out[single.tokens] = _alone(single, query, key, value, scaling)
     return out[None], None
 
 
@@ -196,42 +198,42 @@ def _together(
 ) -> Tensor:
     """Attend from the tokens of a block; (T', H, D')."""
     if isinstance(block.rows, slice):
-        keys, values = (each[block.rows, :, : block.width] for each in (key, value))
+        keys, values = (states[block.rows, :, : block.width] for states in (key, value))
     else:
         keys, values = (
-            each[:, :, : block.width].index_select(0, block.rows) for each in (key, value)
+            states[:, :, : block.width].index_select(0, block.rows) for states in (key, value)
         )
     rows, heads, shared = len(keys), key.shape[1], query.shape[1] // key.shape[1]
-    taken = query[0].index_select(1, block.take).unflatten(1, (rows, block.length))
+    queries = query[0].index_select(1, block.take).unflatten(1, (rows, block.length))
     # (B, K, G * L, D): queries that share keys are so many more queries of one head.
     mask = block.mask.to(key.dtype)
-    asked = taken.unflatten(0, (heads, shared)).permute(2, 0, 1, 3, 4).flatten(2, 3)
-    found = scaled_dot_product_attention(
-        asked,
+    grouped_queries = queries.unflatten(0, (heads, shared)).permute(2, 0, 1, 3, 4).flatten(2, 3)
+    output = scaled_dot_product_attention(
+        grouped_queries,
         keys,
         values,
         attn_mask=mask.repeat(1, 1, shared, 1) if shared > 1 else mask,
         scale=scaling,
     )
-    found = found.unflatten(2, (shared, block.length)).permute(0, 3, 1, 2, 4)  # (B, L, K, G, D')
-    return found.reshape(-1, heads * shared, value.shape[-1]).index_select(0, block.back)
+    output = output.unflatten(2, (shared, block.length)).permute(0, 3, 1, 2, 4)  # (B, L, K, G, D')
+    return output.reshape(-1, heads * shared, value.shape[-1]).index_select(0, block.back)
 
 
 def _alone(
-    one: _Single, query: Tensor, key: Tensor, value: Tensor, scaling: float | None
+    single: _Single, query: Tensor, key: Tensor, value: Tensor, scaling: float | None
 ) -> Tensor:
     """Attend from the tokens of one segment; (L, H, D')."""
     heads, shared = key.shape[1], query.shape[1] // key.shape[1]
-    width = one.fed.held + one.fed.size
-    found = scaled_dot_product_attention(
-        query[0, :, one.tokens].unflatten(0, (heads, shared)),  # (K, G, L, D)
-        key[one.fed.place, :, None, :width].expand(-1, shared, -1, -1),
-        value[one.fed.place, :, None, :width].expand(-1, shared, -1, -1),
-        attn_mask=None if one.mask is None else one.mask.to(key.dtype),
-        is_causal=not one.fed.held and one.fed.size > 1,
+    width = single.fed.n_cached + single.fed.size
+    output = scaled_dot_product_attention(
+        query[0, :, single.tokens].unflatten(0, (heads, shared)),  # (K, G, L, D)
+        key[single.fed.place, :, None, :width].expand(-1, shared, -1, -1),
+        value[single.fed.place, :, None, :width].expand(-1, shared, -1, -1),
+        attn_mask=None if single.mask is None else single.mask.to(key.dtype),
+        is_causal=not single.fed.n_cached and single.fed.size > 1,
         scale=scaling,
     )
-    return found.flatten(0, 1).transpose(0, 1)
+    return output.flatten(0, 1).transpose(0, 1)
 
 
 AttentionInterface.register(ROW_ATTENTION, row_attention)

@@ -23,21 +23,21 @@ class SharedPrefix(NamedTuple):
     """Tokens that all of them begin with."""
 
 
-def shared_length(one: Sequence[int], other: Sequence[int]) -> int:
+def shared_length(text: Sequence[int], other: Sequence[int]) -> int:
     """Return how many tokens two texts begin with alike."""
-    low, high = 0, min(len(one), len(other))
-    if one[:high] == other[:high]:
+    low, high = 0, min(len(text), len(other))
+    if text[:high] == other[:high]:
         return high
     while high - low > 1:  # They agree up to low, and differ before high.
         middle = (low + high) // 2
-        if one[low:middle] == other[low:middle]:
+        if text[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle
     return low
 
 
-def shared_prefixes(prompts: Sequence[list[int]], held: Sequence[int]) -> list[SharedPrefix]:
+def shared_prefixes(prompts: Sequence[list[int]], n_cached: Sequence[int]) -> list[SharedPrefix]:
     """Find the next prefixes that are worth a forward of their own.
 
     Of the tree of all prompts these are the branches next to what is held: when they are, ask
@@ -45,28 +45,28 @@ def shared_prefixes(prompts: Sequence[list[int]], held: Sequence[int]) -> list[S
 
     Args:
         prompts: Different prompts.
-        held: Tokens of each whose keys and values are there already.
+        n_cached: Tokens of each whose keys and values are there already.
     """
     order = sorted(range(len(prompts)), key=lambda number: prompts[number])
-    found = []
-    for run, length in _alike(prompts, held, order):
+    prefixes = []
+    for run, length in _alike(prompts, n_cached, order):
         if len(run) < 2:
             continue
         # The last token of a prompt is fed for its logits.
         length = min([length, *(len(prompts[number]) - 1 for number in run)])
-        if (length - held[run[0]]) * (len(run) - 1) >= SAVED:
-            found.append(SharedPrefix(run, length))
-    return found
+        if (length - n_cached[run[0]]) * (len(run) - 1) >= SAVED:
+            prefixes.append(SharedPrefix(run, length))
+    return prefixes
 
 
 def _alike(
-    prompts: Sequence[list[int]], held: Sequence[int], order: Sequence[int]
+    prompts: Sequence[list[int]], n_cached: Sequence[int], order: Sequence[int]
 ) -> Iterator[tuple[list[int], int]]:
     """Yield neighbors in sorted order that go on alike behind what is held, and how far."""
     run, length = list(order[:1]), 0
-    for one, other in pairwise(order):
-        shared = shared_length(prompts[one], prompts[other])
-        if held[one] == held[other] and shared >= held[one] + LEAST:
+    for number, other in pairwise(order):
+        shared = shared_length(prompts[number], prompts[other])
+        if n_cached[number] == n_cached[other] and shared >= n_cached[number] + LEAST:
             length = min(length, shared) if len(run) > 1 else shared
             run.append(other)
         else:

@@ -27,7 +27,7 @@ class TrainedWeights:
     def __init__(self, model: nn.Module) -> None:
         """Copy them as they are now."""
         self.model = model
-        self._kept = {
+        self._snapshots = {
             name: (weight, weight.detach().clone())
             for name, weight in model.named_parameters()
             if weight.requires_grad
@@ -37,18 +37,18 @@ class TrainedWeights:
     def in_use(self) -> Iterator[None]:
         """Let the policy be its past self for the block; nothing else may use it meanwhile."""
         # Tensors change places, so that nothing is copied and no rounding can creep in.
-        present = {name: weight.data for name, (weight, _) in self._kept.items()}
+        present = {name: weight.data for name, (weight, _) in self._snapshots.items()}
         try:
-            for weight, kept in self._kept.values():
-                weight.data = kept
+            for weight, snapshot in self._snapshots.values():
+                weight.data = snapshot
             yield
         finally:
-            for name, (weight, _) in self._kept.items():
+            for name, (weight, _) in self._snapshots.items():
                 weight.data = present[name]
 
     def state_dict(self) -> dict[str, Tensor]:
         """Return the copies by name."""
-        return {name: kept for name, (_, kept) in self._kept.items()}
+        return {name: snapshot for name, (_, snapshot) in self._snapshots.items()}
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
@@ -57,10 +57,10 @@ class TrainedWeights:
         Raises:
             DataError: It is of another policy.
         """
-        if state.keys() != self._kept.keys():
+        if state.keys() != self._snapshots.keys():
             raise DataError(
-                f"expected weights of {', '.join(list(self._kept)[:3])}, ..., got those of "
+                f"expected weights of {', '.join(list(self._snapshots)[:3])}, ..., got those of "
                 f"{', '.join(list(state)[:3])}, ...; resume with the checkpoint's own --model"
             )
-        for name, (_, kept) in self._kept.items():
-            kept.copy_(state[name])
+        for name, (_, snapshot) in self._snapshots.items():
+            snapshot.copy_(state[name])

@@ -27,7 +27,7 @@ KERNEL_DTYPES = ("bfloat16", "float16")
 """Precisions of vLLM's adapter kernels on GPUs."""
 
 
-def serves_adapter(asked: Lora, model: torch.nn.Module, *, dtype: str, on_cpu: bool) -> bool:
+def serves_adapter(lora: Lora, model: torch.nn.Module, *, dtype: str, on_cpu: bool) -> bool:
     """Decide whether vLLM is to serve the adapter of a policy beside its base.
 
     ``auto`` does where it is exact, except on CPUs: there it is exact, too, but vLLM applies
@@ -40,12 +40,12 @@ def serves_adapter(asked: Lora, model: torch.nn.Module, *, dtype: str, on_cpu: b
     reason = why_merged(model)
     if reason is None and not on_cpu and dtype not in KERNEL_DTYPES:
         reason = f"vLLM's kernels on GPUs take bfloat16 or float16 and the engine is in {dtype}"
-    if asked == "adapter" and reason is not None:
+    if lora == "adapter" and reason is not None:
         raise ConfigurationError(
             f"expected a policy whose adapter vLLM can serve for --vllm.lora adapter, but "
             f"{reason}; choose merge or auto"
         )
-    return asked == "adapter" or (asked == "auto" and reason is None and not on_cpu)
+    return lora == "adapter" or (lora == "auto" and reason is None and not on_cpu)
 
 
 def why_merged(model: torch.nn.Module) -> str | None:
@@ -77,7 +77,7 @@ def why_merged(model: torch.nn.Module) -> str | None:
 
 def vllm_rank(rank: int) -> int:
     """Return the smallest rank for which vLLM can be built that holds adapters of a rank."""
-    return next((each for each in RANKS if each >= rank), RANKS[-1])
+    return next((supported for supported in RANKS if supported >= rank), RANKS[-1])
 
 
 def adapter_rank(model: torch.nn.Module) -> int:
@@ -112,8 +112,8 @@ class AdapterFolder:
         if main:
             self.clear()
             path.mkdir(parents=True)
-            held = {key: t.detach().to("cpu").contiguous() for key, t in tensors.items()}
-            save_file(held, path / "adapter_model.safetensors")
+            state = {key: t.detach().to("cpu").contiguous() for key, t in tensors.items()}
+            save_file(state, path / "adapter_model.safetensors")
             model.peft_config[name].save_pretrained(str(path))
         return path
 

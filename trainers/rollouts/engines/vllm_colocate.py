@@ -84,29 +84,29 @@ class VLLMColocateEngine:
         """
         import torch
 
-        chosen = VLLMOptions(**options)
+        settings = VLLMOptions(**options)
         vllm = import_vllm()
         from vllm.platforms import current_platform
 
         on_cpu = current_platform.is_cpu()
-        if chosen.sleep and not current_platform.is_sleep_mode_available():
+        if settings.sleep and not current_platform.is_sleep_mode_available():
             raise ConfigurationError(
                 "expected --vllm.sleep only where vLLM has a sleep mode, which is on GPUs; got it "
                 f"on {current_platform.device_type}"
             )
         base = base_model(model)
-        positions = getattr(base.config, "max_position_embeddings", chosen.max_model_len)
-        self._max_model_len = min(chosen.max_model_len, positions)
-        self._sleeps, self._seeded = chosen.sleep, chosen.seeded
+        positions = getattr(base.config, "max_position_embeddings", settings.max_model_len)
+        self._max_model_len = min(settings.max_model_len, positions)
+        self._sleeps, self._seeded = settings.sleep, settings.seeded
         self._owns_process_group = not torch.distributed.is_initialized()
         # Keys come again, turn after turn; vLLM's requests have names that do not.
         self._names = itertools.count()
         self._keys: dict[str, tuple[int, bool]] = {}  # and whether entropies were asked for
-        served = serves_adapter(chosen.lora, model, dtype=chosen.dtype, on_cpu=on_cpu)
+        served = serves_adapter(settings.lora, model, dtype=settings.dtype, on_cpu=on_cpu)
         self.reads_policy = served
-        arguments = chosen.arguments(model, adapter=served, on_cpu=on_cpu)
+        arguments = settings.arguments(model, adapter=served, on_cpu=on_cpu)
         self._without_compiling = on_cpu and arguments["enforce_eager"]
-        self.exact = chosen.dtype == "float32" and all(
+        self.exact = settings.dtype == "float32" and all(
             parameter.dtype == torch.float32 for parameter in model.parameters()
         )
         self.version, self.stale_version, self._dead = -1, -1, False
@@ -115,7 +115,7 @@ class VLLMColocateEngine:
         tied = write_config(base, folder)
         if arguments["load_format"] != "dummy":
             write_weights(
-                with_tied_head(policy_weights(model)), folder, getattr(torch, chosen.dtype)
+                with_tied_head(policy_weights(model)), folder, getattr(torch, settings.dtype)
             )
         with explained("start"), starting():
             self._llm: Any = vllm.LLM(
@@ -179,10 +179,10 @@ class VLLMColocateEngine:
             outputs = self._llm.llm_engine.step()
         self._dead = False
         ended = [output for output in outputs if output.finished]
-        asked = [self._keys.pop(output.request_id) for output in ended]
+        keys = [self._keys.pop(output.request_id) for output in ended]
         return [
-            (key, _completion(output.outputs[0], told))
-            for (key, told), output in zip(asked, ended, strict=True)
+            (key, _completion(output.outputs[0], with_entropies))
+            for (key, with_entropies), output in zip(keys, ended, strict=True)
         ]
 
     def abort(self) -> None:
@@ -294,11 +294,11 @@ class VLLMColocateEngine:
             )
 
 
-def _completion(output: CompletionOutput, told: bool) -> Completion:
+def _completion(output: CompletionOutput, with_entropies: bool) -> Completion:
     """One vLLM output as ids, log-probabilities, entropies and whether a stop id ended it."""
     ids = list(output.token_ids)
     logprobs = [entry[token].logprob for token, entry in zip(ids, output.logprobs, strict=True)]
     stopped, entropies = output.finish_reason == "stop", []
-    if told:
+    if with_entropies:
         entropies = [least_entropy(e.logprob for e in entry.values()) for entry in output.logprobs]
     return Completion(ids, logprobs, stopped, entropies)

@@ -53,8 +53,8 @@ class ServerNeeds:
             cuda: Whether it trains on GPUs; then the server is taken to have some, too.
         """
         options = settings.options
-        asked = settings.pool or options["lora"] == "adapter"
-        served = rank and (asked or (options["lora"] == "auto" and cuda))
+        needs_adapter = settings.pool or options["lora"] == "adapter"
+        served = rank and (needs_adapter or (options["lora"] == "auto" and cuda))
         return cls(
             model=options["model"],
             context=options["max_length"] or settings.context,

@@ -65,13 +65,13 @@ class VLLMOptions:
     def of_run(cls, model: PreTrainedModel, settings: EngineSettings) -> VLLMOptions:
         """Translate the settings of a run; the precision is that of the training unless told."""
         options = settings.options
-        own = (
+        dtype = (
             "bfloat16"
             if settings.bf16
             else str(getattr(model, "dtype", "float32")).removeprefix("torch.")
         )
         plain = cls(
-            dtype=own,
+            dtype=dtype,
             max_model_len=settings.context,
             max_num_seqs=settings.slots,
             seed=settings.seed,

@@ -118,8 +118,8 @@ def _probe(server: VLLMServer, path: Path) -> None:
 
 def _load(server: VLLMServer, name: str, path: Path, *, patient: bool = True) -> None:
     """Let a server load an adapter."""
-    wanted = {"lora_name": name, "lora_path": str(path)}
-    server.post("/v1/load_lora_adapter", wanted, patient=patient)
+    body = {"lora_name": name, "lora_path": str(path)}
+    server.post("/v1/load_lora_adapter", body, patient=patient)
 
 
 def _unload(server: VLLMServer, name: str) -> None:

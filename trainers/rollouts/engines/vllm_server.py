@@ -108,7 +108,7 @@ class VLLMServerEngine:
             )
         self._folder, self._model = folder, model
         if not needs.model:
-            needs = _written(model, folder / "model", needs)
+            needs = _write_policy(model, folder / "model", needs)
         advice = needs.command()
         self._servers = [VLLMServer(url, patience, advice) for url in urls]
         self._needs, self._seeded = needs, seeded
@@ -170,7 +170,7 @@ class VLLMServerEngine:
         """
         self._require_ready()
         if requests and not self.running:
-            ask_all(self._servers, lambda each: self._check_weights(each, _weights_of(each)))
+            ask_all(self._servers, lambda server: self._check_weights(server, _weights_of(server)))
         assert self._pool is not None
         payloads = [self._payload(request, sampling) for request in requests]
         for request, payload in zip(requests, payloads, strict=True):
@@ -190,10 +190,10 @@ class VLLMServerEngine:
         ended: list[tuple[int, Completion]] = []
         while self.running:
             try:
-                made, key, result = self._done.get(block=not ended, timeout=timeout)
+                round_number, key, result = self._done.get(block=not ended, timeout=timeout)
             except queue.Empty:
                 break
-            if made != self._round:
+            if round_number != self._round:
                 continue  # it was given up
             self.running -= 1
             if isinstance(result, BaseException):
@@ -210,10 +210,10 @@ class VLLMServerEngine:
         self._round += 1
         self.running = 0
 
-    def _complete(self, made: int, key: int, at: int, payload: dict[str, Any]) -> None:
+    def _complete(self, round_number: int, key: int, at: int, payload: dict[str, Any]) -> None:
         """Ask a server for a completion and note what came of it."""
         result: Completion | BaseException
-        if made != self._round:
+        if round_number != self._round:
             return  # it was given up before its turn came
         server = self._servers[at]
         try:
@@ -222,10 +222,10 @@ class VLLMServerEngine:
                 payload,
                 before_retry=lambda: self._check_weights(server, server.weight_version()),
             )
-            result = _completion(answer, server, told=payload["logprobs"] > 0)
+            result = _completion(answer, server, with_entropies=payload["logprobs"] > 0)
         except BaseException as error:
             result = error
-        self._done.put((made, key, result))
+        self._done.put((round_number, key, result))
 
     def _model_of(self, request: Request, at: int) -> str:
         """Return what a server calls the policy that is to continue a request."""
@@ -353,12 +353,12 @@ class VLLMServerEngine:
             return False
         return set(ask_all(self._servers, _weights_of)) == {FIRST_WEIGHTS}
 
-    def _check_weights(self, server: VLLMServer, found: str) -> None:
+    def _check_weights(self, server: VLLMServer, version: str) -> None:
         """Notice a server that was restarted, and has its first weights again."""
-        if found != str(self.version):
+        if version != str(self.version):
             raise EngineFailure(
                 f"expected the vLLM server at {server.url} to have the policy's weights of version "
-                f"{self.version}, but it has {found!r}: it was restarted or serves another run, "
+                f"{self.version}, but it has {version!r}: it was restarted or serves another run, "
                 f"too; {GO_ON}"
             )
 
@@ -387,8 +387,8 @@ class VLLMServerEngine:
     def _decide(self, lora: Lora, rank: int) -> bool:
         """Decide whether adapters are served as such."""
         needs = self._needs
-        wanted = serves_adapter(lora, self._model, dtype=needs.dtype, on_cpu=needs.on_cpu)
-        able = rank >= adapter_rank(self._model) if wanted else False
+        as_adapter = serves_adapter(lora, self._model, dtype=needs.dtype, on_cpu=needs.on_cpu)
+        able = rank >= adapter_rank(self._model) if as_adapter else False
         if lora == "adapter" and not able:
             raise ConfigurationError(
                 "expected vLLM servers that serve adapters of the policy's rank for --vllm.lora "
@@ -416,11 +416,11 @@ class VLLMServerEngine:
             action()
 
 
-def _is_model(found: Mapping[str, Any], name: str) -> bool:
+def _is_model(info: Mapping[str, Any], name: str) -> bool:
     """Whether a server was started with a model, at its usual revision."""
-    served = str(found.get("model"))
+    served = str(info.get("model"))
     same = served == name or Path(served).resolve() == Path(name)
-    return same and found.get("revision") in (None, "main") and not found.get("quantization")
+    return same and info.get("revision") in (None, "main") and not info.get("quantization")
 
 
 def _weights_of(server: VLLMServer) -> str:
@@ -447,7 +447,7 @@ def _forget(server: VLLMServer, version: int) -> None:
     _name_weights(server, str(version))
 
 
-def _written(model: torch.nn.Module, folder: Path, needs: ServerNeeds) -> ServerNeeds:
+def _write_policy(model: torch.nn.Module, folder: Path, needs: ServerNeeds) -> ServerNeeds:
     """Write a policy that exists nowhere else, for a server to start from."""
     import dataclasses
 
@@ -461,7 +461,7 @@ def _written(model: torch.nn.Module, folder: Path, needs: ServerNeeds) -> Server
     return dataclasses.replace(needs, model=str(folder.resolve()))
 
 
-def _completion(answer: Any, server: VLLMServer, told: bool) -> Completion:
+def _completion(answer: Any, server: VLLMServer, with_entropies: bool) -> Completion:
     """One answer as ids, log-probabilities, entropies and whether a stop id ended it."""
     (choice,) = answer["choices"]
     ids, logprobs = choice["token_ids"], choice["logprobs"]["token_logprobs"]
@@ -471,7 +471,9 @@ def _completion(answer: Any, server: VLLMServer, told: bool) -> Completion:
             f"off ({choice['finish_reason']}); {GO_ON}"
         )
     entropies = []
-    if told:
+    if with_entropies:
         # By token: the sampled one is named twice where it is among the likeliest.
-        entropies = [least_entropy(each.values()) for each in choice["logprobs"]["top_logprobs"]]
+        entropies = [
+            least_entropy(candidates.values()) for candidates in choice["logprobs"]["top_logprobs"]
+        ]
     return Completion(list(ids), list(logprobs), choice["finish_reason"] == "stop", entropies)

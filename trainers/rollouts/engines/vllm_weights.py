@@ -39,9 +39,9 @@ def checked(named_params: Pairs) -> Iterator[tuple[str, torch.Tensor]]:
     Raises:
         ConfigurationError: There is none, one is named like an adapter's, or is quantised.
     """
-    found = False
+    has_weights = False
     for name, tensor in named_params:
-        found = True
+        has_weights = True
         if name.startswith("base_model.") or ".base_layer." in name or ".lora_" in name:
             raise ConfigurationError(
                 f"expected merged weights named like the base checkpoint, got {name!r}: pass those "
@@ -53,7 +53,7 @@ def checked(named_params: Pairs) -> Iterator[tuple[str, torch.Tensor]]:
                 f"{tensor.dtype}: quantised weights cannot be sent; use --engine hf."
             )
         yield name, tensor.detach()
-    if not found:
+    if not has_weights:
         raise ConfigurationError("expected the policy's weights, got no (name, tensor) pair.")
 
 
@@ -185,9 +185,9 @@ def _parts(pairs: Pairs) -> Iterator[list[tuple[str, torch.Tensor]]]:
 
 def _unshared(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Copy tensors that share memory with another, such as a tied head, as files cannot say so."""
-    seen: set[int] = set()
+    pointers: set[int] = set()
     out = {}
     for name, tensor in tensors.items():
-        out[name] = tensor.clone() if tensor.data_ptr() in seen else tensor
-        seen.add(tensor.data_ptr())
+        out[name] = tensor.clone() if tensor.data_ptr() in pointers else tensor
+        pointers.add(tensor.data_ptr())
     return out
