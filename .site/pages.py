@@ -41,7 +41,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     "Environments": (
         "agentgym", "agentgym.core", "agentgym.core.hooks", "agentgym.actions", "agentgym.vector",
         "agentgym.rewards", "agentgym.registration", "agentgym.errors",
-        *(one.entry_point.partition(":")[0] for one in families()),
+        *(family.entry_point.partition(":")[0] for family in families()),
     ),
     "Policies and evaluation": (
         "agentgym.policies", "agentgym.policies.asynchronous",
@@ -95,7 +95,7 @@ def sources() -> Iterator[Path]:
     """Find pages, notebooks and pictures, in the order of their names."""
     for path in sorted(ROOT.iterdir()):
         below = sorted(path.rglob("*")) if path.name in FOLDERS else [path]
-        yield from (each for each in below if each.suffix in SUFFIXES and not _hidden(each))
+        yield from (file for file in below if file.suffix in SUFFIXES and not _hidden(file))
 
 
 def _hidden(path: Path) -> bool:
@@ -108,13 +108,13 @@ def _take_along(page: Path, text: str) -> str:
     A folder has no page of its own, but by its README. The README of the root is the index.
     """
 
-    def link(found: re.Match[str]) -> str:
-        words, target = found[1], found[2].partition("#")[0]
+    def link(match: re.Match[str]) -> str:
+        words, target = match[1], match[2].partition("#")[0]
         if not target or re.match(r"[a-z]+:", target):
-            return found[0]
+            return match[0]
         path = (page.parent / target).resolve()
         if path == PAGES / "README.md":
-            return f"[{words}]({found[2].replace('README.md', 'index.md')})"
+            return f"[{words}]({match[2].replace('README.md', 'index.md')})"
         source = ROOT / path.relative_to(PAGES)
         if source.is_dir():
             readme = source / "README.md"
@@ -122,7 +122,7 @@ def _take_along(page: Path, text: str) -> str:
         if source.is_file() and not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, path)
-        return found[0]
+        return match[0]
 
     return LINK.sub(link, text)
 
@@ -161,10 +161,11 @@ def _write_reference() -> None:
             source = Path(name.replace(".", "/"))
             source = ROOT / (source / "__init__.py" if (ROOT / source).is_dir() else f"{source}.py")
             # What a module names in __all__ may come from the files below it.
-            whole = "   :imported-members:\n" * ("__all__" in source.read_text(encoding="utf-8"))
-            whole += "   :no-index:\n" * (name == "agentgym")  # Each has its entry in its room.
+            options = "   :imported-members:\n" * ("__all__" in source.read_text(encoding="utf-8"))
+            options += "   :no-index:\n" * (name == "agentgym")  # Each has its entry in its room.
             text = (
-                f"# `{name}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n{whole}```\n"
+                f"# `{name}`\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n"
+                f"{options}```\n"
             )
             (folder / f"{name}.md").write_text(text, encoding="utf-8")
     generated = "\n".join(reference.pages())
@@ -232,7 +233,8 @@ def write_llms(site: Path) -> None:
 def _summary(text: str) -> tuple[str, str]:
     """Return the title of a page and its first sentence, both empty if it has none."""
     title = re.search(r"^# (.+)$", text, re.MULTILINE)
-    told = re.search(r"^description: (.+)$", text, re.MULTILINE)  # A skill says it of itself.
-    first = told or re.search(r"^(\w[^\n]*(?:\n(?!```)[^\n]+)*)", text, re.MULTILINE)
+    # A skill says it of itself.
+    description = re.search(r"^description: (.+)$", text, re.MULTILINE)
+    first = description or re.search(r"^(\w[^\n]*(?:\n(?!```)[^\n]+)*)", text, re.MULTILINE)
     sentence = " ".join(first[1].split()).partition(". ")[0].rstrip(".:") if first else ""
     return (title[1] if title else "", sentence)

@@ -64,8 +64,8 @@ def frames(family: str, rows: int = 0) -> list[str]:
         family: Short name of the environment.
         rows: Lines that every frame has at least, so that all have one size.
     """
-    (found,) = (one for one in families() if one.name == family)
-    env: Any = agentgym.make(family, **dict(found.play))
+    (entry,) = (entry for entry in families() if entry.name == family)
+    env: Any = agentgym.make(family, **dict(entry.play))
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     drawn: list[str] = []
 
@@ -97,7 +97,7 @@ def frames(family: str, rows: int = 0) -> list[str]:
 
 def animated(drawn: list[str]) -> str:
     """Return one SVG that shows one drawing after the other, again and again."""
-    sizes = [re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', each) for each in drawn]
+    sizes = [re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing) for drawing in drawn]
     width, height = (max(float(size[at]) for size in sizes if size) for at in (1, 2))
     share = 100 / len(drawn)
     style = (
@@ -106,8 +106,8 @@ def animated(drawn: list[str]) -> str:
         f".frame {{ opacity: 0; animation: shown {SECONDS * len(drawn)}s infinite step-end }}"
     )
     parts = [
-        f'<g class="frame" style="animation-delay: {SECONDS * at}s">\n{each}</g>'
-        for at, each in enumerate(drawn)
+        f'<g class="frame" style="animation-delay: {SECONDS * at}s">\n{drawing}</g>'
+        for at, drawing in enumerate(drawn)
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">\n'
@@ -122,7 +122,7 @@ def words(svg: str) -> list[str]:
 
 def screencast(family: str = FAMILY) -> str:
     """Return the animated picture of an episode; all its frames have one size."""
-    rows = max(_rows(each) for each in frames(family))
+    rows = max(_rows(frame) for frame in frames(family))
     return animated(frames(family, rows))
 
 

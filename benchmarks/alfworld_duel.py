@@ -74,12 +74,12 @@ class Tally:
         except Exception as error:
             raise EngineFailed(name.split("_")[0], error) from error
 
-    def example(self, what: str, game: Game, kind: str = "", **details: Any) -> None:
+    def example(self, aspect: str, game: Game, kind: str = "", **details: Any) -> None:
         """Keep the first example of something that is wrong, of each ``kind`` of it."""
-        if len(self.examples) < SHOWN and (what, kind) not in self._kinds:
-            self._kinds.add((what, kind))
+        if len(self.examples) < SHOWN and (aspect, kind) not in self._kinds:
+            self._kinds.add((aspect, kind))
             short = {name: str(value)[:LONGEST] for name, value in details.items()}
-            self.examples.append({"what": what, "game": game.id, **short})
+            self.examples.append({"what": aspect, "game": game.id, **short})
 
     @property
     def good(self) -> bool:
@@ -121,7 +121,7 @@ class Duel:
 
     def __init__(self, game: Game, tally: Tally, engine: Engine) -> None:
         self.game, self.tally = game, tally
-        self.played: list[str] = []
+        self.commands: list[str] = []
         self.real = tally.timed("real_start", lambda: OriginalSession(game, engine))
         self.household = tally.timed("native_parse", lambda: Household.of(game))
         self._begin()
@@ -133,11 +133,11 @@ class Duel:
 
     def _begin(self) -> None:
         """Start the game in the native engine, and compare."""
-        self.played = []
+        self.commands = []
         self.native = self.tally.timed("native_reset", self._open)
         sides = (self.native, self.real)
-        mine, theirs = ((s.intro(), 0.0, s.done, s.admissible()) for s in sides)
-        self.compare("(reset)", mine, theirs)
+        native_view, real_view = ((s.intro(), 0.0, s.done, s.admissible()) for s in sides)
+        self.compare("(reset)", native_view, real_view)
 
     def _open(self) -> HouseholdSession:
         """Start the game in the native engine, with all that a start of the real one works out."""
@@ -149,27 +149,29 @@ class Duel:
     def step(self, command: str) -> bool:
         """Carry out a command in both; return whether the game goes on."""
         native, real = self.native, self.real
-        self.played.append(command)
-        mine = self.tally.timed("native_step", lambda: (*native.step(command), native.admissible()))
-        theirs = self.tally.timed("real_step", lambda: (*real.step(command), real.admissible()))
+        self.commands.append(command)
+        native_view = self.tally.timed(
+            "native_step", lambda: (*native.step(command), native.admissible())
+        )
+        real_view = self.tally.timed("real_step", lambda: (*real.step(command), real.admissible()))
         self.tally.steps += 1
-        self.compare(command, mine, theirs)
-        return not (mine[2] or theirs[2])
+        self.compare(command, native_view, real_view)
+        return not (native_view[2] or real_view[2])
 
-    def compare(self, command: str, mine: Sequence[Any], theirs: Sequence[Any]) -> None:
+    def compare(self, command: str, native_view: Sequence[Any], real_view: Sequence[Any]) -> None:
         """Note what differs."""
-        for aspect, ours, real in zip(ASPECTS, mine, theirs, strict=True):
-            if ours == real:
+        for aspect, native, real in zip(ASPECTS, native_view, real_view, strict=True):
+            if native == real:
                 continue
             self.tally.mismatches[aspect] += 1
             if aspect == "admissible":
-                more, less = sorted({*ours} - {*real}), sorted({*real} - {*ours})
-                ours, real = more or ours, less or real
+                more, less = sorted({*native} - {*real}), sorted({*real} - {*native})
+                native, real = more or native, less or real
             if aspect == "text":
-                ours, real = from_difference(ours, real)
+                native, real = from_difference(native, real)
             kind = command.split(" ")[0]
-            self.tally.example(aspect, self.game, kind, after=self.played[-6:-1],
-                               command=command, native=ours, real=real)  # fmt: skip
+            self.tally.example(aspect, self.game, kind, after=self.commands[-6:-1],
+                               command=command, native=native, real=real)  # fmt: skip
 
     def follow_the_expert(self) -> bool | None:
         """Carry out the expert's plan from here.
@@ -189,11 +191,11 @@ class Duel:
             self.step(random_command(draw, self.real.admissible()))
 
 
-def from_difference(mine: str, theirs: str) -> tuple[str, str]:
+def from_difference(native: str, real: str) -> tuple[str, str]:
     """Return two texts from shortly before the place where they part."""
-    pairs = enumerate(zip(mine, theirs, strict=False))
-    place = next((i for i, (a, b) in pairs if a != b), min(len(mine), len(theirs)))
-    return repr(mine[max(0, place - 40) :]), repr(theirs[max(0, place - 40) :])
+    pairs = enumerate(zip(native, real, strict=False))
+    place = next((i for i, (a, b) in pairs if a != b), min(len(native), len(real)))
+    return repr(native[max(0, place - 40) :]), repr(real[max(0, place - 40) :])
 
 
 def random_command(draw: random.Random, admissible: Sequence[str]) -> str:
@@ -263,7 +265,7 @@ class Arena:
         elif self.policy != "random":
             games["won" if won else "lost"] += 1
             if not won:
-                self.tally.example("lost", game, game.task_type, expert=won, played=duel.played)
+                self.tally.example("lost", game, game.task_type, expert=won, played=duel.commands)
 
     def close(self) -> None:
         """Give the real engine back; another game takes it again."""
@@ -296,8 +298,8 @@ class Arena:
 
 def stuck(session: HouseholdSession) -> bool:
     """Return whether the hand is full for ever: with something that no receptacle takes."""
-    held = session.state.hand
-    return held >= 0 and not any(held in taken for taken in session.household.accepts)
+    carried = session.state.hand
+    return carried >= 0 and not any(carried in accepted for accepted in session.household.accepts)
 
 
 def no_plan(game: Game) -> bool:

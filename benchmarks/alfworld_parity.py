@@ -94,8 +94,8 @@ def compare(args: argparse.Namespace) -> dict[str, Any]:
                 if args.games
                 else generated(args.per_type, args.difficulty, args.seed)
             )
-            chosen = spread(games, args.limit, args.seed)
-            for game, solvable in track(chosen, "playing", console=Console(stderr=True)):
+            sample = spread(games, args.limit, args.seed)
+            for game, solvable in track(sample, "playing", console=Console(stderr=True)):
                 arena.play(game, solvable=solvable)
         except (AgentGymError, OSError, ValueError) as problem:
             error = {"error": f"{type(problem).__name__}: {problem}"}

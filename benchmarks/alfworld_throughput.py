@@ -110,15 +110,15 @@ def measure_engines(options: dict[str, Any]) -> dict[str, float]:
         if number <= GAMES:
             engines.play_original(game, random.Random(number))
         engines.play_ours(game, random.Random(number))
-    each = {name: 1000 * clock.seconds / clock.calls for name, clock in watch.items()}
+    milliseconds = {name: 1000 * clock.seconds / clock.calls for name, clock in watch.items()}
     return {
         "steps_per_second": watch["native"].rate,
         "original_steps_per_second": watch["original"].rate,
-        "generate_milliseconds": each["generate"],
-        "parse_milliseconds": each["parse"],
-        "open_milliseconds": each["open"],
-        "original_load_milliseconds": each["load"],
-        "original_reset_milliseconds": each["reset"],
+        "generate_milliseconds": milliseconds["generate"],
+        "parse_milliseconds": milliseconds["parse"],
+        "open_milliseconds": milliseconds["open"],
+        "original_load_milliseconds": milliseconds["load"],
+        "original_reset_milliseconds": milliseconds["reset"],
     }
 
 

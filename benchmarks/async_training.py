@@ -79,18 +79,18 @@ class Clock:
 
     def __call__(self, event: RolloutEvent) -> None:
         """Note the moment, the seconds of all batches played so far, and the wait for this one."""
-        played = self._stats().seconds
+        played_seconds = self._stats().seconds
         waited = event.metrics.get("rollout/waited_seconds", 0.0)
-        self._rows.append((time.perf_counter(), played, waited))
+        self._rows.append((time.perf_counter(), played_seconds, waited))
 
     def figures(self) -> dict[str, float]:
         """Return the medians of a step: whole, playing a batch, waiting for it."""
-        moments, played, waited = np.array(self._rows[WARM_UP:]).T
+        moments, played_seconds, waited = np.array(self._rows[WARM_UP:]).T
         spans = np.diff(moments)
         return {
             "seconds": float(np.median(spans)),
             "fastest": float(spans.min()),
-            "playing": float(np.median(np.diff(played))),
+            "playing": float(np.median(np.diff(played_seconds))),
             "waiting": float(np.median(waited)),
         }
 
@@ -171,22 +171,23 @@ def throughput(engine: str, delays: Sequence[float], steps: int, pairs: int) -> 
     ):
         make_engine = engine_maker(engine, settings)
         for delay in delays:
-            found: dict[int, list[dict[str, float]]] = {n: [] for n in STALENESS}
+            by_staleness: dict[int, list[dict[str, float]]] = {n: [] for n in STALENESS}
             for _, n in product(range(pairs), STALENESS):
-                found[n].append(time_steps(make_engine, delay, n, steps))
-            rows.append({"engine": engine, "delay_ms": delay, **compared(found)})
+                by_staleness[n].append(time_steps(make_engine, delay, n, steps))
+            rows.append({"engine": engine, "delay_ms": delay, **compared(by_staleness)})
     return rows
 
 
-def compared(found: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, Any]:
+def compared(by_staleness: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, Any]:
     """Return the medians of a step in both kinds of training, and what the second gains.
 
     If neither side held the other up, a step ahead would take as long as the longer of them.
     """
-    pairs = zip(*found.values(), strict=True)
+    pairs = zip(*by_staleness.values(), strict=True)
     gains = [before["seconds"] / after["seconds"] for before, after in pairs]
     middle = {
-        n: {key: median(r[key] for r in runs) for key in runs[0]} for n, runs in found.items()
+        n: {key: median(r[key] for r in runs) for key in runs[0]}
+        for n, runs in by_staleness.items()
     }
     alone = middle[0]["playing"], middle[0]["seconds"] - middle[0]["playing"]
     return {
@@ -267,7 +268,7 @@ def main() -> None:
     result = {
         "episodes_per_step": SLOTS,
         "horizon": HORIZON,
-        "throughput": [row for found in rows for row in found],
+        "throughput": [row for engine_rows in rows for row in engine_rows],
         "train_steps": options.train_steps,
         "held_out": [pair(seed, options.train_steps, options.out) for seed in options.seeds],
     }

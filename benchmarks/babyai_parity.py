@@ -41,37 +41,42 @@ LONG = 100_000
 """A turn budget that no level reaches."""
 
 
-def differences(level: str, seed: int, ours: TextEnv, theirs: Any) -> tuple[list[str], int]:
+def differences(level: str, seed: int, text_env: TextEnv, original: Any) -> tuple[list[str], int]:
     """Play one seed in both; return what differs, and the steps that were played.
 
     Args:
         level: Name of the level.
         seed: Seed of minigrid.
-        ours: The text environment of this level, whose first seed is 0.
-        theirs: Minigrid's environment.
+        text_env: The text environment of this level, whose first seed is 0.
+        original: Minigrid's environment.
     """
     split = ("train", "valid", "test")[seed % 3]
-    observation, info = ours.reset(options={"split": split, "index": seed // 3})
-    seen, _ = theirs.reset(seed=seed)
-    found = []
-    if f"Your mission: {seen['mission']}.\n" not in observation:
-        found.append(f"{level} {seed}: the mission is {seen['mission']!r}")
-    if info["goal"].lower() != f"{seen['mission'].lower()}.":
-        found.append(f"{level} {seed}: the goal is {info['goal']!r}")
+    observation, info = text_env.reset(options={"split": split, "index": seed // 3})
+    view, _ = original.reset(seed=seed)
+    different = []
+    if f"Your mission: {view['mission']}.\n" not in observation:
+        different.append(f"{level} {seed}: the mission is {view['mission']!r}")
+    if info["goal"].lower() != f"{view['mission'].lower()}.":
+        different.append(f"{level} {seed}: the goal is {info['goal']!r}")
     stream, steps = Stream("babyai parity", level, seed), 0
     while not info["stop_reason"] and steps < (LONG if seed % 2 == 0 else WANDERED):
-        action = stream.choice(WORDS) if seed % 2 else ours.demonstrator_action()
+        action = stream.choice(WORDS) if seed % 2 else text_env.demonstrator_action()
         if action is None:
             break
-        _, reward, terminated, _, info = ours.step(action)
-        _, paid, over, cut, _ = theirs.step(WORDS.index(action))
+        _, reward, terminated, _, info = text_env.step(action)
+        _, paid, over, cut, _ = original.step(WORDS.index(action))
         steps += 1
-        mine = (reward, terminated, info["stop_reason"] == "horizon", *_stand(ours.session.env))
-        its = (float(paid), over or cut, cut and not over, *_stand(theirs))
-        if mine != its:
-            found.append(f"{level} {seed}, step {steps}: {mine} is not {its}")
+        native = (
+            reward,
+            terminated,
+            info["stop_reason"] == "horizon",
+            *_stand(text_env.session.env),
+        )
+        its = (float(paid), over or cut, cut and not over, *_stand(original))
+        if native != its:
+            different.append(f"{level} {seed}, step {steps}: {native} is not {its}")
             break
-    return found, steps
+    return different, steps
 
 
 def _stand(env: Any) -> tuple[Any, ...]:
@@ -86,19 +91,19 @@ def compare(level: str, seeds: int) -> dict[str, Any]:
     Returns:
         Seeds, steps, and what differs.
     """
-    ours = gymnasium.make(
+    text_env = gymnasium.make(
         "agentgym/BabyAI-v0", levels=level, reward="original", horizon=LONG
     ).unwrapped
-    assert isinstance(ours, TextEnv)
-    ours.reset(options={"split": "train", "index": 0})
-    name = ours.session.env.spec.id
-    theirs = gymnasium.make(name, disable_env_checker=True).unwrapped
+    assert isinstance(text_env, TextEnv)
+    text_env.reset(options={"split": "train", "index": 0})
+    name = text_env.session.env.spec.id
+    original = gymnasium.make(name, disable_env_checker=True).unwrapped
     different: list[str] = []
     steps = 0
     for seed in range(seeds):
-        found, played = differences(level, seed, ours, theirs)
-        different += found
-        steps += played
+        differing, n_steps = differences(level, seed, text_env, original)
+        different += differing
+        steps += n_steps
     return {"seeds": seeds, "steps": steps, "different": different}
 
 
@@ -116,8 +121,8 @@ def main() -> None:
     arguments = parser.parse_args()
     rows: dict[str, Any] = {}
     if arguments.out.exists():
-        known = json.loads(arguments.out.read_text())["levels"]
-        rows = {name: row for name, row in known.items() if row["seeds"] == arguments.seeds}
+        stored = json.loads(arguments.out.read_text())["levels"]
+        rows = {name: row for name, row in stored.items() if row["seeds"] == arguments.seeds}
     for level in track(arguments.levels, "Comparing", console=Console(stderr=True)):
         rows[level] = rows.get(level) or compare(level, arguments.seeds)
         total = {

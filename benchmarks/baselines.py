@@ -45,13 +45,13 @@ def play(family: str, arm: str) -> dict[str, Any]:
     """
     (env,) = resolve(parse_config(["--env", family])).envs
     panel = env.panel("test", env.eval_tasks)
-    made = env.make_env()
+    text_env = env.make_env()
     try:
         report = evaluate(
-            POLICIES[arm], made, "test", len(panel), panel.seed, horizon=env.full_horizon
+            POLICIES[arm], text_env, "test", len(panel), panel.seed, horizon=env.full_horizon
         )
     finally:
-        made.close()
+        text_env.close()
     return {
         "success": report.success,
         "score": report.score_mean,

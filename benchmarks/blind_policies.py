@@ -65,7 +65,7 @@ class Memory:
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.typed: list[str] = []
-        self.tried: dict[str, set[str]] = {}
+        self.tried_actions: dict[str, set[str]] = {}
         self.names: list[str] = []
 
     def new(self, info: Info) -> list[str]:
@@ -75,9 +75,9 @@ class Memory:
 
     def untried(self, info: Info) -> list[str]:
         """Return the actions on offer that were not tried in a state with this key."""
-        tried = self.tried.setdefault(info["state_key"], set())
+        tried_actions = self.tried_actions.setdefault(info["state_key"], set())
         offered = list(info["admissible_actions"])
-        return [action for action in offered if action not in tried] or offered
+        return [action for action in offered if action not in tried_actions] or offered
 
 
 def blindly(policy: Policy) -> Chooser:
@@ -110,10 +110,10 @@ def by_tokens(*keys: str) -> Chooser:
     """Choose the action not typed yet that shares most tokens with parts of the info dict."""
 
     def choose(memory: Memory, info: Info) -> str:
-        found = {token for key in keys for token in tokens(str(info[key]))}
+        words = {token for key in keys for token in tokens(str(info[key]))}
         return max(
             memory.new(info),
-            key=lambda action: (len(found & set(tokens(action))), memory.rng.random()),
+            key=lambda action: (len(words & set(tokens(action))), memory.rng.random()),
         )
 
     return choose
@@ -136,7 +136,7 @@ def type_tokens(memory: Memory, info: Info) -> str:
 def explore(memory: Memory, info: Info) -> str:
     """Draw an action that was not tried in a state with this ``state_key``."""
     action = memory.rng.choice(memory.untried(info))
-    memory.tried[info["state_key"]].add(action)
+    memory.tried_actions[info["state_key"]].add(action)
     return action
 
 
@@ -153,7 +153,7 @@ def by_key(memory: Memory, info: Info) -> str:
 
 def tokens(text: str) -> Iterator[str]:
     """Yield the words and numbers of a text."""
-    return (found[0] for found in re.finditer(r"[a-z0-9]+", text.lower()))
+    return (match[0] for match in re.finditer(r"[a-z0-9]+", text.lower()))
 
 
 LEAKS: Mapping[str, Chooser] = {
@@ -252,7 +252,7 @@ def measure(
     n: int,
     swe_n: int,
     split: str = SPLIT,
-    given: Mapping[str, Any] | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Play every policy in every family.
 
@@ -261,7 +261,7 @@ def measure(
         n: Tasks of each.
         swe_n: Tasks of SWE, where every action runs in a sandbox.
         split: Their split.
-        given: Arguments of the environments in place of the two settings.
+        env_kwargs: Arguments of the environments in place of the two settings.
 
     Returns:
         What `measure_one` returns, by family and settings.
@@ -269,7 +269,7 @@ def measure(
     return {
         f"{name}, {label}": measure_one(name, kwargs, swe_n if name == "swe" else n, split)
         for name in names
-        for label, kwargs in ({"given": given} if given else settings(name)).items()
+        for label, kwargs in ({"given": env_kwargs} if env_kwargs else settings(name)).items()
     }
 
 
@@ -287,10 +287,10 @@ def main() -> None:
     parser.add_argument("--split", default=SPLIT)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
     arguments = parser.parse_args()
-    given = parse_pairs(arguments.set, "--set")
+    env_kwargs = parse_pairs(arguments.set, "--set")
     counts = (arguments.n, arguments.swe_n)
-    found = measure(arguments.families, *counts, arguments.split, given)
-    print(to_json({"split": arguments.split, **found}))
+    results = measure(arguments.families, *counts, arguments.split, env_kwargs)
+    print(to_json({"split": arguments.split, **results}))
 
 
 if __name__ == "__main__":

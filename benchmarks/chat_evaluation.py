@@ -133,10 +133,16 @@ def main() -> None:
     for row in rows:
         row["share_of_first"] = row["seconds"] / alone
     eight = next((row["share_of_first"] for row in rows if row["in_flight"] == 8), None)
-    met = eight is None or eight <= BAR
-    result = {**vars(options), "env": "agentgym/WebShop-v0", "rows": rows, "bar": BAR, "met": met}
+    within_bar = eight is None or eight <= BAR
+    result = {
+        **vars(options),
+        "env": "agentgym/WebShop-v0",
+        "rows": rows,
+        "bar": BAR,
+        "met": within_bar,
+    }
     print(to_json(result))
-    sys.exit(not met)
+    sys.exit(not within_bar)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,9 @@ class MazeTasks(GameSet):
         told: Whether the goal says the way.
     """
 
-    def __init__(self, first: int, last: int, sizes: Mapping[str, int], told: bool) -> None:
+    def __init__(self, first: int, last: int, sizes: Mapping[str, int], tells_way: bool) -> None:
         super().__init__(f"coin-mazes/{first}-{last}")
-        self._sizes, self._told = sizes, told
+        self._sizes, self._tells_way = sizes, tells_way
         levels = last - first + 1
         self._parts = [
             GameTasks(
@@ -66,16 +66,16 @@ class MazeTasks(GameSet):
         return self._parts[level], number
 
     def _problem(self, split: str, number: int) -> Game:
-        part, own = self._part(number)
-        return part.problem(part.task(split, own))
+        part, own_number = self._part(number)
+        return part.problem(part.task(split, own_number))
 
     def _source(self, split: str, number: int) -> dict[str, Any]:
-        part, own = self._part(number)
-        return {"maze": part.task(split, own).id, "told": self._told}
+        part, own_number = self._part(number)
+        return {"maze": part.task(split, own_number).id, "told": self._tells_way}
 
     def _describe(self, split: str, number: int, problem: Game) -> tuple[str, Mapping[str, Any]]:
         goal, content = super()._describe(split, number, problem)
-        return goal if self._told else UNTOLD, content
+        return goal if self._tells_way else UNTOLD, content
 
 
 class CoinMazes(TextWorldEnv):

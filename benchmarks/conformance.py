@@ -56,7 +56,7 @@ OUTCOMES = ("failure", "error", "skipped")
 """What JUnit's reports say of tests that did not pass."""
 
 
-def play(door: str, family: str, tasks: range, python: str, kept: str) -> dict[str, Any]:
+def play(door: str, family: str, tasks: range, python: str, episode_folder: str) -> dict[str, Any]:
     """Run the tests of one door with one family; return what became of them.
 
     Args:
@@ -64,12 +64,12 @@ def play(door: str, family: str, tasks: range, python: str, kept: str) -> dict[s
         family: The family.
         tasks: Which tasks are played.
         python: The Python that has the peer.
-        kept: Folder for what Gymnasium shows.
+        episode_folder: Folder for what Gymnasium shows.
     """
-    chosen = "episodes_are_those_of_gymnasium or oracle_solves"
+    selection = "episodes_are_those_of_gymnasium or oracle_solves"
     env_id = next(entry.id for entry in FAMILIES if entry.name == family)
     if door not in ONLY_SWE:
-        chosen = f"episodes_are_those_of_gymnasium and {env_id.rpartition('/')[2]}"
+        selection = f"episodes_are_those_of_gymnasium and {env_id.rpartition('/')[2]}"
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch, "report.xml")
@@ -77,26 +77,28 @@ def play(door: str, family: str, tasks: range, python: str, kept: str) -> dict[s
         file = f"tests/conformance/test_{name}.py"
         options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=", f"--junitxml={report}"]
         done = subprocess.run(
-            [python, "-m", "pytest", *options, "-k", chosen, file],
+            [python, "-m", "pytest", *options, "-k", selection, file],
             cwd=ROOT,
             env={
                 **os.environ,
                 "AGENTGYM_CONFORMANCE_TASKS": f"{tasks.start}:{tasks.stop}",
-                "AGENTGYM_CONFORMANCE_EPISODES": kept,
+                "AGENTGYM_CONFORMANCE_EPISODES": episode_folder,
             },
             capture_output=True,
             text=True,
         )
-        found = list(outcomes(report)) if report.exists() else [("error", done.stdout[-500:])]
-    told = [text for outcome, text in found if outcome != "passed"]
+        results = list(outcomes(report)) if report.exists() else [("error", done.stdout[-500:])]
+    messages = [text for outcome, text in results if outcome != "passed"]
     return {
         "door": door,
         "peer": version(peer, python) if peer else "",
         "env": env_id,
         "first": tasks.start,
         "tasks": tasks.stop,
-        "tests": {name: [one for one, _ in found].count(name) for name in ("passed", *OUTCOMES)},
-        "told": " ".join(told[0].split())[:300] if told else "",
+        "tests": {
+            name: [outcome for outcome, _ in results].count(name) for name in ("passed", *OUTCOMES)
+        },
+        "told": " ".join(messages[0].split())[:300] if messages else "",
         "seconds": round(time.monotonic() - began, 1),
     }
 
@@ -104,8 +106,8 @@ def play(door: str, family: str, tasks: range, python: str, kept: str) -> dict[s
 def version(peer: str, python: str) -> str:
     """Return name and version of the peer that another Python has, or why there is none."""
     code = f"from importlib.metadata import version; print(version({peer!r}))"
-    asked = subprocess.run([python, "-c", code], capture_output=True, text=True)
-    return f"{peer} {asked.stdout.strip()}" if not asked.returncode else "not installed"
+    process = subprocess.run([python, "-c", code], capture_output=True, text=True)
+    return f"{peer} {process.stdout.strip()}" if not process.returncode else "not installed"
 
 
 def outcomes(report: Path) -> Iterator[tuple[str, str]]:
@@ -115,25 +117,25 @@ def outcomes(report: Path) -> Iterator[tuple[str, str]]:
         yield ("passed", "") if bad is None else (bad.tag, bad.get("message") or "")
 
 
-def played(given: argparse.Namespace, kept: str) -> Iterator[dict[str, Any]]:
+def play_doors(options: argparse.Namespace, episode_folder: str) -> Iterator[dict[str, Any]]:
     """Yield what became of each door with each family, as far as it is known already from rows."""
-    pythons = dict(entry.split("=", 1) for entry in given.python)
-    known: list[dict[str, Any]] = []
-    if given.rows and given.rows.exists():
-        drop_cut_line(given.rows)
-        known = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
-    for family, door in ((family, door) for door in given.doors for family in given.envs):
+    pythons = dict(entry.split("=", 1) for entry in options.python)
+    stored: list[dict[str, Any]] = []
+    if options.rows and options.rows.exists():
+        drop_cut_line(options.rows)
+        stored = [json.loads(line) for line in options.rows.read_text("utf-8").splitlines()]
+    for family, door in ((family, door) for door in options.doors for family in options.envs):
         if door in ONLY_SWE and family != "swe":
             continue
         env_id = next(entry.id for entry in FAMILIES if entry.name == family)
-        asked = [door, env_id, given.first, given.tasks]
-        same = (row for row in known if [row.get(key, 0) for key in KEYS] == asked)
+        identity = [door, env_id, options.first, options.tasks]
+        same = (row for row in stored if [row.get(key, 0) for key in KEYS] == identity)
         row = next(same, None)
         if row is None:
-            tasks = range(given.first, given.tasks)
-            row = play(door, family, tasks, pythons.get(door, sys.executable), kept)
-            if given.rows:
-                append_line(given.rows, json.dumps(row) + "\n")
+            tasks = range(options.first, options.tasks)
+            row = play(door, family, tasks, pythons.get(door, sys.executable), episode_folder)
+            if options.rows:
+                append_line(options.rows, json.dumps(row) + "\n")
         print(row, file=sys.stderr, flush=True)
         yield row
 
@@ -150,12 +152,14 @@ def main() -> int:
     parser.add_argument("--doors", nargs="+", choices=DOORS, default=list(DOORS))
     parser.add_argument("--python", nargs="*", default=[], metavar="DOOR=PATH")
     parser.add_argument("--rows", type=Path, help="file of what was played, to go on")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as kept:
-        rows = list(played(given, kept))
-    tried = [row for row in rows if row["tests"]["passed"] or not row["tests"]["skipped"]]
-    differing = [row for row in tried if row["tests"]["failure"] or row["tests"]["error"]]
-    print(to_json({"rows": rows, "differing": len(differing), "left_out": len(rows) - len(tried)}))
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as episode_folder:
+        rows = list(play_doors(options, episode_folder))
+    attempted = [row for row in rows if row["tests"]["passed"] or not row["tests"]["skipped"]]
+    differing = [row for row in attempted if row["tests"]["failure"] or row["tests"]["error"]]
+    print(
+        to_json({"rows": rows, "differing": len(differing), "left_out": len(rows) - len(attempted)})
+    )
     return 1 if differing else 0
 
 

@@ -63,9 +63,9 @@ class PlainToy(gymnasium.Env[str, str]):
     ) -> tuple[str, dict[str, Any]]:
         """Draw a task."""
         super().reset(seed=seed)
-        self.wanted = self.tasks.draw(self.np_random, "train").content["buttons"]
+        self.buttons = self.tasks.draw(self.np_random, "train").content["buttons"]
         self.pressed = self.turn = 0
-        return f"press {' then '.join(self.wanted)} . next is {self.wanted[0]}", {}
+        return f"press {' then '.join(self.buttons)} . next is {self.buttons[0]}", {}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Press a button."""
@@ -74,13 +74,13 @@ class PlainToy(gymnasium.Env[str, str]):
         colour = action.removeprefix("press ").strip()
         if colour not in COLOURS:
             return "invalid: no such button", 0.0, False, truncated, {}
-        wanted = self.wanted[self.pressed]
-        if colour != wanted:
-            return f"nothing happens . next is {wanted}", 0.0, False, truncated, {}
+        button = self.buttons[self.pressed]
+        if colour != button:
+            return f"nothing happens . next is {button}", 0.0, False, truncated, {}
         self.pressed += 1
-        if self.pressed == len(self.wanted):
+        if self.pressed == len(self.buttons):
             return "the door opens", 1.0, True, False, {}
-        return f"click . next is {self.wanted[self.pressed]}", 0.0, False, truncated, {}
+        return f"click . next is {self.buttons[self.pressed]}", 0.0, False, truncated, {}
 
 
 class SilentToy(ToyEnv):
@@ -212,8 +212,10 @@ def vector_rates(seconds: float, repeats: int, num_envs: int) -> dict[str, int]:
         envs = TextVectorEnv.make(TOY_ID, num_envs, **options)
         rates[f"vector_{name}"] = best(partial(rollout, envs), seconds, repeats)
         envs.close()
-    ours = TextVectorEnv.make(TOY_ID, num_envs, autoreset_mode="NextStep")
-    rates["vector_inprocess_gymnasium_face"] = best(partial(gymnasium_face, ours), seconds, repeats)
+    text_envs = TextVectorEnv.make(TOY_ID, num_envs, autoreset_mode="NextStep")
+    rates["vector_inprocess_gymnasium_face"] = best(
+        partial(gymnasium_face, text_envs), seconds, repeats
+    )
     factories = [partial(gymnasium.make, TOY_ID)] * num_envs
     peers = {
         "gymnasium_sync": lambda: SyncVectorEnv(factories),
@@ -229,7 +231,7 @@ def vector_rates(seconds: float, repeats: int, num_envs: int) -> dict[str, int]:
 def import_seconds(repeats: int = 5) -> dict[str, float]:
     """Measure ``import agentgym`` in fresh interpreters, less the interpreter's own start."""
     code = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
-    found = {}
+    import_times = {}
     for module in ("agentgym", "gymnasium"):
         times = [
             float(subprocess.run(
@@ -238,9 +240,9 @@ def import_seconds(repeats: int = 5) -> dict[str, float]:
             ).stdout)
             for _ in range(repeats)
         ]  # fmt: skip
-        found[f"import_{module}_seconds"] = round(min(times), 4)
-        found[f"import_{module}_seconds_median"] = round(statistics.median(times), 4)
-    return found
+        import_times[f"import_{module}_seconds"] = round(min(times), 4)
+        import_times[f"import_{module}_seconds_median"] = round(statistics.median(times), 4)
+    return import_times
 
 
 def make_seconds(repeats: int = 20) -> dict[str, float]:
@@ -267,7 +269,7 @@ def main() -> None:
     results |= plain_rates(seconds, repeats)
     results |= vector_rates(seconds, repeats, arguments.num_envs)
     parts = step_parts(repeats)
-    met = {
+    within_bars = {
         name: results[name] <= bar if name.endswith("seconds") else results[name] >= bar
         for name, bar in BARS.items()
     }
@@ -281,7 +283,7 @@ def main() -> None:
         "results": results,
         "step_microseconds": parts,
         "bars": BARS,
-        "met": met,
+        "met": within_bars,
     }
     print(to_json(report))
 

@@ -20,8 +20,8 @@ Options = dict[str, Any]
 
 def measure_steps(level: str, options: Options) -> dict[str, float]:
     """Time resets and steps of a random policy, which asks in most turns."""
-    found = play(make(ENV_ID, difficulty=level), options["seconds"], level)
-    return {name: value for name, value in found.items() if "worst" not in name}
+    figures = play(make(ENV_ID, difficulty=level), options["seconds"], level)
+    return {name: value for name, value in figures.items() if "worst" not in name}
 
 
 def measure_expert(level: str, options: Options) -> dict[str, float]:

@@ -51,14 +51,14 @@ def measure(name: str, expert: str, n: int) -> dict[str, Any]:
     assert isinstance(env, TextEnv)
     n = min(n, env.tasks.len(SPLIT))
     panel = env.tasks.panel(SPLIT, n)
-    plans, played = [], []
+    plans, episodes = [], []
     for task_id in panel.ids:
         _, info = env.reset(seed=0, options={"task_id": task_id})
         plans.append(info["oracle_turns"])
         while not info["stop_reason"]:
             info = env.step(str(env.demonstrator_action()))[-1]
-        played.append((info["success"], info["score"], info["turn"]))
-    solved, score, turns = (sum(column) for column in zip(*played, strict=True))
+        episodes.append((info["success"], info["score"], info["turn"]))
+    solved, score, turns = (sum(column) for column in zip(*episodes, strict=True))
     return {
         "n": n,
         "success": solved / n,
@@ -83,8 +83,8 @@ def main() -> None:
     result: dict[str, Any] = {"split": SPLIT}
     for name in options.families:
         kwargs, experts, _ = SETTINGS[name]
-        found = {expert: measure(name, expert, n) for expert in experts}
-        result[name] = {"kwargs": dict(kwargs), "experts": found}
+        by_expert = {expert: measure(name, expert, n) for expert in experts}
+        result[name] = {"kwargs": dict(kwargs), "experts": by_expert}
     print(to_json(result))
 
 

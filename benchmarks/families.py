@@ -62,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--families", nargs="+", choices=names, default=names)
-    chosen = parser.parse_args(argv).families
-    print(to_json({"families": {name: measure_family(name) for name in chosen}}))
+    selected_names = parser.parse_args(argv).families
+    print(to_json({"families": {name: measure_family(name) for name in selected_names}}))
     return 0
 
 

@@ -54,12 +54,14 @@ def recorded(arguments: Sequence[str]) -> int:
     import torch
     from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-    seen: dict[int, list[torch.Tensor]] = {}
+    gradients: dict[int, list[torch.Tensor]] = {}
 
     def keep(optimizer: Any, *_: Any) -> None:
-        given = [each.grad for group in optimizer.param_groups for each in group["params"]]
-        parts = [grad.detach().flatten() for grad in given if grad is not None]
-        seen.setdefault(id(optimizer), []).append(torch.cat(parts))
+        grads = [
+            parameter.grad for group in optimizer.param_groups for parameter in group["params"]
+        ]
+        parts = [grad.detach().flatten() for grad in grads if grad is not None]
+        gradients.setdefault(id(optimizer), []).append(torch.cat(parts))
 
     handle = register_optimizer_step_pre_hook(keep)
     try:
@@ -67,8 +69,8 @@ def recorded(arguments: Sequence[str]) -> int:
     finally:
         handle.remove()
     # A critic's optimiser has fewer weights. Of several as large the policy's last one counts.
-    largest = max(len(each[0]) for each in seen.values())
-    policy = [each for each in seen.values() if len(each[0]) == largest][-1]
+    largest = max(len(steps[0]) for steps in gradients.values())
+    policy = [steps for steps in gradients.values() if len(steps[0]) == largest][-1]
     folder = parse_config(arguments).out
     assert folder is not None, "a run of a cache has one"
     np.save(folder / GRADIENTS, torch.stack(policy).numpy())
@@ -108,9 +110,9 @@ def price(gradients: np.ndarray, tokens: float) -> dict[str, float | None]:
 
 def measured(cache: RunCache, run: Run) -> dict[str, Any]:
     """Return the figures of a run that has ended."""
-    played = PlayedRun(cache.folder(run), run.seed, run.keys.run)
-    steps = played.steps
-    gradients = np.load(played.folder / GRADIENTS)[-len(steps) :]
+    played_run = PlayedRun(cache.folder(run), run.seed, run.keys.run)
+    steps = played_run.steps
+    gradients = np.load(played_run.folder / GRADIENTS)[-len(steps) :]
     return {"seed": run.seed, **price(gradients, steps[-1]["tokens_total"] / len(steps))}
 
 
@@ -129,23 +131,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     cache, seeds = RunCache(options.out, parse_config), range(options.seeds)
     pairs = [(family, method) for family in options.only for method in METHODS]
     moving = runs_of([arm(*pair) for pair in pairs], seeds)
-    asked = runs_of([still(*pair, options.turns) for pair in pairs], seeds)
+    still_runs = runs_of([still(*pair, options.turns) for pair in pairs], seeds)
     failures = []
     if not options.collect:
         failures = play(cache, moving, options.jobs, partial(begin_process, train))
         # Beside these, which have ended, so that each begins with a warm start of the study.
-        failures += play(cache, [*moving, *asked], options.jobs, partial(begin_process, recorded))
+        failures += play(
+            cache, [*moving, *still_runs], options.jobs, partial(begin_process, recorded)
+        )
     for failure in failures:
         print(f"failed: {failure.run.name}: {failure.why}", file=sys.stderr)
-    found: dict[str, dict[str, list[Any]]] = {}
-    for run in asked:
+    by_family: dict[str, dict[str, list[Any]]] = {}
+    for run in still_runs:
         if not cache.find_played(run):
             print(f"missing: {run.name}", file=sys.stderr)
             continue
         family, method, _ = run.arm.split("/")
-        found.setdefault(family, {}).setdefault(method, []).append(measured(cache, run))
-    print(to_json({"turns": options.turns, "seeds": list(seeds), "families": found}))
-    return int(bool(failures) or not found)
+        by_family.setdefault(family, {}).setdefault(method, []).append(measured(cache, run))
+    print(to_json({"turns": options.turns, "seeds": list(seeds), "families": by_family}))
+    return int(bool(failures) or not by_family)
 
 
 if __name__ == "__main__":

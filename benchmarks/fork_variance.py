@@ -56,14 +56,14 @@ class Estimator:
 
 def _estimators() -> dict[str, Estimator]:
     """Return the estimators: independent episodes, and forks with and without a prior."""
-    ours = PRESETS["fork-value"]
-    same = replace(ours, terms=_SAME)
+    fork_value = PRESETS["fork-value"]
+    same = replace(fork_value, terms=_SAME)
     shapes = {"one fork": _HALF, "forks of a line": _LINE, "a tree": _TREE}
     return {
         **{n: Estimator(PRESETS[n], _ALONE, 2 * SIZE) for n in ("rloo", "turn-loo", "gigpo")},
         "ppo, values of 0": Estimator(PRESETS["ppo"], _ALONE, 2 * SIZE),
         "ppo, true values": Estimator(PRESETS["ppo"], _ALONE, 2 * SIZE, foresees=1.0),
-        **{f"fork-value, {name}": Estimator(ours, shape) for name, shape in shapes.items()},
+        **{f"fork-value, {name}": Estimator(fork_value, shape) for name, shape in shapes.items()},
         **{f"same state, {name}": Estimator(same, shape) for name, shape in shapes.items()},
         "vineppo": Estimator(PRESETS["vineppo"], _LINE),
     }
@@ -83,10 +83,10 @@ def processes() -> dict[str, Process]:
 
 def exact(process: Process) -> np.ndarray:
     """Return the (T,) derivatives of the return by a logit that all histories of a turn share."""
-    found = np.zeros(HORIZON)
+    derivatives = np.zeros(HORIZON)
     for history, part in process.gradient().items():
-        found[len(history)] += part
-    return found
+        derivatives[len(history)] += part
+    return derivatives
 
 
 def gradients(
@@ -99,9 +99,9 @@ def gradients(
     def choose(chance: float) -> int:
         return int(rng.random() < chance)
 
-    played = [grow(process, how.branching, how.size, choose) for _ in range(groups)]
-    batch = batch_of(process, played)
-    episodes = [each for group in played for each in group]
+    group_episodes = [grow(process, how.branching, how.size, choose) for _ in range(groups)]
+    batch = batch_of(process, group_episodes)
+    episodes = [episode for group in group_episodes for episode in group]
     value = {history: how.foresees * process.value(history) for history in process.pay}
     values = [value[actions[:t]] for *_, actions in episodes for t in range(len(actions))]
     batch = replace(batch, values=np.array(values))
@@ -118,24 +118,24 @@ def gradients(
         trained = weights / np.bincount(batch.group, weights, groups)[batch.group]
     parts = score * credit * trained[batch.traj]
     place = batch.group[batch.traj] * HORIZON + batch.turn_index
-    found = np.bincount(place, parts, groups * HORIZON).reshape(groups, HORIZON)
-    own = [len(each[3]) - each[2] for each in episodes]
-    return found, np.bincount(batch.group, own, groups)
+    group_gradients = np.bincount(place, parts, groups * HORIZON).reshape(groups, HORIZON)
+    n_turns = [len(episode[3]) - episode[2] for episode in episodes]
+    return group_gradients, np.bincount(batch.group, n_turns, groups)
 
 
 def measure(groups: int, seed: int) -> dict[str, Any]:
     """Return the figures of each estimator in each process."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, process in processes().items():
         truth = exact(process)
-        found[name] = {"exact": truth.tolist(), "estimators": {}}
+        figures[name] = {"exact": truth.tolist(), "estimators": {}}
         for label, how in _estimators().items():
             parts, turns = gradients(process, how, groups, seed)
             mean, variance = parts.mean(0), parts.var(0, ddof=1).sum()
             # Of the squared mean of a sample the part that is noise.
             signal = max(float(mean @ mean - variance / groups), 1e-12)
             cosine = mean @ truth / np.linalg.norm(mean) / np.linalg.norm(truth)
-            found[name]["estimators"][label] = {
+            figures[name]["estimators"][label] = {
                 "turns": float(turns.mean()),
                 "gradient": mean.tolist(),
                 "standard_error": (parts.std(0, ddof=1) / groups**0.5).tolist(),
@@ -143,7 +143,7 @@ def measure(groups: int, seed: int) -> dict[str, Any]:
                 "noise_to_signal": float(variance / signal),
                 "turns_for_noise_of_one": float(variance / signal * turns.mean()),
             }
-    return found
+    return figures
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -154,9 +154,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--groups", type=int, default=2000, help="groups of each estimator")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
-    found = measure(options.groups, options.seed)
+    figures = measure(options.groups, options.seed)
     result = {"groups": options.groups, "seed": options.seed, "size": SIZE, "horizon": HORIZON}
-    print(to_json({**result, "processes": found}))
+    print(to_json({**result, "processes": figures}))
 
 
 if __name__ == "__main__":

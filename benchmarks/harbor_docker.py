@@ -45,11 +45,11 @@ def trials(harbor: str, folder: Path, agent: str, env: str) -> Iterator[dict[str
         command = [harbor, "run", "-p", str(folder), "-a", agent, "--env", env, "-o", out]
         subprocess.run([*command, "-n", "1"], check=True, stdout=sys.stderr)
         for path in sorted(Path(out).glob("*/*/result.json")):
-            found = json.loads(path.read_text("utf-8"))
-            verdict, error = found["verifier_result"], found["exception_info"]
+            trial = json.loads(path.read_text("utf-8"))
+            verdict, error = trial["verifier_result"], trial["exception_info"]
             yield {
                 "agent": agent,
-                "task": found["task_name"],
+                "task": trial["task_name"],
                 "reward": verdict["rewards"]["reward"] if verdict else None,
                 "error": error["exception_message"][:300] if error else "",
             }
@@ -65,17 +65,24 @@ def main() -> int:
     parser.add_argument("--image", default="", help="image that tasks are based on")
     parser.add_argument("--tasks", type=int, default=2)
     parser.add_argument("--told", default="", help="what a reader has to know of the engine")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "tasks")
-        export(folder, given.tasks, given.image)
-        rows = [row for agent in WORTH for row in trials(given.harbor, folder, agent, given.env)]
+        export(folder, options.tasks, options.image)
+        rows = [
+            row for agent in WORTH for row in trials(options.harbor, folder, agent, options.env)
+        ]
         # As they are, with the network that they ask for: none.
         isolated = all("no-network" in path.read_text() for path in folder.glob("*/task.toml"))
     right = sum(row["reward"] == WORTH[row["agent"]] for row in rows)
-    result = {"env": given.env, "image": given.image, "told": given.told, "no_network": isolated}
-    print(to_json({**result, "rows": rows, "right": right, "n": given.tasks}))
-    return 0 if right == len(WORTH) * given.tasks else 1
+    result = {
+        "env": options.env,
+        "image": options.image,
+        "told": options.told,
+        "no_network": isolated,
+    }
+    print(to_json({**result, "rows": rows, "right": right, "n": options.tasks}))
+    return 0 if right == len(WORTH) * options.tasks else 1
 
 
 if __name__ == "__main__":

@@ -38,14 +38,14 @@ Row = dict[str, Any]
 
 def export(folder: Path, tasks: int, seed: int) -> dict[str, Target]:
     """Export tasks; return where exploits strike in each, by the ids that they have there."""
-    found = {}
+    targets = {}
     with closing(SWEEnv(data="bundled")) as env:
         for split, index in sample_tasks(env.tasks.instances, tasks, seed):
             task = env.tasks.task(split, index)
             name = folder_name(task)
             write_folder(task, env.tasks.problem(task), folder / name, FolderOptions())
-            found[f"harbor/{name}"] = target_of(env.tasks.instances.instance(split, index))
-    return found
+            targets[f"harbor/{name}"] = target_of(env.tasks.instances.instance(split, index))
+    return targets
 
 
 def actions(env: TextEnv, player: str, exploit: Exploit | None, target: Target) -> Iterator[str]:
@@ -82,32 +82,32 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", default=[], help="names of exploits or of kinds")
     parser.add_argument("--rows", type=Path, help="file of what was played, to go on")
-    given = parser.parse_args()
-    kept: list[Row] = []
-    if given.rows and given.rows.exists():
-        drop_cut_line(given.rows)
-        kept = [json.loads(line) for line in given.rows.read_text("utf-8").splitlines()]
-    known = {(row["task"], row["player"], row["digest"]): row for row in kept}
+    options = parser.parse_args()
+    stored: list[Row] = []
+    if options.rows and options.rows.exists():
+        drop_cut_line(options.rows)
+        stored = [json.loads(line) for line in options.rows.read_text("utf-8").splitlines()]
+    rows_by_key = {(row["task"], row["player"], row["digest"]): row for row in stored}
     players: list[tuple[str, Exploit | None]] = [(MUST_WIN, None), (MUST_LOSE, None)]
-    players += [(exploit.name, exploit) for exploit in load_exploits(only=given.only)]
+    players += [(exploit.name, exploit) for exploit in load_exploits(only=options.only)]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        targets = export(Path(folder), given.tasks, given.seed)
+        targets = export(Path(folder), options.tasks, options.seed)
         with closing(make(f"harbor:{folder}").unwrapped) as env:
             assert isinstance(env, TextEnv)
             units = [(task, *player) for player in players for task in targets]
             for number, (task, player, exploit) in enumerate(units, 1):
                 key = (task, player, exploit.digest if exploit else "")
-                row = known.get(key) or play(env, task, player, exploit, targets[task])
-                if given.rows and key not in known:
-                    append_line(given.rows, json.dumps(row) + "\n")
+                row = rows_by_key.get(key) or play(env, task, player, exploit, targets[task])
+                if options.rows and key not in rows_by_key:
+                    append_line(options.rows, json.dumps(row) + "\n")
                 sys.stderr.write(f"\r{number} of {len(units)}")
                 rows.append(row)
     of = {name: [row for row in rows if row["player"] == name] for name, _ in players}
     exploits = [row for row in rows if row["player"] not in (MUST_WIN, MUST_LOSE)]
     result = {
-        "tasks": given.tasks,
-        "seed": given.seed,
+        "tasks": options.tasks,
+        "seed": options.seed,
         "played": sorted(targets),
         "solution_paid": [row["paid"] for row in of[MUST_WIN]],
         "nothing_paid": [row["paid"] for row in of[MUST_LOSE]],

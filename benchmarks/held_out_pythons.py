@@ -34,7 +34,7 @@ HASH_SEED = "4711"
 
 def answers(python: str, folder: Path, bank: Bank) -> list[Any]:
     """Return what a repository answers under an interpreter."""
-    programs = [one.program for one in bank.programs]
+    programs = [program.program for program in bank.programs]
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in driver_files(bank.packages, programs, PATIENT).items():
             Path(scratch, name).write_bytes(content)
@@ -68,9 +68,11 @@ def main() -> None:
             continue
         bank, other = read_bank(file), set[int]()
         for python in arguments.python:
-            found = answers(python, stored.folder_of(name), bank)
-            pairs = zip(bank.programs, found, strict=True)
-            differing = [n for n, (one, got) in enumerate(pairs) if not equal(one.answer, got)]
+            bank_answers = answers(python, stored.folder_of(name), bank)
+            pairs = zip(bank.programs, bank_answers, strict=True)
+            differing = [
+                n for n, (program, answer) in enumerate(pairs) if not equal(program.answer, answer)
+            ]
             other.update(differing)
             rows.setdefault(name, {})[Path(python).name] = len(differing)
         rows[name]["programs"] = len(bank.programs)

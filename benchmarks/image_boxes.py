@@ -85,17 +85,17 @@ def measure(new: Callable[[], Sandbox], options: argparse.Namespace) -> dict[str
         starts.append(wall(box.start))
         commands += [wall(lambda box=box: box.exec("true")) for _ in range(3)]
         closes.append(wall(box.close))
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         **spread(starts, "start"), **spread(commands, "exec"), **spread(closes, "close")
     }  # fmt: skip
     with new() as box:
         resets = [wall(box.reset) for _ in range(max(5, options.starts // 3))]
-        found.update(spread(resets, "reset"))
+        figures.update(spread(resets, "reset"))
         box.exec(WRITTEN)
         if "snapshot" in box.capabilities:
-            found["snapshot_bytes"] = len(box.snapshot())
-            found.update(spread([wall(box.snapshot) for _ in range(20)], "snapshot"))
-    return {**found, **at_once(new, options.boxes)}
+            figures["snapshot_bytes"] = len(box.snapshot())
+            figures.update(spread([wall(box.snapshot) for _ in range(20)], "snapshot"))
+    return {**figures, **at_once(new, options.boxes)}
 
 
 def at_once(new: Callable[[], Sandbox], count: int) -> dict[str, Any]:
@@ -104,17 +104,17 @@ def at_once(new: Callable[[], Sandbox], count: int) -> dict[str, Any]:
     with ThreadPoolExecutor(8) as pool:
         up = wall(lambda: list(pool.map(lambda box: box.start(), boxes)))
         weight = [proportional(pid) for pid in born()]
-        taken = before - available()
+        used = before - available()
         down = wall(lambda: list(pool.map(lambda box: box.close(), boxes)))
-    found = {
+    figures = {
         "boxes_at_once": count,
         "all_up_seconds": round(up, 2),
         "all_closed_seconds": round(down, 2),
-        "machine_megabytes_a_box": round(taken / count, 2),
+        "machine_megabytes_a_box": round(used / count, 2),
     }
     if weight:
-        found["own_processes_megabytes_a_box"] = round(sum(weight) / count, 2)
-    return found
+        figures["own_processes_megabytes_a_box"] = round(sum(weight) / count, 2)
+    return figures
 
 
 def available() -> float:
@@ -125,11 +125,11 @@ def available() -> float:
 
 def born(pid: int | None = None) -> list[int]:
     """Return the processes below this one, which of boxes are their keepers and processes 1."""
-    found: list[int] = []
+    pids: list[int] = []
     for path in Path(f"/proc/{pid or os.getpid()}/task").glob("*/children"):
         for child in map(int, path.read_text().split()):
-            found += [child, *born(child)]
-    return found
+            pids += [child, *born(child)]
+    return pids
 
 
 def proportional(pid: int) -> float:
@@ -146,13 +146,13 @@ def bubblewrap(root: Path, count: int) -> dict[str, Any]:
     program = shutil.which("bwrap")
     if program is None:
         return {"failed": "expected the program bwrap, got none; install the package bubblewrap"}
-    shown = [
+    binds = [
         part
         for name in sorted(os.listdir(root))
         for part in ("--ro-bind", f"{root}/{name}", f"/{name}")
     ]
     apart = ("--proc", "/proc", "--dev", "/dev", "--unshare-all", "--die-with-parent")
-    command = [program, *shown, *apart, "/bin/bash", "-c", "true"]
+    command = [program, *binds, *apart, "/bin/bash", "-c", "true"]
     times = [wall(lambda: subprocess.run(command, check=True)) for _ in range(count)]
     return spread(times, "start_and_exec")
 
@@ -163,7 +163,7 @@ def forks(count: int, pause: float) -> dict[str, float]:
     unwrapped = env.unwrapped
     env.reset(options={"split": "train", "index": 0})
     env.step("```bash\nfor i in $(seq 10); do echo $i >> notes; done\n```")
-    session, taken, returned = unwrapped.session, list[float](), list[float]()
+    session, snapshot_times, returned = unwrapped.session, list[float](), list[float]()
 
     def back(state: Any) -> None:
         session.restore(state)
@@ -171,12 +171,12 @@ def forks(count: int, pause: float) -> dict[str, float]:
 
     for _ in range(count):
         session._files = None  # else it is that of the last time
-        taken.append(wall(session.snapshot))
+        snapshot_times.append(wall(session.snapshot))
         state = session.snapshot()
         time.sleep(pause)
         returned.append(wall(lambda state=state: back(state)))
     env.close()
-    return {**spread(taken, "take"), **spread(returned, "return")}
+    return {**spread(snapshot_times, "take"), **spread(returned, "return")}
 
 
 def main() -> None:

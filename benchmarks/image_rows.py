@@ -36,7 +36,7 @@ from tests.envs.swe.official.local_image import StoredImages
 def row_of(instance: Instance) -> dict[str, Any]:
     """Return a task as a row of SWE-Gym, which runs the files that its patch of tests changes."""
     name = instance.id.replace("-", "_")
-    files = {one.after for one in read_diff(instance.test_patch)}
+    files = {change.after for change in read_diff(instance.test_patch)}
     return {
         "instance_id": f"bundled__{name}-1",
         "repo": f"bundled/{name}",
@@ -90,8 +90,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--tasks", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    print(make(given.folder, given.tasks, given.seed))
+    options = parser.parse_args()
+    print(make(options.folder, options.tasks, options.seed))
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ class Opinion(NamedTuple):
 
     right: bool
     """Whether it answers as the sound library does."""
-    asked: int
+    questions: int
     """Questions."""
     wrong: tuple[str, ...]
     """Questions that it answers otherwise; those of a variant have its number before them."""
@@ -60,13 +60,13 @@ class _Blinding(ast.NodeTransformer):
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         self.generic_visit(node)
-        return [self._look(one) for one in self._sides(node.test)]
+        return [self._look(side) for side in self._sides(node.test)]
 
     def _sides(self, test: ast.expr) -> list[ast.expr]:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self._sides(test.operand)
         if isinstance(test, ast.BoolOp):
-            return [side for one in test.values for side in self._sides(one)]
+            return [side for operand in test.values for side in self._sides(operand)]
         if isinstance(test, ast.Compare):
             sides = [test.left, *test.comparators]
             calling = [side for side in sides if self._calls(side)]
@@ -77,8 +77,8 @@ class _Blinding(ast.NodeTransformer):
     def _calls(side: ast.expr) -> bool:
         kinds = (ast.Call, ast.Attribute, ast.Subscript)
         parts = list(ast.walk(side))
-        names = {one.attr for one in parts if isinstance(one, ast.Attribute)}
-        return "approx" not in names and any(isinstance(one, kinds) for one in parts)
+        names = {part.attr for part in parts if isinstance(part, ast.Attribute)}
+        return "approx" not in names and any(isinstance(part, kinds) for part in parts)
 
     @staticmethod
     def _look(value: ast.expr) -> ast.stmt:
@@ -86,11 +86,16 @@ class _Blinding(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> ast.AST:
         self.generic_visit(node)
-        raising = [one for one in node.items if "raises" in ast.unparse(one.context_expr)]
+        raising = [
+            manager for manager in node.items if "raises" in ast.unparse(manager.context_expr)
+        ]
         if not raising:
             return node
-        body = [self._look(one.value) if isinstance(one, ast.Expr) else one for one in node.body]
-        rest = [one for one in node.items if one not in raising]
+        body = [
+            self._look(statement.value) if isinstance(statement, ast.Expr) else statement
+            for statement in node.body
+        ]
+        rest = [manager for manager in node.items if manager not in raising]
         inner: list[ast.stmt] = [ast.With(rest, body)] if rest else list(body)
         words = self._messages and "match=" in ast.unparse(raising[0].context_expr)
         text = f"try:\n    pass\nexcept Exception as _error:\n    _raised(_error, {words})"
@@ -140,7 +145,7 @@ class _Other(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """The names of the columns of a table of cases stay."""
         if ast.unparse(node.func).endswith("parametrize"):
-            node.args[1:] = [self.visit(one) for one in node.args[1:]]
+            node.args[1:] = [self.visit(argument) for argument in node.args[1:]]
             return node
         return self.generic_visit(node)
 
@@ -157,8 +162,8 @@ def judge(boxes: Boxes, instance: Instance, edits: Mapping[str, bytes | None]) -
     failing = tuple(sorted({test.partition("::")[0] for test in instance.fail_to_pass}))
     sound = _sound(boxes, instance.source.folder, failing)
     now = {**contents(instance.source), **edits}
-    found = _answers(boxes, instance, now, failing)
-    wrong = tuple(name for name, seen in sound.items() if found.get(name) != seen)
+    answers = _answers(boxes, instance, now, failing)
+    wrong = tuple(name for name, expected in sound.items() if answers.get(name) != expected)
     return Opinion(not wrong, len(sound), wrong)
 
 
@@ -169,10 +174,10 @@ def _sound(boxes: Boxes, folder: Path, failing: tuple[str, ...]) -> Answers:
     bare = Instance("sound", folder.name, "", source, "", (), ())
     first, second = (_answers(boxes, bare, contents(source), failing, seed) for seed in ("0", "99"))
     return {
-        name: seen
-        for name, seen in first.items()
-        if second.get(name) == seen
-        and not any(f"!{one}" in part for part in seen for one in ACCIDENTS)
+        name: looks
+        for name, looks in first.items()
+        if second.get(name) == looks
+        and not any(f"!{accident}" in part for part in looks for accident in ACCIDENTS)
     }
 
 
@@ -185,7 +190,7 @@ def _answers(
 ) -> Answers:
     """Ask a library in a fresh box; what it does not answer is missing."""
     assert isinstance(instance.source, FolderSource)
-    asked = json.dumps(_questions(instance.source.folder, failing))
+    questions = json.dumps(_questions(instance.source.folder, failing))
     before = contents(instance.source)
     changed = {path: content for path, content in files.items() if before.get(path) != content}
     try:
@@ -193,7 +198,7 @@ def _answers(
             write_files(box, changed)
             box.exec("rm -rf tests test; find . -name 'test_*.py' -delete", timeout=20)
             box.write("/tmp/walker.py", _WALKER.read_bytes())
-            box.write("/tmp/asked.json", asked.encode())
+            box.write("/tmp/asked.json", questions.encode())
             done = box.exec(
                 "python3 -S -s /tmp/walker.py < /tmp/asked.json",
                 timeout=SECONDS,
@@ -201,28 +206,28 @@ def _answers(
             )
     except (OSError, SandboxDied):
         return {}
-    found: dict[str, list[str]] = {}
+    answers: dict[str, list[str]] = {}
     for line in done.text.splitlines():
         name, _, rest = line.partition("\t")
         try:
-            seen = json.loads(rest)
+            looks = json.loads(rest)
         except (ValueError, RecursionError):
             continue
-        if isinstance(seen, list) and name not in found:
-            found[name] = seen
-    return found
+        if isinstance(looks, list) and name not in answers:
+            answers[name] = looks
+    return answers
 
 
 @cache
 def _questions(folder: Path, failing: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return names and texts of modules of questions."""
-    found = []
+    modules = []
     for path in sorted(folder.rglob("test_*.py")):
         name = path.relative_to(folder).as_posix()
-        found.append((f"0:{name}", _blinded(ast.parse(path.read_text()), True)))
+        modules.append((f"0:{name}", _blinded(ast.parse(path.read_text()), True)))
         if name in failing:
-            found += [(f"{n}:{name}", text) for n, text in _variants(folder.name, name, path)]
-    return found
+            modules += [(f"{n}:{name}", text) for n, text in _variants(folder.name, name, path)]
+    return modules
 
 
 def _variants(repo: str, name: str, path: Path) -> Iterator[tuple[int, str]]:

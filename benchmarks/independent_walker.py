@@ -34,11 +34,13 @@ def show(value, depth=5):
     if depth == 0:
         return "..."
     if kind in (list, tuple):
-        return f"{kind.__name__}[{_joined(show(one, depth - 1) for one in value[:300])}]"
+        return f"{kind.__name__}[{_joined(show(member, depth - 1) for member in value[:300])}]"
     if kind in (set, frozenset):
-        return f"{kind.__name__}<{_joined(sorted(show(one, depth - 1) for one in value))}>"
+        return f"{kind.__name__}<{_joined(sorted(show(member, depth - 1) for member in value))}>"
     if kind is dict:
-        rows = [show(key, depth - 1) + "=" + show(one, depth - 1) for key, one in value.items()]
+        rows = [
+            show(key, depth - 1) + "=" + show(member, depth - 1) for key, member in value.items()
+        ]
         return f"dict<{_joined(sorted(rows[:300]))}>"
     for base in (bool, int, float, str, bytes, tuple, list, dict):
         if isinstance(value, base):
@@ -52,25 +54,27 @@ def show(value, depth=5):
         return "callable"
     if hasattr(kind, "__next__"):
         items = []
-        for one in value:
-            items.append(show(one, depth - 1))
+        for member in value:
+            items.append(show(member, depth - 1))
             if len(items) == 200:
                 break
         return f"iterator[{_joined(items)}]"
-    return thing(value, kind, depth)
+    return show_object(value, kind, depth)
 
 
 def _joined(parts):
     return ", ".join(parts)
 
 
-def thing(value, kind, depth):
+def show_object(value, kind, depth):
     """Write an object of the library: its class and its public attributes."""
     names = set(getattr(value, "__dict__", ()))
     for base in kind.__mro__:
         slots = base.__dict__.get("__slots__", ())
         names |= {slots} if isinstance(slots, str) else set(slots)
-        names |= {key for key, one in base.__dict__.items() if isinstance(one, property)}
+        names |= {
+            key for key, attribute in base.__dict__.items() if isinstance(attribute, property)
+        }
     rows = []
     for name in sorted(names):
         if not name.startswith("_"):
@@ -99,13 +103,15 @@ class Marks:
 
     def parametrize(self, names, rows, **options):
         """Keep a table of cases with its function."""
-        names = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
+        names = (
+            [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+        )
 
         def keep(function):
             table = getattr(function, "_rows", [{}])
             cells = [row if len(names) > 1 else (row,) for row in rows]
             function._rows = [
-                {**one, **dict(zip(names, row, strict=False))} for one in table for row in cells
+                {**case, **dict(zip(names, row, strict=False))} for case in table for row in cells
             ]
             return function
 
@@ -141,20 +147,20 @@ def late(number, frame):
 
 def ask(function, row):
     """Call a question; return what was seen."""
-    seen = []
-    function.__globals__["_see"] = lambda value: seen.append(show(value))
-    function.__globals__["_raised"] = lambda error, words: seen.append(
+    looks = []
+    function.__globals__["_see"] = lambda value: looks.append(show(value))
+    function.__globals__["_raised"] = lambda error, words: looks.append(
         "!" + type(error).__name__ + (":" + str(error)[:300] if words else "")
     )
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     signal.setitimer(signal.ITIMER_PROF, CALL)
     try:
-        function(**{name: one for name, one in row.items() if name in names})
+        function(**{name: value for name, value in row.items() if name in names})
     except BaseException as error:
-        seen.append("!" + type(error).__name__)
+        looks.append("!" + type(error).__name__)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-    return seen
+    return looks
 
 
 def module(name, text, out):
@@ -164,21 +170,21 @@ def module(name, text, out):
     space = {"__name__": "questions", "_Caught": Caught, "pytest": pytest}
     exec(compile(text, "<question>", "exec"), space)
     signal.signal(signal.SIGPROF, late)
-    found = [(key, one) for key, one in space.items() if key.startswith("ask_")]
-    for key, one in list(space.items()):
-        if isinstance(one, type) and key.startswith("Test"):
-            made = one()
-            found += [
-                (key + "." + part, getattr(made, part))
-                for part in vars(one)
+    questions = [(key, member) for key, member in space.items() if key.startswith("ask_")]
+    for key, member in list(space.items()):
+        if isinstance(member, type) and key.startswith("Test"):
+            instance = member()
+            questions += [
+                (key + "." + part, getattr(instance, part))
+                for part in vars(member)
                 if part.startswith("ask_")
             ]
-    for key, one in found:
-        function = getattr(one, "__func__", one)
-        extra = {} if function is one else {"self": one.__self__}
+    for key, question in questions:
+        function = getattr(question, "__func__", question)
+        extra = {} if function is question else {"self": question.__self__}
         for number, row in enumerate(getattr(function, "_rows", [{}])):
-            seen = json.dumps(ask(function, {**row, **extra}))
-            line = f"{name}::{key}[{number}]\t{seen}\n"
+            looks = json.dumps(ask(function, {**row, **extra}))
+            line = f"{name}::{key}[{number}]\t{looks}\n"
             os.write(out, line.encode())
 
 
@@ -196,20 +202,20 @@ def answers(name, text):
         finally:
             os._exit(0)
     os.close(out)
-    found, end = b"", time.monotonic() + SECONDS
-    while len(found) < LARGEST:
+    output, end = b"", time.monotonic() + SECONDS
+    while len(output) < LARGEST:
         if not select.select([source], [], [], max(0, end - time.monotonic()))[0]:
             break
         piece = os.read(source, 1 << 16)
         if not piece:
             break
-        found += piece
+        output += piece
     os.close(source)
     for kill in (os.killpg, os.kill):
         with suppress(OSError):
             kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    return found
+    return output
 
 
 if __name__ == "__main__":

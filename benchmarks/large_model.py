@@ -99,16 +99,16 @@ def write_model(folder: Path, size: str) -> int:
     return sum(parameter.numel() for parameter in model.parameters())
 
 
-def arguments(model: Path, out: Path, asked: argparse.Namespace, steps: int) -> list[str]:
+def arguments(model: Path, out: Path, options: argparse.Namespace, steps: int) -> list[str]:
     """Return the command line of a run."""
     settings = {
         "env": "large_model:benchmark/PaidShop-v0",
         "model": model,
-        "engine": asked.engine,
+        "engine": options.engine,
         "steps": steps,
         "horizon": TURNS,
-        "lora.r": asked.lora,
-        "rl.groups": asked.groups,
+        "lora.r": options.lora,
+        "rl.groups": options.groups,
         "rl.turn-tokens": TURN_TOKENS,
         "rl.episode-tokens": EPISODE_TOKENS,
         "rl.save-every": steps,
@@ -157,11 +157,11 @@ def rates(out: Path) -> dict[str, Any]:
     steps = steps[WARM_UP:]
     parts = {name: mean(step["time"][name] for step in steps) for name in steps[0]["time"]}
     tokens = mean(after - before for before, after in pairwise(totals))
-    whole = sum(parts.values())
+    total = sum(parts.values())
     return {
         "steps": len(steps),
-        "seconds_per_step": whole,
-        "share": {name: seconds / whole for name, seconds in parts.items()},
+        "seconds_per_step": total,
+        "share": {name: seconds / total for name, seconds in parts.items()},
         "sampled_tokens_per_step": tokens,
         "sampled_tokens_per_second_of_generation": tokens / parts["generation"],
         "sampled_tokens_per_second_of_updates": tokens / parts["update"],
@@ -169,26 +169,26 @@ def rates(out: Path) -> dict[str, Any]:
     }
 
 
-def measure(model: Path, out: Path, asked: argparse.Namespace) -> dict[str, Any]:
+def measure(model: Path, out: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Train with one engine and one choice of weights; return its figures."""
     import torch
 
     from trainers.config.resolve import resolve
     from trainers.models.memory_plan import plan_memory
 
-    argv = arguments(model, out, asked, asked.steps)
+    argv = arguments(model, out, options, options.steps)
     cuda = torch.cuda.is_available()
     peak = trained(argv, watch=cuda)
     if not cuda:
         watched = out.with_name(f"{out.name}-watched")
-        peak = trained(arguments(model, watched, asked, 1), watch=True)
+        peak = trained(arguments(model, watched, options, 1), watch=True)
     estimate = plan_memory(resolve(parse_config(argv))).estimate
     memory = {
         "peak_bytes": peak,
         "estimated_bytes": estimate.total,
         "estimate": asdict(estimate),
     }
-    return {"engine": asked.engine, "lora": asked.lora, **rates(out), "memory": memory}
+    return {"engine": options.engine, "lora": options.lora, **rates(out), "memory": memory}
 
 
 def main() -> None:
@@ -202,28 +202,28 @@ def main() -> None:
     parser.add_argument("--groups", type=int, default=4, help="tasks of a step")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--out", type=Path, help="keep the runs here")
-    asked = parser.parse_args()
-    if asked.steps < WARM_UP + 2:
+    options = parser.parse_args()
+    if options.steps < WARM_UP + 2:
         parser.error(f"expected at least {WARM_UP + 2} steps, the first of which is not counted")
     import torch
 
     runs: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
-        out = asked.out or Path(scratch)
+        out = options.out or Path(scratch)
         result = {
             "size": {
-                "name": asked.size,
-                "weights": write_model(out / "model", asked.size),
-                "vocabulary": VOCABULARY[asked.size],
-                **asdict(SIZES[asked.size]),
+                "name": options.size,
+                "weights": write_model(out / "model", options.size),
+                "vocabulary": VOCABULARY[options.size],
+                **asdict(SIZES[options.size]),
             },
             "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-            "groups": asked.groups,
+            "groups": options.groups,
             "runs": runs,
         }
-        for engine, rank in product(asked.engines, asked.ranks):
-            asked.engine, asked.lora = engine, rank
-            runs.append(measure(out / "model", out / f"{engine}-{rank}", asked))
+        for engine, rank in product(options.engines, options.ranks):
+            options.engine, options.lora = engine, rank
+            runs.append(measure(out / "model", out / f"{engine}-{rank}", options))
             (out / "result.json").write_text(to_json(result), encoding="utf-8")
     print(to_json(result))
 

@@ -110,9 +110,9 @@ class Player:
     """The expert of an environment."""
 
     def __init__(self, name: str, kwargs: Mapping[str, Any]) -> None:
-        made = gymnasium.make(family(name).id, **kwargs).unwrapped
-        assert isinstance(made, TextEnv)
-        self.env = made
+        text_env = gymnasium.make(family(name).id, **kwargs).unwrapped
+        assert isinstance(text_env, TextEnv)
+        self.env = text_env
 
     def __call__(self, task: str) -> tuple[list[str], bool]:
         """Return what it does in a task, and whether that solves it."""
@@ -132,8 +132,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, default=300)
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     options = parser.parse_args(argv)
-    found = {name: measure(name, options.n) for name in options.families}
-    print(to_json({"split": SPLIT, "families": found}))
+    families = {name: measure(name, options.n) for name in options.families}
+    print(to_json({"split": SPLIT, "families": families}))
     return 0
 
 

@@ -28,10 +28,10 @@ def measure_steps(options: Options) -> dict[str, float]:
     """Time resets and steps of a random policy, which calculates and answers."""
     env = make(ENV_ID)
     env.reset(seed=0)
-    found = play(env, options["seconds"], "random")
+    figures = play(env, options["seconds"], "random")
     return {
-        "steps_per_second": found["random_steps_per_second"],
-        "reset_milliseconds": found["random_reset_milliseconds"],
+        "steps_per_second": figures["random_steps_per_second"],
+        "reset_milliseconds": figures["random_reset_milliseconds"],
         "rss_megabytes": memory(),
     }
 

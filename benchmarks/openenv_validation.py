@@ -31,21 +31,21 @@ def main() -> int:
     parser.add_argument("--set", nargs="*", default=["size=60"])
     parser.add_argument("--helper", default=HELPER_IMAGE, help="image, by digest, of its probes")
     parser.add_argument("--told", default="", help="what a reader has to know of the engine")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch, given.env)
-        command = [sys.executable, "-m", "agentgym", "serve", "openenv", given.env]
-        command += ["--folder", str(folder), "--env-kwargs", *given.set]
+        folder = Path(scratch, options.env)
+        command = [sys.executable, "-m", "agentgym", "serve", "openenv", options.env]
+        command += ["--folder", str(folder), "--env-kwargs", *options.set]
         subprocess.run(command, check=True, stdout=sys.stderr)
-        provider = DockerValidationProvider(helper_image=given.helper)
+        provider = DockerValidationProvider(helper_image=options.helper)
         report = run_validation(folder, max_level=Level.RUNTIME, provider=provider)
     checks = {
-        found.check_id: {"status": found.status.value, "evidence": list(found.evidence)}
-        for found in report.results
+        check.check_id: {"status": check.status.value, "evidence": list(check.evidence)}
+        for check in report.results
     }
-    failed = any(each["status"] in ("fail", "error") for each in checks.values())
-    told = {"env": given.env, "told": given.told, "policy": report.policy_version}
-    print(to_json({**told, "verdict": report.verdict.value, "checks": checks}))
+    failed = any(check["status"] in ("fail", "error") for check in checks.values())
+    facts = {"env": options.env, "told": options.told, "policy": report.policy_version}
+    print(to_json({**facts, "verdict": report.verdict.value, "checks": checks}))
     return int(failed)
 
 

@@ -77,13 +77,13 @@ def drawn(result: Mapping[str, Any]) -> dict[str, list[Any]]:
     Returns:
         Name of ``DRAWN`` -> different values in their order; a name without values is left out.
     """
-    found: dict[str, dict[Any, None]] = {name: {} for name in DRAWN}
+    distinct: dict[str, dict[Any, None]] = {name: {} for name in DRAWN}
     for key, value in _entries(result):
         for name, keys in DRAWN.items():
             values = value if isinstance(value, list) else [value]
-            if key in keys and all(isinstance(each, int | str) for each in values):
-                found[name].update(dict.fromkeys(values))
-    return {name: list(values) for name, values in found.items() if values}
+            if key in keys and all(isinstance(member, int | str) for member in values):
+                distinct[name].update(dict.fromkeys(values))
+    return {name: list(values) for name, values in distinct.items() if values}
 
 
 def _entries(part: Any) -> Iterator[tuple[str, Any]]:
@@ -107,10 +107,10 @@ def _local(word: str) -> str:
 
 def _versions() -> dict[str, str]:
     """Return the versions of the packages that are installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -95,8 +95,17 @@ def main() -> None:
     for prompt, rank, turns in settings:
         row: dict[str, Any] = {"prompt": prompt, "lora_rank": rank, "turns": turns, "arms": {}}
         for arm in options.arms:
-            own = ["--prompts", prompt, "--ranks", str(rank), "--turns", str(turns), "--arms", arm]
-            row["arms"][arm] = run_apart(own, options)
+            arguments = [
+                "--prompts",
+                prompt,
+                "--ranks",
+                str(rank),
+                "--turns",
+                str(turns),
+                "--arms",
+                arm,
+            ]
+            row["arms"][arm] = run_apart(arguments, options)
         rows.append({**row, **compare(row["arms"])})
     print(
         to_json(
@@ -114,7 +123,7 @@ def main() -> None:
     )
 
 
-def run_apart(own: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+def run_apart(arguments: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
     """Run one arm in a process, whose peak of memory is then its alone."""
     shared = [
         f"--model={options.model}",
@@ -124,7 +133,7 @@ def run_apart(own: Sequence[str], options: argparse.Namespace) -> dict[str, Any]
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     environment["OMP_NUM_THREADS"] = str(options.threads)
-    command = [sys.executable, __file__, "--here", *own, *shared]
+    command = [sys.executable, __file__, "--here", *arguments, *shared]
     done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
@@ -132,15 +141,15 @@ def run_apart(own: Sequence[str], options: argparse.Namespace) -> dict[str, Any]
 
 def compare(arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return agentgym's share of the time and memory of each of TRL's arms."""
-    ours = arms.get("agentgym")
-    others = {arm: figures for arm, figures in arms.items() if arm.startswith("trl")}
-    if ours is None:
+    own_figures = arms.get("agentgym")
+    trl_figures = {arm: figures for arm, figures in arms.items() if arm.startswith("trl")}
+    if own_figures is None:
         return {}
     shares = ("processor_seconds_per_step", "seconds_per_step", "peak_gib")
     return {
         "share_of": {
-            arm: {name: ours[name] / figures[name] for name in shares}
-            for arm, figures in others.items()
+            arm: {name: own_figures[name] / figures[name] for name in shares}
+            for arm, figures in trl_figures.items()
         }
     }
 
@@ -305,10 +314,10 @@ def train_trl(
         """Counts the sampled tokens of a batch."""
 
         def _generate(self, *args: Any, **kwargs: Any) -> Any:
-            made = super()._generate(*args, **kwargs)
-            masks = made[2] if turns > 1 else None
-            sampled.append(sum(map(sum, masks)) if masks else sum(map(len, made[1])))
-            return made
+            generated = super()._generate(*args, **kwargs)
+            masks = generated[2] if turns > 1 else None
+            sampled.append(sum(map(sum, masks)) if masks else sum(map(len, generated[1])))
+            return generated
 
     several: dict[str, Any] = {}
     if turns > 1:

@@ -33,7 +33,7 @@ def _not(test: ast.expr) -> ast.expr:
 def _plain(node: ast.expr) -> bool:
     """Whether an expression calls nothing, so that the order of evaluation does not matter."""
     kinds = (ast.Name, ast.Constant, ast.Attribute, ast.Load, ast.UnaryOp, ast.USub, ast.Tuple)
-    return all(isinstance(one, kinds) for one in ast.walk(node))
+    return all(isinstance(part, kinds) for part in ast.walk(node))
 
 
 class _Branches(ast.NodeTransformer):
@@ -51,7 +51,7 @@ class _DeMorgan(ast.NodeTransformer):
         if not isinstance(test, ast.BoolOp):
             return test
         other = ast.Or() if isinstance(test.op, ast.And) else ast.And()
-        return ast.UnaryOp(ast.Not(), ast.BoolOp(other, [_not(one) for one in test.values]))
+        return ast.UnaryOp(ast.Not(), ast.BoolOp(other, [_not(operand) for operand in test.values]))
 
     def visit(self, node: ast.AST) -> ast.AST:
         self.generic_visit(node)
@@ -136,15 +136,15 @@ class _Lists(ast.NodeTransformer):
     """``return [f(x) for x in xs if c]`` as a loop that appends."""
 
     def visit_Return(self, node: ast.Return) -> ast.AST | list[ast.stmt]:
-        made = node.value
-        if not isinstance(made, ast.ListComp) or len(made.generators) > 1:
+        comprehension = node.value
+        if not isinstance(comprehension, ast.ListComp) or len(comprehension.generators) > 1:
             return node
-        if any(isinstance(one, ast.Lambda) for one in ast.walk(made)):
+        if any(isinstance(inner, ast.Lambda) for inner in ast.walk(comprehension)):
             return node
-        part = made.generators[0]
+        part = comprehension.generators[0]
         add = ast.parse("gathered.append(0)").body[0]
         assert isinstance(add, ast.Expr) and isinstance(add.value, ast.Call)
-        add.value.args = [made.elt]
+        add.value.args = [comprehension.elt]
         body: list[ast.stmt] = [add]
         for test in reversed(part.ifs):
             body = [ast.If(test, body, [])]
@@ -188,11 +188,13 @@ def _nest(function: Function) -> None:
     """What follows a branch that leaves goes into its ``else``."""
 
     def nested(body: list[ast.stmt]) -> list[ast.stmt]:
-        for place, one in enumerate(body[:-1]):
-            leaves = isinstance(one, ast.If) and isinstance(one.body[-1], ast.Return | ast.Raise)
-            if isinstance(one, ast.If) and leaves and not one.orelse:
+        for place, statement in enumerate(body[:-1]):
+            leaves = isinstance(statement, ast.If) and isinstance(
+                statement.body[-1], ast.Return | ast.Raise
+            )
+            if isinstance(statement, ast.If) and leaves and not statement.orelse:
                 rest = nested(body[place + 1 :])
-                return [*body[:place], ast.If(one.test, one.body, rest)]
+                return [*body[:place], ast.If(statement.test, statement.body, rest)]
         return body
 
     function.body = nested(function.body)
@@ -202,35 +204,41 @@ def _rename(function: Function) -> None:
     """Give local names other names."""
     kinds = (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Lambda,
              ast.ClassDef, ast.Match)  # fmt: skip
-    inside = [one for part in function.body for one in ast.walk(part)]
-    if any(isinstance(one, kinds) for one in inside) or {"locals", "vars"} & _names(function):
+    inside = [node for part in function.body for node in ast.walk(part)]
+    if any(isinstance(node, kinds) for node in inside) or {"locals", "vars"} & _names(function):
         return
-    taken = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    taken |= {one.name or "" for one in inside if isinstance(one, ast.ExceptHandler)}
-    stored = {one.id for one in inside if isinstance(one, ast.Name) and
-              isinstance(one.ctx, ast.Store)} - taken  # fmt: skip
+    reserved = {
+        argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)
+    }
+    reserved |= {node.name or "" for node in inside if isinstance(node, ast.ExceptHandler)}
+    stored = {node.id for node in inside if isinstance(node, ast.Name) and
+              isinstance(node.ctx, ast.Store)} - reserved  # fmt: skip
     if any(f"my_{name}" in _names(function) for name in stored):
         return
-    for one in inside:
-        if isinstance(one, ast.Name) and one.id in stored:
-            one.id = f"my_{one.id}"
+    for node in inside:
+        if isinstance(node, ast.Name) and node.id in stored:
+            node.id = f"my_{node.id}"
 
 
 def _help(function: Function) -> None:
     """Put the body into a helper inside the function."""
-    own = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
-    inside = [one for part in function.body for one in ast.walk(part)]
-    stored = {one.id for one in inside if isinstance(one, ast.Name) and
-              not isinstance(one.ctx, ast.Load)}  # fmt: skip
+    parameters = {
+        argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)
+    }
+    inside = [node for part in function.body for node in ast.walk(part)]
+    stored = {node.id for node in inside if isinstance(node, ast.Name) and
+              not isinstance(node.ctx, ast.Load)}  # fmt: skip
     kinds = (ast.Global, ast.Nonlocal, ast.Await)
     names = _names(function)
-    if own & stored or any(isinstance(one, kinds) for one in inside):
+    if parameters & stored or any(isinstance(node, kinds) for node in inside):
         return
     if names & {"super", "locals", "vars", "in_full", "__class__"}:
         return
     doc = function.body[:1] if ast.get_docstring(function) is not None else []
     body = function.body[len(doc) :]
-    if not body or any(isinstance(one, ast.ExceptHandler) and one.name in own for one in inside):
+    if not body or any(
+        isinstance(node, ast.ExceptHandler) and node.name in parameters for node in inside
+    ):
         return
     helper = ast.parse("def in_full():\n    pass\nreturn in_full()").body
     assert isinstance(helper[0], ast.FunctionDef)
@@ -265,11 +273,11 @@ def rewrite(text: str, line: int, names: Sequence[str]) -> str | None:
         The module with the function rewritten; None where there is no function, or where a rewrite
         of these finds nothing to change.
     """
-    found = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.FunctionDef)
-             and _first(one) <= line <= (one.end_lineno or 0)]  # fmt: skip
-    if not found:
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)
+             and _first(node) <= line <= (node.end_lineno or 0)]  # fmt: skip
+    if not functions:
         return None
-    function = max(found, key=lambda one: one.lineno)
+    function = max(functions, key=lambda candidate: candidate.lineno)
     first, last = _first(function), function.end_lineno or 0
     indent = " " * function.col_offset
     for name in names:
@@ -283,7 +291,7 @@ def rewrite(text: str, line: int, names: Sequence[str]) -> str | None:
         assert isinstance(read, ast.FunctionDef)
         function = read
     lines = text.split("\n")
-    new = [indent + one if one else one for one in _unparsed(function)]
+    new = [indent + row if row else row for row in _unparsed(function)]
     return "\n".join([*lines[: first - 1], *new, *lines[last:]])
 
 
@@ -297,8 +305,8 @@ def _unparsed(function: Function) -> list[str]:
 
 def _first(function: Function) -> int:
     """Return the first line of a function, its decorators included."""
-    return min([function.lineno, *(one.lineno for one in function.decorator_list)])
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
 def _names(function: Function) -> set[str]:
-    return {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
+    return {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}

@@ -180,11 +180,11 @@ def compare(
     """Play both ways by turns, so that neither has the quieter machine."""
     runs: dict[str, list[dict[str, float]]] = {"lockstep": [], "streaming": []}
     for _ in range(repeats):
-        for mode, found in runs.items():
-            found.append(play(engine, chat, seconds, LENGTHS[lengths], mode == "streaming"))
+        for mode, rounds in runs.items():
+            rounds.append(play(engine, chat, seconds, LENGTHS[lengths], mode == "streaming"))
     pairs = zip(runs["lockstep"], runs["streaming"], strict=True)
     gains = [before["seconds"] / after["seconds"] for before, after in pairs]
-    best = {mode: min(found, key=lambda run: run["seconds"]) for mode, found in runs.items()}
+    best = {mode: min(rounds, key=lambda run: run["seconds"]) for mode, rounds in runs.items()}
     return {
         "engine": engine.name,
         "step_ms": 1000 * seconds,
@@ -199,11 +199,11 @@ def compare(
 
 def main() -> None:
     """Measure and print."""
-    found = ["hf", "vllm"] if importlib.util.find_spec("vllm") else ["hf"]
+    engines = ["hf", "vllm"] if importlib.util.find_spec("vllm") else ["hf"]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--engines", nargs="*", default=found)
+    parser.add_argument("--engines", nargs="*", default=engines)
     parser.add_argument("--delays", nargs="*", type=float, default=[0, 50, 500], help="ms per step")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()

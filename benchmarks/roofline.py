@@ -75,12 +75,12 @@ def work_of(turns: Sequence[Sequence[tuple[int, int]]]) -> Work:
         turns: Of each episode the prompt and the completion tokens of its turns, in their order.
     """
     lengths = [sum(episode[-1]) for episode in turns if episode]
-    every = [turn for episode in turns for turn in episode]
+    all_turns = [turn for episode in turns for turn in episode]
     return Work(
         tokens=sum(lengths),
-        sampled=sum(completion for _, completion in every),
+        sampled=sum(completion for _, completion in all_turns),
         pairs=sum(length * (length + 1) // 2 for length in lengths),
-        read=sum(n * prompt + n * (n - 1) // 2 for prompt, n in every),
+        read=sum(n * prompt + n * (n - 1) // 2 for prompt, n in all_turns),
     )
 
 
@@ -112,10 +112,10 @@ def roofline(shape: ModelShape, work: Work, machine: Machine) -> dict[str, float
 def _best(body: Callable[[], object], repeats: int, tries: int = 7) -> float:
     """Return the least processor seconds of a call."""
     body()
-    found = []
+    times = []
     for _ in range(tries):
         began = time.process_time()
         for _ in range(repeats):
             body()
-        found.append((time.process_time() - began) / repeats)
-    return min(found)
+        times.append((time.process_time() - began) / repeats)
+    return min(times)

@@ -107,13 +107,13 @@ def measure_parallel(backend: str, tree: Path, boxes: int, seconds: float) -> di
 
 def measure_memory() -> dict[str, float]:
     """Return the resident memory of process 1 of the youngest box of this process."""
-    found = [
+    resident = [
         int(line.split()[1]) / 1024
         for pid in descendants(os.getpid())
         for line in status(pid)
         if line.startswith("VmRSS") and "NSpid:\t" + str(pid) + "\t1\n" in status(pid)
     ]
-    return {"process_1_megabytes": round(max(found), 2)} if found else {}
+    return {"process_1_megabytes": round(max(resident), 2)} if resident else {}
 
 
 def measure_resets(box: Sandbox, count: int) -> dict[str, float]:
@@ -191,15 +191,15 @@ def lives(pid: int) -> bool:
 
 def descendants(pid: int) -> list[int]:
     """Return the processes below one."""
-    found: list[int] = []
+    pids: list[int] = []
     for path in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             children = [int(child) for child in path.read_text().split()]
         except OSError:
             continue
         for child in children:
-            found += [child, *descendants(child)]
-    return found
+            pids += [child, *descendants(child)]
+    return pids
 
 
 def marked() -> int:
@@ -231,13 +231,13 @@ def measure(backend: str, options: argparse.Namespace) -> dict[str, Any]:
         figures.update(measure_parallel(backend, tree, options.boxes, options.seconds))
         figures.update(measure_kill(backend, tree))
     bars = {**BARS.get(backend, {}), **NOTHING_LEFT}
-    met = {
+    within_bars = {
         name: figures[name] <= bar if sign == "<=" else figures[name] >= bar
         for name, (sign, bar) in bars.items()
         if name in figures
     }
-    shown = {name: f"{sign} {bar:g}" for name, (sign, bar) in bars.items() if name in figures}
-    return {"figures": figures, "bars": shown, "met": met}
+    bar_texts = {name: f"{sign} {bar:g}" for name, (sign, bar) in bars.items() if name in figures}
+    return {"figures": figures, "bars": bar_texts, "met": within_bars}
 
 
 def main() -> None:
@@ -252,9 +252,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of the commands at once")
     options = parser.parse_args()
     load = os.getloadavg()[0]
-    found = {backend: measure(backend, options) for backend in options.sandboxes}
-    print(to_json({**found, "load_before": round(load, 2), "user": os.geteuid()}))
-    sys.exit(any(not all(one.get("met", {"": False}).values()) for one in found.values()))
+    results = {backend: measure(backend, options) for backend in options.sandboxes}
+    print(to_json({**results, "load_before": round(load, 2), "user": os.geteuid()}))
+    sys.exit(
+        any(
+            not all(backend_results.get("met", {"": False}).values())
+            for backend_results in results.values()
+        )
+    )
 
 
 if __name__ == "__main__":

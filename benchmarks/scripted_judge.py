@@ -29,9 +29,9 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers one request."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        said = {"role": "assistant", "content": answer(asked["messages"][-1]["content"])}
-        choice = {"index": 0, "finish_reason": "stop", "message": said}
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        message = {"role": "assistant", "content": answer(request["messages"][-1]["content"])}
+        choice = {"index": 0, "finish_reason": "stop", "message": message}
         usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         body = json.dumps(
             {

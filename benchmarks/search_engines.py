@@ -93,9 +93,9 @@ def planned(universe: Universe, count: int) -> dict[str, Any]:
     texts: list[str] = []
     while len(texts) < count:
         hops = stream.between(1, 4)
-        things = [thing for group in drafter.targets("chain", hops) for thing in group]
-        for thing in stream.sample(things, min(count // 4, len(things))):
-            draft = drafter.draft("chain", hops, thing, 1, stream)
+        targets = [target for group in drafter.targets("chain", hops) for target in group]
+        for target in stream.sample(targets, min(count // 4, len(targets))):
+            draft = drafter.draft("chain", hops, target, 1, stream)
             if draft is not None:
                 texts.append(draft.text)
                 steps += [(step.query, [str(i) for i in step.gold]) for step in draft.steps]
@@ -124,8 +124,8 @@ def known_items(folder: Path, count: int) -> dict[str, Any]:
     queries: list[tuple[str, list[str]]] = []
     while len(queries) < count:
         passage = store[stream.below(len(store))]
-        known = set(tokenize(passage.title))
-        words = sorted({w for w in re.findall("[a-z]{4,}", passage.text) if w not in known})
+        title_words = set(tokenize(passage.title))
+        words = sorted({w for w in re.findall("[a-z]{4,}", passage.text) if w not in title_words})
         if len(words) > WORDS_OF_A_QUERY:
             queries.append((" ".join(stream.sample(words, WORDS_OF_A_QUERY)), [passage.id]))
     return {"queries": queries, "long": []}
@@ -154,8 +154,10 @@ def open_tantivy(folder: Path) -> Search:
         # Rows, not passages: the other engines do not read passages either.
         terms = Counter(tokenize(query))
         make, should = retriever._tantivy.Query, retriever._tantivy.Occur.Should
-        wanted = make.boolean_query([(should, retriever._term(t, n)) for t, n in terms.items()])
-        return [row for _, row in retriever._best(wanted, K)] if terms else []
+        boolean_query = make.boolean_query(
+            [(should, retriever._term(t, n)) for t, n in terms.items()]
+        )
+        return [row for _, row in retriever._best(boolean_query, K)] if terms else []
 
     return search
 
@@ -200,8 +202,8 @@ def open_fts5(folder: Path) -> Search:
 
     def search(query: str) -> list[int]:
         words = re.findall(r"\w+", " ".join(tokenize(query)))
-        wanted = " OR ".join(f'"{word}"' for word in words)
-        return [row for (row,) in link.execute(select, (wanted,))] if words else []
+        expression = " OR ".join(f'"{word}"' for word in words)
+        return [row for (row,) in link.execute(select, (expression,))] if words else []
 
     return search
 
@@ -239,7 +241,7 @@ def measure_build(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
 
 def measure_search(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
     """Time opening and searching, and compare what is found with what was looked for."""
-    asked = json.loads((corpus / QUERIES).read_text())
+    query_sets = json.loads((corpus / QUERIES).read_text())
     if engine in PACKAGES:
         importlib.import_module(engine)  # which is not part of opening
     started = time.perf_counter()
@@ -247,14 +249,14 @@ def measure_search(engine: str, corpus: Path, folder: Path) -> dict[str, float]:
     figures = {"open_milliseconds": 1000 * (time.perf_counter() - started)}
     store = PassageStore(corpus)
     times, right = [], 0
-    for query, gold in asked["queries"]:
-        taken, rows = timed(search, query)
-        times.append(taken)
+    for query, gold in query_sets["queries"]:
+        seconds, rows = timed(search, query)
+        times.append(seconds)
         right += set(gold) <= {store.id(row) for row in rows}
     figures |= percentiles("search", times)
-    if asked["long"]:
-        figures |= percentiles("long", [timed(search, query)[0] for query in asked["long"]])
-    figures["gold@3"] = right / len(asked["queries"])
+    if query_sets["long"]:
+        figures |= percentiles("long", [timed(search, query)[0] for query in query_sets["long"]])
+    figures["gold@3"] = right / len(query_sets["queries"])
     figures["resident_megabytes"] = memory()
     figures["private_megabytes"] = memory("Anonymous")  # pages of files are there for all
     return figures
@@ -282,55 +284,55 @@ def child(*arguments: str) -> dict[str, float] | str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
-def step(what: str, name: str, corpus: str, folder: str, queries: str) -> dict[str, float]:
+def step(stage: str, name: str, corpus: str, folder: str, queries: str) -> dict[str, float]:
     """Do one step in this process."""
-    if what == "corpus":
+    if stage == "corpus":
         write_corpus(name, Path(corpus), int(queries))
         return {"passages": len(PassageStore(corpus))}
-    measure = measure_build if what == "build" else measure_search
+    measure = measure_build if stage == "build" else measure_search
     figures = measure(name, Path(corpus), Path(folder))
     return {key: round(value, 4) for key, value in figures.items()}
 
 
 def compare(name: str, engines: list[str], queries: int) -> dict[str, Any]:
     """Build and search one corpus with every engine."""
-    found: dict[str, Any] = {}
+    by_engine: dict[str, Any] = {}
     failed: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as corpus:
-        made = child("corpus", name, corpus, corpus, str(queries))
-        if isinstance(made, str):
-            return {"failed": {"corpus": made}}
+        corpus_figures = child("corpus", name, corpus, corpus, str(queries))
+        if isinstance(corpus_figures, str):
+            return {"failed": {"corpus": corpus_figures}}
         for engine in engines:
             with tempfile.TemporaryDirectory() as folder:
                 if engine == "tantivy":  # whose retriever reads passages from its own folder
                     for path in Path(corpus).glob("passages.*"):
                         os.link(path, Path(folder) / path.name)
                 figures: dict[str, float] = {}
-                for what in ("build", "search"):
-                    result = child(what, engine, corpus, folder, str(queries))
+                for stage in ("build", "search"):
+                    result = child(stage, engine, corpus, folder, str(queries))
                     if isinstance(result, str):
-                        failed[engine] = f"{what}: {result}"
+                        failed[engine] = f"{stage}: {result}"
                         break
                     figures |= result
                 else:
-                    found[engine] = figures
-    return {**made, "engines": found, **({"failed": failed} if failed else {})}
+                    by_engine[engine] = figures
+    return {**corpus_figures, "engines": by_engine, **({"failed": failed} if failed else {})}
 
 
 def judge(results: dict[str, Any]) -> dict[str, bool]:
     """Compare our engine with its bars."""
-    met = {}
+    within_bars = {}
     for size, bars in BARS.items():
         figures = results.get(str(size), {}).get("engines", {}).get("bm25")
         for name, bar in zip(("p50", "p99"), bars, strict=True) if figures else ():
             for kind in ("search", "long"):
                 key = f"{kind}_{name}_milliseconds"
-                met[f"{size} {key} <= {bar}"] = figures[key] <= bar
-    return met
+                within_bars[f"{size} {key} <= {bar}"] = figures[key] <= bar
+    return within_bars
 
 
 def main() -> None:
@@ -354,10 +356,10 @@ def main() -> None:
     elif not arguments.no_wordnet:
         skipped[WORDNET] = f"no {DICTIONARY / 'wn.index'}; run: apt-get install dict-wn"
     results = {name: compare(name, arguments.engines, arguments.queries) for name in names}
-    met = judge(results)
-    print(to_json({"corpora": results, "skipped": skipped, "met": met,
+    within_bars = judge(results)
+    print(to_json({"corpora": results, "skipped": skipped, "met": within_bars,
                    "sqlite": sqlite3.sqlite_version}))  # fmt: skip
-    sys.exit(not all(met.values()))
+    sys.exit(not all(within_bars.values()))
 
 
 if __name__ == "__main__":

@@ -40,10 +40,10 @@ def steps(name: str, options: Options, **kwargs: Any) -> dict[str, float]:
     """Time resets and steps of a random policy, which searches in most turns."""
     env = make(ENV_ID, **kwargs)
     env.reset(seed=0)
-    found = play(env, options["seconds"], "random")
+    figures = play(env, options["seconds"], "random")
     return {
-        f"{name}steps_per_second": found["random_steps_per_second"],
-        f"{name}reset_milliseconds": found["random_reset_milliseconds"],
+        f"{name}steps_per_second": figures["random_steps_per_second"],
+        f"{name}reset_milliseconds": figures["random_reset_milliseconds"],
         f"{name}rss_megabytes": memory(),
     }
 
@@ -67,9 +67,9 @@ def measure_memory(options: Options) -> dict[str, float]:
     """Return what further environments and many tasks add to a process."""
     env = make(ENV_ID)
     env.reset(seed=0)
-    kept = [make(ENV_ID, disable_env_checker=True) for _ in range(MANY)]
+    envs = [make(ENV_ID, disable_env_checker=True) for _ in range(MANY)]
     before = memory("Private_Dirty")
-    kept += [make(ENV_ID, disable_env_checker=True) for _ in range(MANY)]
+    envs += [make(ENV_ID, disable_env_checker=True) for _ in range(MANY)]
     more = 1024 * 1024 * (memory("Private_Dirty") - before) / MANY
     return {"bytes_per_extra_env": more, "megabytes_of_1000_resets": growth(env)}
 

@@ -31,8 +31,8 @@ class SmallShop(WebShopEnv):
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        own = {"size": 2000, "observation_mode": "compact", "horizon": 3}
-        super().__init__(difficulty=DIFFICULTY, **{**own, **kwargs})
+        defaults = {"size": 2000, "observation_mode": "compact", "horizon": 3}
+        super().__init__(difficulty=DIFFICULTY, **{**defaults, **kwargs})
 
 
 gymnasium.register(ID, entry_point="benchmarks.small_shop:SmallShop")

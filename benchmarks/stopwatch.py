@@ -70,13 +70,13 @@ def start(env_id: str, **kwargs: Any) -> dict[str, float]:
 
     import agentgym  # noqa: F401
 
-    made: list[Any] = []
+    envs: list[Any] = []
     started = time.process_time()
-    seconds = wall(lambda: made.append(gymnasium.make(env_id, **kwargs)))
+    seconds = wall(lambda: envs.append(gymnasium.make(env_id, **kwargs)))
     return {
         "make_seconds": seconds,
         "make_processor_seconds": time.process_time() - started,
-        "first_reset_seconds": wall(lambda: made[0].reset(seed=0)),
+        "first_reset_seconds": wall(lambda: envs[0].reset(seed=0)),
     }
 
 
@@ -96,9 +96,9 @@ def play(
     """
     draw, resets, step = random.Random(0), list[float](), Stopwatch(time.thread_time)
     while step.seconds < seconds:
-        chosen = options(len(resets))
+        reset_options = options(len(resets))
         started = time.thread_time()
-        _, info = env.reset(options=chosen)
+        _, info = env.reset(options=reset_options)
         resets.append(time.thread_time() - started)
         over = False
         while not over:

@@ -100,8 +100,8 @@ def _repair(instance: Instance, kind: str, draw: Stream) -> tuple[dict[str, byte
     way = draw.choice(("tokens", "tokens", "rewritten") if kind != "both" else
                       ("as it is", "rewritten", "tokens"))  # fmt: skip
     if way == "tokens" or kind == "fault":
-        new, told = _tokens(text, line, draw, draw.between(1, 2))
-        return {**files, path: new.encode()}, told
+        new, change = _tokens(text, line, draw, draw.between(1, 2))
+        return {**files, path: new.encode()}, change
     if way == "rewritten":
         names = draw.sample(list(REWRITES), 2)
         changed = rewrite(text, line, names[:1]) or rewrite(text, line, names[1:])
@@ -112,18 +112,18 @@ def _repair(instance: Instance, kind: str, draw: Stream) -> tuple[dict[str, byte
 
 def _tokens(text: str, line: int, draw: Stream, count: int) -> tuple[str, str]:
     """Change some tokens of the innermost function around a line."""
-    told = []
+    changes = []
     for _ in range(count):
-        found = _places(text, line)
-        if not found:
+        places = _places(text, line)
+        if not places:
             break
-        token, new = draw.choice(found)
+        token, new = draw.choice(places)
         rows = text.split("\n")
         row, (start, end) = token.start[0] - 1, (token.start[1], token.end[1])
-        told.append(f"{token.string} -> {new} in line {row + 1}")
+        changes.append(f"{token.string} -> {new} in line {row + 1}")
         rows[row] = rows[row][:start] + new + rows[row][end:]
         text = "\n".join(rows)
-    return text, "; ".join(told) or "as it is"
+    return text, "; ".join(changes) or "as it is"
 
 
 def _places(text: str, line: int) -> list[tuple[tokenize.TokenInfo, str]]:
@@ -133,43 +133,45 @@ def _places(text: str, line: int) -> list[tuple[tokenize.TokenInfo, str]]:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (SyntaxError, tokenize.TokenError):
         return []
-    inside = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)
-              and one.lineno <= line <= (one.end_lineno or 0)]  # fmt: skip
+    inside = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+              and node.lineno <= line <= (node.end_lineno or 0)]  # fmt: skip
     first, last = (1, len(text)) if not inside else (inside[-1].lineno, inside[-1].end_lineno or 0)
     names = sorted({t.string for t in tokens if t.type == tokenize.NAME and t.string.islower()
                     and first < t.start[0] <= last and t.string not in _SWAPS})  # fmt: skip
-    found = []
+    places = []
     for token in tokens:
         if not first < token.start[0] <= last:
             continue
-        found += [(token, new) for new in _SWAPS.get(token.string, ())]
+        places += [(token, new) for new in _SWAPS.get(token.string, ())]
         if token.type == tokenize.NUMBER and token.string.isdigit():
-            found += [(token, str(int(token.string) + step)) for step in (1, -1)]
+            places += [(token, str(int(token.string) + step)) for step in (1, -1)]
         elif token.type == tokenize.NAME and token.string in names:
             other = names[(names.index(token.string) + 1) % len(names)]
-            found.append((token, other))
-    return found
+            places.append((token, other))
+    return places
 
 
 def _exploit(instance: Instance, files: dict[str, bytes | None], draw: Stream) -> str:
     """Put one or two mutated exploits at the end of files; return what was done."""
-    target, told = target_of(instance), []
+    target, changes = target_of(instance), []
     assert isinstance(instance.source, FolderSource)
     before = contents(instance.source)
-    for exploit in draw.sample(_known(), 1 + draw.percent(25)):
+    for exploit in draw.sample(_appended_exploits(), 1 + draw.percent(25)):
         for to, text in exploit.appended.items():
             text, way = _mutated(target.fill(text), exploit, draw)
             place = draw.choice((target.fill(to), target.fill(to), target.fault))
             now = files.get(place) or before[place]
             files[place] = now + b"\n" + text.encode() + b"\n"
-            told.append(f"{exploit.name} {way} in {place}")
-    return ", ".join(told)
+            changes.append(f"{exploit.name} {way} in {place}")
+    return ", ".join(changes)
 
 
 @cache
-def _known() -> tuple[Exploit, ...]:
+def _appended_exploits() -> tuple[Exploit, ...]:
     """Return the exploits that append to source, and are quick."""
-    return tuple(one for one in load_exploits() if one.appended and one.name not in TOO_SLOW)
+    return tuple(
+        exploit for exploit in load_exploits() if exploit.appended and exploit.name not in TOO_SLOW
+    )
 
 
 def _mutated(text: str, exploit: Exploit, draw: Stream) -> tuple[str, str]:
@@ -192,8 +194,8 @@ def _mutated(text: str, exploit: Exploit, draw: Stream) -> tuple[str, str]:
     elif way == "inside":
         lines = ["import sys as _sy", "if 'pytest' in _sy.modules:", *_indented(lines)]
     elif way == "tokens":
-        new, told = _tokens(text, 1 + draw.below(len(lines)), draw, 1)
-        return new, told
+        new, change = _tokens(text, 1 + draw.below(len(lines)), draw, 1)
+        return new, change
     return "\n".join(lines), way
 
 

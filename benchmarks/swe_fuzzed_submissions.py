@@ -43,15 +43,15 @@ TIMEOUT = 30.0
 
 def graded(number: int, seed: int, tasks: Sequence[Instance], boxes: Boxes) -> dict[str, Any]:
     """Make a submission, and return what the grader and the judge say."""
-    one = submission(number, seed, tasks)
-    grade = Grader(boxes, TIMEOUT).grade(one.instance, one.edits)
-    opinion = judge(boxes, one.instance, one.edits)
+    submitted = submission(number, seed, tasks)
+    grade = Grader(boxes, TIMEOUT).grade(submitted.instance, submitted.edits)
+    opinion = judge(boxes, submitted.instance, submitted.edits)
     plain = sum(name.startswith("0:") for name in opinion.wrong)
     return {
         "number": number,
-        "task": one.instance.id,
-        "kind": one.kind,
-        "how": one.how,
+        "task": submitted.instance.id,
+        "kind": submitted.kind,
+        "how": submitted.how,
         "full": grade.verdict == FULL,
         "reason": grade.reason,
         "tampered": grade.tampered,
@@ -63,12 +63,12 @@ def graded(number: int, seed: int, tasks: Sequence[Instance], boxes: Boxes) -> d
     }
 
 
-def told(one: Submission) -> str:
+def describe_submission(submitted: Submission) -> str:
     """Return a submission as a diff, for people."""
-    assert isinstance(one.instance.source, FolderSource)
-    before = contents(one.instance.source)
-    after = {path: text for path, text in {**before, **one.edits}.items() if text is not None}
-    head = f"# {one.number}: {one.instance.id}, {one.kind}: {one.how}\n"
+    assert isinstance(submitted.instance.source, FolderSource)
+    before = contents(submitted.instance.source)
+    after = {path: text for path, text in {**before, **submitted.edits}.items() if text is not None}
+    head = f"# {submitted.number}: {submitted.instance.id}, {submitted.kind}: {submitted.how}\n"
     return head + write_diff(before, after)
 
 
@@ -76,9 +76,9 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return how often grader and judge agree, and where they do not."""
     kinds = {}
     for kind in KINDS:
-        mine = [row for row in rows if row["kind"] == kind]
-        kinds[kind] = {"submissions": len(mine), **_cells(mine)}
-    whole = _cells(rows)
+        kind_rows = [row for row in rows if row["kind"] == kind]
+        kinds[kind] = {"submissions": len(kind_rows), **_cells(kind_rows)}
+    cells = _cells(rows)
     named = ("number", "task", "kind", "how", "reason", "wrong", "wrong_plain", "asked", "example")
     disagreements = {
         name: [{key: row[key] for key in named} for row in rows if _cell(row) == name]
@@ -87,18 +87,18 @@ def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {
         "submissions": len(rows),
         "tasks": len({row["task"] for row in rows}),
-        "agreement": whole["both accept"] + whole["both refuse"],
-        **whole,
+        "agreement": cells["both accept"] + cells["both refuse"],
+        **cells,
         "by_kind": kinds,
         "disagreements": disagreements,
     }
 
 
 def _cells(rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    found = Counter(_cell(row) for row in rows)
+    counts = Counter(_cell(row) for row in rows)
     names = ("both accept", "both refuse", "accepted though wrong", "refused though right",
              "right beside an exploit, and refused")  # fmt: skip
-    return {name: found[name] for name in names}
+    return {name: counts[name] for name in names}
 
 
 def _cell(row: dict[str, Any]) -> str:
@@ -128,7 +128,7 @@ def main() -> int:
     places = sample_tasks(instances, options.tasks, options.seed)
     tasks, boxes = [instances.instance(*place) for place in sorted(places)], Boxes()
     if options.only is not None:
-        print(told(submission(options.only, options.seed, tasks)))
+        print(describe_submission(submission(options.only, options.seed, tasks)))
         print(json.dumps(graded(options.only, options.seed, tasks, boxes), indent=2))
         return 0
     rows: dict[int, dict[str, Any]] = {}
@@ -140,8 +140,8 @@ def main() -> int:
     left = [number for number in range(options.n) if number not in rows]
     with ThreadPoolExecutor(options.jobs) as pool:
         running = [pool.submit(graded, n, options.seed, tasks, boxes) for n in left]
-        for count, one in enumerate(as_completed(running), 1):
-            row = one.result()
+        for count, future in enumerate(as_completed(running), 1):
+            row = future.result()
             rows[row["number"]] = row
             if options.rows is not None:
                 append_line(options.rows, json.dumps(row) + "\n")

@@ -62,7 +62,7 @@ BEST_SHARE = 0.10
 Row = Mapping[str, Any]
 
 
-def chosen(env: SWEEnv, n: int, name: str) -> list[int]:
+def choose_tasks(env: SWEEnv, n: int, name: str) -> list[int]:
     """Draw tasks of each difficulty, and return them in turn."""
     levels: dict[str, list[int]] = {}
     for index in range(env.tasks.len(SPLIT)):
@@ -76,17 +76,17 @@ def chosen(env: SWEEnv, n: int, name: str) -> list[int]:
 
 def play(env: SWEEnv, policy: str, index: int, turns: int | None) -> dict[str, Any]:
     """Play an episode."""
-    made: Any = ConstantPolicy("```submit\n```")
+    player: Any = ConstantPolicy("```submit\n```")
     if policy == "blind-mutation":
-        made = BlindMutation(env.language.write, SECONDS)
+        player = BlindMutation(env.language.write, SECONDS)
     elif policy in SEARCHES:
         repairs = policy == "issue-repairs"
-        made = IssueSearch(env.language.write, SECONDS, repairs=repairs)
+        player = IssueSearch(env.language.write, SECONDS, repairs=repairs)
     options = {"split": SPLIT, "index": index, **({"horizon": turns} if turns else {})}
     observation, info = env.reset(options=options)
     while not info["stop_reason"]:
-        known = policy in ("developer", "oracle")
-        action = env.demonstrator_action() if known else made.act(observation, info)
+        by_demonstrator = policy in ("developer", "oracle")
+        action = env.demonstrator_action() if by_demonstrator else player.act(observation, info)
         observation, _, _, _, info = env.step(str(action))
     facts = env.session.instance.details
     return {
@@ -118,7 +118,7 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
     """Play what is missing in the log; return all of it."""
     log: Path = arguments.log
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
-    known = {(row["set"], row["policy"], row["task"]) for row in rows}
+    stored = {(row["set"], row["policy"], row["task"]) for row in rows}
     for name in () if arguments.count else arguments.sets:
         envs = {
             policy: SWEEnv(
@@ -129,10 +129,10 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
             )
             for policy in arguments.policies
         }
-        for index in chosen(next(iter(envs.values())), arguments.n, name):
+        for index in choose_tasks(next(iter(envs.values())), arguments.n, name):
             for policy, env in envs.items():
                 task = env.tasks.instances.instance(SPLIT, index).id
-                if (name, policy, task) not in known:
+                if (name, policy, task) not in stored:
                     row = play(env, policy, index, arguments.turns)
                     rows.append({"set": name, "policy": policy, **row})
                     with log.open("a", encoding="utf-8") as file:
@@ -144,22 +144,28 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
 
 def tables(rows: Sequence[Row]) -> dict[str, Any]:
     """Count the tasks of each set that all of its policies have played."""
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name in SETS:
-        mine = {
+        by_policy = {
             p: {r["task"]: r for r in rows if (r["set"], r["policy"]) == (name, p)}
             for p in POLICIES
         }
-        mine = {policy: played for policy, played in mine.items() if played}
-        common = set.intersection(*(set(played) for played in mine.values())) if mine else set()
-        for policy, played in mine.items():
-            counts = [row for task, row in played.items() if task in common]
-            found.setdefault(name, {})[policy] = {
+        by_policy = {
+            policy: rows_by_task for policy, rows_by_task in by_policy.items() if rows_by_task
+        }
+        common = (
+            set.intersection(*(set(rows_by_task) for rows_by_task in by_policy.values()))
+            if by_policy
+            else set()
+        )
+        for policy, rows_by_task in by_policy.items():
+            counts = [row for task, row in rows_by_task.items() if task in common]
+            figures.setdefault(name, {})[policy] = {
                 **counted(counts),
                 "difficulty": by(counts, "difficulty"),
                 "kind": by(counts, "kind"),
             }
-    return found
+    return figures
 
 
 def main() -> None:

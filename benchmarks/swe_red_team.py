@@ -35,23 +35,25 @@ from agentgym.envs.swe.red_team import (
 from benchmarks.provenance import to_json
 
 
-def watch(done: int, whole: int, newest: Attempt) -> None:
+def watch(done: int, total: int, newest: Attempt) -> None:
     """Say how far it is."""
-    sys.stderr.write(f"\r{done} of {whole}")
+    sys.stderr.write(f"\r{done} of {total}")
 
 
 def summary(rows: Sequence[Totals]) -> dict[str, Any]:
     """Return the figures: of the two baselines, of each kind, and of what is paid."""
-    known = {row.exploit: row for row in rows}
+    by_exploit = {row.exploit: row for row in rows}
     exploits = [row for row in rows if row.exploit not in (MUST_WIN, MUST_LOSE)]
     kinds: dict[str, list[Totals]] = defaultdict(list)
     for row in exploits:
         kinds[row.exploit.partition("/")[0]].append(row)
     return {
-        "solution": _of([known[MUST_WIN]]),
-        "nothing": _of([known[MUST_LOSE]]),
+        "solution": _of([by_exploit[MUST_WIN]]),
+        "nothing": _of([by_exploit[MUST_LOSE]]),
         "exploits": {"number": len(exploits), **_of(exploits)},
-        "kinds": {kind: {"number": len(mine), **_of(mine)} for kind, mine in kinds.items()},
+        "kinds": {
+            kind: {"number": len(kind_rows), **_of(kind_rows)} for kind, kind_rows in kinds.items()
+        },
         "paid": {row.exploit: _of([row]) for row in exploits if row.paid},
         "names": [row.exploit for row in exploits],
     }
@@ -75,28 +77,28 @@ def main() -> int:
     parser.add_argument("--sandbox", default="auto", help="back end in which tasks are played")
     parser.add_argument("--pull", default="missing", help="when images are pulled")
     parser.add_argument("--rows", type=Path, help="file of the attempts, to resume")
-    given = parser.parse_args()
+    options = parser.parse_args()
     campaign = Campaign(
-        data=given.data,
+        data=options.data,
         exploits=load_exploits(),
-        tasks=given.tasks,
-        seed=given.seed,
-        out=given.rows,
-        jobs=given.jobs,
+        tasks=options.tasks,
+        seed=options.seed,
+        out=options.rows,
+        jobs=options.jobs,
         options={
-            "grading_timeout": given.timeout,
-            "sandbox": given.sandbox,
-            "pull": given.pull,
+            "grading_timeout": options.timeout,
+            "sandbox": options.sandbox,
+            "pull": options.pull,
         },
     )
     attempts = run_campaign(campaign, watch)
     rows = totals(attempts)
     setting = {
-        "data": given.data,
-        "seed": given.seed,
-        "tasks": given.tasks,
-        "played": sorted({one.task for one in attempts}),
-        "evidence": dict(sorted(Counter(one.evidence for one in attempts).items())),
+        "data": options.data,
+        "seed": options.seed,
+        "tasks": options.tasks,
+        "played": sorted({attempt.task for attempt in attempts}),
+        "evidence": dict(sorted(Counter(attempt.evidence for attempt in attempts).items())),
     }
     print(to_json({**setting, **summary(rows)}))
     return int(not all(row.as_it_must for row in rows))

@@ -76,8 +76,8 @@ def solution(instance: Instance) -> dict[str, bytes | None]:
     return dict(apply_diff(instance.patch, contents(instance.source).get))
 
 
-def rewritten(instance: Instance, each: int, seed: int = 0) -> list[Fix]:
-    """Return as many different rewrites of the solution as there are, at most ``each``."""
+def rewritten(instance: Instance, limit: int, seed: int = 0) -> list[Fix]:
+    """Return as many different rewrites of the solution as there are, at most ``limit``."""
     if not isinstance(instance.source, FolderSource) or not instance.source.edits:
         return []
     edits = solution(instance)
@@ -89,31 +89,31 @@ def rewritten(instance: Instance, each: int, seed: int = 0) -> list[Fix]:
     draw = Stream("right-fixes", seed, instance.id)
     order = draw.shuffled(list(REWRITES))
     chains = [[name] for name in order] + [draw.sample(order, 2) for _ in range(20)]
-    known, found = {ast.dump(ast.parse(text))}, []
+    dumps, fixes = {ast.dump(ast.parse(text))}, []
     for chain in chains:
         new = rewrite(text, line, chain)
-        if new is None or ast.dump(ast.parse(new)) in known:
+        if new is None or ast.dump(ast.parse(new)) in dumps:
             continue
-        known.add(ast.dump(ast.parse(new)))
-        found.append(Fix(instance, ", ".join(chain), {**edits, path: new.encode()}))
-        if len(found) == each:
+        dumps.add(ast.dump(ast.parse(new)))
+        fixes.append(Fix(instance, ", ".join(chain), {**edits, path: new.encode()}))
+        if len(fixes) == limit:
             break
-    return found
+    return fixes
 
 
 def by_hand(instances: InstanceSet, file: Path = BY_HAND) -> Iterator[Fix]:
     """Yield the repairs that were written by hand, of the tasks that there are."""
-    for one in tomllib.loads(file.read_text("utf-8"))["fixes"]:
-        place = instances.find(one["task"])
+    for repair in tomllib.loads(file.read_text("utf-8"))["fixes"]:
+        place = instances.find(repair["task"])
         if place is None:
             continue
         instance = instances.instance(*place)
         assert isinstance(instance.source, FolderSource)
         path, _ = place_of_fault(instance)
         text = contents(instance.source)[path].decode()
-        if text.count(one["old"]) != 1:
-            raise SystemExit(f"expected the old piece of {one['task']} once in {path}")
-        edits: dict[str, bytes | None] = {path: text.replace(one["old"], one["new"]).encode()}
+        if text.count(repair["old"]) != 1:
+            raise SystemExit(f"expected the old piece of {repair['task']} once in {path}")
+        edits: dict[str, bytes | None] = {path: text.replace(repair["old"], repair["new"]).encode()}
         yield Fix(instance, "by hand", edits)
 
 
@@ -132,17 +132,17 @@ def graded(fix: Fix, boxes: Boxes) -> dict[str, Any]:
     return row
 
 
-def collect(instances: InstanceSet, tasks: int, each: int, seed: int) -> list[Fix]:
+def collect(instances: InstanceSet, tasks: int, per_task: int, seed: int) -> list[Fix]:
     """Return repairs by rewriting of as many tasks as are asked for, and all those by hand."""
-    whole = sum(instances.len(split) for split in instances.splits)
-    found: list[list[Fix]] = []
-    for place in sample_tasks(instances, whole, seed):
-        if len(found) == tasks:
+    n_tasks = sum(instances.len(split) for split in instances.splits)
+    fixes_by_task: list[list[Fix]] = []
+    for place in sample_tasks(instances, n_tasks, seed):
+        if len(fixes_by_task) == tasks:
             break
-        fixes = rewritten(instances.instance(*place), each, seed)
-        if len(fixes) == each:
-            found.append(fixes)
-    return [*(fix for fixes in found for fix in fixes), *by_hand(instances)]
+        fixes = rewritten(instances.instance(*place), per_task, seed)
+        if len(fixes) == per_task:
+            fixes_by_task.append(fixes)
+    return [*(fix for fixes in fixes_by_task for fix in fixes), *by_hand(instances)]
 
 
 def main() -> int:
@@ -167,8 +167,8 @@ def main() -> int:
     boxes = Boxes()
     with ThreadPoolExecutor(options.jobs) as pool:
         running = [pool.submit(graded, fix, boxes) for fix in fixes if fix.name not in rows]
-        for number, one in enumerate(as_completed(running), 1):
-            row = one.result()
+        for number, future in enumerate(as_completed(running), 1):
+            row = future.result()
             rows[f"{row['task']}: {row['how']}"] = row
             if options.rows is not None:
                 append_line(options.rows, json.dumps(row) + "\n")

@@ -47,7 +47,7 @@ def single(sandbox: str) -> dict[str, float]:
             env.step(unwrapped.demonstrator_action())
         times["grade"].append(wall(lambda: env.step(unwrapped.demonstrator_action())))
     env.close()
-    medians = {name: 1000 * statistics.median(found[1:]) for name, found in times.items()}
+    medians = {name: 1000 * statistics.median(samples[1:]) for name, samples in times.items()}
     return {f"{name}_milliseconds": round(value, 2) for name, value in medians.items()}
 
 
@@ -110,9 +110,9 @@ def main() -> None:
     results: dict[str, Any] = {"sandbox": arguments.sandbox, **figures}
     for boxes in arguments.boxes:
         results[f"boxes_{boxes}"] = together(boxes, arguments.sandbox, arguments.seconds)
-    met = judge(figures)
-    print(to_json({**results, "met": met}))
-    sys.exit(not all(met.values()))
+    within_bars = judge(figures)
+    print(to_json({**results, "met": within_bars}))
+    sys.exit(not all(within_bars.values()))
 
 
 if __name__ == "__main__":

@@ -79,22 +79,26 @@ def train(out: Path, steps: int, minutes: float) -> None:
 
 def curve(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return success on the way and in the end, as the run measured it."""
-    found: dict[str, Any] = {"warm_start_by_step": {}, "validation_by_rl_step": {}, "policies": {}}
+    figures: dict[str, Any] = {
+        "warm_start_by_step": {},
+        "validation_by_rl_step": {},
+        "policies": {},
+    }
     for row in rows:
         if row["phase"] == "sft" and "success" in row:
-            found["warm_start_by_step"][str(row["step"])] = row["success"]
+            figures["warm_start_by_step"][str(row["step"])] = row["success"]
         elif row["phase"] == "valid":
-            found["validation_by_rl_step"][str(row["step"])] = row["success"]
+            figures["validation_by_rl_step"][str(row["step"])] = row["success"]
         elif row["phase"] == "eval":
-            solved, played = sum(one["success"] for one in row["rows"]), len(row["rows"])
-            share, low, high = wilson_ci95(solved, played)
-            found["policies"][row["arm"]] = {
-                "n": played,
+            solved, n_played = sum(episode["success"] for episode in row["rows"]), len(row["rows"])
+            share, low, high = wilson_ci95(solved, n_played)
+            figures["policies"][row["arm"]] = {
+                "n": n_played,
                 "solved": solved,
                 "success": share,
                 "success_ci95": [low, high],
             }
-    return found
+    return figures
 
 
 def main() -> None:
@@ -112,7 +116,9 @@ def main() -> None:
         train(out, arguments.steps, arguments.minutes)
     lines = (out / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
     print(
-        to_json({"seed": SEED, "instances": [*TASKS], **curve([json.loads(one) for one in lines])})
+        to_json(
+            {"seed": SEED, "instances": [*TASKS], **curve([json.loads(line) for line in lines])}
+        )
     )
 
 

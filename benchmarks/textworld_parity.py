@@ -134,12 +134,12 @@ class Duel:
     def command(self, kind: str, follow: bool, rng: random.Random) -> str:
         """Choose a command of a kind."""
         session = self.sessions["native"]
-        known = session.admissible()
+        commands = session.admissible()
         if kind == "admissible":
             plan = session.policy() if follow else None
-            return plan[0] if plan else rng.choice(known)
-        seen = {word for command in known for word in command.split()}
-        near = [name for name in self.names if seen & set(name.split())] or self.names
+            return plan[0] if plan else rng.choice(commands)
+        words = {word for command in commands for word in command.split()}
+        near = [name for name in self.names if words & set(name.split())] or self.names
         names = [rng.choice(near if rng.random() < 0.85 else self.names) for _ in range(2)]
         if kind == "inadmissible":
             template = rng.choice(OWN + COOKING * self._cooking)
@@ -159,14 +159,16 @@ class Tally:
         self.examples: list[dict[str, Any]] = []
         self.ends: Counter[str] = Counter()
 
-    def compare(self, game: str, kind: str, what: str, command: str, both: dict[str, Any]) -> bool:
+    def compare(
+        self, game: str, kind: str, aspect: str, command: str, values: dict[str, Any]
+    ) -> bool:
         """Compare one thing; tell whether it is the same."""
-        if both["inform7"] == both["native"]:
+        if values["inform7"] == values["native"]:
             return True
         challenge = game.split("/")[0]
-        self.differences.setdefault(challenge, Counter())[f"{kind}.{what}"] += 1
+        self.differences.setdefault(challenge, Counter())[f"{kind}.{aspect}"] += 1
         if len(self.examples) < SHOWN:
-            self.examples.append({"game": game, "what": what, "command": command, **both})
+            self.examples.append({"game": game, "what": aspect, "command": command, **values})
         return False
 
     def walk(self, name: str, duel: Duel, steps: int, follow: bool, rng: random.Random) -> None:
@@ -183,37 +185,41 @@ class Tally:
                 kind = "admissible"
             count[kind] += 1
             turns = duel.act(read.text)
-            for what in COMPARED:
-                values = {engine: getattr(turn, what) for engine, turn in turns.items()}
-                self.compare(name, kind, what, read.text, values)
+            for aspect in COMPARED:
+                values = {engine: getattr(turn, aspect) for engine, turn in turns.items()}
+                self.compare(name, kind, aspect, read.text, values)
             states = {engine: s.state_text() for engine, s in duel.sessions.items()}
-            known = {engine: s.admissible() for engine, s in duel.sessions.items()}
+            admissible = {engine: s.admissible() for engine, s in duel.sessions.items()}
             same = self.compare(name, kind, "state", read.text, states)
             turn = turns["inform7"]
             if turn.won or turn.lost:
                 self.ends["won" if turn.won else "lost"] += 1
                 return
-            if not (same and self.compare(name, kind, "admissible", read.text, known)):
+            if not (same and self.compare(name, kind, "admissible", read.text, admissible)):
                 return
 
 
-def chosen(per_challenge: int | None, challenge: str | None) -> list[tuple[str, dict[str, Any]]]:
+def choose_games(
+    per_challenge: int | None, challenge: str | None
+) -> list[tuple[str, dict[str, Any]]]:
     """Choose games: all, some of each challenge, or those of one."""
-    found, count = [], Counter[str]()
+    games, count = [], Counter[str]()
     for name, parameters in GAMES:
         kind = GeneratorConfig.of(name, **parameters).challenge
         count[kind] += 1
-        wanted = challenge is None or kind == challenge
-        if wanted and (per_challenge is None or count[kind] <= per_challenge):
-            found.append((name, parameters))
-    return found
+        fits = challenge is None or kind == challenge
+        if fits and (per_challenge is None or count[kind] <= per_challenge):
+            games.append((name, parameters))
+    return games
 
 
 def play(args: argparse.Namespace, watches: dict[str, Stopwatch]) -> dict[str, Any]:
     """Play all games."""
-    tally, skipped, played = Tally(), [], 0
+    tally, skipped, n_played = Tally(), [], 0
     with tempfile.TemporaryDirectory() as folder:
-        for number, (name, parameters) in enumerate(chosen(args.per_challenge, args.challenge)):
+        for number, (name, parameters) in enumerate(
+            choose_games(args.per_challenge, args.challenge)
+        ):
             setting, seed = GeneratorConfig.of(name, **parameters), args.seed + 1000 * (number + 1)
             label = f"{setting.challenge}/{setting.key()}/{seed}"
             try:
@@ -222,7 +228,7 @@ def play(args: argparse.Namespace, watches: dict[str, Stopwatch]) -> dict[str, A
             except DataError as error:
                 skipped.append(f"{label}: {error}")
                 continue
-            played += 1
+            n_played += 1
             for walk in range(args.walks):
                 rng = random.Random(f"{seed}/{walk}")
                 tally.walk(label, duel, args.steps, walk == 0, rng)
@@ -231,7 +237,7 @@ def play(args: argparse.Namespace, watches: dict[str, Stopwatch]) -> dict[str, A
     total = sum(tally.steps.values(), Counter())
     differences = sum(tally.differences.values(), Counter())
     return {
-        "games": played, "skipped": skipped, "steps": dict(total), "ends": dict(tally.ends),
+        "games": n_played, "skipped": skipped, "steps": dict(total), "ends": dict(tally.ends),
         "differences": dict(differences),
         "by_challenge": {name: {"steps": dict(steps),
                                 "differences": dict(tally.differences.get(name, Counter()))}

@@ -121,19 +121,19 @@ def measure_bundled(options: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def measure_original(kind: str, seconds: float, **wanted: bool) -> dict[str, float]:
+def measure_original(kind: str, seconds: float, **extra_infos: bool) -> dict[str, float]:
     """Time TextWorld's own environment on the same games.
 
     Args:
         kind: ``z8``, the compiled story, or ``json``, the state machine without text.
         seconds: Time of the step measurement.
-        **wanted: What it is asked for beyond the admissible commands.
+        **extra_infos: What it is asked for beyond the admissible commands.
     """
     import textworld
 
     tasks = guide("inform7").unwrapped.tasks
     stories = [tasks.story(tasks.task("train", index)) for index in range(GAMES)]
-    infos = textworld.EnvInfos(admissible_commands=True, won=True, score=True, **wanted)
+    infos = textworld.EnvInfos(admissible_commands=True, won=True, score=True, **extra_infos)
     draw, step, number = random.Random(0), Stopwatch(time.thread_time), 0
     reset = Stopwatch(time.thread_time)
     envs = [textworld.start(str(path.with_suffix(f".{kind}")), infos) for path in stories]
@@ -145,7 +145,7 @@ def measure_original(kind: str, seconds: float, **wanted: bool) -> dict[str, flo
             state, _, done = step(lambda: env.step(command))  # noqa: B023
             if done:
                 break
-    name = f"original_{kind}{'_with_plan' if wanted else ''}"
+    name = f"original_{kind}{'_with_plan' if extra_infos else ''}"
     return {
         f"{name}_steps_per_second": step.rate,
         f"{name}_reset_milliseconds": reset.milliseconds or 0.0,
@@ -177,9 +177,9 @@ REPEATS = {"start": 5}
 
 def combine(figures: dict[str, float]) -> None:
     """Add ratios: ours with text, plan and contract, against the original with the plan."""
-    for ours in ("native", "inform7"):
+    for engine in ("native", "inform7"):
         for kind in ("z8", "json"):
             peer = figures.get(f"original_{kind}_with_plan_steps_per_second")
-            own = figures.get(f"{ours}_steps_per_second")
-            if peer and own:
-                figures[f"{ours}_over_{kind}_ratio"] = own / peer
+            rate = figures.get(f"{engine}_steps_per_second")
+            if peer and rate:
+                figures[f"{engine}_over_{kind}_ratio"] = rate / peer

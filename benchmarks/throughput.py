@@ -44,8 +44,8 @@ FAMILIES = (
 
 def measures(family: str) -> ModuleType:
     """Return the module that says what is measured of a family."""
-    own = f"{family}_throughput"
-    return importlib.import_module(own if find_spec(own) else "gym_throughput")
+    module_name = f"{family}_throughput"
+    return importlib.import_module(module_name if find_spec(module_name) else "gym_throughput")
 
 
 def child(family: str, group: str, options: dict[str, Any], cache: str) -> dict[str, float] | str:
@@ -81,12 +81,12 @@ def measure(family: str, options: dict[str, Any]) -> dict[str, Any]:
             figures.update(best)
     module.combine(figures)
     bars = {name: bar for name, bar in module.BARS.items() if name in figures}
-    met = {
+    within_bars = {
         name: figures[name] <= bar if sign == "<=" else figures[name] >= bar
         for name, (sign, bar) in bars.items()
     }
-    shown = {name: f"{sign} {bar:g}" for name, (sign, bar) in bars.items()}
-    return {"figures": figures, "bars": shown, "met": met, "failed": failed}
+    bar_texts = {name: f"{sign} {bar:g}" for name, (sign, bar) in bars.items()}
+    return {"figures": figures, "bars": bar_texts, "met": within_bars, "failed": failed}
 
 
 def main() -> None:

@@ -284,10 +284,10 @@ def count(tokenizer: Any, engine: Recorder, turns: int, seed: int) -> dict[str, 
         prompt=Prompt(BARE, instructions=SYSTEM),
     )  # fmt: skip
     loop = ToolLoop(tokenizer)
-    ours: Counter[str] = Counter(dict.fromkeys(("turns", "text", "ids", "rows"), 0))
+    counts: Counter[str] = Counter(dict.fromkeys(("turns", "text", "ids", "rows"), 0))
     trl: Counter[str] = Counter(dict.fromkeys(("turns", "served", "text", "ids", "refused"), 0))
     first = 0
-    while ours["turns"] < turns:
+    while counts["turns"] < turns:
         engine.turns.clear()  # a slot plays one episode a call
         tasks = [{"split": "train", "index": first + at} for at in range(SLOTS)]
         episodes = runner.run(tasks, seed=seed, first_episode=first)
@@ -296,10 +296,10 @@ def count(tokenizer: Any, engine: Recorder, turns: int, seed: int) -> dict[str, 
         for episode in episodes:
             name = (*episode.turns[0].context, *(i for turn in episode.turns for i in turn.ids))
             prompts = [prompt for prompt, _ in read[name]]
-            compare_prompts(tokenizer, chat, episode, prompts, ours)
+            compare_prompts(tokenizer, chat, episode, prompts, counts)
             loop.compare(chat, episode, trl)
     envs.close()
-    return {"episodes": first, "unequal": dict(ours), "trl": {**trl, "template": loop.name}}
+    return {"episodes": first, "unequal": dict(counts), "trl": {**trl, "template": loop.name}}
 
 
 def name_of(turns: Sequence[tuple[list[int], list[int]]]) -> tuple[int, ...]:
@@ -388,8 +388,8 @@ class ToolLoop:
 
 def answer(tokenizer: Any, chat: TurnTokenizer, ids: Sequence[int]) -> dict[str, str]:
     """Return what a server takes down of an answer: its text without what ended it."""
-    written = ids[:-1] if ids[-1] in chat.stop_ids else ids
-    text = tokenizer.backend_tokenizer.decode(list(written), skip_special_tokens=True)
+    answer_ids = ids[:-1] if ids[-1] in chat.stop_ids else ids
+    text = tokenizer.backend_tokenizer.decode(list(answer_ids), skip_special_tokens=True)
     thinking, closed, content = text.partition("</think>")
     if not closed:
         return {"role": "assistant", "content": text}

@@ -70,9 +70,9 @@ class Clock(TrainerCallback):
 
     on_step_end = on_train_begin
 
-    def steps(self, which: int) -> list[float]:
+    def steps(self, column: int) -> list[float]:
         """Seconds of every step but the first, which warms caches up: of the wall or processor."""
-        times = [mark[which] for mark in self.marks]
+        times = [mark[column] for mark in self.marks]
         return [after - before for before, after in pairwise(times[1:])]
 
 
@@ -110,7 +110,7 @@ def paid(action: str) -> float:
     return (len(action) % 7) / 7
 
 
-def own(engine: str, steps: int, folder: str) -> dict[str, Any]:
+def train_own(engine: str, steps: int, folder: str) -> dict[str, Any]:
     """Train with ``MultiTurnTrainer``."""
     from agentgym.vector import TextVectorEnv
     from trainers.algorithms.presets import get_preset
@@ -188,14 +188,14 @@ def plain_trl(steps: int, folder: str) -> dict[str, Any]:
         """Counts the sampled tokens of a batch."""
 
         def _generate(self, *args: Any, **kwargs: Any) -> Any:
-            made = super()._generate(*args, **kwargs)
-            sampled.append(sum(map(sum, made[2])))
-            return made
+            generated = super()._generate(*args, **kwargs)
+            sampled.append(sum(map(sum, generated[2])))
+            return generated
 
     prompt = [{"role": "user", "content": OPENING}]
     trainer = Counting(
         model,
-        reward_funcs=[lambda environments, **_: [each.total for each in environments]],
+        reward_funcs=[lambda environments, **_: [env.total for env in environments]],
         args=GRPOConfig(
             folder, per_device_train_batch_size=MICRO, num_generations=SIZE,
             gradient_accumulation_steps=GROUPS * SIZE // MICRO, max_steps=steps, learning_rate=6e-4,
@@ -249,7 +249,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         trl = options.arm == "trl"
         figures = (
-            plain_trl(options.steps, folder) if trl else own(options.arm, options.steps, folder)
+            plain_trl(options.steps, folder)
+            if trl
+            else train_own(options.arm, options.steps, folder)
         )
     print(json.dumps(figures))
 

@@ -52,8 +52,8 @@ class FreeEngine:
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
         """Return the next actions."""
         requests, self._submitted = self._submitted, []
-        chosen = [(request.key, next(self._actions)) for request in requests]
-        return [(key, Completion(list(ids), [-0.1] * len(ids))) for key, ids in chosen]
+        actions = [(request.key, next(self._actions)) for request in requests]
+        return [(key, Completion(list(ids), [-0.1] * len(ids))) for key, ids in actions]
 
     def abort(self) -> None:
         """Forget everything in flight."""
@@ -117,8 +117,8 @@ def main() -> None:
         "rollout_microseconds_per_turn": rollout_overhead(),
         "credit_seconds_per_million_tokens": credit_seconds(),
     }
-    met = {name: figures[name] <= bar for name, bar in BARS.items()}
-    print(to_json({"figures": figures, "bars": BARS, "met": met}))
+    within_bars = {name: figures[name] <= bar for name, bar in BARS.items()}
+    print(to_json({"figures": figures, "bars": BARS, "met": within_bars}))
 
 
 if __name__ == "__main__":

@@ -54,10 +54,10 @@ def main() -> None:
     options = parser.parse_args()
     arms = {arm: why for arm in ARMS if (why := missing(arm))}
     turns = [arm for _ in range(options.rounds) for arm in ARMS if arm not in arms]
-    found: dict[str, list[dict[str, Any]]] = {}
+    rounds_by_arm: dict[str, list[dict[str, Any]]] = {}
     for arm in turns:
-        found.setdefault(arm, []).append(run_arm(arm, options.steps))
-    trainers = {arm: best(rounds) for arm, rounds in found.items()}
+        rounds_by_arm.setdefault(arm, []).append(run_arm(arm, options.steps))
+    trainers = {arm: best(rounds) for arm, rounds in rounds_by_arm.items()}
     print(
         to_json(
             {

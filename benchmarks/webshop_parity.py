@@ -77,7 +77,7 @@ def lines(path: Path) -> Iterator[Any]:
                 yield json.loads(line)
 
 
-def found(folder: Path, pattern: str) -> list[Path]:
+def find_files(folder: Path, pattern: str) -> list[Path]:
     """List files that match a pattern, with or without ``.gz``."""
     return sorted({*folder.rglob(pattern), *folder.rglob(f"{pattern}.gz")})
 
@@ -86,7 +86,7 @@ def goals_of(pack: Path, episodes: Path) -> Path | None:
     """Find the goals of a recording: beside it, or else in the pack if only one file fits."""
     stem = episodes.name.split(".")[0]
     names = (stem.replace("episodes", "goals_prices"), stem.replace("episodes", "goals"))
-    everywhere = found(pack, "*goals*.json")
+    everywhere = find_files(pack, "*goals*.json")
     for candidates in ([p for p in everywhere if p.parent == episodes.parent], everywhere):
         for fitting in ([p for p in candidates if p.name.split(".")[0] in names], candidates):
             if len(fitting) == 1:
@@ -97,7 +97,7 @@ def goals_of(pack: Path, episodes: Path) -> Path | None:
 def find_nouns(catalogue: Path, folder: Path, pack: Path, asins: set[str]) -> tuple[Any, str]:
     """Return the nouns of a recording in ``folder``, and the path or name of their source."""
     root, pattern = catalogue.resolve(), "*nouns*.json"
-    near = [path for place in (folder, pack, root) for path in found(place, pattern)]
+    near = [path for place in (folder, pack, root) for path in find_files(place, pattern)]
     for parent in root.parents[:2]:
         near += sorted([*parent.glob(f"*/{pattern}"), *parent.glob(f"*/{pattern}.gz")])
     for path in near:
@@ -129,9 +129,11 @@ class Replay:
         """Replay one recorded episode in both modes."""
         self.count["episodes"] += 1
         options = {"split": "train", "index": record["goal_index"]}
-        shown = {mode: env.reset(options=options)[0] for mode, env in self.envs.items()}
-        self.compare("text", shown["text"], record.get("reset_obs"), record, "reset")
-        self.compare("text_rich", shown["text_rich"], record.get("reset_obs_rich"), record, "reset")
+        observations = {mode: env.reset(options=options)[0] for mode, env in self.envs.items()}
+        self.compare("text", observations["text"], record.get("reset_obs"), record, "reset")
+        self.compare(
+            "text_rich", observations["text_rich"], record.get("reset_obs_rich"), record, "reset"
+        )
         all(self.step(step, record) for step in record["steps"])  # stops where a step ends it
 
     def step(self, step: dict[str, Any], record: dict[str, Any]) -> bool:
@@ -139,8 +141,11 @@ class Replay:
         self.count["steps"] += 1
         action = step["action"]
         session = self.envs["text"].unwrapped.session
-        mine = {"has_search_bar": session.state.page == "index", "clickables": session.clickables()}
-        self.compare("clickables", mine, step.get("available"), record, action)
+        native = {
+            "has_search_bar": session.state.page == "index",
+            "clickables": session.clickables(),
+        }
+        self.compare("clickables", native, step.get("available"), record, action)
         answers = {mode: env.step(action) for mode, env in self.envs.items()}
         text, reward, done, _, info = answers["text"]
         self.compare("text", text, step.get("obs"), record, action)
@@ -150,25 +155,25 @@ class Replay:
         if abs(reward - step.get("reward", reward)) > TOLERANCE:
             self.compare("reward", reward, step["reward"], record, action)
         parts = step.get("reward_info") or {}
-        wanted = {name: parts[name] for name in CHECKED_PARTS if name in parts}
-        if done and wanted:
-            mine = {name: info["details"][name] for name in wanted}
-            self.compare("reward_parts", mine, wanted, record, action)
+        recorded = {name: parts[name] for name in CHECKED_PARTS if name in parts}
+        if done and recorded:
+            native = {name: info["details"][name] for name in recorded}
+            self.compare("reward_parts", native, recorded, record, action)
         return not done
 
-    def compare(self, what: str, mine: Any, theirs: Any, record: Any, action: str) -> None:
+    def compare(self, aspect: str, native: Any, recorded: Any, record: Any, action: str) -> None:
         """Count a difference; a value that was not recorded agrees with everything."""
-        if theirs is None or mine == theirs:
+        if recorded is None or native == recorded:
             return
-        self.count[what] += 1
+        self.count[aspect] += 1
         if len(self.examples) < SHOWN:
-            if isinstance(mine, str) and isinstance(theirs, str):
-                place = next((i for i, (a, b) in enumerate(zip(mine, theirs, strict=False))
-                              if a != b), min(len(mine), len(theirs)))  # fmt: skip
-                mine, theirs = mine[place : place + 80], theirs[place : place + 80]
-            self.examples.append({"what": what, "goal": record.get("goal_index"),
-                                  "action": action[:80], "ours": mine,
-                                  "recorded": theirs})  # fmt: skip
+            if isinstance(native, str) and isinstance(recorded, str):
+                place = next((i for i, (a, b) in enumerate(zip(native, recorded, strict=False))
+                              if a != b), min(len(native), len(recorded)))  # fmt: skip
+                native, recorded = native[place : place + 80], recorded[place : place + 80]
+            self.examples.append({"what": aspect, "goal": record.get("goal_index"),
+                                  "action": action[:80], "ours": native,
+                                  "recorded": recorded})  # fmt: skip
 
 
 def build(
@@ -188,7 +193,7 @@ def replay(
 ) -> tuple[dict[str, Any], tuple[Shop, str] | None]:
     """Replay every recording of a pack; return also the last shop and the source of its nouns."""
     results, shop = dict[str, Any](), None
-    for path in found(pack, "*episodes*.jsonl"):
+    for path in find_files(pack, "*episodes*.jsonl"):
         place = path.relative_to(pack)
         tag = place.with_name(path.name.split(".")[0]).as_posix()
         goals_path = goals_of(pack, path)
@@ -217,10 +222,10 @@ def goals_differ(catalogue: Path, world: Shop, recorded: list[Goal]) -> int | No
     if by_people and files.human is None:
         return None
     human = official.read_human(files) if by_people else None
-    ours = official_goals(official.read_instructions(files), human)(world.products.values())
-    if len(ours) != len(recorded):
-        return max(len(ours), len(recorded))
-    return sum(content(a) != content(b) for a, b in zip(ours, recorded, strict=True))
+    goals = official_goals(official.read_instructions(files), human)(world.products.values())
+    if len(goals) != len(recorded):
+        return max(len(goals), len(recorded))
+    return sum(content(a) != content(b) for a, b in zip(goals, recorded, strict=True))
 
 
 def content(goal: Goal) -> tuple[Any, ...]:
@@ -231,7 +236,7 @@ def content(goal: Goal) -> tuple[Any, ...]:
 
 def rankings(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
     """Compare search results with the recorded rankings."""
-    paths = found(pack, "*rankings*.jsonl")
+    paths = find_files(pack, "*rankings*.jsonl")
     if not paths:
         missing.append("*rankings*.jsonl")
         return {}
@@ -240,20 +245,20 @@ def rankings(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
     for record in (record for path in paths for record in lines(path)):
         query = record.get("q", record.get("query", ""))
         hits = record.get("hits", record.get("ranking", []))
-        theirs = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
-        mine = world.search_engine.search(query, 50)[0] if query else []
+        recorded_hits = [hit if isinstance(hit, str) else hit[0] for hit in hits][:50]
+        own_hits = world.search_engine.search(query, 50)[0] if query else []
         total += 1
-        at_10 += mine[:10] == theirs[:10]
-        overlap += len(set(mine) & set(theirs))
-        size += max(len(theirs), len(mine))
-        wrong += [query[:80]] * (mine != theirs)
+        at_10 += own_hits[:10] == recorded_hits[:10]
+        overlap += len(set(own_hits) & set(recorded_hits))
+        size += max(len(recorded_hits), len(own_hits))
+        wrong += [query[:80]] * (own_hits != recorded_hits)
     return {"queries": total, "identical_at_10": at_10, "identical_at_50": total - len(wrong),
             "overlap_at_50": overlap / max(size, 1), "examples": wrong[:SHOWN]}  # fmt: skip
 
 
 def tokens(world: Shop, pack: Path, missing: list[str]) -> dict[str, Any]:
     """Compare index terms with the recorded token streams."""
-    paths = found(pack, "*tokens*.json")
+    paths = find_files(pack, "*tokens*.json")
     if not paths:
         missing.append("*tokens*.json")
         return {}

@@ -64,8 +64,8 @@ def first_hit(options: bool) -> Policy:
         if session.state.page == RESULTS:
             name = session.hits()[0].lower() if session.hits() else BACK
             return f"click[{short(session, name) if env.observation_mode == 'compact' else name}]"
-        asked = session.goal.goal_options
-        values = asked.values() if isinstance(asked, Mapping) else asked
+        goal_options = session.goal.goal_options
+        values = goal_options.values() if isinstance(goal_options, Mapping) else goal_options
         for value in values if options else ():
             group = session.product.group_of.get(value)
             if group and session.options.get(group) != value:
@@ -118,12 +118,12 @@ def measure(env: WebShopEnv, places: Sequence[tuple[str, int]]) -> dict[str, Any
     """Play every policy on the same tasks."""
     result: dict[str, Any] = {"goals": len(places)}
     for name, policy in POLICIES.items():
-        played = [play(env, policy, place, number) for number, place in enumerate(places)]
-        result[name] = summary(played)
+        episodes = [play(env, policy, place, number) for number, place in enumerate(places)]
+        result[name] = summary(episodes)
     result["blind"] = max((result[name] for name in BLIND), key=itemgetter("success"))
     goals = [env.tasks.task(*place).content for place in places]
-    found = (env.shop.search(plain_query(goal["instruction_text"])) for goal in goals)
-    missed = sum(goal["asin"] not in hits for goal, hits in zip(goals, found, strict=True))
+    hit_lists = (env.shop.search(plain_query(goal["instruction_text"])) for goal in goals)
+    missed = sum(goal["asin"] not in hits for goal, hits in zip(goals, hit_lists, strict=True))
     result["target_not_in_50_hits"] = round(missed / len(goals), 4)
     return result
 
@@ -141,10 +141,10 @@ def play(
     return info["score"], info["success"], info["turn"]
 
 
-def summary(played: Sequence[tuple[float, bool, int]]) -> dict[str, float]:
+def summary(episodes: Sequence[tuple[float, bool, int]]) -> dict[str, float]:
     """Return mean score, success rate with the half width of its 95 % interval, and mean turns."""
-    n = len(played)
-    score, success, turns = (sum(column) / n for column in zip(*played, strict=True))
+    n = len(episodes)
+    score, success, turns = (sum(column) / n for column in zip(*episodes, strict=True))
     return {
         "score": round(score, 4),
         "success": round(success, 4),
@@ -186,9 +186,9 @@ def report(settings: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]
         horizon=args.horizon,
         **settings,
     )
-    made = time.perf_counter() - start
+    make_seconds = time.perf_counter() - start
     result = measure(env, sample(env, args))
-    result["make_seconds"] = round(made, 3)
+    result["make_seconds"] = round(make_seconds, 3)
     result["sizes"] = {split: env.tasks.len(split) for split in env.tasks.splits}
     if (
         settings.get("size") == BARRED_SIZE

@@ -68,17 +68,17 @@ def measure_many(options: Options) -> dict[str, float]:
 
     def make_all() -> list[Any]:
         envs = [make(ENV_ID, disable_env_checker=True, **shop(options)) for _ in range(MANY)]
-        for number, made in enumerate(envs):
-            made.reset(seed=number)
+        for number, env in enumerate(envs):
+            env.reset(seed=number)
         return envs
 
     make(ENV_ID, **shop(options)).reset(seed=0)
-    kept: list[Any] = []
+    env_lists: list[Any] = []
     started = time.thread_time()
-    kept.append(make_all())
+    env_lists.append(make_all())
     seconds = time.thread_time() - started
     before = memory("Private_Dirty")  # by now the shared caches hold every task that is drawn
-    kept.append(make_all())
+    env_lists.append(make_all())
     return {
         "many_envs_seconds": seconds,
         "bytes_per_extra_env": (memory("Private_Dirty") - before) * 2**20 / MANY,
@@ -108,15 +108,15 @@ def queries(kwargs: dict[str, Any]) -> dict[str, float]:
     opened = wall(lambda: make(ENV_ID, **kwargs))
     env: Any = make(ENV_ID, **kwargs).unwrapped
     engine, tasks = env.shop.search_engine, env.tasks
-    asked = [tasks.task("train", i).goal for i in range(min(200, tasks.len("train")))]
-    engine.search(asked[0], 50)
+    goals = [tasks.task("train", i).goal for i in range(min(200, tasks.len("train")))]
+    engine.search(goals[0], 50)
     started = time.thread_time()
-    for query in asked:
+    for query in goals:
         engine.search(query, 50)
     seconds = time.thread_time() - started
     return {
         "open_seconds": opened,
-        "cold_query_milliseconds": 1000 * seconds / len(asked),
+        "cold_query_milliseconds": 1000 * seconds / len(goals),
         "rss_megabytes": memory(),
     }
 

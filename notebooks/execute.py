@@ -55,15 +55,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all of them")
     parser.add_argument("--save", action="store_true", help="store the outputs")
     parser.add_argument("--jobs", type=int, default=2, help="notebooks at a time (%(default)s)")
-    chosen = parser.parse_args(arguments)
-    known = sorted(FOLDER.glob("*.ipynb"))
-    paths = [FOLDER / f"{name.removesuffix('.ipynb')}.ipynb" for name in chosen.names] or known
-    if missing := [path.stem for path in paths if path not in known]:
-        names, wrong = (", ".join(each) for each in ([path.stem for path in known], missing))
+    options = parser.parse_args(arguments)
+    notebooks = sorted(FOLDER.glob("*.ipynb"))
+    paths = [FOLDER / f"{name.removesuffix('.ipynb')}.ipynb" for name in options.names] or notebooks
+    if missing := [path.stem for path in paths if path not in notebooks]:
+        names, wrong = (
+            ", ".join(listing) for listing in ([path.stem for path in notebooks], missing)
+        )
         print(f"expected notebooks of {FOLDER} ({names}), got {wrong}", file=sys.stderr)
         return 2
     try:
-        good = asyncio.run(execute_all(paths, chosen.save, max(1, chosen.jobs)))
+        good = asyncio.run(execute_all(paths, options.save, max(1, options.jobs)))
     except DependencyNotInstalled as error:
         print(error, file=sys.stderr)
         return 2

@@ -12,7 +12,7 @@ from benchmarks.tables.__main__ import main
 from benchmarks.tables.formats import RESULTS, markdown
 from benchmarks.tables.origins import blocks as origins
 from benchmarks.tables.origins import command_of
-from benchmarks.tables.pages import PAGES, TABLES, named, written
+from benchmarks.tables.pages import PAGES, TABLES, named, rewrite_page
 from tests.quoted import Block, Source, find_errors, read_sources, split_blocks
 from tests.support.test_provenance import load
 from tests.test_readme import ROOT
@@ -30,7 +30,7 @@ def blocks_of(page: str) -> list[Block]:
 def test_every_table_is_what_the_results_make_of_it() -> None:
     """After a result has changed: ``python -m benchmarks.tables``."""
     texts = {page: (ROOT / page).read_text() for page in PAGES}
-    stale = [page for page, text in texts.items() if written(text) != text]
+    stale = [page for page, text in texts.items() if rewrite_page(text) != text]
     assert not stale
 
 

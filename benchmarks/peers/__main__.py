@@ -82,11 +82,11 @@ def seconds_of(python: str, code: str, repeats: int = 3) -> float:
 
 def absent(stack: Stack, python: str) -> str | None:
     """Return why a stack cannot be measured in a Python, if so."""
-    tried = subprocess.run(
+    process = subprocess.run(
         [python, "-c", f"import {stack.module}"], capture_output=True, text=True, cwd=ROOT
     )
-    if tried.returncode:
-        reason = tried.stderr.strip().splitlines()[-1:]
+    if process.returncode:
+        reason = process.stderr.strip().splitlines()[-1:]
         return f"{' '.join(reason)}; pip install {stack.requirement}"
     return None
 
@@ -96,8 +96,8 @@ def version_of(stack: Stack, python: str) -> str | None:
     if not stack.requirement:
         return None
     code = f"from importlib.metadata import version; print(version({stack.requirement!r}))"
-    found = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    return found.stdout.strip() or None
+    process = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    return process.stdout.strip() or None
 
 
 def singles(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, dict[str, Any]]:
@@ -107,10 +107,10 @@ def singles(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, 
     for _ in range(repeats):
         for name, worker in workers.items():
             best[name] = max(best[name], worker.ask("loop", seconds))
-    found: dict[str, dict[str, Any]] = {}
+    figures: dict[str, dict[str, Any]] = {}
     for name, worker in workers.items():
         stack, python = STACKS[name], pythons[name]
-        found[name] = {
+        figures[name] = {
             "version": version_of(stack, python),
             "steps_per_second": round(best[name]),
             "microseconds_per_step": round(1e6 / best[name], 2),
@@ -121,14 +121,14 @@ def singles(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, 
             "remark": stack.remark,
         }
         worker.close()
-    return found
+    return figures
 
 
 def vectors(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, dict[str, int]]:
     """Measure many environments at once: ``stack, face`` -> members -> steps per second."""
     faces = [(name, face) for name in pythons for face in STACKS[name].vectors]
     workers = {name: Process(name, pythons[name]) for name in dict.fromkeys(n for n, _ in faces)}
-    found: dict[str, dict[str, int]] = {f"{name}, {face}": {} for name, face in faces}
+    figures: dict[str, dict[str, int]] = {f"{name}, {face}": {} for name, face in faces}
     for count in COUNTS:
         best = dict.fromkeys(faces, 0.0)
         for _ in range(repeats):
@@ -137,16 +137,20 @@ def vectors(pythons: dict[str, str], seconds: float, repeats: int) -> dict[str, 
                 best[name, face] = max(best[name, face], rate)
         for name, face in faces:
             workers[name].ask("close", face, count)
-            found[f"{name}, {face}"][str(count)] = round(best[name, face])
+            figures[f"{name}, {face}"][str(count)] = round(best[name, face])
     for worker in workers.values():
         worker.close()
-    return found
+    return figures
 
 
-def met(one: dict[str, Any], many: dict[str, dict[str, int]]) -> dict[str, bool]:
+def compare_bars(
+    single_figures: dict[str, Any], vector_figures: dict[str, dict[str, int]]
+) -> dict[str, bool]:
     """Compare our figures with the bars."""
-    measured = {"loop": one["agentgym"]["steps_per_second"]}
-    measured |= {face: many[f"agentgym, {face}"]["64"] for face in STACKS["agentgym"].vectors}
+    measured = {"loop": single_figures["agentgym"]["steps_per_second"]}
+    measured |= {
+        face: vector_figures[f"agentgym, {face}"]["64"] for face in STACKS["agentgym"].vectors
+    }
     return {name: measured[name] >= bar for name, bar in BARS.items()}
 
 
@@ -159,20 +163,20 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=0.05, help="length of one repeat")
     parser.add_argument("--repeats", type=int, default=40)
     arguments = parser.parse_args()
-    own = dict(entry.split("=", 1) for entry in arguments.python)
-    if unknown := own.keys() - STACKS.keys():
+    paths = dict(entry.split("=", 1) for entry in arguments.python)
+    if unknown := paths.keys() - STACKS.keys():
         parser.error(f"expected stacks of {', '.join(STACKS)}; got {', '.join(sorted(unknown))}")
-    pythons = {name: own.get(name, sys.executable) for name in STACKS}
+    pythons = {name: paths.get(name, sys.executable) for name in STACKS}
     missing = {name: why for name, stack in STACKS.items() if (why := absent(stack, pythons[name]))}
-    here = {name: python for name, python in pythons.items() if name not in missing}
-    one = singles(here, arguments.seconds, arguments.repeats)
-    many = vectors(here, arguments.seconds, arguments.repeats)
-    reached = met(one, many)
+    installed = {name: python for name, python in pythons.items() if name not in missing}
+    single_figures = singles(installed, arguments.seconds, arguments.repeats)
+    vector_figures = vectors(installed, arguments.seconds, arguments.repeats)
+    reached = compare_bars(single_figures, vector_figures)
     report = {
         "benchmark": "peers",
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "one_environment": one,
-        "many_environments": many,
+        "one_environment": single_figures,
+        "many_environments": vector_figures,
         "not_installed": missing,
         "bars": BARS,
         "met": reached,

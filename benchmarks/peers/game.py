@@ -39,10 +39,10 @@ class Game:
     def step(self, action: str) -> tuple[str, float, bool, bool]:
         """Answer a guess: text, reward, whether it ended, whether the turns ran out."""
         self.turn += 1
-        found = _GUESS.search(action)
-        if found is None:
+        match = _GUESS.search(action)
+        if match is None:
             return "invalid: expected guess[number]", 0.0, False, self.turn >= TURNS
-        guess = int(found[1])
+        guess = int(match[1])
         if guess == self.number:
             return "correct", 1.0, True, False
         return ("higher" if guess < self.number else "lower"), 0.0, False, self.turn >= TURNS

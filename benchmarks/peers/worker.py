@@ -52,8 +52,8 @@ def bytes_each(stack: Stack, count: int = 500) -> float:
     first = stack.loop()
     first.reset()
     before = resident()
-    kept = [stack.loop() for _ in range(count)]
-    for loop in kept:
+    loops = [stack.loop() for _ in range(count)]
+    for loop in loops:
         loop.reset()
         loop.step(GUESSES[0])
     return (resident() - before) / count

@@ -104,44 +104,44 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> int:
     """Play what is missing of a study, and write what has ended."""
-    chosen, cache = chosen_arms(study, options.only), RunCache(options.out, parse_config)
-    wanted = planned(study, chosen, options.seeds, cache)
+    selected, cache = chosen_arms(study, options.only), RunCache(options.out, parse_config)
+    planned_runs = planned(study, selected, options.seeds, cache)
     if options.dry_run:
-        console.print(_table(study, wanted, cache))
+        console.print(_table(study, planned_runs, cache))
         return 0
     # Of arms that were not asked for, only what has been played by and by.
-    asked = {arm.name for arm in study.arms if arm in chosen or not arm.needs}
-    every = planned(study, study.arms, options.seeds, cache)
+    arm_names = {arm.name for arm in study.arms if arm in selected or not arm.needs}
+    all_runs = planned(study, study.arms, options.seeds, cache)
     failures = []
     if not options.collect:
         if not options.replace:  # before hours of play
-            hoped = [*wanted, *(run for run in every if cache.state(run) == DONE)]
+            hoped = [*planned_runs, *(run for run in all_runs if cache.state(run) == DONE)]
             if study.pilot:  # which may choose any of them
-                hoped += runs_of(chosen, options.seeds)
+                hoped += runs_of(selected, options.seeds)
             path = result_path(study.name, options.results)
             check_replaceable(path, ids_of(hoped), "that are cached or will be played")
         begin = partial(begin_process, train if study.pictures else train_blank)
-        first = [run for run in wanted if study.pilot and run.seed == study.pilot.seed]
+        first = [run for run in planned_runs if study.pilot and run.seed == study.pilot.seed]
         if first:
             failures += play(cache, first, options.jobs, begin, share_start=study.share_start)
-            wanted = planned(study, chosen, options.seeds, cache)
-        rest = [run for run in wanted if run not in first]
+            planned_runs = planned(study, selected, options.seeds, cache)
+        rest = [run for run in planned_runs if run not in first]
         failures += play(cache, rest, options.jobs, begin, share_start=study.share_start)
-        every = planned(study, study.arms, options.seeds, cache)
+        all_runs = planned(study, study.arms, options.seeds, cache)
     for failure in failures:
         console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")
-    done = [run for run in every if cache.state(run) == DONE]
+    done = [run for run in all_runs if cache.state(run) == DONE]
     if not done:
         print(
-            f"benchmarks.studies: expected at least one of {len(wanted)} runs to have ended in "
-            f"{options.out}, got none: nothing was measured and no result is written; play them, "
-            "or name the folder of the runs by --out",
+            f"benchmarks.studies: expected at least one of {len(planned_runs)} runs to have ended "
+            f"in {options.out}, got none: nothing was measured and no result is written; play "
+            "them, or name the folder of the runs by --out",
             file=sys.stderr,
         )
         return 1
-    check_chosen(study, every, cache)
-    runs = [run for run in every if run.arm in asked or run in done]
-    command = _command(study, options, chosen, done)
+    check_chosen(study, all_runs, cache)
+    runs = [run for run in all_runs if run.arm in arm_names or run in done]
+    command = _command(study, options, selected, done)
     result = collect(study, cache, runs, command=command, failures=failures)
     _report(result, len(runs), console)
     console.print(f"{write(study, result, options.results, replace=options.replace)}")
@@ -157,14 +157,14 @@ def _report(result: Mapping[str, Any], count: int, console: Console) -> None:
 
 
 def _command(
-    study: Study, options: argparse.Namespace, chosen: Sequence[Arm], done: Sequence[Run]
+    study: Study, options: argparse.Namespace, selected: Sequence[Arm], done: Sequence[Run]
 ) -> str:
     """Return what a person types to play at least the runs of a result from nothing.
 
     Args:
         study: The study.
         options: What was typed now.
-        chosen: Arms that were asked for now.
+        selected: Arms that were asked for now.
         done: Runs that the result holds. Some may have been played by other commands before; where
             this one collects, all have.
     """
@@ -172,16 +172,16 @@ def _command(
     if options.collect:  # which played nothing: how many ran at a time is not known
         seeds, jobs = [seed for seed in seeds if seed in {run.seed for run in done}], []
     else:
-        names |= {arm.name for arm in chosen}
-    as_typed = names == {arm.name for arm in chosen}
+        names |= {arm.name for arm in selected}
+    as_typed = names == {arm.name for arm in selected}
     words = options.only if as_typed else words_for(study, names)
     if seeds == list(range(len(seeds))):
         seeds = [len(seeds)]
     elif len(seeds) == 1:
         seeds = seeds * 2
     only = ["--only", *words] if words else []
-    asked = [options.study, *only, "--seeds", *map(str, seeds), *jobs]
-    return shlex.join(["python", "-m", "benchmarks.studies", *asked])
+    arguments = [options.study, *only, "--seeds", *map(str, seeds), *jobs]
+    return shlex.join(["python", "-m", "benchmarks.studies", *arguments])
 
 
 def _catalogue() -> Table:
@@ -206,9 +206,11 @@ def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
     table = Table("arm", "seed", "run", "", "warm start", "settings", title=study.question)
     for run in runs:
         values = for_others(settings[run.arm])
-        own = ", ".join(f"{name} {values[name]}" for name in differing if name in values)
+        arm_values = ", ".join(f"{name} {values[name]}" for name in differing if name in values)
         state = cache.state(run)
-        table.add_row(run.arm, str(run.seed), run.keys.run, state, run.keys.start, escape(own))
+        table.add_row(
+            run.arm, str(run.seed), run.keys.run, state, run.keys.start, escape(arm_values)
+        )
     return table
 
 

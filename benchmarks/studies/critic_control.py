@@ -35,19 +35,19 @@ def measure(runs: Runs) -> dict[str, Any]:
     """Return each arm's success at the end, minus its control's, and what its critic foresaw."""
     return {
         "arms": {
-            each.name: {
-                "preset": each.labels["preset"],
-                "critic": each.labels["critic"],
-                "seeds": [run.seed for run in found],
-                "warm_start": held_out(found, "warm-start"),
-                "success": held_out(found, "trained"),
-                "minus_zero": minus(found, runs.get(f"{each.labels['preset']}/zero", ())),
-                "explained_variance": [run.summary["explained_variance"] for run in found],
-                "updates": [len(run.steps) for run in found],
-                "cpu_seconds": [run.summary["cpu_s"] for run in found],
+            arm.name: {
+                "preset": arm.labels["preset"],
+                "critic": arm.labels["critic"],
+                "seeds": [run.seed for run in arm_runs],
+                "warm_start": held_out(arm_runs, "warm-start"),
+                "success": held_out(arm_runs, "trained"),
+                "minus_zero": minus(arm_runs, runs.get(f"{arm.labels['preset']}/zero", ())),
+                "explained_variance": [run.summary["explained_variance"] for run in arm_runs],
+                "updates": [len(run.steps) for run in arm_runs],
+                "cpu_seconds": [run.summary["cpu_s"] for run in arm_runs],
             }
-            for each in STUDY.arms
-            if (found := runs.get(each.name))
+            for arm in STUDY.arms
+            if (arm_runs := runs.get(arm.name))
         },
     }
 

@@ -77,12 +77,14 @@ def tokens_to(curve: Curve, target: float) -> float | None:
 def measure(runs: Runs) -> dict[str, Any]:
     """Return the curves of each arm, and how the methods compare at equal sampled tokens."""
     curves = {
-        name: {run.seed: curve_of(run) for run in found} for name, found in runs.items() if found
+        name: {run.seed: curve_of(run) for run in arm_runs}
+        for name, arm_runs in runs.items()
+        if arm_runs
     }
     families = {family: _compared(curves, family) for family in FAMILIES}
     return {
         "target": TARGET,
-        "families": {family: found for family, found in families.items() if found},
+        "families": {family: comparison for family, comparison in families.items() if comparison},
         "arms": {
             name: {
                 "curves": [{"seed": seed, **curve} for seed, curve in of_seed.items()],
@@ -112,14 +114,14 @@ def _compared(curves: Mapping[str, Mapping[int, Curve]], family: str) -> dict[st
     if not seeds:
         return {}
     ends = [
-        dict(zip(of, at_equal([each[seed] for each in of.values()], "sampled"), strict=True))
+        dict(zip(of, at_equal([by_seed[seed] for by_seed in of.values()], "sampled"), strict=True))
         for seed in seeds
     ]
     starts = [of[HOUSE][seed]["success"][0] for seed in seeds]
     return {
         "seeds": seeds,
         "warm_start": spread(starts),
-        "tokens": [min(each[seed]["sampled"][-1] for each in of.values()) for seed in seeds],
+        "tokens": [min(by_seed[seed]["sampled"][-1] for by_seed in of.values()) for seed in seeds],
         "methods": {
             method: {
                 "success_at_equal_tokens": spread([end[method] for end in ends]),
@@ -144,8 +146,8 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     for family, panel in zip(families, panels, strict=False):
         panel.set(title=family, xlabel="sampled tokens", ylabel="success, validation tasks")
         for number, method in enumerate(METHODS):
-            found = result["arms"].get(f"{family}/{method}", {"curves": []})["curves"]
-            for at, curve in enumerate(found):
+            arm_curves = result["arms"].get(f"{family}/{method}", {"curves": []})["curves"]
+            for at, curve in enumerate(arm_curves):
                 label = method if at == 0 else None
                 panel.plot(curve["sampled"], curve["success"], color=f"C{number}", label=label)
         panel.grid(alpha=0.25)

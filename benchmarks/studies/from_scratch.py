@@ -78,19 +78,19 @@ def curve_of(run: PlayedRun) -> dict[str, Any]:
         "seed": run.seed,
         "steps": [step["step"] for step in run.steps],
         "training": [step["success"] for step in run.steps],
-        "validated": [each["step"] for each in run.validations],
-        "validation": [each["success"] for each in run.validations],
+        "validated": [validation["step"] for validation in run.validations],
+        "validation": [validation["success"] for validation in run.validations],
     }
 
 
 def measure(runs: Runs) -> dict[str, Any]:
     """Return the curves of each family, and its success before and after on held-out tasks."""
-    families = {name: _family(name, found) for name, found in runs.items()}
-    met = [
-        min(each["success"]["trained"]["values"]) > max(BAR, each["blind"]["success"])
-        for each in families.values()
+    families = {name: _family(name, family_runs) for name, family_runs in runs.items()}
+    above_bar = [
+        min(family["success"]["trained"]["values"]) > max(BAR, family["blind"]["success"])
+        for family in families.values()
     ]
-    return {"bar": BAR, "families": families, "met": bool(met) and all(met)}
+    return {"bar": BAR, "families": families, "met": bool(above_bar) and all(above_bar)}
 
 
 def blind_floor(settings: Sequence[str], n: int) -> dict[str, Any]:
@@ -100,12 +100,12 @@ def blind_floor(settings: Sequence[str], n: int) -> dict[str, Any]:
         settings: Flags of ``agentgym-train``.
         n: Test tasks, which are those that the trained policy plays.
     """
-    (asked,) = resolve(parse_config(settings)).envs
-    env = asked.make_env(horizon=asked.full_horizon)
-    (found,) = validate(env, "test", n, blind_tasks=n).splits
+    (resolved,) = resolve(parse_config(settings)).envs
+    env = resolved.make_env(horizon=resolved.full_horizon)
+    (split,) = validate(env, "test", n, blind_tasks=n).splits
     env.close()
-    assert found.blind is not None
-    return {"policy": found.blind.policy, "success": found.blind.share.value, "n": found.blind.n}
+    assert split.blind is not None
+    return {"policy": split.blind.policy, "success": split.blind.share.value, "n": split.blind.n}
 
 
 def _family(name: str, runs: Sequence[PlayedRun]) -> dict[str, Any]:
@@ -129,15 +129,15 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     families = result["families"]
     figure = Figure(figsize=(5.0 * max(1, len(families)), 3.4), dpi=120, layout="constrained")
     panels = figure.subplots(1, max(1, len(families)), squeeze=False)[0]
-    for (family, found), axes in zip(families.items(), panels, strict=False):
-        for number, curve in enumerate(found["curves"]):
+    for (family, figures), axes in zip(families.items(), panels, strict=False):
+        for number, curve in enumerate(figures["curves"]):
             style = {"color": f"C{number}"}
             label = f"seed {curve['seed']}, validation"
             axes.plot(curve["steps"], curve["training"], linewidth=0.8, alpha=0.5, **style)
             axes.plot(curve["validated"], curve["validation"], marker="o", label=label, **style)
-        floor = found["success"]["random"]["mean"]
+        floor = figures["success"]["random"]["mean"]
         axes.axhline(floor, color="grey", linestyle=":", label="random actions")
-        axes.axhline(found["blind"]["success"], color="grey", linestyle="--", label="best blind")
+        axes.axhline(figures["blind"]["success"], color="grey", linestyle="--", label="best blind")
         axes.set(title=family, xlabel="steps", ylabel="success", ylim=(-0.03, 1.03))
         axes.grid(axis="y", alpha=0.25)
         axes.legend(frameon=False, fontsize=8)

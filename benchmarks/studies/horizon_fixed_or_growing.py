@@ -41,15 +41,15 @@ def measure(runs: Runs) -> dict[str, Any]:
     arms = {
         name: {
             **{
-                f"{field_of(stage)}_{figure}": held_out(found, stage, key)
+                f"{field_of(stage)}_{figure}": held_out(arm_runs, stage, key)
                 for figure, key in (("score", "score_mean"), ("success", "success"))
                 for stage in (WARM_START, TRAINED)
             },
-            "paired": [run.summary["paired"]["trained_minus_warm_start"] for run in found],
-            "steps": [run.summary["steps"] for run in found],
-            "curves": [{"seed": run.seed, **validation_curve(run)} for run in found],
+            "paired": [run.summary["paired"]["trained_minus_warm_start"] for run in arm_runs],
+            "steps": [run.summary["steps"] for run in arm_runs],
+            "curves": [{"seed": run.seed, **validation_curve(run)} for run in arm_runs],
         }
-        for name, found in runs.items()
+        for name, arm_runs in runs.items()
     }
     return {"env": ENV, "turns": TURNS, "rounds": ROUNDS, "arms": arms}
 

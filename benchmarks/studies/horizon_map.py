@@ -27,7 +27,7 @@ class Tasks:
     """Flags that name the tasks."""
     stages: tuple[int, ...]
     """Turns of the growing schedules; the first is the short horizon, the last the long one."""
-    every: int
+    interval: int
     """Steps of a stage."""
     gate: float
     """Success of two steps' episodes that opens the next stage of the gated schedule."""
@@ -59,20 +59,20 @@ SMALL = (
 TASKS: Mapping[str, Tasks] = {
     # Random actions solve .40, .00 and .28 of them.
     "short": Tasks(
-        env=f"{MAZES}1-4", stages=(4, 6, 8, 12), every=8, gate=0.6, turns=3000,
+        env=f"{MAZES}1-4", stages=(4, 6, 8, 12), interval=8, gate=0.6, turns=3000,
         starts={"weak": 0.65, "strong": 0.85}, classes=(2, 4), more=SMALL,
     ),
     "long": Tasks(
-        env=f"{MAZES}9-12", stages=(12, 16, 20, 24), every=3, gate=0.5, turns=4800,
+        env=f"{MAZES}9-12", stages=(12, 16, 20, 24), interval=3, gate=0.5, turns=4800,
         starts={"weak": 0.15, "strong": 0.5}, classes=(10, 12), more=SMALL,
     ),
     "mixed": Tasks(
-        env=f"{MAZES}1-12", stages=(4, 10, 16, 24), every=4, gate=0.3, turns=4800,
+        env=f"{MAZES}1-12", stages=(4, 10, 16, 24), interval=4, gate=0.3, turns=4800,
         starts={"weak": 0.35, "strong": 0.65}, classes=(4, 8, 12), more=SMALL,
     ),
     "textworld": Tasks(
         env="--env textworld --env-kwargs difficulty=w4-o6-q8 games=3200", stages=(8, 12, 16, 24),
-        every=12, gate=0.3, turns=24_000, starts={"weak": 0.15, "strong": 0.35}, imitation=2400,
+        interval=12, gate=0.3, turns=24_000, starts={"weak": 0.15, "strong": 0.35}, imitation=2400,
         classes=(7, 8), dear=True,
         more="--tiny.hidden 64 --tiny.layers 2 --tiny.heads 2 --tiny.head-dim 32 "
         "--tiny.intermediate 160 --tiny.context 2560 --sft.batch-size 8 --sft.copy-steps 100 "
@@ -82,14 +82,14 @@ TASKS: Mapping[str, Tasks] = {
     ),
     "alfworld": Tasks(
         env="--env alfworld --env-kwargs difficulty=easy expert=searching", stages=(6, 10, 13, 16),
-        every=7, gate=0.4, turns=30_000, starts={"weak": 0.15, "strong": 0.35}, imitation=900,
+        interval=7, gate=0.4, turns=30_000, starts={"weak": 0.15, "strong": 0.35}, imitation=900,
         classes=(6, 9, 12, 16), dear=True,
         more="--eval.baselines none --eval.num-tasks 100 --eval.valid-tasks 36 --sft.eval-tasks 64 "
         "--sft.demonstrations 4000 --rl.groups 8 --rl.log-groups 8 --rl.save-every 1000 "
         "--rl.keep-checkpoints 1",
     ),
     "search": Tasks(
-        env=CHAINS, stages=(3, 4, 6), every=15, gate=0.6, turns=30_000, imitation=700,
+        env=CHAINS, stages=(3, 4, 6), interval=15, gate=0.6, turns=30_000, imitation=700,
         starts={"weak": 0.25, "strong": 0.5}, classes=(2, 3, 4, 6), dear=True,
         more="--eval.baselines none --eval.num-tasks 200 --eval.valid-tasks 48 --sft.eval-tasks 64 "
         "--sft.demonstrations 4000 --rl.log-groups 16 --rl.save-every 1000 --rl.keep-checkpoints 1",
@@ -104,7 +104,7 @@ SCHEDULES = ("short", "long", "growing", "gated", "growing-fit")
 def horizon(schedule: str, tasks: Tasks) -> str:
     """Return the flags of a schedule, which is validated about as often as the others."""
     stages = ",".join(map(str, tasks.stages))
-    growing = f"--eval.every 6 --horizon {stages} --horizon-every {tasks.every}"
+    growing = f"--eval.every 6 --horizon {stages} --horizon-every {tasks.interval}"
     return {
         "short": f"--eval.every 18 --horizon {tasks.stages[0]} --no-fit-horizon",
         "long": f"--eval.every 4 --horizon {tasks.stages[-1]} --no-fit-horizon",
@@ -145,26 +145,26 @@ def measure(runs: Runs) -> dict[str, Any]:
     """Compare the schedules of each cell, and follow what they do to the episodes."""
     cells: dict[str, Any] = {}
     for start, name in ((start, name) for start in STARTS for name in TASKS):
-        some = {s: found for s in SCHEDULES if (found := runs.get(f"{start}/{name}/{s}"))}
+        some = {s: arm_runs for s in SCHEDULES if (arm_runs := runs.get(f"{start}/{name}/{s}"))}
         if some:
             cells[f"{start}/{name}"] = {
                 "stages": TASKS[name].stages, "classes": TASKS[name].classes,
                 **measures.compared_at_equal_cost(some),
                 "schedules": {
                     schedule: {
-                        "random": measures.held_out(found, "random"),
-                        "warm_start": measures.held_out(found, "warm-start"),
-                        "success": measures.held_out(found, "trained"),
-                        "minus_long": measures.minus(found, some.get("long", [])),
-                        "curves": [measures.validation_curve(run) for run in found],
-                        "training": [measures.training_curve(run, 8) for run in found],
-                        "means": measures.training_means(found),
+                        "random": measures.held_out(arm_runs, "random"),
+                        "warm_start": measures.held_out(arm_runs, "warm-start"),
+                        "success": measures.held_out(arm_runs, "trained"),
+                        "minus_long": measures.minus(arm_runs, some.get("long", [])),
+                        "curves": [measures.validation_curve(run) for run in arm_runs],
+                        "training": [measures.training_curve(run, 8) for run in arm_runs],
+                        "means": measures.training_means(arm_runs),
                         "by_length": [
-                            measures.success_by_length(run, TASKS[name].classes) for run in found
+                            measures.success_by_length(run, TASKS[name].classes) for run in arm_runs
                         ],
-                        "last_by_length": measures.last_by_length(found, TASKS[name].classes),
+                        "last_by_length": measures.last_by_length(arm_runs, TASKS[name].classes),
                     }
-                    for schedule, found in some.items()
+                    for schedule, arm_runs in some.items()
                 },
             }  # fmt: skip
     differences = [

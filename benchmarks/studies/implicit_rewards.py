@@ -61,32 +61,32 @@ def measure(runs: Runs) -> dict[str, Any]:
     """Return how well the reward models ranked, and what they were worth on test tasks."""
     families = {}
     for family in FAMILIES:
-        ours, others = (runs.get(f"{family}/{method}", ()) for method in METHODS)
-        if ours:
-            families[family] = _family(ours, others)
-    met = all(each["ranking"]["mean"] >= BAR for each in families.values())
-    return {"bar": BAR, "families": families, "met": bool(families) and met}
+        model_runs, plain_runs = (runs.get(f"{family}/{method}", ()) for method in METHODS)
+        if model_runs:
+            families[family] = _family(model_runs, plain_runs)
+    above_bar = all(figures["ranking"]["mean"] >= BAR for figures in families.values())
+    return {"bar": BAR, "families": families, "met": bool(families) and above_bar}
 
 
-def _family(ours: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> dict[str, Any]:
+def _family(model_runs: Sequence[PlayedRun], plain_runs: Sequence[PlayedRun]) -> dict[str, Any]:
     """Return the figures of a family."""
     return {
-        "seeds": [run.seed for run in ours],
-        "ranking": spread([run.summary["reward_ranking"] for run in ours], (0.0, 1.0)),
-        "by_step": [[step.get("reward_ranking") for step in run.steps] for run in ours],
-        "pairs": [[step["reward_pairs"] for step in run.steps] for run in ours],
+        "seeds": [run.seed for run in model_runs],
+        "ranking": spread([run.summary["reward_ranking"] for run in model_runs], (0.0, 1.0)),
+        "by_step": [[step.get("reward_ranking") for step in run.steps] for run in model_runs],
+        "pairs": [[step["reward_pairs"] for step in run.steps] for run in model_runs],
         "success": {
             name: spread([run.summary["eval"]["trained"]["success"] for run in some], (0.0, 1.0))
-            for name, some in zip(METHODS, (ours, others), strict=True)
+            for name, some in zip(METHODS, (model_runs, plain_runs), strict=True)
             if some
         },
         "warm_start": spread(
-            [run.summary["eval"]["warm-start"]["success"] for run in ours], (0.0, 1.0)
+            [run.summary["eval"]["warm-start"]["success"] for run in model_runs], (0.0, 1.0)
         ),
-        "minus_without": minus(ours, others),
+        "minus_without": minus(model_runs, plain_runs),
         "cpu_seconds": {
             name: [round(run.summary["cpu_s"], 1) for run in some]
-            for name, some in zip(METHODS, (ours, others), strict=True)
+            for name, some in zip(METHODS, (model_runs, plain_runs), strict=True)
         },
     }
 
@@ -100,8 +100,8 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     panels = figure.subplots(1, max(1, len(families)), squeeze=False)[0]
     for family, panel in zip(families, panels, strict=False):
         panel.set(title=family, xlabel="step", ylabel="pairs ranked right", ylim=(0, 1.02))
-        found = result["families"][family]
-        for seed, ranking in zip(found["seeds"], found["by_step"], strict=True):
+        figures = result["families"][family]
+        for seed, ranking in zip(figures["seeds"], figures["by_step"], strict=True):
             panel.plot(range(1, len(ranking) + 1), ranking, color=f"C{seed}", label=f"seed {seed}")
         panel.axhline(result["bar"], color="0.5", linewidth=0.8, linestyle="--")
         panel.grid(alpha=0.25)

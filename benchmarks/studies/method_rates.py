@@ -45,19 +45,19 @@ def measure(runs: Runs) -> dict[str, Any]:
     return {
         "full_rate": FULL,
         "arms": {
-            each.name: {
-                "preset": each.labels["preset"],
-                "rate": float(each.labels["rate"]),
-                "one_update": each.name.endswith("one-update"),
-                "seeds": [run.seed for run in found],
-                "warm_start": held_out(found, "warm-start"),
-                "success": held_out(found, "trained"),
-                "minus_turn_loo": minus(found, runs.get(f"{HOUSE}/{each.labels['rate']}", ())),
-                "updates": [len(run.steps) for run in found],
-                "cpu_seconds": [run.summary["cpu_s"] for run in found],
+            arm.name: {
+                "preset": arm.labels["preset"],
+                "rate": float(arm.labels["rate"]),
+                "one_update": arm.name.endswith("one-update"),
+                "seeds": [run.seed for run in arm_runs],
+                "warm_start": held_out(arm_runs, "warm-start"),
+                "success": held_out(arm_runs, "trained"),
+                "minus_turn_loo": minus(arm_runs, runs.get(f"{HOUSE}/{arm.labels['rate']}", ())),
+                "updates": [len(run.steps) for run in arm_runs],
+                "cpu_seconds": [run.summary["cpu_s"] for run in arm_runs],
             }
-            for each in STUDY.arms
-            if (found := runs.get(each.name))
+            for arm in STUDY.arms
+            if (arm_runs := runs.get(arm.name))
         },
     }
 

@@ -82,17 +82,17 @@ def measure(runs: Runs) -> dict[str, Any]:
         "turns": TURNS,
         "methods": {
             name: {
-                "seeds": [run.seed for run in found],
-                "warm_start": held_out(found, "warm-start"),
-                "success": held_out(found, "trained"),
-                "minus_turn_loo": minus(found, runs.get(BESIDE.get(name, HOUSE), ())),
+                "seeds": [run.seed for run in arm_runs],
+                "warm_start": held_out(arm_runs, "warm-start"),
+                "success": held_out(arm_runs, "trained"),
+                "minus_turn_loo": minus(arm_runs, runs.get(BESIDE.get(name, HOUSE), ())),
                 "mean_over_run": spread([area(curve) for curve in curves[name].values()]),
                 "mean_over_run_minus_turn_loo": _area_minus_house(curves, name),
-                "updates": [len(run.steps) for run in found],
-                "cpu_seconds": [run.summary["cpu_s"] for run in found],
+                "updates": [len(run.steps) for run in arm_runs],
+                "cpu_seconds": [run.summary["cpu_s"] for run in arm_runs],
             }
-            for name, found in runs.items()
-            if found
+            for name, arm_runs in runs.items()
+            if arm_runs
         },
     }
 
@@ -102,24 +102,24 @@ def _area_minus_house(
 ) -> dict[str, Any] | None:
     """Compare the means over the run, seed by seed."""
     house = curves.get(BESIDE.get(name, HOUSE), {})
-    found = [
+    differences = [
         area(curve) - area(house[seed]) for seed, curve in curves[name].items() if seed in house
     ]
-    return spread(found) if found else None
+    return spread(differences) if differences else None
 
 
 def draw(result: Mapping[str, Any], path: Path) -> None:
     """Draw success at the end of each method, with its interval over seeds."""
     from matplotlib.figure import Figure
 
-    found = sorted(result["methods"].items(), key=lambda item: item[1]["success"]["mean"])
-    figure = Figure(figsize=(6.4, 0.26 * len(found) + 1.2), dpi=130, layout="constrained")
+    rows = sorted(result["methods"].items(), key=lambda item: item[1]["success"]["mean"])
+    figure = Figure(figsize=(6.4, 0.26 * len(rows) + 1.2), dpi=130, layout="constrained")
     panel = figure.subplots()
-    for at, (name, row) in enumerate(found):
+    for at, (name, row) in enumerate(rows):
         low, high = row["success"]["ci95"] or [row["success"]["mean"]] * 2
         panel.plot([low, high], [at, at], color="C0" if name != HOUSE else "C1", alpha=0.5)
         panel.plot(row["success"]["mean"], at, "o", color="C0" if name != HOUSE else "C1")
-    panel.set_yticks(range(len(found)), [name for name, _ in found])
+    panel.set_yticks(range(len(rows)), [name for name, _ in rows])
     panel.set(xlabel="success on test tasks, 95 % interval over seeds", xlim=(0, 1.02))
     panel.grid(alpha=0.25)
     figure.savefig(path)

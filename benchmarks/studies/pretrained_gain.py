@@ -29,8 +29,8 @@ def measure(runs: Runs) -> dict[str, Any]:
     """Return the runs of each family: its policies, and its validations."""
     return {
         "families": {
-            env: [{**row(run), "curve": validation_curve(run)} for run in played]
-            for env, played in runs.items()
+            env: [{**row(run), "curve": validation_curve(run)} for run in family_runs]
+            for env, family_runs in runs.items()
         }
     }
 

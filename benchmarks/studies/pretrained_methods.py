@@ -40,25 +40,25 @@ ARMS = {
 
 def measure(runs: Runs) -> dict[str, Any]:
     """Return what each arm reached, and that minus the default, seed by seed."""
-    curves = {name: [validation_curve(run) for run in played] for name, played in runs.items()}
+    curves = {name: [validation_curve(run) for run in arm_runs] for name, arm_runs in runs.items()}
     return {
         "turns": TURNS,
         "arms": {
             name: {
-                "seeds": [run.seed for run in played],
-                "warm_start": held_out(played, WARM_START),
-                "success": held_out(played, TRAINED),
-                "minus_turn_loo": minus(played, runs.get(DEFAULT, ())),
+                "seeds": [run.seed for run in arm_runs],
+                "warm_start": held_out(arm_runs, WARM_START),
+                "success": held_out(arm_runs, TRAINED),
+                "minus_turn_loo": minus(arm_runs, runs.get(DEFAULT, ())),
                 "validation_at_equal_tokens": spread(at_equal(curves[name], "sampled")),
-                "steps": [run.summary["steps"] for run in played],
-                "cpu_minutes": [run.summary["cpu_s"] / 60 for run in played],
+                "steps": [run.summary["steps"] for run in arm_runs],
+                "cpu_minutes": [run.summary["cpu_s"] / 60 for run in arm_runs],
                 "curves": [
                     {"seed": run.seed, **curve}
-                    for run, curve in zip(played, curves[name], strict=True)
+                    for run, curve in zip(arm_runs, curves[name], strict=True)
                 ],
             }
-            for name, played in runs.items()
-            if played
+            for name, arm_runs in runs.items()
+            if arm_runs
         },
     }
 

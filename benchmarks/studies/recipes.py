@@ -66,7 +66,7 @@ def alone(preset: Preset) -> bool:
 
 RECIPES: Mapping[str, str] = {
     **{name: f"--preset {name}" for name, preset in PRESETS.items() if alone(preset)},
-    **{f"{DEFAULT}, {said}": f"--preset {DEFAULT} {flags}" for said, flags in SIZES.items()},
+    **{f"{DEFAULT}, {size}": f"--preset {DEFAULT} {flags}" for size, flags in SIZES.items()},
 }
 """What is compared, and its flags."""
 
@@ -90,14 +90,14 @@ def chosen_rates(runs: Runs) -> dict[str, dict[str, str]]:
     It is the one with the most validation tasks solved at the end of the pilot; of equal ones the
     lowest.
     """
-    chosen: dict[str, dict[str, str]] = {}
+    rates: dict[str, dict[str, str]] = {}
     for family in FAMILIES:
         for recipe in RECIPES:
-            found = {rate: _pilot(runs.get(f"{family}/{recipe}/{rate}", ())) for rate in RATES}
-            known = {rate: value for rate, value in found.items() if value is not None}
-            if len(known) == len(RATES):
-                chosen.setdefault(family, {})[recipe] = max(known, key=known.__getitem__)
-    return chosen
+            pilots = {rate: _pilot(runs.get(f"{family}/{recipe}/{rate}", ())) for rate in RATES}
+            successes = {rate: value for rate, value in pilots.items() if value is not None}
+            if len(successes) == len(RATES):
+                rates.setdefault(family, {})[recipe] = max(successes, key=successes.__getitem__)
+    return rates
 
 
 def _pilot(runs: Sequence[PlayedRun]) -> float | None:
@@ -128,39 +128,39 @@ def measure(runs: Runs) -> dict[str, Any]:
         }
         for family, rates in chosen_rates(runs).items()
     }
-    signs = {family: _signs(found["recipes"]) for family, found in families.items()}
+    signs = {family: _signs(figures["recipes"]) for family, figures in families.items()}
     return {
         "rates": [float(rate) for rate in RATES],
         "families": families,
-        "above": _in_all({family: found["above"] for family, found in signs.items()}),
-        "below": _in_all({family: found["below"] for family, found in signs.items()}),
+        "above": _in_all({family: family_signs["above"] for family, family_signs in signs.items()}),
+        "below": _in_all({family: family_signs["below"] for family, family_signs in signs.items()}),
         "differences": count_differences(
             {
                 recipe: row["minus_turn_loo"]
-                for recipe, row in found["recipes"].items()
+                for recipe, row in figures["recipes"].items()
                 if recipe != DEFAULT
             }
-            for found in families.values()
+            for figures in families.values()
         ),
     }
 
 
 def _row(runs: Runs, family: str, recipe: str, rate: str, house: str) -> dict[str, Any] | None:
     """Return a recipe's figures at its rate beside ``turn-loo`` at its own; None: not played."""
-    found = _compared(runs, f"{family}/{recipe}/{rate}")
-    if not found:
+    compared_runs = _compared(runs, f"{family}/{recipe}/{rate}")
+    if not compared_runs:
         return None
-    every = [r for each in RATES for r in runs.get(f"{family}/{recipe}/{each}", ())]
+    all_runs = [r for pilot_rate in RATES for r in runs.get(f"{family}/{recipe}/{pilot_rate}", ())]
     return {
         "rate": float(rate),
-        "pilot": [_pilot(runs[f"{family}/{recipe}/{each}"]) for each in RATES],
-        "seeds": [run.seed for run in found],
-        "warm_start": held_out(found, "warm-start"),
-        "success": held_out(found, "trained"),
-        "minus_turn_loo": minus(found, _compared(runs, f"{family}/{DEFAULT}/{house}")),
-        "steps": [len(run.steps) for run in found],
+        "pilot": [_pilot(runs[f"{family}/{recipe}/{pilot_rate}"]) for pilot_rate in RATES],
+        "seeds": [run.seed for run in compared_runs],
+        "warm_start": held_out(compared_runs, "warm-start"),
+        "success": held_out(compared_runs, "trained"),
+        "minus_turn_loo": minus(compared_runs, _compared(runs, f"{family}/{DEFAULT}/{house}")),
+        "steps": [len(run.steps) for run in compared_runs],
         # The first run of a seed also trains the warm start; other work on a machine adds, too.
-        "least_cpu_seconds": min(run.summary["cpu_s"] for run in every),
+        "least_cpu_seconds": min(run.summary["cpu_s"] for run in all_runs),
     }
 
 
@@ -199,13 +199,15 @@ def draw(result: Mapping[str, Any], path: Path) -> None:
     from matplotlib.figure import Figure
 
     families = result["families"]
-    names = list(dict.fromkeys(name for each in families.values() for name in each["recipes"]))
+    names = list(
+        dict.fromkeys(name for figures in families.values() for name in figures["recipes"])
+    )
     size = (3.4 * max(1, len(families)) + 1.6, 0.24 * len(names) + 1.2)
     figure = Figure(figsize=size, dpi=110, layout="constrained")
     panels = figure.subplots(1, max(1, len(families)), squeeze=False, sharey=True)[0]
-    for panel, (family, found) in zip(panels, families.items(), strict=False):
+    for panel, (family, figures) in zip(panels, families.items(), strict=False):
         for at, name in enumerate(names):
-            row = found["recipes"].get(name)
+            row = figures["recipes"].get(name)
             if row and (beside := row["minus_turn_loo"]):
                 panel.plot(beside["ci95"] or [beside["mean"]] * 2, [at, at], "C0", alpha=0.5)
                 panel.plot(beside["mean"], at, "C0o")

@@ -27,12 +27,12 @@ FIGURES = {"success": "success", "score": "score_mean"}
 
 def measure(runs: Runs) -> dict[str, Any]:
     """Return the runs of each family, and whether all of them met the bar."""
-    families = {env: [row(run) for run in found] for env, found in runs.items()}
-    rows = [each for some in families.values() for each in some]
+    families = {env: [row(run) for run in family_runs] for env, family_runs in runs.items()}
+    rows = [entry for some in families.values() for entry in some]
     return {
         "bar_minutes": BAR_MINUTES,
         "families": families,
-        "met": bool(rows) and all(map(met, rows)),
+        "met": bool(rows) and all(map(clears_bar, rows)),
     }
 
 
@@ -51,9 +51,9 @@ def row(run: PlayedRun) -> dict[str, Any]:
                 "gain": paired["trained_minus_warm_start"][f"{name}_mean"],
                 "gain_ci95": paired["trained_minus_warm_start"][f"{name}_ci95"],
                 "over": {
-                    role: [each[f"{name}_mean"], each[f"{name}_ci95"]]
+                    role: [comparison[f"{name}_mean"], comparison[f"{name}_ci95"]]
                     for role in (WARM_START, *BASELINES, DEMONSTRATOR)
-                    if (each := paired.get(f"trained_minus_{field_of(role)}"))
+                    if (comparison := paired.get(f"trained_minus_{field_of(role)}"))
                 },
             }
             for name, key in FIGURES.items()
@@ -64,7 +64,7 @@ def row(run: PlayedRun) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def met(row: dict[str, Any]) -> bool:
+def clears_bar(row: dict[str, Any]) -> bool:
     """Return whether a run clears the bar."""
     over = row["success"]["over"]
     gains = [interval[0] > 0 for arm, (_, interval) in over.items() if arm != "demonstrator"]

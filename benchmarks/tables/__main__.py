@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from agentgym.errors import AgentGymError
 from agentgym.support.caching import write_atomically
-from benchmarks.tables.pages import PAGES, ROOT, written
+from benchmarks.tables.pages import PAGES, ROOT, rewrite_page
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing, compare only")
     check = parser.parse_args(argv).check
     try:
-        changed = {page: new for page in PAGES if (new := written(_text(page))) != _text(page)}
+        changed = {page: new for page in PAGES if (new := rewrite_page(_text(page))) != _text(page)}
     except AgentGymError as error:
         print(f"benchmarks.tables: {error}", file=sys.stderr)
         return 2

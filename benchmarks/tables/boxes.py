@@ -16,9 +16,9 @@ KINDS = {
 
 def boxes_table() -> Table:
     """Return what a box of each kind takes, beside a bubblewrap of its own for each command."""
-    found = result(FILE)
-    boxes = [found[kind] for kind in KINDS]
-    alone = _quantiles(found["bubblewrap"], "start_and_exec")
+    figures = result(FILE)
+    boxes = [figures[kind] for kind in KINDS]
+    alone = _quantiles(figures["bubblewrap"], "start_and_exec")
     table = [["milliseconds: median, 99th percentile", *KINDS.values(), "bubblewrap"]]
     for part, words in {"start": "start", "exec": "command `true`", "reset": "reset"}.items():
         last = f"{alone} (starts anew)" if part == "exec" else ""
@@ -46,5 +46,5 @@ def forks_table() -> Table:
 
 def _quantiles(figures: Mapping[str, float], part: str) -> str:
     """Write median and 99th percentile of some milliseconds."""
-    values = (figures[f"{part}_milliseconds_{which}"] for which in ("p50", "p99"))
+    values = (figures[f"{part}_milliseconds_{percentile}"] for percentile in ("p50", "p99"))
     return ", ".join(f"{value:.1f}" if value < 100 else f"{value:.0f}" for value in values)

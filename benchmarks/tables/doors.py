@@ -26,9 +26,9 @@ def doors_table() -> Table:
     """Return a row for each door: of how many tasks every episode was the same."""
     best: dict[tuple[str, str], dict[str, Any]] = {}
     for row in sorted(_rows(), key=lambda row: (row.get("first", 0), row["tasks"])):
-        known = best.get((row["door"], row["env"]), {"tasks": 0, "tests": {}})
+        best_row = best.get((row["door"], row["env"]), {"tasks": 0, "tests": {}})
         # What differs in the first tasks is not covered by what follows.
-        if row.get("first", 0) <= known["tasks"] < row["tasks"] and not _differing(known):
+        if row.get("first", 0) <= best_row["tasks"] < row["tasks"] and not _differing(best_row):
             best[row["door"], row["env"]] = row
     table = [["interface", *(entry.name for entry in FAMILIES)]]
     for door, words in INTERFACES.items():
@@ -40,8 +40,11 @@ def doors_table() -> Table:
 
 def _rows() -> Iterator[dict[str, Any]]:
     """Yield what was played through each door, of every part of the result."""
-    found = result("conformance.json")
-    for part in (found, *(each for each in found.values() if isinstance(each, dict))):
+    conformance = result("conformance.json")
+    for part in (
+        conformance,
+        *(section for section in conformance.values() if isinstance(section, dict)),
+    ):
         yield from part.get("rows", ())
 
 

@@ -27,10 +27,10 @@ def noise_table() -> Table:
     table = [["turns for a gradient as large as its noise; rewards", *names, "turns of a group"]]
     table[0].append("lowest cosine with the exact gradient")
     for label in processes[names[0]]["estimators"]:
-        found = [processes[name]["estimators"][label] for name in names]
-        prices = [f"{each['turns_for_noise_of_one']:.0f}" for each in found]
-        cosine = share(min(each["cosine"] for each in found))
-        table.append([label, *prices, f"{found[0]['turns']:.0f}", cosine])
+        figures = [processes[name]["estimators"][label] for name in names]
+        prices = [f"{row['turns_for_noise_of_one']:.0f}" for row in figures]
+        cosine = share(min(row["cosine"] for row in figures))
+        table.append([label, *prices, f"{figures[0]['turns']:.0f}", cosine])
     return table
 
 
@@ -42,8 +42,8 @@ def families_table() -> Table:
     names = ["family, preset", "success at equal tokens", "each seed", "minus `turn-loo`"]
     table = [[*names, "tokens to target", "tokens for a gradient as large as its noise"]]
     noise = result(NOISE)["families"]
-    for family, found in result(STUDY)["families"].items():
-        for method, row in found["methods"].items():
+    for family, figures in result(STUDY)["families"].items():
+        for method, row in figures["methods"].items():
             success, difference = row["success_at_equal_tokens"], row["minus_turn_loo"]
             prices: Iterable[Mapping[str, Any]] = noise.get(family, {}).get(method, ())
             table.append(
@@ -53,7 +53,7 @@ def families_table() -> Table:
                     shares(success["values"]),
                     bold_without_zero(difference["mean"], difference["ci95"]),
                     _tokens(row["tokens_to_target"], "never"),
-                    _tokens((each["tokens_for_noise_of_one"] for each in prices), "unknown"),
+                    _tokens((price["tokens_for_noise_of_one"] for price in prices), "unknown"),
                 ]
             )
     return table
@@ -61,4 +61,4 @@ def families_table() -> Table:
 
 def _tokens(seeds: Iterable[float | None], nothing: str) -> str:
     """Write numbers of tokens, a seed each, and what stands for none."""
-    return "; ".join(nothing if each is None else about(each) for each in seeds)
+    return "; ".join(nothing if tokens is None else about(tokens) for tokens in seeds)

@@ -54,8 +54,8 @@ def difference(value: float, ends: Sequence[float] | None) -> str:
 
 def bold_without_zero(value: float, ends: Sequence[float] | None) -> str:
     """Write a difference with its interval, bold where this is without zero."""
-    said = difference(value, ends)
-    return f"**{said}**" if ends and (ends[0] > 0 or ends[1] < 0) else said
+    text = difference(value, ends)
+    return f"**{text}**" if ends and (ends[0] > 0 or ends[1] < 0) else text
 
 
 def about(value: float) -> str:
@@ -74,9 +74,9 @@ def markdown(table: Table) -> str:
     """Return a table as Markdown, a line a row."""
     head, *rows = table
     lines = [head, ["---"] * len(head), *rows]
-    written = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in lines]
-    written[1] = "|" + "---|" * len(head)
-    return "".join(f"{line}\n" for line in written)
+    texts = ["|" + "|".join(f" {cell} " if cell else " " for cell in row) + "|" for row in lines]
+    texts[1] = "|" + "---|" * len(head)
+    return "".join(f"{line}\n" for line in texts)
 
 
 def part(content: Any, path: str) -> Any:

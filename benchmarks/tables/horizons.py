@@ -30,18 +30,22 @@ SCHEDULES = {
 
 def horizon_table() -> Table:
     """Return success at the full horizon, and the differences to the constant long horizon."""
-    found = result(FILE)
+    content = result(FILE)
     table = [
         ["tasks", "warm-start", "success: start, long", *SCHEDULES.values(), "updates: long, short"]
     ]
     for tasks, words in TASKS.items():
-        for start in found["rows"]:
-            cell = found["cells"][f"{start}/{tasks}"]
+        for start in content["rows"]:
+            cell = content["cells"][f"{start}/{tasks}"]
             long = cell["schedules"]["long"]
             name = words.format(", ".join(map(str, cell["stages"])))
             levels = f"{share(long['warm_start']['mean'])}, {share(long['success']['mean'])}"
-            differences = [_difference(cell["schedules"][each]["minus_long"]) for each in SCHEDULES]
-            updates = ", ".join(_updates(found, start, tasks, each) for each in ("long", "short"))
+            differences = [
+                _difference(cell["schedules"][schedule]["minus_long"]) for schedule in SCHEDULES
+            ]
+            updates = ", ".join(
+                _updates(content, start, tasks, schedule) for schedule in ("long", "short")
+            )
             table.append([name, start, levels, *differences, updates])
     return table
 
@@ -49,7 +53,9 @@ def horizon_table() -> Table:
 def power() -> dict[str, Any]:
     """Return how small a difference the map could have shown, by what :func:`power_of` counts."""
     cells = result(FILE)["cells"].values()
-    return power_of([cell["schedules"][each]["minus_long"] for cell in cells for each in SCHEDULES])
+    return power_of(
+        [cell["schedules"][schedule]["minus_long"] for cell in cells for schedule in SCHEDULES]
+    )
 
 
 def power_of(spreads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -62,7 +68,7 @@ def power_of(spreads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         ``differences`` that are not zero in every seed, the ``median`` half width of their
         intervals, the ``share`` of half widths above .05, and how many are ``without_zero``.
     """
-    moved = [each["ci95"] for each in spreads if any(each["values"])]
+    moved = [spread["ci95"] for spread in spreads if any(spread["values"])]
     widths = [(high - low) / 2 for low, high in moved]
     return {
         "differences": len(widths),
@@ -74,16 +80,16 @@ def power_of(spreads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def power_table() -> Table:
     """Return how small a difference the map could have shown, as a table."""
-    found = result(FILE)
-    updates = [at_equal_updates(found, cell)["success"] for cell in found["cells"]]
-    spreads = [_minus_long(success, each) for success in updates for each in SCHEDULES]
+    content = result(FILE)
+    updates = [at_equal_updates(content, cell)["success"] for cell in content["cells"]]
+    spreads = [_minus_long(success, schedule) for success in updates for schedule in SCHEDULES]
     rows = {"turns, test tasks": power(), "updates, validation tasks": power_of(spreads)}
     head = ["compared at equal", "differences that are not zero in every seed",
             "median half-width of their intervals", "wider than .05", "excluding zero"]  # fmt: skip
-    return [head, *([name, *_powers(each)] for name, each in rows.items())]
+    return [head, *([name, *_powers(row)] for name, row in rows.items())]
 
 
-def at_equal_updates(found: Mapping[str, Any], cell: str) -> dict[str, Any]:
+def at_equal_updates(content: Mapping[str, Any], cell: str) -> dict[str, Any]:
     """Read the curves of a cell where the arm with the fewest updates ended, seed by seed.
 
     A step makes one update. The file holds the curves over turns; of which step a validation is
@@ -91,14 +97,14 @@ def at_equal_updates(found: Mapping[str, Any], cell: str) -> dict[str, Any]:
     and after the last.
 
     Args:
-        found: The result.
+        content: The result.
         cell: Warm start and tasks, such as ``weak/mixed``.
 
     Returns:
         The ``updates`` of each seed; by schedule ``success`` on validation tasks and ``turns``.
     """
-    schedules = found["cells"][cell]["schedules"]
-    curves = {each: _over_updates(found, f"{cell}/{each}") for each in schedules}
+    schedules = content["cells"][cell]["schedules"]
+    curves = {schedule: _over_updates(content, f"{cell}/{schedule}") for schedule in schedules}
     by_seed = [list(some) for some in zip(*curves.values(), strict=True)]
     read: dict[str, Any] = {"updates": [min(c["updates"][-1] for c in some) for some in by_seed]}
     for figure in ("success", "turns"):
@@ -107,15 +113,15 @@ def at_equal_updates(found: Mapping[str, Any], cell: str) -> dict[str, Any]:
     return read
 
 
-def _over_updates(found: Mapping[str, Any], arm: str) -> list[Curve]:
+def _over_updates(content: Mapping[str, Any], arm: str) -> list[Curve]:
     """Return the curves of an arm over its updates, one for each seed."""
     cell, _, schedule = arm.rpartition("/")
-    settings = found["runs"][arm]["settings"]
-    every = int(settings[settings.index("--eval.every") + 1])
-    curves = found["cells"][cell]["schedules"][schedule]["curves"]
+    settings = content["runs"][arm]["settings"]
+    interval = int(settings[settings.index("--eval.every") + 1])
+    curves = content["cells"][cell]["schedules"][schedule]["curves"]
     return [
-        {**curve, "updates": [*range(0, run["steps"], every), run["steps"]]}
-        for curve, run in zip(curves, found["runs"][arm]["runs"], strict=True)
+        {**curve, "updates": [*range(0, run["steps"], interval), run["steps"]]}
+        for curve, run in zip(curves, content["runs"][arm]["runs"], strict=True)
     ]
 
 
@@ -124,18 +130,18 @@ def _minus_long(success: Mapping[str, Any], schedule: str) -> dict[str, Any]:
     return spread([a - b for a, b in zip(success[schedule], success["long"], strict=True)])
 
 
-def _powers(found: Mapping[str, Any]) -> list[str]:
+def _powers(powers: Mapping[str, Any]) -> list[str]:
     """Write what :func:`power_of` counts."""
-    wide = f"{100 * found['share']:.0f} %"
-    return [str(found["differences"]), share(found["median"]), wide, str(found["without_zero"])]
+    wide = f"{100 * powers['share']:.0f} %"
+    return [str(powers["differences"]), share(powers["median"]), wide, str(powers["without_zero"])]
 
 
-def _difference(found: Mapping[str, Any]) -> str:
+def _difference(figures: Mapping[str, Any]) -> str:
     """Write a difference over seeds."""
-    return bold_without_zero(found["mean"], found["ci95"])
+    return bold_without_zero(figures["mean"], figures["ci95"])
 
 
-def _updates(found: dict[str, Any], start: str, tasks: str, schedule: str) -> str:
+def _updates(content: dict[str, Any], start: str, tasks: str, schedule: str) -> str:
     """Write the updates that the runs of an arm made, the median over seeds."""
-    runs = found["runs"][f"{start}/{tasks}/{schedule}"]["runs"]
+    runs = content["runs"][f"{start}/{tasks}/{schedule}"]["runs"]
     return f"{median(run['steps'] for run in runs):.0f}"

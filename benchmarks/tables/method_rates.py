@@ -17,7 +17,7 @@ def rates_table() -> Table:
 
     The last column is that at the lowest rate, minus that of ``turn-loo`` at the same rate.
     """
-    arms: list[Mapping[str, Any]] = [r for each in RATES for r in result(each)["arms"].values()]
+    arms: list[Mapping[str, Any]] = [r for file in RATES for r in result(file)["arms"].values()]
     rates = sorted({row["rate"] for row in arms if not row["one_update"]}, reverse=True)
     names = [rate_in_words(rate) for rate in (result(RATES[0])["full_rate"], *rates)]
     head = ["preset", *names, f"{names[0]}, one update a step", f"{names[-1]}, minus `turn-loo`"]

@@ -45,8 +45,8 @@ def methods_table() -> Table:
     table = [names]
     for preset in PRESETS.values():
         parts = ", ".join(f"`{part}`" for part in parts_in_words(preset))
-        told = [_title(preset), parts, _lacks(preset), preset.note, _test(preset)]
-        table.append([f"`{preset.name}`", *told])
+        cells = [_title(preset), parts, _lacks(preset), preset.note, _test(preset)]
+        table.append([f"`{preset.name}`", *cells])
     return table
 
 

@@ -73,13 +73,13 @@ def command_of(name: str) -> str:
     if " benchmarks" not in command:
         return command
     words = iter(shlex.split(command))
-    kept = []
+    remaining = []
     for word in words:
         if word in PLACES:
             next(words)
         elif word not in SWITCHES:
-            kept.append(word)
-    return shlex.join(kept)
+            remaining.append(word)
+    return shlex.join(remaining)
 
 
 def _shortened(command: str) -> str:

@@ -60,11 +60,11 @@ def _training(family: str, training: Training) -> Claim:
     gains = spread_gains(training)
     strongest = min(gains, key=lambda arm: (round(gains[arm]["mean"], 6), _ends(gains[arm])[1]))
     verdict = _verdict(gains[strongest])
-    others = [arm for arm in gains if arm != strongest and _verdict(gains[arm]) != ABOVE]
-    what = "stronger than every baseline" if strongest == DEMONSTRATOR else "the strongest baseline"
-    claim = f"{spoken(family)}: RL {verdict} `{strongest}`, {what}"
-    if verdict == ABOVE and others:
-        claim += f", and not significantly above `{'`, `'.join(others)}`"
+    other_arms = [arm for arm in gains if arm != strongest and _verdict(gains[arm]) != ABOVE]
+    rank = "stronger than every baseline" if strongest == DEMONSTRATOR else "the strongest baseline"
+    claim = f"{spoken(family)}: RL {verdict} `{strongest}`, {rank}"
+    if verdict == ABOVE and other_arms:
+        claim += f", and not significantly above `{'`, `'.join(other_arms)}`"
     return Claim(
         claim,
         _spread(gains[strongest]),
@@ -108,10 +108,10 @@ def _from_scratch() -> Iterator[Claim]:
     ):  # fmt: skip
         figures = result(file)["families"][family]
         trained, blind = figures["success"]["trained"], figures["blind"]["success"]
-        what = f"{spoken(family)}, using a lamp" if "lamp" in file else spoken(family)
+        tasks = f"{spoken(family)}, using a lamp" if "lamp" in file else spoken(family)
         verdict = "beats" if min(trained["values"]) > blind else "does not beat"
         yield Claim(
-            f"{what}: reward without demonstrations {verdict} the best blind policy "
+            f"{tasks}: reward without demonstrations {verdict} the best blind policy "
             f"({share(blind)})",
             _spread(trained, _success),
             file,

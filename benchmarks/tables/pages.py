@@ -98,7 +98,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
 _TABLE = re.compile(r"(<!-- table: (.+?) -->\n)((?:\|.*\n)*)")
 
 
-def written(page: str) -> str:
+def rewrite_page(page: str) -> str:
     """Return a page with its tables made anew.
 
     Args:
@@ -112,12 +112,12 @@ def written(page: str) -> str:
 
 def named(page: str) -> list[str]:
     """Return the names of the tables of a page."""
-    return [found[2] for found in _TABLE.finditer(page)]
+    return [match[2] for match in _TABLE.finditer(page)]
 
 
-def _make(found: re.Match[str]) -> str:
+def _make(match: re.Match[str]) -> str:
     """Return the comment with its table."""
-    comment, name, _ = found.groups()
+    comment, name, _ = match.groups()
     if name not in TABLES:
         raise ConfigurationError(
             f"expected a table to be one of {', '.join(TABLES)}, got {name!r} in {comment.strip()}"

@@ -42,11 +42,11 @@ def evaluate(expression: str, file: str, results: Path = RESULTS) -> float:
     word, _, path = expression.partition(" ")
     if word in REDUCERS:
         return float(REDUCERS[word](list(_numbers(content, path.split(".")))))
-    left, *others = re.split(r" ([+\-/]) ", expression)
-    if not others:
+    left, *rest = re.split(r" ([+\-/]) ", expression)
+    if not rest:
         return _operand(content, left)
-    if len(others) == 2:
-        sign, right = others
+    if len(rest) == 2:
+        sign, right = rest
         return OPERATORS[sign](_operand(content, left), _operand(content, right))
     raise ValueError(f"expected a path, 'a - b' or 'min a.*.b', got {expression!r}")
 

@@ -7,9 +7,9 @@ from benchmarks.tables.formats import Table, about, result
 
 def peers_table() -> Table:
     """Return one environment of each project, the fastest first."""
-    found = result("peers.json")["one_environment"]
+    figures = result("peers.json")["one_environment"]
     table = [["project", "steps/s", "µs per step", "import", "first episode", "memory of one more"]]
-    for name, row in sorted(found.items(), key=lambda item: -item[1]["steps_per_second"]):
+    for name, row in sorted(figures.items(), key=lambda item: -item[1]["steps_per_second"]):
         table.append(
             [
                 " ".join(filter(None, (name, row["version"]))) + f" ({row['remark']})",
@@ -25,18 +25,18 @@ def peers_table() -> Table:
 
 def step_table() -> Table:
     """Return what a step of the toy is spent on."""
-    found = result("core_overhead.json")["step_microseconds"]
+    figures = result("core_overhead.json")["step_microseconds"]
     return [
         ["a step of the toy", "us"],
-        *([name.replace("gym.make", "`gym.make`"), f"{us:.2f}"] for name, us in found.items()),
+        *([name.replace("gym.make", "`gym.make`"), f"{us:.2f}"] for name, us in figures.items()),
     ]
 
 
 def vectors_table() -> Table:
     """Return many environments at once: steps per second by the number of members."""
-    found = result("peers.json")["many_environments"]
-    counts = list(next(iter(found.values())))
+    figures = result("peers.json")["many_environments"]
+    counts = list(next(iter(figures.values())))
     table = [["environments at once", *counts]]
     return table + [
-        [face, *(about(rates[count]) for count in counts)] for face, rates in found.items()
+        [face, *(about(rates[count]) for count in counts)] for face, rates in figures.items()
     ]

@@ -23,9 +23,9 @@ def played_methods_table() -> Table:
 
     ``turn-loo`` with workers, the control of ``matpo``, is compared with nothing.
     """
-    found = played_methods()
+    methods = played_methods()
     table = [["preset", "updates a step", "success", "each seed", "minus `turn-loo`"]]
-    for name, row in sorted(found.items(), key=lambda item: -item[1]["success"]["mean"]):
+    for name, row in sorted(methods.items(), key=lambda item: -item[1]["success"]["mean"]):
         preset, _, workers = name.partition("/")
         success, difference = row["success"], None if workers else row["minus_turn_loo"]
         table.append(

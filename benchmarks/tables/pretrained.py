@@ -24,11 +24,11 @@ POLICIES = (BASE_MODEL, DEMONSTRATOR, WARM_START, *BASELINES, TRAINED)
 def pretrained_table() -> Table:
     """Return the success of each policy on held-out tasks, one row a family."""
     families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
-    known = {arm for runs in families.values() for arm in runs[0]["success"]}
-    shown = [arm for arm in POLICIES if arm in known]
-    table = [["family, seeds", *shown, "greedy", "CPU minutes"]]
+    measured = {arm for runs in families.values() for arm in runs[0]["success"]}
+    arms = [arm for arm in POLICIES if arm in measured]
+    table = [["family, seeds", *arms, "greedy", "CPU minutes"]]
     for family, runs in families.items():
-        cells = [_success([run["success"].get(arm) for run in runs]) for arm in shown]
+        cells = [_success([run["success"].get(arm) for run in runs]) for arm in arms]
         greedy = _success([(run["greedy_success"] or {}).get(TRAINED) for run in runs])
         lasted = ", ".join(f"{run['cpu_minutes']:.0f}" for run in runs)
         table.append([f"{spoken(family)}, {len(runs)}", *cells, greedy, lasted])
@@ -39,12 +39,14 @@ def pretrained_gains_table() -> Table:
     """Return what the trained policy has above each other one, paired by task and over seeds."""
     families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
     gains = {family: dict(_gains(runs)) for family, runs in families.items()}
-    others = [arm for arm in POLICIES if any(arm in each for each in gains.values())]
-    table = [["family, seeds", *(f"minus {arm}" for arm in others)]]
-    for family, each in gains.items():
+    arms = [arm for arm in POLICIES if any(arm in family_gains for family_gains in gains.values())]
+    table = [["family, seeds", *(f"minus {arm}" for arm in arms)]]
+    for family, family_gains in gains.items():
         cells = [
-            bold_without_zero(each[arm]["mean"], each[arm]["ci95"]) if arm in each else ""
-            for arm in others
+            bold_without_zero(family_gains[arm]["mean"], family_gains[arm]["ci95"])
+            if arm in family_gains
+            else ""
+            for arm in arms
         ]
         table.append([f"{spoken(family)}, {len(families[family])}", *cells])
     return table
@@ -60,10 +62,10 @@ def _gains(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, A
 
 def _success(values: Sequence[float | None]) -> str:
     """Write a success over seeds; empty where a run lacks it."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    measured = [value for value in values if value is not None]
+    if len(measured) < len(values):
         return ""
-    over = spread(known, (0.0, 1.0))
+    over = spread(measured, (0.0, 1.0))
     return f"{share(over['mean'])} {interval(over['ci95'])}".rstrip()
 
 
@@ -81,14 +83,14 @@ def token_exactness_table() -> Table:
     )
     table = [list(heading)]
     for row in result(TOKENS_FILE)["rows"]:
-        ours, trl = row["unequal"], row["trl"]
+        native, trl = row["unequal"], row["trl"]
         template = "its own" if row["template"] == "own" else row["template"]
         table.append(
             [
                 f"{row['tokenizer']}, {template}",
                 row["writer"],
-                f"{ours['turns']:,}",
-                *(f"{ours[kind]:,}" for kind in ("text", "ids", "rows")),
+                f"{native['turns']:,}",
+                *(f"{native[kind]:,}" for kind in ("text", "ids", "rows")),
                 *(f"{trl[kind]:,} of {trl['turns']:,}" for kind in ("served", "ids")),
             ]
         )

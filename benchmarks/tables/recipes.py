@@ -14,15 +14,15 @@ def recipes_table() -> Table:
     The order is that of the mean difference over the families that have one.
     """
     families = result(FILE)["families"]
-    names = dict.fromkeys(name for found in families.values() for name in found["recipes"])
+    names = dict.fromkeys(name for figures in families.values() for name in figures["recipes"])
     table = [["preset"]]
     for family in families:
         table[0] += [f"{family}: rate", "success", "minus `turn-loo`"]
     for name in sorted(names, key=_mean_difference, reverse=True):
         preset, comma, size = name.partition(",")
         table.append([f"`{preset}`{comma}{size}"])
-        for found in families.values():
-            row = found["recipes"].get(name)
+        for figures in families.values():
+            row = figures["recipes"].get(name)
             if row is None:
                 table[-1] += [""] * 3
                 continue
@@ -37,6 +37,6 @@ def recipes_table() -> Table:
 
 def _mean_difference(name: str) -> float:
     """Return the mean over families of a recipe's difference to ``turn-loo``."""
-    rows = [found["recipes"].get(name) for found in result(FILE)["families"].values()]
-    found = [row["minus_turn_loo"]["mean"] for row in rows if row and row["minus_turn_loo"]]
-    return sum(found) / len(found) if found else -1.0
+    rows = [figures["recipes"].get(name) for figures in result(FILE)["families"].values()]
+    differences = [row["minus_turn_loo"]["mean"] for row in rows if row and row["minus_turn_loo"]]
+    return sum(differences) / len(differences) if differences else -1.0

@@ -15,15 +15,18 @@ def speed_table() -> Table:
 
 def _webshop() -> Table:
     shop = result("throughput.json")["webshop"]["figures"]
-    others = [result("throughput.json")[name]["figures"] for name in ("alfworld", "textworld")]
-    made = [shop["make_seconds_warm_cache"], *(each["make_seconds"] for each in others)]
+    worlds = [result("throughput.json")[name]["figures"] for name in ("alfworld", "textworld")]
+    make_seconds = [
+        shop["make_seconds_warm_cache"],
+        *(figures["make_seconds"] for figures in worlds),
+    ]
     steps = "; ".join(
         about(shop[f"steps_per_second_{mode}"]) for mode in ("text", "text_rich", "compact")
     )
     return [
         [
             "`gym.make` of WebShop (and reset), ALFWorld, TextWorld",
-            ", ".join(f"{seconds:.2f} s" for seconds in made),
+            ", ".join(f"{seconds:.2f} s" for seconds in make_seconds),
         ],
         ["WebShop steps per second: `text`, `text_rich`, `compact`", steps],
         [
@@ -89,9 +92,9 @@ def _games() -> Table:
 
 
 def _worlds() -> Table:
-    found = result("worlds_throughput.json")
+    worlds = result("worlds_throughput.json")
     craft, grid, tables, sums, shell = (
-        found[name]["figures"]
+        worlds[name]["figures"]
         for name in ("textcraft", "babyai", "database", "mathpython", "shell")
     )
     levels = ("easy", "medium", "hard")
@@ -169,19 +172,19 @@ def _trainer() -> Table:
 
 def step_table() -> Table:
     """Return where the time of a default step goes, and what trainers take for one of a toy."""
-    found = result("trainer_profile.json")
-    parts, names = found["profile"]["shares"], ("generation", "update", "environments")
+    profile = result("trainer_profile.json")
+    parts, names = profile["profile"]["shares"], ("generation", "update", "environments")
     table = [["a step", "seconds", "sampled tokens per second"]]
     table.append(
         [
             "in the shop: " + ", ".join(f"{name} {100 * parts[name]:.0f} %" for name in names),
-            f"{found['profile']['seconds_per_step']:.1f}",
-            about(found["profile"]["sampled_tokens_per_second"]),
+            f"{profile['profile']['seconds_per_step']:.1f}",
+            about(profile["profile"]["sampled_tokens_per_second"]),
         ]
     )
     of_the_toy = {"hf": "`hf`", "vllm": "`vllm` on the CPU", "trl": "plain TRL"}
     for name, words in of_the_toy.items():
-        arm = found["trainers"][name]
+        arm = profile["trainers"][name]
         seconds, tokens = arm["seconds_per_step"], arm["tokens_per_second"]
         table.append([f"toy: {words}", f"{seconds:.1f}", about(tokens)])
     return table
@@ -194,9 +197,10 @@ def overlap_table() -> Table:
     table = [["", *(f"{delay:.0f} ms{' per step' * (not delay)}" for delay in delays)]]
     for engine, name in (("hf", "HF engine"), ("vllm", "vLLM")):
         for lengths, words in (("even", "even turns"), ("long_tail", "long tail")):
-            found = [r for r in runs if (r["engine"], r["turn_lengths"]) == (engine, lengths)]
+            engine_runs = [r for r in runs if (r["engine"], r["turn_lengths"]) == (engine, lengths)]
             cells = [
-                f"{two(r['gain'])} ({two(min(r['gains']))}, {two(max(r['gains']))})" for r in found
+                f"{two(r['gain'])} ({two(min(r['gains']))}, {two(max(r['gains']))})"
+                for r in engine_runs
             ]
             table.append([f"{name}, {words}", *cells])
     return table
@@ -210,9 +214,9 @@ def engines_table() -> Table:
         passages, engines = corpus["passages"], corpus["engines"]
         wordnet = corpus is corpora["wordnet"]
         name = f"WordNet, {passages:,} entries" if wordnet else f"{passages:,} generated passages"
-        table.append([name, *(_search(engines.get(each), "search") for each in ENGINES)])
+        table.append([name, *(_search(engines.get(engine), "search") for engine in ENGINES)])
         if passages >= 100_000 and not wordnet:
-            cells = [_search(engines.get(each), "long") for each in ENGINES]
+            cells = [_search(engines.get(engine), "long") for engine in ENGINES]
             table.append([f"{passages:,}, whole questions", *cells])
     return table
 

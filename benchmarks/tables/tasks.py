@@ -15,14 +15,14 @@ LEVELS = ("easy", "medium", "hard")
 
 def _blind(family: str, settings: str, *policies: str) -> float:
     """Return the success of the best of some blind policies."""
-    found = result("blind_policies.json")[f"{family}, {settings}"]["policies"]
-    return max(float(found[policy]["success"]) for policy in policies)
+    figures = result("blind_policies.json")[f"{family}, {settings}"]["policies"]
+    return max(float(figures[policy]["success"]) for policy in policies)
 
 
 def blind_families() -> list[str]:
     """Return the families in which blind policies were measured."""
-    found = result("blind_policies.json")
-    return [entry.name for entry in FAMILIES if f"{entry.name}, default" in found]
+    figures = result("blind_policies.json")
+    return [entry.name for entry in FAMILIES if f"{entry.name}, default" in figures]
 
 
 def blind_table(family: str) -> Table:
@@ -61,8 +61,8 @@ def blind_summary() -> Table:
 
 def _best(family: str, settings: str, policies: Sequence[str]) -> float:
     """Return the best of some policies with what each reaches typing nothing twice; of all."""
-    found = result("blind_policies.json")[f"{family}, {settings}"]["policies"]
-    some = policies or [name for name in found if name == "random" or name.startswith("blind-")]
+    figures = result("blind_policies.json")[f"{family}, {settings}"]["policies"]
+    some = policies or [name for name in figures if name == "random" or name.startswith("blind-")]
     return _blind(family, settings, *some)
 
 
@@ -83,59 +83,59 @@ def experts_of_webshop() -> Table:
 def experts_of_alfworld() -> Table:
     """Return within how many turns the experts of ALFWorld solve its tasks."""
     experts = result("demonstrators.json")["alfworld"]["experts"]
-    shown = {"oracle": "shortest", **{n: n for n in ("searching", "fixed-order", "hesitant")}}
+    names = {"oracle": "shortest", **{n: n for n in ("searching", "fixed-order", "hesitant")}}
     turns = list(experts["shortest"]["solved_within"])
-    head = [f"within {each}" for each in turns]
+    head = [f"within {limit}" for limit in turns]
     table = [["expert", "turns", f"solved {head[0]} turns", *head[1:]]]
-    for name, key in shown.items():
+    for name, key in names.items():
         expert = experts[key]
-        solved = [share(expert["solved_within"][each]) for each in turns]
+        solved = [share(expert["solved_within"][limit]) for limit in turns]
         table.append([f"`{name}`", f"{expert['planned_turns']:.1f}", *solved])
     return table
 
 
 def policies_of_webshop() -> Table:
     """Return what fixed policies solve at each difficulty."""
-    found = result("webshop_policies.json")
-    shown = {
+    figures = result("webshop_policies.json")
+    columns = {
         "oracle": "oracle", "first_hit_with_options": "first hit, requested options",
         "first_hit_without_options": "first hit, no options", "random": "random",
     }  # fmt: skip
-    table = [["", *shown.values()]]
-    for key, row in found.items():
+    table = [["", *columns.values()]]
+    for key, row in figures.items():
         if key == "measured":
             continue
         level, products, _ = key.split("-")
         more = f" ({int(products):,} products)" if products != "1000" else ""
-        table.append([f"`{level}`{more}", *(share(row[policy]["success"]) for policy in shown)])
+        table.append([f"`{level}`{more}", *(share(row[policy]["success"]) for policy in columns)])
     return table
 
 
 def ladder_table() -> Table:
     """Return how far policies that know more and more come in SWE."""
-    found = result("swe_ladder.json")["default"]
+    figures = result("swe_ladder.json")["default"]
     words = {
         "idle": "`idle` (submits at once)", "blind-mutation": "`blind-mutation`",
         "developer": "`developer`, who looks first and knows the repair", "oracle": "`oracle`",
     }  # fmt: skip
     table = [["policy", "solved", "95 % interval", *LEVELS]]
     for policy, name in words.items():
-        row = found[policy]
+        row = figures[policy]
         of = [row, *(row["difficulty"][level] for level in LEVELS)]
-        solved, *levels = [f"{each['solved']} of {each['n']}" for each in of]
+        solved, *levels = [f"{counts['solved']} of {counts['n']}" for counts in of]
         table.append([name, solved, interval(row["success_ci95"]), *levels])
     return table
 
 
 def searches_table() -> Table:
     """Return how far searches come that read nothing, or the issue, in SWE."""
-    found = result("swe_searches.json")
+    figures = result("swe_searches.json")
     sets = {
         "default": "as they are", "in-sight": "their tests in sight", "tokens": "of one token",
     }  # fmt: skip
     table = [["tasks", "policy", "solved", "95 % interval", *LEVELS]]
     for key, name in sets.items():
-        for at, (policy, row) in enumerate(found[key].items()):
+        for at, (policy, row) in enumerate(figures[key].items()):
             some = row.get("difficulty", {})
             levels = [
                 f"{some[level]['solved']} of {some[level]['n']}" if level in some else ""
@@ -149,18 +149,18 @@ def searches_table() -> Table:
 
 def memorized_table() -> Table:
     """Return what the tiny policy learns of eight SWE tasks by heart."""
-    found = result("swe_training.json")["policies"]
+    figures = result("swe_training.json")["policies"]
     table = [["policy", "sampled", "greedy"]]
     for policy in ("random", "warm-start", "trained"):
-        rows = [found.get(name) for name in (policy, f"{policy}-greedy")]
+        rows = [figures.get(name) for name in (policy, f"{policy}-greedy")]
         table.append([policy, *(f"{row['solved']} of {row['n']}" if row else "" for row in rows)])
     return table
 
 
 def _exploits(exploits: Mapping[str, int], where: str = "") -> list[str]:
     """Return the row of how many attempts of the known exploits earned reward."""
-    what = f"attempts of {exploits['number']} exploits{where}"
-    return [what, str(exploits["tried"]), f"{exploits['paid']} earn reward"]
+    label = f"attempts of {exploits['number']} exploits{where}"
+    return [label, str(exploits["tried"]), f"{exploits['paid']} earn reward"]
 
 
 def grading_table() -> Table:
@@ -191,6 +191,6 @@ def grading_table() -> Table:
         )
     for key, words in (("rewritten", "in other words"), ("by_hand", "written by hand")):
         row = fixes[key]
-        what = f"right repairs {words}, of {row['tasks']} tasks"
-        table.append([what, str(row["fixes"]), f"{row['full']} solve the task"])
+        label = f"right repairs {words}, of {row['tasks']} tasks"
+        table.append([label, str(row["fixes"]), f"{row['full']} solve the task"])
     return table

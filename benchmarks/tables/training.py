@@ -118,13 +118,13 @@ def training_table(name: str) -> Table:
 
 def gains_table() -> Table:
     """Return what reward added, one row a family: the trained policy minus each other one."""
-    others = (*LEARNED[:-1], "demonstrator")
-    table = [["family, seeds", "trained", *(f"minus {NAMES[other]}" for other in others)]]
+    arms = (*LEARNED[:-1], "demonstrator")
+    table = [["family, seeds", "trained", *(f"minus {NAMES[other]}" for other in arms)]]
     for name, training in TRAININGS.items():
         if name == training.family:  # else another training of the same family
             rows = _rows(training)
             mean = spread([row["success"][TRAINED] for row in rows])["mean"]
-            gains = [_gain("success", other, training) for other in others]
+            gains = [_gain("success", other, training) for other in arms]
             cells = [gain[0] if gain else "" for gain in gains]
             table.append([f"{spoken(name)}, {len(rows)}", share(mean), *cells])
     return table
@@ -152,14 +152,14 @@ def tried_table() -> Table:
     """Return which tasks were tried: what was trained on them, and the baselines."""
     head = [TRAINED, *reversed(BASELINES), "demonstrator", "seeds"]
     table = [["tasks and demonstrator", *head]]
-    for name, (said, expert) in TRIED.items():
+    for name, (tasks, expert) in TRIED.items():
         rows = _single_run(name) if name in SINGLE_RUNS else _rows(TRAININGS[name])
         means = {
             arm: [row["success"][arm] for row in rows if arm in row["success"]]
             for arm in (TRAINED, *reversed(BASELINES), "demonstrator")
         }
-        cells = [share(spread(found)["mean"]) if found else "" for found in means.values()]
-        table.append([f"{said}, `{expert}`", *cells, str(len(rows))])
+        cells = [share(spread(values)["mean"]) if values else "" for values in means.values()]
+        table.append([f"{tasks}, `{expert}`", *cells, str(len(rows))])
     return table
 
 
@@ -171,20 +171,20 @@ def lucky_table() -> Table:
     head = ["good choice demonstrated", "success after it", "after the bad one", "demonstrator"]
     more = ["good among successes", "perfect filter", "left for RL"]
     table = [["tasks and demonstrator", *head, *more]]
-    for family, found in result("lucky_demonstrators.json")["families"].items():
+    for family, figures in result("lucky_demonstrators.json")["families"].items():
         keys = ("good_share", "good_success", "bad_success", "success", "good_among_successes")
-        best = found["perfect_filter"]
-        cells = [share(found[key]) for key in keys]
-        left = signed(found["good_success"] - best)
-        name = f"{spoken(family.partition(',')[0])}, `{found['kwargs']['expert']}`"
+        best = figures["perfect_filter"]
+        cells = [share(figures[key]) for key in keys]
+        left = signed(figures["good_success"] - best)
+        name = f"{spoken(family.partition(',')[0])}, `{figures['kwargs']['expert']}`"
         table.append([name, *cells, share(best), left])
     return table
 
 
 def _single_run(name: str) -> list[Row]:
     """Return a run of one seed, as a row."""
-    found = result(name)["eval"]
-    return [{"success": {arm: figures["success"] for arm, figures in found.items()}}]
+    evaluation = result(name)["eval"]
+    return [{"success": {arm: figures["success"] for arm, figures in evaluation.items()}}]
 
 
 def _rows(training: Training) -> Sequence[Row]:
@@ -229,5 +229,5 @@ def _over(rows: Sequence[Row], figure: str, arm: str) -> str:
     values = [row[figure][arm] for row in rows if arm in (row[figure] or {})]
     if len(values) < len(rows):
         return ""
-    found = spread(values, (0.0, 1.0))
-    return f"{share(found['mean'])} {interval(found['ci95'])}".rstrip()
+    over_seeds = spread(values, (0.0, 1.0))
+    return f"{share(over_seeds['mean'])} {interval(over_seeds['ci95'])}".rstrip()

@@ -23,20 +23,20 @@ parser.add_argument("--out", type=Path, default=Path("runs/endpoint"))
 
 
 def main(argv=None):
-    chosen = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     models = [
-        {"policy": "chat", "model": name, "base_url": chosen.base_url} for name in chosen.model
+        {"policy": "chat", "model": name, "base_url": options.base_url} for name in options.model
     ]
-    suite = {"environments": chosen.env, "policies": ["random", "oracle", *models]}
-    found = agentgym.evaluate_all(
-        suite, num_tasks=chosen.num_tasks, grammar="tool_call", out=chosen.out
+    suite = {"environments": options.env, "policies": ["random", "oracle", *models]}
+    results = agentgym.evaluate_all(
+        suite, num_tasks=options.num_tasks, grammar="tool_call", out=options.out
     )
-    print(found.leaderboard.matrix("success").markdown())
-    found.leaderboard.chart(chosen.out / "chart.svg")
-    print(f"LaTeX: agentgym compare {chosen.out} --format latex")
-    for name, problem in found.failures.items():
+    print(results.leaderboard.matrix("success").markdown())
+    results.leaderboard.chart(options.out / "chart.svg")
+    print(f"LaTeX: agentgym compare {options.out} --format latex")
+    for name, problem in results.failures.items():
         print(f"failed: {name}: {problem}")
-    return found
+    return results
 
 
 if __name__ == "__main__":

@@ -38,19 +38,19 @@ class Tell(BaseCallbackHandler):
 
 
 def main(argv=None):
-    chosen = parser.parse_args(argv)
+    options = parser.parse_args(argv)
 
     def agent(session):
-        model = ChatOpenAI(model=chosen.model, base_url=chosen.base_url, api_key="none")
+        model = ChatOpenAI(model=options.model, base_url=options.base_url, api_key="none")
         graph = create_agent(model, session.tools)
-        told = {"callbacks": [Tell(session, chosen.model)]}
+        callbacks = {"callbacks": [Tell(session, options.model)]}
         # Whoever makes no turns any more counts as they stand.
         with suppress(GraphRecursionError):
             messages = {"messages": [("user", session.instruction)]}
-            graph.invoke(messages, {"recursion_limit": 3 * session.horizon, **told})
+            graph.invoke(messages, {"recursion_limit": 3 * session.horizon, **callbacks})
 
-    agent.facts = lambda: {"framework": "langgraph", "model": chosen.model}
-    report = agentgym.evaluate(agent, chosen.env, num_tasks=chosen.num_tasks, out=chosen.out)
+    agent.facts = lambda: {"framework": "langgraph", "model": options.model}
+    report = agentgym.evaluate(agent, options.env, num_tasks=options.num_tasks, out=options.out)
     print(report.markdown())
     return report
 

@@ -33,11 +33,11 @@ def make_model(folder):
 
 
 def main(argv=None):
-    chosen, further = parser.parse_known_args(argv)
-    model = chosen.model or make_model(chosen.out.with_name(f"{chosen.out.name}-base"))
-    flags = ["--env", chosen.env, "--model", model, "--steps", str(chosen.steps)]
+    options, further = parser.parse_known_args(argv)
+    model = options.model or make_model(options.out.with_name(f"{options.out.name}-base"))
+    flags = ["--env", options.env, "--model", model, "--steps", str(options.steps)]
     return agentgym_train(
-        [*flags, "--lora.r", str(chosen.rank), "--out", str(chosen.out), *further]
+        [*flags, "--lora.r", str(options.rank), "--out", str(options.out), *further]
     )
 
 

@@ -29,7 +29,7 @@ def served(name):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, **pipes) as server:
         try:
-            line = next(each for each in server.stdout if " is at http" in each)
+            line = next(output for output in server.stdout if " is at http" in output)
             address, _, token = line.partition(" is at ")[2].partition("; token: ")
             yield address, token.strip()
         finally:
@@ -44,7 +44,7 @@ def collect(url, token, episodes):
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         return json.load(urlopen(Request(url + path, data, headers)))
 
-    choice, number, played = random.Random(0), ask("/createEnv")["env_idx"], []
+    choice, number, records = random.Random(0), ask("/createEnv")["env_idx"], []
     for index in range(episodes):
         ask("/reset", env_idx=number, split="train", data_idx=index)
         episode, done = [], False
@@ -54,20 +54,20 @@ def collect(url, token, episodes):
             answer = ask("/step", env_idx=number, action=action)
             episode.append((action, answer["reward"]))
             done = answer["done"]
-        played.append(episode)
-    return played
+        records.append(episode)
+    return records
 
 
 def main(argv=None):
-    chosen = parser.parse_args(argv)
-    if chosen.url:
-        played = collect(chosen.url, chosen.token, chosen.episodes)
+    options = parser.parse_args(argv)
+    if options.url:
+        episodes = collect(options.url, options.token, options.episodes)
     else:
-        with served(chosen.env) as (url, token):
-            played = collect(url, token, chosen.episodes)
-    for episode in played:
+        with served(options.env) as (url, token):
+            episodes = collect(url, token, options.episodes)
+    for episode in episodes:
         print(f"{len(episode)} turns, return {sum(reward for _, reward in episode):.2f}")
-    return played
+    return episodes
 
 
 if __name__ == "__main__":

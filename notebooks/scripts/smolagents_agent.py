@@ -22,10 +22,10 @@ parser.add_argument("--out", default=None, help="keep the episodes here, and res
 
 
 def main(argv=None):
-    chosen = parser.parse_args(argv)
+    options = parser.parse_args(argv)
 
     def agent(session):
-        class Told(OpenAIModel):
+        class AnnotatingModel(OpenAIModel):
             """Tells the session about tokens, so that the report has them and limits act."""
 
             def generate(self, *args, **kwargs):
@@ -33,12 +33,12 @@ def main(argv=None):
                 session.annotate(answer, model=self.model_id)
                 return answer
 
-        model = Told(chosen.model, api_base=chosen.base_url, api_key="none")
+        model = AnnotatingModel(options.model, api_base=options.base_url, api_key="none")
         player = ToolCallingAgent([tool(t) for t in session.tools], model, verbosity_level=0)
         player.run(session.instruction, max_steps=session.horizon)
 
-    agent.facts = lambda: {"framework": "smolagents", "model": chosen.model}
-    report = agentgym.evaluate(agent, chosen.env, num_tasks=chosen.num_tasks, out=chosen.out)
+    agent.facts = lambda: {"framework": "smolagents", "model": options.model}
+    report = agentgym.evaluate(agent, options.env, num_tasks=options.num_tasks, out=options.out)
     print(report.markdown())
     return report
 

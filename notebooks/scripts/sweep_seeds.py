@@ -24,21 +24,21 @@ parser.add_argument("further", nargs="*", help="flags of agentgym train, after -
 
 
 def main(argv=None):
-    chosen = parser.parse_args(argv)
-    found = {}
-    for value in chosen.values:
-        folder = chosen.out / f"{chosen.flag}={value}"
+    options = parser.parse_args(argv)
+    verdicts = {}
+    for value in options.values:
+        folder = options.out / f"{options.flag}={value}"
         flags = ["--resume", "--out", str(folder)]
         if not (folder / "config.yaml").exists() and not any(folder.glob("seed*")):
-            flags = ["--env", chosen.env, f"--{chosen.flag}", value, "--out", str(folder)]
-            flags += ["--seeds", *chosen.seeds, "--jobs", str(chosen.jobs), *chosen.further]
+            flags = ["--env", options.env, f"--{options.flag}", value, "--out", str(folder)]
+            flags += ["--seeds", *options.seeds, "--jobs", str(options.jobs), *options.further]
         code = agentgym_train(flags)
         if code:
             return code
         if (folder / "summary.json").exists():  # not after --dry-run
-            found[value] = json.loads((folder / "summary.json").read_text())["verdict"]
-    for value, verdict in found.items():
-        print(f"{chosen.flag} {value}: {verdict}")
+            verdicts[value] = json.loads((folder / "summary.json").read_text())["verdict"]
+    for value, verdict in verdicts.items():
+        print(f"{options.flag} {value}: {verdict}")
     return 0
 
 

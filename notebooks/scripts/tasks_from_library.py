@@ -24,20 +24,20 @@ parser.add_argument("--kind", default="mutation", help="agentgym swe build --hel
 
 
 def main(argv=None):
-    chosen = parser.parse_args(argv)
-    flags = ["--num-tasks", str(chosen.num_tasks), "--kind", chosen.kind]
-    code = agentgym_command(["swe", "build", chosen.library, "--out", str(chosen.out), *flags])
+    options = parser.parse_args(argv)
+    flags = ["--num-tasks", str(options.num_tasks), "--kind", options.kind]
+    code = agentgym_command(["swe", "build", options.library, "--out", str(options.out), *flags])
     if code:
         raise SystemExit(code)
-    data = {"data": str(chosen.out)}
+    data = {"data": str(options.out)}
     with agentgym.make("swe", **data) as env:
         sizes = {split: env.unwrapped.tasks.len(split) for split in env.unwrapped.tasks.splits}
     print(f"tasks by split: {sizes}")
     split = max(sizes, key=sizes.get)
     report = agentgym.evaluate("oracle", "swe", num_tasks=2, split=split, env_kwargs=data)
     print(f"the expert repaired {report.success:.0%} of {report.n}")
-    asked = f"--env-kwargs data={chosen.out} --split {split}"
-    print(f"agentgym eval swe --policy chat --model NAME {asked}")
+    arguments = f"--env-kwargs data={options.out} --split {split}"
+    print(f"agentgym eval swe --policy chat --model NAME {arguments}")
     return report
 
 

@@ -18,14 +18,21 @@ parser.add_argument("--out", type=Path, default=Path("runs/two-families"))
 
 
 def main(argv=None):
-    chosen, further = parser.parse_known_args(argv)
-    flags = ["--env", ",".join(chosen.env), "--steps", str(chosen.steps), "--out", str(chosen.out)]
+    options, further = parser.parse_known_args(argv)
+    flags = [
+        "--env",
+        ",".join(options.env),
+        "--steps",
+        str(options.steps),
+        "--out",
+        str(options.out),
+    ]
     code = agentgym_train([*flags, *further])
-    summary = chosen.out / "summary.json"
+    summary = options.out / "summary.json"
     if code == 0 and summary.exists():
         print(json.loads(summary.read_text())["verdict"])
-        for name in chosen.env:
-            print(f"agentgym eval {name} --policy {chosen.out}")
+        for name in options.env:
+            print(f"agentgym eval {name} --policy {options.out}")
     return code
 
 

@@ -9,7 +9,7 @@ from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.envs.swe.tasks import Source, open_instances
 from benchmarks.independent_judge import judge
 from benchmarks.submissions import KINDS, submission
-from benchmarks.swe_fuzzed_submissions import graded, summary, told
+from benchmarks.swe_fuzzed_submissions import describe_submission, graded, summary
 from benchmarks.swe_right_fixes import solution
 from tests.envs.swe.boxed import needs_box
 
@@ -24,8 +24,8 @@ def tasks() -> list[Instance]:
 def test_a_number_decides_a_submission(tasks: list[Instance]) -> None:
     for number in range(30):
         assert submission(number, 0, tasks) == submission(number, 0, tasks)
-    first = {told(submission(number, 0, tasks)) for number in range(30)}
-    other = {told(submission(number, 1, tasks)) for number in range(30)}
+    first = {describe_submission(submission(number, 0, tasks)) for number in range(30)}
+    other = {describe_submission(submission(number, 1, tasks)) for number in range(30)}
     assert len(first) > 25 and not first & other
 
 
@@ -62,7 +62,7 @@ def test_the_judge_tells_the_fault_from_the_solution(tasks: list[Instance]) -> N
     for task in (tasks[0], tasks[4]):
         assert not judge(Boxes(), task, {}).right
         right = judge(Boxes(), task, solution(task))
-        assert right.right and right.asked > 100
+        assert right.right and right.questions > 100
 
 
 @needs_box

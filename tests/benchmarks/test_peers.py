@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peers.__main__ import absent, met
+from benchmarks.peers.__main__ import absent, compare_bars
 from benchmarks.peers.game import GUESSES, HIGH, TURNS, Game
 from benchmarks.peers.stacks import STACKS, Stack
 
@@ -68,4 +68,4 @@ def test_a_project_that_is_not_installed_is_named_with_what_installs_it() -> Non
 def test_a_missed_bar_is_told() -> None:
     single = {"agentgym": {"steps_per_second": 250_000}}
     vector = {"agentgym, slots": {"64": 149_999}, "agentgym, Gymnasium vector": {"64": 100_000}}
-    assert met(single, vector) == {"loop": True, "slots": False, "Gymnasium vector": True}
+    assert compare_bars(single, vector) == {"loop": True, "slots": False, "Gymnasium vector": True}

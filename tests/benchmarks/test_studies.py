@@ -97,7 +97,7 @@ def records(run: PlayedRun) -> list[Mapping[str, Any]]:
 
 
 def load_run(cache: RunCache, run: Run) -> PlayedRun:
-    played_run = cache.played(run)
+    played_run = cache.find_played(run)
     assert played_run is not None
     return played_run
 

@@ -46,10 +46,10 @@ def draw_grid(result: Mapping[str, Any], path: Path) -> None:
         panel.set_title(f"{name} tasks")
     middle = rows[len(rows) // 2]
     for panel, name in zip(grid[-1], columns, strict=True):
-        played = [start for start in (middle, *rows) if f"{start}/{name}" in result["cells"]]
-        _draw_strip(panel, result["cells"][f"{played[0]}/{name}"], schedules)
-        if played[0] != middle:
-            panel.set_title(f"warm start: {played[0]}", fontsize="medium")
+        present = [start for start in (middle, *rows) if f"{start}/{name}" in result["cells"]]
+        _draw_strip(panel, result["cells"][f"{present[0]}/{name}"], schedules)
+        if present[0] != middle:
+            panel.set_title(f"warm start: {present[0]}", fontsize="medium")
     grid[-1][0].set_ylabel(f"warm start: {middle}\nepisodes cut by\nthe horizon")
     handles = [
         Line2D([], [], color=colour, marker="o", linewidth=2, label=schedule)
@@ -72,22 +72,22 @@ def _draw_cell(axes: Any, cell: Mapping[str, Any] | None, schedules: Sequence[st
     if cell is None:
         axes.text(0.5, 0.5, "not played", transform=axes.transAxes, ha="center", color="grey")
         return
-    found = cell["schedules"]
+    by_schedule = cell["schedules"]
     for place, (schedule, colour) in enumerate(zip(schedules, COLOURS, strict=False)):
-        if schedule not in found:
+        if schedule not in by_schedule:
             continue
-        success = found[schedule]["success"]
+        success = by_schedule[schedule]["success"]
         axes.errorbar(
             place, success["mean"], yerr=success["std"], color=colour, marker="o", markersize=7,
             capsize=3, linewidth=1.5,
         )  # fmt: skip
         values = success["values"]
         axes.scatter([place + 0.22] * len(values), values, color=colour, s=10, alpha=0.6)
-        interval = (found[schedule].get("minus_long") or {}).get("ci95")
+        interval = (by_schedule[schedule].get("minus_long") or {}).get("ci95")
         if interval and interval[0] > 0:
             top = max([success["mean"] + (success["std"] or 0.0), *values])
             axes.scatter(place, min(top + 0.08, 1.07), marker="*", color="black", s=50)
-    before = np.mean([found[schedule]["warm_start"]["mean"] for schedule in found])
+    before = np.mean([by_schedule[schedule]["warm_start"]["mean"] for schedule in by_schedule])
     axes.axhline(before, color="grey", linestyle="--", linewidth=1)
 
 

@@ -68,7 +68,7 @@ class Settings:
 
     def keys(self, seed: int) -> Keys:
         """Return the keys of the run with a seed."""
-        whole = {
+        run = {
             "config": self.config,
             "envs": self.envs,
             "preset": self.preset,
@@ -84,7 +84,7 @@ class Settings:
             "template_args": self.template_args,
             "seed": seed,
         }
-        return Keys(_hash(whole), _hash(start))
+        return Keys(_hash(run), _hash(start))
 
 
 @lru_cache(maxsize=1024)

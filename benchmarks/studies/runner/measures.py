@@ -21,18 +21,18 @@ def held_out(runs: Sequence[PlayedRun], arm: str, figure: str = "success") -> di
     return spread([run.summary["eval"][arm][figure] for run in runs])
 
 
-def minus(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> dict[str, Any] | None:
+def minus(runs: Sequence[PlayedRun], other_runs: Sequence[PlayedRun]) -> dict[str, Any] | None:
     """Return the spread of differences in test success, seed by seed; None without common seeds.
 
     Runs of one seed have the same test tasks and, if they share it, the same warm start.
     """
-    of_seed = {run.seed: run.summary["eval"]["trained"]["success"] for run in others}
-    found = [
+    of_seed = {run.seed: run.summary["eval"]["trained"]["success"] for run in other_runs}
+    differences = [
         run.summary["eval"]["trained"]["success"] - of_seed[run.seed]
         for run in runs
         if run.seed in of_seed
     ]
-    return spread(found) if found else None
+    return spread(differences) if differences else None
 
 
 def count_differences(cells: Iterable[Mapping[str, Mapping[str, Any] | None]]) -> dict[str, int]:
@@ -46,15 +46,15 @@ def count_differences(cells: Iterable[Mapping[str, Mapping[str, Any] | None]]) -
         zero in every seed, and are not those of another arm of the cell in every seed: of equal
         arms one counts; and how many of these have an interval ``without_zero``.
     """
-    every = [[spread for spread in cell.values() if spread is not None] for cell in cells]
+    spreads = [[spread for spread in cell.values() if spread is not None] for cell in cells]
     distinct = [
         spread["ci95"]
-        for cell in every
+        for cell in spreads
         for spread in {tuple(spread["values"]): spread for spread in cell}.values()
         if spread["ci95"] is not None and any(spread["values"])
     ]
     return {
-        "all": sum(map(len, every)),
+        "all": sum(map(len, spreads)),
         "informative": len(distinct),
         "without_zero": sum(low > 0 or high < 0 for low, high in distinct),
     }
@@ -154,11 +154,11 @@ def training_means(runs: Sequence[PlayedRun]) -> dict[str, float | None]:
 
 def last_by_length(runs: Sequence[PlayedRun], edges: Sequence[int]) -> dict[str, float]:
     """Return success on validation tasks at the end, by the length of the plan, over runs."""
-    found: dict[str, list[float]] = defaultdict(list)
+    by_length: dict[str, list[float]] = defaultdict(list)
     for run in runs:
         for name, curve in success_by_length(run, edges).items():
-            found[name].append(curve["success"][-1])
-    return {name: float(np.mean(values)) for name, values in found.items()}
+            by_length[name].append(curve["success"][-1])
+    return {name: float(np.mean(values)) for name, values in by_length.items()}
 
 
 def success_by_length(run: PlayedRun, edges: Sequence[int]) -> dict[str, Curve]:
@@ -172,19 +172,19 @@ def success_by_length(run: PlayedRun, edges: Sequence[int]) -> dict[str, Curve]:
         A curve for each class that has tasks, named like ``1-4``.
     """
     turns = {point["step"]: point["turns_total"] for point in run.validations}
-    found: dict[str, dict[int, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    outcomes: dict[str, dict[int, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for episode in run.validation_episodes:
         length = oracle_turns(episode)
         name = _class_of(length, edges) if length is not None else None
         if name is not None:
             won = bool(episode["turns"]) and episode["turns"][-1]["success"]
-            found[name][episode["extra"]["step"]].append(won)
+            outcomes[name][episode["extra"]["step"]].append(won)
     return {
         name: {
             "turns": [turns[step] for step in sorted(by_step)],
             "success": [float(np.mean(by_step[step])) for step in sorted(by_step)],
         }
-        for name, by_step in sorted(found.items(), key=lambda item: int(item[0].split("-")[0]))
+        for name, by_step in sorted(outcomes.items(), key=lambda item: int(item[0].split("-")[0]))
     }
 
 
@@ -213,10 +213,10 @@ def compared_at_equal_cost(runs: Mapping[str, Sequence[PlayedRun]]) -> dict[str,
     all arms have: in ``turns``, ``tokens`` (all that were read and written) and ``sampled`` (those
     that were written).
     """
-    seeds = set.intersection(*({run.seed for run in found} for found in runs.values()))
+    seeds = set.intersection(*({run.seed for run in arm_runs} for arm_runs in runs.values()))
     curves = {
-        arm: {run.seed: validation_curve(run) for run in found if run.seed in seeds}
-        for arm, found in runs.items()
+        arm: {run.seed: validation_curve(run) for run in arm_runs if run.seed in seeds}
+        for arm, arm_runs in runs.items()
     }
     if not seeds:
         return {"at_equal": {}}

@@ -30,7 +30,7 @@ def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunC
             f"chooses arms, so that it is no seed to compare them by; got {list(seeds)}"
         )
     pilot = runs_of(arms, [study.pilot.seed])
-    ended = {run.arm: [found] for run in pilot if (found := cache.find_played(run))}
+    ended = {run.arm: [played_run] for run in pilot if (played_run := cache.find_played(run))}
     going = study.pilot.choose(ended)
     return [*pilot, *runs_of([arm for arm in arms if arm.name in going], seeds)]
 

@@ -38,12 +38,16 @@ def collect(
         code did not, the ``arms`` with their settings and the facts of every run, ``missing`` and
         ``failed`` runs.
     """
-    found = {run: cache.find_played(run) for run in runs}
-    played = {
-        arm.name: [each for run, each in found.items() if run.arm == arm.name and each is not None]
+    played_runs = {run: cache.find_played(run) for run in runs}
+    by_arm = {
+        arm.name: [
+            played_run
+            for run, played_run in played_runs.items()
+            if run.arm == arm.name and played_run is not None
+        ]
         for arm in study.arms
     }
-    facts = {name: [each.facts for each in some] for name, some in played.items()}
+    facts = {name: [played_run.facts for played_run in some] for name, some in by_arm.items()}
     commits: dict[str, list[str]] = {}
     for fact in (fact for some in facts.values() for fact in some):
         commits.setdefault(fact["commit"], []).append(fact["key"])
@@ -56,18 +60,18 @@ def collect(
         "of_another_commit": sorted(
             {key for name, keys in commits.items() if name != COMMIT for key in keys}
         ),
-        "missing": [run.name for run, each in found.items() if each is None],
+        "missing": [run.name for run, played_run in played_runs.items() if played_run is None],
         "failed": {failure.run.name: failure.why for failure in failures},
         "runs": {
             arm.name: {
-                "settings": _shown(arm.settings),
+                "settings": _hide_secrets(arm.settings),
                 "labels": [f"{axis}={label}" for axis, label in arm.labels.items()],
                 "runs": facts[arm.name],
             }
             for arm in study.arms
             if facts[arm.name]
         },
-        **study.measure({name: some for name, some in played.items() if some}),
+        **study.measure({name: some for name, some in by_arm.items() if some}),
     }
 
 
@@ -93,10 +97,10 @@ def write(study: Study, result: Mapping[str, Any], folder: Path, *, replace: boo
     return path
 
 
-def _shown(settings: Sequence[str]) -> list[str]:
+def _hide_secrets(settings: Sequence[str]) -> list[str]:
     """Return flags without secrets, also where a flag and its value are one word."""
-    shown = []
+    words = []
     for word in settings:
         flag, sign, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        shown.append(flag + sign + for_others([value])[0])
-    return shown
+        words.append(flag + sign + for_others([value])[0])
+    return words

@@ -39,13 +39,13 @@ def ids_in(result: Mapping[str, Any]) -> dict[Id, str]:
     }
 
 
-def check_replaceable(path: Path, ids: Collection[Id], what: str) -> None:
+def check_replaceable(path: Path, ids: Collection[Id], description: str) -> None:
     """Refuse to replace a result that has runs which the new one lacks.
 
     Args:
         path: File of the result, which need not be there.
         ids: Runs of the new result.
-        what: What these are, for the error: ``measured``.
+        description: What these are, for the error: ``measured``.
 
     Raises:
         ConfigurationError: Runs would be lost, or the file is of another kind.
@@ -60,11 +60,14 @@ def check_replaceable(path: Path, ids: Collection[Id], what: str) -> None:
             f"expected {path} to be the result of a study, which lists its runs, or not to be "
             f"there; got something else ({type(error).__name__}); {advice}"
         ) from error
-    lost = [name for each, name in stored.items() if each not in ids]
-    if lost:
-        named = "; ".join(lost[:NAMED]) + (f"; and {len(lost) - NAMED} more" * (len(lost) > NAMED))
+    missing = [name for key, name in stored.items() if key not in ids]
+    if missing:
+        named = "; ".join(missing[:NAMED]) + (
+            f"; and {len(missing) - NAMED} more" * (len(missing) > NAMED)
+        )
         raise ConfigurationError(
             f"expected all {len(stored)} runs of the result in {path} to be among the "
-            f"{len(ids)} {what}, as it would be replaced; got none with the settings of: {named}. "
-            f"Nothing was written: play or collect these too (--seeds, --only, --out), {advice}"
+            f"{len(ids)} {description}, as it would be replaced; got none with the settings of: "
+            f"{named}. Nothing was written: play or collect these too (--seeds, --only, --out), "
+            f"{advice}"
         )

@@ -75,8 +75,10 @@ class Study:
 
 def study_names() -> list[str]:
     """Return the names of all studies: the modules of ``benchmarks.studies``."""
-    found = pkgutil.iter_modules(benchmarks.studies.__path__)
-    return sorted(each.name for each in found if not each.ispkg and each.name != "__main__")
+    modules = pkgutil.iter_modules(benchmarks.studies.__path__)
+    return sorted(
+        module.name for module in modules if not module.ispkg and module.name != "__main__"
+    )
 
 
 def load_study(name: str) -> Study:
@@ -116,13 +118,13 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
         axis, _, label = word.rpartition("=")
         if not any(_place(arm, axis) == label for arm in study.arms):
             axes = sorted({f"{axis}={at}" for arm in study.arms for axis, at in arm.labels.items()})
-            known = axes or [arm.name for arm in study.arms]
+            choices = axes or [arm.name for arm in study.arms]
             raise ConfigurationError(
                 f"expected --only to name an arm of {study.name} or a place on an axis "
-                f"({', '.join(known)}), got {word!r}"
+                f"({', '.join(choices)}), got {word!r}"
             )
-    if chosen := _chosen(study, only):
-        return chosen
+    if arms := _select_arms(study, only):
+        return arms
     needs = sorted({arm.needs for arm in _fitting(study, only)})
     raise ConfigurationError(
         f"expected --only to choose arms of {study.name}, got "
@@ -145,12 +147,12 @@ def words_for(study: Study, names: Collection[str]) -> list[str]:
     needed = {arm.needs.rpartition("=")[0] for arm in arms if arm.needs}
     for some in ([], parts, [axis for axis in axes if axis in parts or axis in needed]):
         words = [f"{axis}={label}" for axis in some for label in at[axis]]
-        if _chosen(study, words) == arms:
+        if _select_arms(study, words) == arms:
             return words
     return [arm.name for arm in arms]
 
 
-def _chosen(study: Study, only: Sequence[str]) -> list[Arm]:
+def _select_arms(study: Study, only: Sequence[str]) -> list[Arm]:
     """Return the arms that words choose, or none."""
     return [
         arm
@@ -161,14 +163,14 @@ def _chosen(study: Study, only: Sequence[str]) -> list[Arm]:
 
 def _fitting(study: Study, only: Sequence[str]) -> list[Arm]:
     """Return the arms that words choose, also those that need a word which is not there."""
-    wanted: dict[str, set[str]] = {}
+    labels_by_axis: dict[str, set[str]] = {}
     for word in only:
         axis, _, label = word.rpartition("=")
-        wanted.setdefault(axis, set()).add(label)
+        labels_by_axis.setdefault(axis, set()).add(label)
     return [
         arm
         for arm in study.arms
-        if all(_place(arm, axis) in labels for axis, labels in wanted.items())
+        if all(_place(arm, axis) in labels for axis, labels in labels_by_axis.items())
     ]
 
 
