@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.core.env import TextEnv
-from agentgym.envs.swe.engine.commands import SUBMIT, Command
+from agentgym.envs.swe.engine.commands import SUBMIT, SWECommand
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.harbor.folders import FolderOptions, folder_name, write_folder
 from agentgym.envs.swe.red_team import MUST_LOSE, MUST_WIN, Exploit, load_exploits
@@ -54,7 +54,7 @@ def actions(env: TextEnv, player: str, exploit: Exploit | None, target: Target) 
         yield from iter(env.demonstrator_action, None)
     for step in exploit.steps if exploit else ():
         yield step.command(target).write()
-    yield Command(SUBMIT).write()
+    yield SWECommand(SUBMIT).write()
 
 
 def play(env: TextEnv, task: str, player: str, exploit: Exploit | None, target: Target) -> Row:

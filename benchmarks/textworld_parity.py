@@ -39,7 +39,7 @@ from agentgym.envs.textworld.generator.generate import make_game
 from agentgym.envs.textworld.original.inform7 import InformSession
 from agentgym.envs.textworld.original.story_file import compile_game
 from agentgym.envs.textworld.sanitise import read_command
-from agentgym.envs.textworld.session import GameSession, Turn
+from agentgym.envs.textworld.session import GameSession, GameTurn
 from agentgym.errors import AgentGymError, DataError
 
 SHOWN = 10
@@ -126,7 +126,7 @@ class Duel:
         """Start both engines."""
         return {name: session.start() for name, session in self.sessions.items()}
 
-    def act(self, command: str) -> dict[str, Turn]:
+    def act(self, command: str) -> dict[str, GameTurn]:
         """Give both engines a command."""
         return {name: self._watches[name](lambda s=session: s.act(command))  # type: ignore[misc]
                 for name, session in self.sessions.items()}  # fmt: skip

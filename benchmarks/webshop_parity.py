@@ -28,7 +28,7 @@ from provenance import to_json
 import agentgym  # noqa: F401  (registers the ids)
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.envs.webshop.engine import nouns
-from agentgym.envs.webshop.engine.goals import Goal, official_goals
+from agentgym.envs.webshop.engine.goals import ShopGoal, official_goals
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.official import files as official
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
@@ -48,7 +48,7 @@ class GoalTasks(TaskSet):
     name = "recorded"
     splits = ("train",)
 
-    def __init__(self, goals: list[Goal]) -> None:
+    def __init__(self, goals: list[ShopGoal]) -> None:
         self._goals = goals
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GoalTasks:
@@ -118,7 +118,7 @@ class Replay:
         goals: The recorded goals.
     """
 
-    def __init__(self, world: Shop, goals: list[Goal]) -> None:
+    def __init__(self, world: Shop, goals: list[ShopGoal]) -> None:
         self.count = dict.fromkeys(COUNTS, 0)
         self.examples: list[dict[str, Any]] = []
         make = partial(gymnasium.make, "agentgym/WebShop-v0", world=world, tasks=GoalTasks(goals),
@@ -201,7 +201,7 @@ def replay(
             missing.append(f"goals of {place} (its episodes are skipped)")
             continue
         side = official.load_json(goals_path)
-        goals = [Goal.from_content(goal) for goal in side["goals"]]
+        goals = [ShopGoal.from_content(goal) for goal in side["goals"]]
         prices = side.get("product_prices", {})
         shop = world, words = build(catalogue, pack, missing, path.parent, prices)
         run = Replay(world, goals)
@@ -215,7 +215,7 @@ def replay(
     return results, shop
 
 
-def goals_differ(catalogue: Path, world: Shop, recorded: list[Goal]) -> int | None:
+def goals_differ(catalogue: Path, world: Shop, recorded: list[ShopGoal]) -> int | None:
     """Count recorded goals that our official goals do not hold in the same place, bounds aside."""
     files = official.locate(catalogue)
     by_people = recorded and not isinstance(recorded[0].goal_options, dict)
@@ -228,7 +228,7 @@ def goals_differ(catalogue: Path, world: Shop, recorded: list[Goal]) -> int | No
     return sum(content(a) != content(b) for a, b in zip(goals, recorded, strict=True))
 
 
-def content(goal: Goal) -> tuple[Any, ...]:
+def content(goal: ShopGoal) -> tuple[Any, ...]:
     """Return what two equal goals share, bounds aside."""
     text = goal.instruction_text.split(", and price lower")[0]
     return goal.asin, goal.attributes, goal.goal_options, goal.weight, text

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core.extension import LONGEST, Extension, Order, Turn, read_order
+from agentgym.core.extension import LONGEST, Extension, Order, TurnAnswers, read_order
 from agentgym.core.options import integer
 from agentgym.core.outcome import Outcome, bounded
 from agentgym.errors import ConfigurationError
@@ -96,7 +96,7 @@ class Delegation(Extension):
         """
         return f"{state}\n{REPORT}: {self._task}" if self.works else state, self.turns(plan)
 
-    def play(self, native: str, turn: Turn) -> Outcome:
+    def play(self, native: str, turn: TurnAnswers) -> Outcome:
         """Take one turn, as planner or worker."""
         worked, order = self.works, read_order(native, (DELEGATE, REPORT))
         outcome = turn.act() if order is None else turn.idle(*self._obey(order))

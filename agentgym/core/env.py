@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.error import ResetNeeded
 
 from agentgym.core.delegation import Delegation
-from agentgym.core.extension import Turn
+from agentgym.core.extension import TurnAnswers
 from agentgym.core.extensions import ExtendedLanguage, Extensions
 from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
 from agentgym.core.fingerprint import VIEWS, fingerprint
@@ -241,7 +241,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             answer = (
                 partial(self._misread, action, problem) if problem else partial(self._acted, text)
             )
-            outcome = self.extensions.play(text, Turn(answer, self._idle, self._begin_anew))
+            outcome = self.extensions.play(text, TurnAnswers(answer, self._idle, self._begin_anew))
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
         # Without a call that a sound turn could do without: every step comes here.

@@ -52,7 +52,7 @@ def read_order(native: str, names: Collection[str]) -> Order | None:
     return Order(word.lower(), bounded(text, LONGEST, brackets=False))
 
 
-class Turn(NamedTuple):
+class TurnAnswers(NamedTuple):
     """The ways to answer a policy's turn."""
 
     act: Callable[[], Outcome]
@@ -91,7 +91,7 @@ class Extension:
         """Begin the first or a further try; return its changed first observation."""
         return observation
 
-    def play(self, native: str, turn: Turn) -> Outcome:
+    def play(self, native: str, turn: TurnAnswers) -> Outcome:
         """Take one turn."""
         return turn.act()
 

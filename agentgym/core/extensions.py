@@ -7,7 +7,7 @@ from typing import Any
 
 from agentgym.actions import parse, strip_think
 from agentgym.core.delegation import Delegation
-from agentgym.core.extension import Extension, Turn, read_order
+from agentgym.core.extension import Extension, TurnAnswers, read_order
 from agentgym.core.language import Language, Reading
 from agentgym.core.notes import Notes
 from agentgym.core.outcome import Outcome, well_formed
@@ -61,11 +61,11 @@ class Extensions(Extension):
             observation = part.open(observation)
         return observation
 
-    def play(self, native: str, turn: Turn) -> Outcome:
+    def play(self, native: str, turn: TurnAnswers) -> Outcome:
         """Take one turn: each extension passes it on to the next."""
         return self._play(0, native, turn)
 
-    def _play(self, place: int, native: str, turn: Turn) -> Outcome:
+    def _play(self, place: int, native: str, turn: TurnAnswers) -> Outcome:
         if place == len(self.parts):
             return turn.act()
 
@@ -83,7 +83,7 @@ class Extensions(Extension):
                 observation = part.open(observation)
             return observation
 
-        behind = Turn(lambda: self._play(place + 1, native, turn), idle, restart)
+        behind = TurnAnswers(lambda: self._play(place + 1, native, turn), idle, restart)
         return self.parts[place].play(native, behind)
 
     def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:

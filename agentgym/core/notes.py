@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from agentgym.actions import ActionSpec, Param
-from agentgym.core.extension import Extension, Turn, read_order
+from agentgym.core.extension import Extension, TurnAnswers, read_order
 from agentgym.core.options import integer
 from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome
 
@@ -57,7 +57,7 @@ class Notes(Extension):
         """Begin a try with the notes so far."""
         return f"{self._listed()}\n\n{observation}" if self._notes else observation
 
-    def play(self, native: str, turn: Turn) -> Outcome:
+    def play(self, native: str, turn: TurnAnswers) -> Outcome:
         """Write or read notes, or act."""
         order = read_order(native, (NOTE, RECALL))
         if order is None:

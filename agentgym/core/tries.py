@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from agentgym.core.extension import Extension, Turn
+from agentgym.core.extension import Extension, TurnAnswers
 from agentgym.core.hooks import TASK_TERM
 from agentgym.core.options import integer
 from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome, bounded, total
@@ -68,7 +68,7 @@ class Tries(Extension):
         """Return the turn budget of all tries."""
         return turns * self.most
 
-    def play(self, native: str, turn: Turn) -> Outcome:
+    def play(self, native: str, turn: TurnAnswers) -> Outcome:
         """Take one turn; begin the next try if that ends this one unsolved."""
         outcome = turn.act()
         self._left -= 1

@@ -11,7 +11,7 @@ from agentgym.imports.global_randomness import GlobalRandomness
 from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 HORIZON = 100
 """Turn budget; most of GEM's games end themselves before it."""
@@ -71,7 +71,7 @@ class GemWorld(World):
             observation: str = self._env.reset(seed=number)[0]
         return observation
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Pass the text on."""
         with self._randomness.in_place():
             observation, reward, terminated, truncated, info = self._env.step(text)
@@ -85,4 +85,4 @@ class GemWorld(World):
             observation = f"{observation}\n{info['suffix']}"
         # Costs of earlier turns do not make a task unsolved: what its last turn pays tells.
         success = done and reward >= 1
-        return Turn(observation, reward, done, truncated, success=bool(success))
+        return WorldTurn(observation, reward, done, truncated, success=bool(success))

@@ -24,7 +24,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 HORIZON = 100
 """Turn budget where the id has no limit of steps."""
@@ -261,16 +261,18 @@ class GymnasiumWorld(World):
         self._observation = self._read(observation)
         return self._observation
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Take an action by its name."""
         action = self._actions.read(text)
         if action is None:
             reason = f"expected one of {', '.join(self.admissible())}; got {text!r:.80}"
-            return Turn(f"{self._observation}\n\ninvalid: {reason}", reason=reason, valid=False)
+            return WorldTurn(
+                f"{self._observation}\n\ninvalid: {reason}", reason=reason, valid=False
+            )
         observation, reward, done, truncated, self._info = self._env.step(action)
         self._observation = self._read(observation)
         value: Any = reward  # checked where it is counted
-        return Turn(
+        return WorldTurn(
             self._observation, value, bool(done), bool(truncated), success=_read_success(self._info)
         )
 

@@ -25,7 +25,7 @@ from agentgym.core.outcome import SUCCESS_UNKNOWN, Outcome, StopReason
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 from agentgym.imports.seeded_tasks import UNSEEDED
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 FREE_TEXT = (
     ActionSpec(
@@ -190,7 +190,7 @@ class ImportedEnv(TextEnv[World]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _step(self, action: str) -> Turn:
+    def _step(self, action: str) -> WorldTurn:
         """Execute an action, and validate what the world returns."""
         turn = self.world.step(action)
         self._checked(turn.observation)
@@ -248,14 +248,14 @@ class ImportedEnv(TextEnv[World]):
                 raise
             self.world.reset(self.task, self._seed)  # its own state cannot be reached again
 
-    def _solved(self, turn: Turn) -> bool:
+    def _solved(self, turn: WorldTurn) -> bool:
         """Return whether the task is solved."""
         if turn.success is not None:
             return turn.success
         ended = turn.done or (self._earned and (turn.truncated or self.turns_left <= 1))
         return ended and self._return >= self.solved_at
 
-    def _score_of(self, turn: Turn) -> float:
+    def _score_of(self, turn: WorldTurn) -> float:
         """Return the progress in [0, 1] of a task that is not solved."""
         score = turn.score
         if score is None:  # the way to a sum of 0 or less has no parts

@@ -21,7 +21,7 @@ from agentgym.core.tasks import SPLITS, Task, TaskList
 from agentgym.errors import ConfigurationError, NotSupported, require
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
 from agentgym.imports.request import ImportRequest
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 HORIZON = 10
 """Turn budget; most tasks ask once."""
@@ -152,17 +152,17 @@ class InspectWorld(World):
             raise NotSupported("expected a solver that asks its model, got one that never does")
         return prompt
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Reply; return what the solver asks next, or what the scorers pay."""
         assert self._dialogue is not None
         self._dialogue.reply(text)
         output = self._dialogue.listen()
         if isinstance(output, str):
-            return Turn(output)
+            return WorldTurn(output)
         scores: Mapping[str, float] = output
         value = sum(scores.values()) / len(scores)
         summary = ", ".join(f"{name} {score:g}" for name, score in scores.items())
-        return Turn(
+        return WorldTurn(
             f"scored {summary}",
             value,
             done=True,

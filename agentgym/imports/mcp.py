@@ -24,7 +24,7 @@ from agentgym.imports.mcp_client import BadRequest, McpServer
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
 from agentgym.imports.tool_actions import BadArgument, CallRecord, Tool, make_tool, neutral_call
-from agentgym.imports.world import Turn, World, stated_turn
+from agentgym.imports.world import World, WorldTurn, stated_turn
 from agentgym.support.json_rpc import Message
 from agentgym.support.redaction import for_others, is_secret
 
@@ -150,7 +150,7 @@ class McpWorld(World):
             raise EnvFailure(f"the server did not begin an episode: {text:.500}")
         return text
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Call the tool that an action names."""
         call = parse(text, self._specs).call
         if call is None:
@@ -166,7 +166,7 @@ class McpWorld(World):
         self._calls.append(CallRecord(tool.name, arguments, observation, failed))
         if self._reward is not None:
             worth = self._reward(self._goal, tuple(self._calls))
-            return Turn(
+            return WorldTurn(
                 observation,
                 0.0 if worth is None else worth,
                 done=worth is not None,
@@ -175,7 +175,7 @@ class McpWorld(World):
             )
         if serves_episodes:
             return _paid(answer, observation, failed)
-        return Turn(observation, valid=not failed, reason=observation if failed else "")
+        return WorldTurn(observation, valid=not failed, reason=observation if failed else "")
 
     def admissible(self) -> Sequence[str]:
         """List the calls whose arguments have few values; of others there is no end."""
@@ -204,11 +204,11 @@ class McpWorld(World):
             raise
 
 
-def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> Turn:
+def _paid(answer: Mapping[str, Any], observation: str, failed: bool) -> WorldTurn:
     """Read what the server says of a turn besides its text."""
     structured = answer.get("structuredContent")
     if not isinstance(structured, Mapping) or not {"reward", "done", "failure"} & set(structured):
-        return Turn(observation, valid=not failed, reason=observation if failed else "")
+        return WorldTurn(observation, valid=not failed, reason=observation if failed else "")
     if "failure" in structured:
         raise EnvFailure(f"the server's environment failed: {structured['failure']!s:.500}")
     done, info = structured.get("done"), structured.get("info")
@@ -261,8 +261,8 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _invalid(reason: str) -> Turn:
-    return Turn(reason, valid=False, reason=reason)
+def _invalid(reason: str) -> WorldTurn:
+    return WorldTurn(reason, valid=False, reason=reason)
 
 
 def _usable(listed: Sequence[Message], reference: str) -> tuple[list[Tool], list[str]]:

@@ -22,7 +22,7 @@ from agentgym.imports.openenv_client import OpenEnvServer, check_timeout
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
 from agentgym.imports.tool_actions import BadArgument, Tool, make_tool, neutral_call
-from agentgym.imports.world import Turn, World, stated_turn
+from agentgym.imports.world import World, WorldTurn, stated_turn
 
 HORIZON = 50
 TIMEOUT = 60.0
@@ -147,12 +147,12 @@ class OpenEnvWorld(World):
         answer = self._server.ask("reset", request)
         return self._observe(answer)
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Send an action."""
         try:
             action = self._action(text)
         except BadArgument as problem:
-            return Turn(str(problem), valid=False, reason=str(problem))
+            return WorldTurn(str(problem), valid=False, reason=str(problem))
         answer = self._server.ask("step", action)
         reward, done = answer.get("reward"), answer.get("done")
         if not isinstance(done, bool):

@@ -15,7 +15,7 @@ from agentgym.imports.global_randomness import GlobalRandomness
 from agentgym.imports.imported_env import SINGLE_ANSWER, ImportedEnv, share
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SIZES, SeededTasks
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 BY_HASH_SEED = frozenset(
     {
@@ -141,11 +141,11 @@ class QuestionWorld(World):
         self._randomness.seed(seed)
         return str(self._entry["question"])
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Score the answer, which ends the episode."""
         with self._randomness.in_place():
             score = self._data.score_answer(text, self._entry)
-        return Turn(f"scored {score:g}", score, done=True)
+        return WorldTurn(f"scored {score:g}", score, done=True)
 
     def expert(self) -> str | None:
         """Return the data set's own answer."""

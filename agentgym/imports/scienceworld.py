@@ -16,7 +16,7 @@ from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, require
 from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.request import ImportRequest
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 HORIZON = 100
 """Turn budget, that of the paper."""
@@ -130,7 +130,7 @@ class ScienceWorld(World):
         described = str(self._peer.taskdescription()).removeprefix("Task Description:\n").strip()
         return f"{described}\n\n{self._begin()}"
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Pass the text on."""
         # The peer's own step also looks around and lists all actions, which takes far longer.
         observation = str(self._peer.server.step(text))
@@ -138,7 +138,7 @@ class ScienceWorld(World):
         before, self._score = self._score, self._scored()
         failed = self._score < 0
         done = failed or bool(self._peer.server.getCompleted())
-        return Turn(
+        return WorldTurn(
             observation,
             (self._score - before) / FULL,
             done,

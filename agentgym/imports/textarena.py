@@ -12,7 +12,7 @@ from agentgym.imports.global_randomness import GlobalRandomness
 from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 HORIZON = 100
 """Turn budget; games end themselves before or after it."""
@@ -86,13 +86,13 @@ class TextArenaWorld(World):
             self._watch_limit(self._game.state)
             return self._read_news()
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Pass the text on."""
         with self._randomness.in_place():
             done = self._game.step(action=text)[0]
             observation = self._read_news()
             if not done:
-                return Turn(observation)
+                return WorldTurn(observation)
             rewards, info = self._game.close()
         reward, reason = rewards[PLAYER], str(info[PLAYER].get("reason") or "")
         if info[PLAYER].get("invalid_move") and not finite(reward):
@@ -101,7 +101,7 @@ class TextArenaWorld(World):
         if reason and reason not in observation:
             observation = f"{observation}\n{reason}".strip()
         limited = self._limited and reward != SOLVED
-        return Turn(observation, reward, not limited, limited, reason=reason)
+        return WorldTurn(observation, reward, not limited, limited, reason=reason)
 
     def _watch_limit(self, state: Any) -> None:
         """Note whether the game finds that its turns are used up, which it tells only in words."""

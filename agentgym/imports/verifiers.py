@@ -18,7 +18,7 @@ from agentgym.core.tasks import SPLITS, Task, TaskList
 from agentgym.errors import ConfigurationError, require
 from agentgym.imports.imported_env import SINGLE_ANSWER, ImportedEnv, share
 from agentgym.imports.request import ImportRequest
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 MOST_TASKS = 1_000
 """Tasks that are read, if nothing else is asked for; a taskset may have no end."""
@@ -155,7 +155,7 @@ class VerifiersWorld(World):
         parts = (self._row.data.system_prompt, self._row.data.prompt_text)
         return "\n\n".join(part for part in parts if part)
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Score the reply, which ends the episode."""
         trace = _trace(self._row, text)
         self._scorer.submit(asyncio.run, self._row.score(trace)).result()
@@ -165,7 +165,7 @@ class VerifiersWorld(World):
         rewards = {name: reward.value for name, reward in trace.rewards.items()}
         full = sum(reward.weight for reward in trace.rewards.values() if reward.weight > 0)
         value = sum(rewards.values())
-        return Turn(
+        return WorldTurn(
             f"scored {value:g}",
             value,
             done=True,

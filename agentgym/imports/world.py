@@ -13,7 +13,7 @@ from agentgym.core.tasks import Task
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class WorldTurn:
     """The result of an action in a world."""
 
     observation: str
@@ -45,7 +45,7 @@ STATED = frozenset({StopReason.ANSWER, StopReason.SANDBOX, StopReason.ACTION_ERR
 
 def stated_turn(
     observation: str, reward: Any, done: bool, info: Mapping[str, Any], *, valid: bool = True
-) -> Turn:
+) -> WorldTurn:
     """Return a turn of another process, with the facts that this project's servers state.
 
     Args:
@@ -58,7 +58,7 @@ def stated_turn(
     action_valid, success, score = map(info.get, ("action_valid", "success", "score"))
     reason = info.get("stop_reason")
     limited = done and reason == StopReason.HORIZON.value
-    return Turn(
+    return WorldTurn(
         observation,
         reward,
         done and not limited,
@@ -92,7 +92,7 @@ class World(ABC):
         """
 
     @abstractmethod
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Execute an action; any text is accepted."""
 
     def expert(self) -> str | None:

@@ -22,7 +22,7 @@ ECHO = 100
 """Most characters of an action that an answer repeats."""
 
 
-class Answer(NamedTuple):
+class SynthTurn(NamedTuple):
     """The result of an action."""
 
     text: str
@@ -58,23 +58,23 @@ class SynthSession:
         ]
         return "\n".join(lines)
 
-    def step(self, text: str, rng: np.random.Generator) -> Answer:
+    def step(self, text: str, rng: np.random.Generator) -> SynthTurn:
         """Execute an action; any text is accepted, and only chance outcomes draw from `rng`."""
         world = self.problem.world
         action = world.by_text.get(" ".join(text.split()).casefold())
         if action is None:
             forms = ", ".join(tool.spec.templates[0] for tool in world.spec.tools)
-            return Answer(f"Expected one of: {forms}; got {text[:ECHO]!r}.", False)
+            return SynthTurn(f"Expected one of: {forms}; got {text[:ECHO]!r}.", False)
         for needs, valid in ((action.needs, False), (action.hidden, True)):
             for test, otherwise in needs:
                 if not test(self.state):
-                    return Answer("\n".join([otherwise, *self._describe_turn()]), valid)
+                    return SynthTurn("\n".join([otherwise, *self._describe_turn()]), valid)
         drawn = int(rng.integers(100)) if len(action.results) > 1 else 0
         passed = itertools.accumulate(percent for percent, _, _ in action.results)
         number = next(n for n, share in enumerate(passed) if drawn < share)
         _, change, says = action.results[number]
         self.state = change(self.state)
-        return Answer("\n".join([says(self.state), *self._describe_turn()]), True)
+        return SynthTurn("\n".join([says(self.state), *self._describe_turn()]), True)
 
     def offered(self) -> list[str]:
         """Return the actions that can be tried, judging by visible facts."""

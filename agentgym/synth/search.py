@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from agentgym.synth.world import State, World
+from agentgym.synth.world import State, SynthWorld
 
 MOST_STATES = 5000
 """Most states that can be reached in a task."""
@@ -39,7 +39,7 @@ class Solution:
     turns: dict[State, float] = field(default_factory=dict)
     """Turns to the goal, on average; lost states are left out."""
     best: dict[State, int] = field(default_factory=dict)
-    """The expert's next action, by its number in `World.actions`."""
+    """The expert's next action, by its number in `SynthWorld.actions`."""
     next: dict[State, tuple[tuple[int, State], ...]] = field(default_factory=dict)
     """What that may lead to, with percentages."""
     states: int = 0
@@ -66,7 +66,7 @@ class Solution:
         return won
 
 
-def solve(world: World, begin: State, reached: Callable[[State], bool]) -> Solution:
+def solve(world: SynthWorld, begin: State, reached: Callable[[State], bool]) -> Solution:
     """Solve a task.
 
     Args:
@@ -92,7 +92,7 @@ def solve(world: World, begin: State, reached: Callable[[State], bool]) -> Solut
 
 
 def _explore(
-    world: World, begin: State, reached: Callable[[State], bool]
+    world: SynthWorld, begin: State, reached: Callable[[State], bool]
 ) -> tuple[list[State], list[list[Edge]], set[int]]:
     """Return states, what leads out of each, and those in which the goal holds."""
     states, number = [begin], {begin: 0}

@@ -14,7 +14,7 @@ from agentgym.support.random_stream import Stream
 from agentgym.synth.facts import NO, Application, Equation
 from agentgym.synth.search import MOST_STATES, Solution, TooManyStates, solve
 from agentgym.synth.specification import Goal, Specification
-from agentgym.synth.world import State, World
+from agentgym.synth.world import State, SynthWorld
 
 SIZES: Mapping[str, int] = {"train": 500, "valid": 100, "test": 100}
 """Numbers of tasks, unless others are asked for."""
@@ -46,7 +46,7 @@ class DrawnGoal:
 class Problem:
     """One task: where it begins and what is asked."""
 
-    world: World
+    world: SynthWorld
     """The world."""
     begin: State
     """Its facts at the beginning."""
@@ -200,7 +200,7 @@ class SynthTasks(NumberedTasks[Problem]):
             return None
         return Problem(world, begin, tuple(goals))
 
-    def _begin(self, world: World, stream: Stream) -> State | None:
+    def _begin(self, world: SynthWorld, stream: Stream) -> State | None:
         state = bytearray()
         used: dict[str, set[int]] = {}
         for fact, _ in world.cells:
@@ -267,8 +267,8 @@ def expected(turns: float) -> int:
 
 
 @lru_cache(maxsize=512)
-def _world(spec: Specification, entities: tuple[tuple[str, tuple[str, ...]], ...]) -> World:
-    return World(spec, dict(entities))
+def _world(spec: Specification, entities: tuple[tuple[str, tuple[str, ...]], ...]) -> SynthWorld:
+    return SynthWorld(spec, dict(entities))
 
 
 def _draw_goal(

@@ -22,7 +22,7 @@ from agentgym.synth.specification import (
 MOST_CELLS = 128
 """Most facts of a world."""
 State: TypeAlias = bytes
-"""The value of every fact, by its place in `World.cells`."""
+"""The value of every fact, by its place in `SynthWorld.cells`."""
 Value: TypeAlias = Callable[[State], int]
 Test: TypeAlias = Callable[[State], bool]
 Bindings: TypeAlias = Mapping[str, str]
@@ -51,7 +51,7 @@ class Action:
         return self.offered(state) and all(test(state) for test, _ in self.hidden)
 
 
-class World:
+class SynthWorld:
     """The entities of one task and what can be done with them.
 
     Args:
@@ -99,7 +99,7 @@ class World:
 
     def __reduce__(self) -> Any:
         """Copy and pickle a world by what it is made of: its actions are functions."""
-        return World, (self.spec, self.entities)
+        return SynthWorld, (self.spec, self.entities)
 
     def domain(self, fact: Fact) -> tuple[int, ...]:
         """Return the values that a fact may begin with."""

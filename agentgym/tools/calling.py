@@ -22,7 +22,7 @@ DONE = "done"
 """What a tool answers that returns nothing."""
 
 
-class Answer(NamedTuple):
+class ToolAnswer(NamedTuple):
     """What a tool answered."""
 
     text: str
@@ -97,7 +97,7 @@ class Caller:
         """Whether a call that took too long still runs."""
         return self._late is not None and self._late.alive()
 
-    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> Answer:
+    def call(self, function: Callable[..., Any], arguments: Mapping[str, Any]) -> ToolAnswer:
         """Call a tool; an exception of it is its answer.
 
         Raises:
@@ -105,17 +105,17 @@ class Caller:
         """
         try:
             if inspect.iscoroutinefunction(function):
-                return Answer(write_result(self.wait(function(**arguments), self._timeout)))
+                return ToolAnswer(write_result(self.wait(function(**arguments), self._timeout)))
             if self._timeout is None:
-                return Answer(write_result(function(**arguments)))
-            return Answer(write_result(self._in_thread(function, arguments, self._timeout)))
+                return ToolAnswer(write_result(function(**arguments)))
+            return ToolAnswer(write_result(self._in_thread(function, arguments, self._timeout)))
         except _Late:
-            return Answer(f"error: the call took longer than {self._timeout:g} seconds", True)
+            return ToolAnswer(f"error: the call took longer than {self._timeout:g} seconds", True)
         except EnvFailure:
             raise
         except BaseException as error:
             raise_if_meant_for_us(error)
-            return Answer(f"error: {words(error)}", True)
+            return ToolAnswer(f"error: {words(error)}", True)
 
     def wait(self, awaitable: Awaitable[Any], timeout: float | None = None) -> Any:
         """Return what a coroutine returns.

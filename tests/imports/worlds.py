@@ -9,7 +9,7 @@ from typing import Any
 from agentgym.core.tasks import Task
 from agentgym.imports.imported_env import ImportedEnv
 from agentgym.imports.seeded_tasks import SeededTasks
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 
 
 class Counting(World):
@@ -21,7 +21,7 @@ class Counting(World):
             raise OSError("no world today")
         return f"at 0 of game {task.content['seed']}"
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         wrong: dict[str, Any] = {
             "nan": float("nan"), "inf": float("inf"), "huge": 10**400, "word": "1", "none": None
         }  # fmt: skip
@@ -29,23 +29,23 @@ class Counting(World):
             raise RuntimeError("it is jammed")
         if text == "jam":
             self._jammed = True
-            return Turn("it clicks")
+            return WorldTurn("it clicks")
         if text in wrong:
-            return Turn("hm", wrong[text])
+            return WorldTurn("hm", wrong[text])
         if text == "bytes":
-            return Turn(b"no text")  # type: ignore[arg-type]
+            return WorldTurn(b"no text")  # type: ignore[arg-type]
         if text == "long":
-            return Turn("x" * 10**7)
+            return WorldTurn("x" * 10**7)
         if text == "exit":
             sys.exit(3)
         if text == "raise":
             raise RuntimeError("the world broke")
         if text == "cut":
-            return Turn("enough", truncated=True)
+            return WorldTurn("enough", truncated=True)
         if text != "next":
-            return Turn(f"at {self._at}", reason="say next", valid=False)
+            return WorldTurn(f"at {self._at}", reason="say next", valid=False)
         self._at += 1
-        return Turn(f"at {self._at}", 1 / 4 if self._at < 3 else 1 / 2, self._at == 3)
+        return WorldTurn(f"at {self._at}", 1 / 4 if self._at < 3 else 1 / 2, self._at == 3)
 
     def expert(self) -> str:
         return "next"

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from agentgym.envs.alfworld.engine.household import Game, Household, shared_household
 from agentgym.envs.alfworld.engine.refusals import refusal
 from agentgym.envs.alfworld.engine.session import HouseholdSession
-from agentgym.envs.alfworld.engine.state import State
+from agentgym.envs.alfworld.engine.state import HouseholdState
 from agentgym.envs.alfworld.experts import EXPERTS
 from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.oracle import OracleExpert
@@ -24,7 +24,7 @@ class GameSnapshot(NamedTuple):
     """Where it was played."""
     expert: str
     """Whose plan was followed."""
-    state: State
+    state: HouseholdState
     """State of the native engine."""
     plan_length: int | None
     """Length of the shortest plan from the start."""

@@ -25,7 +25,7 @@ from agentgym.envs.search.engine.session import (
     ON_ERROR,
     Rules,
     SearchSession,
-    Turn,
+    SearchTurn,
     find_all,
 )
 from agentgym.envs.search.experts import EXPERTS
@@ -170,7 +170,7 @@ class SearchEnv(SessionEnv[SearchSession]):
         return self._outcome(turn)
 
     def _idle(self, message: str, valid: bool) -> Outcome:
-        return self._outcome(Turn(message, valid))
+        return self._outcome(SearchTurn(message, valid))
 
     def _admissible(self) -> Sequence[str]:
         return [command.write() for command in admissible(self.session, self.turns_left)]
@@ -217,7 +217,7 @@ class SearchEnv(SessionEnv[SearchSession]):
             return None
         return self.session.query_of(self.language.command(reading.native), self.turns_left - 1)
 
-    def _outcome(self, turn: Turn) -> Outcome:
+    def _outcome(self, turn: SearchTurn) -> Outcome:
         """Report a turn, with what the last answer earns if the episode ends with it."""
         session = self.session
         over = session.state.over

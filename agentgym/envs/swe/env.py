@@ -16,8 +16,8 @@ from agentgym.core.tasks import Task
 from agentgym.envs.session_env import SessionEnv
 from agentgym.envs.swe.baselines import BlindMutation, IssueSearch
 from agentgym.envs.swe.engine.admissible import admissible
-from agentgym.envs.swe.engine.commands import SPECS, Fault, SWELanguage
-from agentgym.envs.swe.engine.session import DETAILS, Rules, State, SWESession, Turn
+from agentgym.envs.swe.engine.commands import SPECS, CommandFault, SWELanguage
+from agentgym.envs.swe.engine.session import DETAILS, Rules, SWESession, SWEState, SWETurn
 from agentgym.envs.swe.experts import EXPERTS
 from agentgym.envs.swe.experts.base import Expert
 from agentgym.envs.swe.grading import Grader
@@ -165,7 +165,7 @@ class SWEEnv(SessionEnv[SWESession]):
         session, before = self.session, self.session.state.potential
         try:
             command = self.language.command(action)
-        except Fault as fault:
+        except CommandFault as fault:
             return self._misread(action, f"invalid: {fault}")
         turn = session.act(command, self.turns_left - 1)
         return self._outcome(turn, before)
@@ -176,7 +176,7 @@ class SWEEnv(SessionEnv[SWESession]):
         return self._outcome(turn, session.state.potential)
 
     def _idle(self, observation: str, valid: bool) -> Outcome:
-        return self._outcome(Turn(observation, valid), self.session.state.potential)
+        return self._outcome(SWETurn(observation, valid), self.session.state.potential)
 
     def _admissible(self) -> Sequence[str]:
         return [command.write() for command in admissible(self.session.instance, self.turns_left)]
@@ -235,7 +235,7 @@ class SWEEnv(SessionEnv[SWESession]):
 
     def _plan_length(self, instance: Instance) -> int | None:
         """Return how many turns the expert takes from the start."""
-        plan = self._expert.plan(instance, State())
+        plan = self._expert.plan(instance, SWEState())
         return None if plan is None else len(plan)
 
     def _renewed(self, task: Task) -> SWESession:
@@ -244,7 +244,7 @@ class SWEEnv(SessionEnv[SWESession]):
             self._session.close()
         return SWESession(self.tasks.problem(task), self._boxes, self._grader, self.rules)
 
-    def _outcome(self, turn: Turn, before: float) -> Outcome:
+    def _outcome(self, turn: SWETurn, before: float) -> Outcome:
         """Report a turn, with what it earns."""
         session = self.session
         over, success, now = session.state.over, session.solved, session.state.potential

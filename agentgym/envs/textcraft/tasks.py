@@ -10,7 +10,7 @@ from typing import Any
 from agentgym.core.options import integer
 from agentgym.core.row_splits import Row, by_split
 from agentgym.core.tasks import SPLITS, NumberedTasks
-from agentgym.envs.textcraft.engine.recipes import Recipe, World, format_name
+from agentgym.envs.textcraft.engine.recipes import CraftWorld, Recipe, format_name
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
 from agentgym.envs.textcraft.generator import GeneratorConfig, generate
 from agentgym.envs.textcraft.official.recipe_files import commands_of, read_book
@@ -27,7 +27,7 @@ DEALT = {"train": range(80), "valid": range(80, 90), "test": range(90, 100)}
 """Percentage of the published goals in each split."""
 
 
-class CraftTasks(NumberedTasks[World]):
+class CraftTasks(NumberedTasks[CraftWorld]):
     """Tasks with worlds as problems.
 
     Args:
@@ -37,7 +37,9 @@ class CraftTasks(NumberedTasks[World]):
     def __init__(self, name: str) -> None:
         super().__init__(name, plan_length=plan_length)
 
-    def _describe(self, split: str, number: int, problem: World) -> tuple[str, Mapping[str, Any]]:
+    def _describe(
+        self, split: str, number: int, problem: CraftWorld
+    ) -> tuple[str, Mapping[str, Any]]:
         content = {
             "task_type": f"depth {problem.depth}",
             "commands": [str(recipe) for recipe in problem.commands],
@@ -45,7 +47,7 @@ class CraftTasks(NumberedTasks[World]):
         return f"Craft {format_name(problem.goal)}.", content
 
 
-def plan_length(world: World) -> int | None:
+def plan_length(world: CraftWorld) -> int | None:
     """Return the turns of the shortest plan."""
     plan = shortest_plan(world, {})
     return None if plan is None else len(plan)
@@ -71,7 +73,7 @@ class GeneratedTasks(CraftTasks):
         """Return the number of tasks in ``split``."""
         return SIZES[self.check(split)]
 
-    def _problem(self, split: str, number: int) -> World:
+    def _problem(self, split: str, number: int) -> CraftWorld:
         return generate(self.config, split, number, self.seed)
 
 
@@ -117,7 +119,7 @@ class OfficialTasks(CraftTasks):
         """Return the number of tasks in ``split``."""
         return len(self._goals[self.check(split)])
 
-    def _problem(self, split: str, number: int) -> World:
+    def _problem(self, split: str, number: int) -> CraftWorld:
         goal = self._goals[split][number]
         needed = commands_of(self.book, goal)
         stream = Stream("textcraft official", self._seed, goal)
@@ -130,7 +132,7 @@ class OfficialTasks(CraftTasks):
         lines = {str(recipe) for recipe in needed}
         left = [recipe for line, recipe in distractors.items() if line not in lines]
         sampled = stream.sample(left, min(self._distractors, len(left)))
-        return World(self.book, goal, tuple(stream.shuffled([*needed, *sampled])))
+        return CraftWorld(self.book, goal, tuple(stream.shuffled([*needed, *sampled])))
 
 
 def open_tasks(

@@ -40,7 +40,7 @@ _TO_THE_PROGRAM = frozenset(f"{_SESSION} {_MEMORY} {_SWITCHES} {_TESTING}".split
 _TO_THE_PROGRAM_PREFIXES = ("tw-", "print_", "transcrip", "superbrie", "#", "$")
 
 
-class Command(NamedTuple):
+class SanitisedCommand(NamedTuple):
     """A text, as far as it can be given to a game."""
 
     text: str
@@ -51,7 +51,7 @@ class Command(NamedTuple):
     """Why the line must not be given to the game; empty if it may."""
 
 
-def read_command(text: str) -> Command:
+def read_command(text: str) -> SanitisedCommand:
     """Find the one command in any text, with the reason for which it is refused if it is.
 
     The command is the first sentence of the first line that says anything: a full stop, comma,
@@ -63,7 +63,7 @@ def read_command(text: str) -> Command:
     sentences = [part.strip(_EDGES) for line in lines for part in _SENTENCE_END.split(line)]
     command, *rest = [*filter(None, sentences)] or [""]
     ignored = ". ".join(rest)
-    return Command(command[:MAX_COMMAND].rstrip(_EDGES), ignored, _refuse(command))
+    return SanitisedCommand(command[:MAX_COMMAND].rstrip(_EDGES), ignored, _refuse(command))
 
 
 def plain(text: str) -> str:

@@ -18,7 +18,7 @@ PREPARE_MEAL = "prepare meal"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class GameTurn:
     """What a game answered."""
 
     text: str
@@ -45,7 +45,7 @@ class GameSession(Protocol):
         """Begin, or begin anew; returns the objective and the description of the first room."""
         ...
 
-    def act(self, command: str) -> Turn:
+    def act(self, command: str) -> GameTurn:
         """Give the game one command, as ``sanitise.read_command`` leaves it."""
         ...
 

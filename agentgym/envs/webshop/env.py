@@ -14,7 +14,7 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.envs.session_env import SessionEnv
 from agentgym.envs.webshop.engine import commands, compact, pages
-from agentgym.envs.webshop.engine.commands import Command, one_line
+from agentgym.envs.webshop.engine.commands import ShopCommand, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
 from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, NEXT, RESULTS, ShopSession
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
@@ -243,7 +243,7 @@ class WebShopEnv(SessionEnv[ShopSession]):
         shared, visit = self._shared, self.visit
         return ShopSession(shared.shop, shared.goal(task), visit.page_size, visit.reward)
 
-    def _read(self, action: str) -> Command | None:
+    def _read(self, action: str) -> ShopCommand | None:
         """Read an action as the original does, or forgivingly where its words need not be kept."""
         if self._original:
             command = commands.official(action)

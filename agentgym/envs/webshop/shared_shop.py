@@ -12,7 +12,7 @@ from typing import Any
 
 from agentgym.core.options import choice, flag, integer
 from agentgym.core.tasks import Task, TaskSet
-from agentgym.envs.webshop.engine.goals import Goal, official_goals, solvable_goals
+from agentgym.envs.webshop.engine.goals import ShopGoal, official_goals, solvable_goals
 from agentgym.envs.webshop.engine.nouns import BUILTIN, NounSource, cache_key, freeze, nouns_of
 from agentgym.envs.webshop.engine.product_storage import open_or_build
 from agentgym.envs.webshop.engine.products import Instruction
@@ -177,7 +177,7 @@ class SharedShop:
     """The solver, which knows the right product."""
     config: ShopConfig | None = None
     """Source of the shop; None if the user passed shop and tasks."""
-    _goals: BoundedCache[str, Goal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
+    _goals: BoundedCache[str, ShopGoal] = field(default_factory=lambda: BoundedCache(CACHED_GOALS))
 
     @classmethod
     def of(cls, shop: Shop | None, tasks: TaskSet | None, visit: VisitConfig) -> SharedShop:
@@ -199,11 +199,11 @@ class SharedShop:
                 )
         return cls(shop, tasks, *visit.experts_for(shop))
 
-    def goal(self, task: Task) -> Goal:
+    def goal(self, task: Task) -> ShopGoal:
         """Return the goal of a task."""
         goal = self._goals.get(task.id)
         if goal is None:
-            goal = self._goals.put(task.id, Goal.from_content(task.content))
+            goal = self._goals.put(task.id, ShopGoal.from_content(task.content))
         return goal
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SharedShop:
@@ -310,9 +310,9 @@ def _from_files(config: ShopConfig) -> Shop:
     return open_or_build(Shop, key, build)
 
 
-def _few_goals(shop: Shop, instructions: Mapping[str, Any], config: ShopConfig) -> list[Goal]:
+def _few_goals(shop: Shop, instructions: Mapping[str, Any], config: ShopConfig) -> list[ShopGoal]:
     """Make at most ``goals_per_product`` solvable goals of each product."""
-    goals: list[Goal] = []
+    goals: list[ShopGoal] = []
     for item in shop.products.values():
         entry = Instruction.parse(instructions.get(item.asin))
         goals += solvable_goals(

@@ -19,7 +19,7 @@ from typing import Any
 
 from agentgym.core.options import choice, integer
 from agentgym.core.tasks import SPLITS, NumberedTasks, whole_number
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.generator import GeneratedShop
 from agentgym.errors import ConfigurationError
 
@@ -30,7 +30,7 @@ TEST_GOALS, VALID_GOALS = 500, 1000
 TEST_SHARE, VALID_SHARE = 8, 4
 OFFICIAL_TEST, OFFICIAL_VALID = 500, 1500
 
-PlanLength = Callable[[Goal], "int | None"]
+PlanLength = Callable[[ShopGoal], "int | None"]
 
 
 class GeneratedPool:
@@ -52,7 +52,7 @@ class GeneratedPool:
         """Return the number of goals of a unit."""
         return len(self._shop.members(unit)) * self._per_product
 
-    def goal(self, unit: int, number: int) -> Goal:
+    def goal(self, unit: int, number: int) -> ShopGoal:
         """Return a goal of a unit; consecutive numbers cycle through its products."""
         members = self._shop.members(unit)
         k, place = divmod(number, len(members))
@@ -71,7 +71,7 @@ class GeneratedPool:
 class ListedPool:
     """A sequence of goals, one unit per product."""
 
-    def __init__(self, goals: Sequence[Goal]) -> None:
+    def __init__(self, goals: Sequence[ShopGoal]) -> None:
         self._goals = goals
         self._positions: dict[str, list[int]] = {}
         for position, goal in enumerate(goals):
@@ -87,7 +87,7 @@ class ListedPool:
         """Return the number of goals of a unit."""
         return len(self._positions[self._asins[unit]])
 
-    def goal(self, unit: int, number: int) -> Goal:
+    def goal(self, unit: int, number: int) -> ShopGoal:
         """Return a goal of a unit."""
         return self._goals[self._positions[self._asins[unit]][number]]
 
@@ -204,7 +204,7 @@ def _split_hash(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), key=b"agentgym/webshop/split", digest_size=16).digest()
 
 
-class ShopTasks(NumberedTasks[Goal]):
+class ShopTasks(NumberedTasks[ShopGoal]):
     """The goals of one shop as tasks.
 
     Ids have the form ``webshop/<key>/<split>/<index>``: a policy sees them, so they must not name
@@ -249,10 +249,12 @@ class ShopTasks(NumberedTasks[Goal]):
         """Return the number of tasks in ``split``."""
         return len(self._splits[self.check(split)])
 
-    def _problem(self, split: str, number: int) -> Goal:
+    def _problem(self, split: str, number: int) -> ShopGoal:
         return self._pool.goal(*self._splits[split].place(number))
 
-    def _describe(self, split: str, number: int, problem: Goal) -> tuple[str, Mapping[str, Any]]:
+    def _describe(
+        self, split: str, number: int, problem: ShopGoal
+    ) -> tuple[str, Mapping[str, Any]]:
         return problem.instruction_text, problem.to_content()
 
     def _place(self, task_id: str) -> tuple[str, int] | None:
@@ -287,7 +289,7 @@ def generated_tasks(
 
 def listed_tasks(
     key: str,
-    goals: Sequence[Goal],
+    goals: Sequence[ShopGoal],
     split_mode: str = "product",
     plan_length: PlanLength | None = None,
     old_key: str | None = None,

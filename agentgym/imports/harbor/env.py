@@ -9,7 +9,7 @@ from agentgym.actions import MAX_ACTION_CHARS
 from agentgym.core.guard import as_env_failure
 from agentgym.core.tasks import TaskList
 from agentgym.envs.swe.engine.commands import BASH, SPECS, SUBMIT, SWELanguage
-from agentgym.imports.harbor.world import HarborWorld, State
+from agentgym.imports.harbor.world import HarborState, HarborWorld
 from agentgym.imports.imported_env import NO_FORKS, ImportedEnv
 
 HORIZON = 30
@@ -41,11 +41,11 @@ class HarborEnv(ImportedEnv):
     def _oracle_turns(self) -> int | None:
         return len(self.world.left()) or (None if self._running else 0)
 
-    def _snapshot(self) -> tuple[float, State]:
+    def _snapshot(self) -> tuple[float, HarborState]:
         with as_env_failure():
             return self._return, self.world.snapshot()
 
-    def _restore(self, state: tuple[float, State]) -> None:
+    def _restore(self, state: tuple[float, HarborState]) -> None:
         with as_env_failure():
             self._session = self.world
             self._return, files = state

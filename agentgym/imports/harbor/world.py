@@ -17,13 +17,13 @@ from typing import ClassVar, NamedTuple
 from agentgym.core.attribution import ActionFailed, Trials, attribute_failure
 from agentgym.core.outcome import StopReason
 from agentgym.core.tasks import Task
-from agentgym.envs.swe.engine.commands import BASH, SUBMIT, Command, Fault, only_command
+from agentgym.envs.swe.engine.commands import BASH, SUBMIT, CommandFault, SWECommand, only_command
 from agentgym.envs.swe.engine.observation import show
 from agentgym.envs.swe.instance_boxes import PULLING
 from agentgym.imports.harbor.boxes import FOLDERS, LOGS, box_config, carry, run, send_folder
 from agentgym.imports.harbor.folder import HarborTask, files_of
 from agentgym.imports.harbor.shortages import describe_shortages, shortages
-from agentgym.imports.world import Turn, World
+from agentgym.imports.world import World, WorldTurn
 from agentgym.sandbox import (
     Sandbox,
     SandboxConfig,
@@ -52,7 +52,7 @@ _PACKED = "/tmp/.solution"
 _TRY_DISK = "head -c 65536 /dev/zero > /tmp/.agentgym-probe; rm -f /tmp/.agentgym-probe"
 
 
-class State(NamedTuple):
+class HarborState(NamedTuple):
     """Everything about an episode that a snapshot holds."""
 
     task_id: str
@@ -69,7 +69,7 @@ class State(NamedTuple):
     """What commands ran out of."""
 
 
-class Verdict(NamedTuple):
+class HarborVerdict(NamedTuple):
     """What tests say of an episode."""
 
     reward: float | None
@@ -104,27 +104,27 @@ class HarborWorld(World):
         self._tasks, self._sandbox, self._seconds, self._build = tasks, sandbox, seconds, build
         self._background, self._services = background, 0
         self._task: HarborTask | None = None
-        self._now = State("", (), True, None)
+        self._now = HarborState("", (), True, None)
         self._box: Sandbox | None = None
         self._plans: dict[str, tuple[str, ...]] = {}
 
     def reset(self, task: Task, seed: int) -> str:
         """Begin a task."""
         self.close()
-        self._task, self._now = self._tasks[task.id], State(task.id, (), False, None)
+        self._task, self._now = self._tasks[task.id], HarborState(task.id, (), False, None)
         self._check(self._task)
         folder = self._task.recipe.workdir
         return f"{task.goal}\n\nYou are in {folder}. Submit when you are done; only then tests run."
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> WorldTurn:
         """Carry out a command, or the submission."""
         try:
             command, _ = only_command(text)
-        except Fault as fault:
-            return Turn(f"invalid: {fault}", valid=False, reason=str(fault))
+        except CommandFault as fault:
+            return WorldTurn(f"invalid: {fault}", valid=False, reason=str(fault))
         if command.name not in (BASH, SUBMIT):
             reason = f"there is no action {command.name} here"
-            return Turn(f"invalid: {reason}", valid=False, reason=reason)
+            return WorldTurn(f"invalid: {reason}", valid=False, reason=reason)
         if command.name == SUBMIT:
             self._record(command)
             self._now = self._now._replace(over=True)
@@ -139,11 +139,13 @@ class HarborWorld(World):
         except SandboxDied:
             self._now = self._now._replace(over=True)
             self._close_box()
-            return Turn(DIED, done=True, success=False, reason=DIED, stop_reason=StopReason.SANDBOX)
+            return WorldTurn(
+                DIED, done=True, success=False, reason=DIED, stop_reason=StopReason.SANDBOX
+            )
         self._services = result.running
         short = {*self._now.short, *shortages(result)}
         self._now = self._now._replace(short=tuple(sorted(short)))
-        return Turn(
+        return WorldTurn(
             show(result, seconds, SHOWN_CHARACTERS),
             details={"exit_code": result.exit_code, "timed_out": result.timed_out},
         )
@@ -160,13 +162,15 @@ class HarborWorld(World):
 
     def admissible(self) -> Sequence[str]:
         """Return a listing command and the submission, as useful commands cannot be listed."""
-        return [] if self._now.over else [Command(BASH, "ls").write(), Command(SUBMIT).write()]
+        return (
+            [] if self._now.over else [SWECommand(BASH, "ls").write(), SWECommand(SUBMIT).write()]
+        )
 
     def state(self) -> str:
         """Return what was done so far."""
         return json.dumps([self._now.commands, self._now.over])
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> HarborState:
         """Return the state, with the files of the box.
 
         No snapshot holds services: where some run, the commands will be carried out again.
@@ -177,10 +181,10 @@ class HarborWorld(World):
             return self._now._replace(files=None, repeated=True)
         return self._now._replace(files=self._box.snapshot(), repeated=False)
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: HarborState) -> None:
         """Return to a state; the files come back when the next command needs them."""
         self.close()
-        self._now, self._task = State(*state), self._tasks[state[0]]
+        self._now, self._task = HarborState(*state), self._tasks[state[0]]
 
     def close(self) -> None:
         """End the box; may be called twice."""
@@ -188,11 +192,11 @@ class HarborWorld(World):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _record(self, command: Command) -> None:
+    def _record(self, command: SWECommand) -> None:
         """Remember a command that is carried out."""
         self._now = self._now._replace(commands=(*self._now.commands, command.write()))
 
-    def _seconds_of(self, command: Command) -> float:
+    def _seconds_of(self, command: SWECommand) -> float:
         """Return how long a command may take."""
         return min(self._seconds, command.timeout or self._seconds)
 
@@ -263,7 +267,7 @@ class HarborWorld(World):
                     ).running
         return self._box
 
-    def _graded(self) -> Turn:
+    def _graded(self) -> WorldTurn:
         """Run the tests on what was done, and end the episode and its services."""
         task = self._task
         assert task is not None
@@ -272,12 +276,12 @@ class HarborWorld(World):
         except SandboxLost:
             raise
         except SandboxDied:
-            verdict = Verdict(None, "the box died of the tests")
+            verdict = HarborVerdict(None, "the box died of the tests")
         finally:
             self._close_box()
         reward, reason = verdict.reward, verdict.reason
         if reward is not None and reward >= 1:
-            return Turn("[submitted]", reward, done=True, success=True, score=1.0)
+            return WorldTurn("[submitted]", reward, done=True, success=True, score=1.0)
         if reward is None:
             untouched = Trials([lambda: self._test_untouched(task)], known_good=True)
             failure = ActionFailed(
@@ -290,7 +294,7 @@ class HarborWorld(World):
         if note:
             _log.warning("%s is unsolved, and %s", task.name, note)
         explanation = "; ".join(filter(None, (reason, note)))
-        return Turn(
+        return WorldTurn(
             f"[submitted: {explanation}]" if explanation else "[submitted]",
             reward or 0.0,
             done=True,
@@ -301,7 +305,7 @@ class HarborWorld(World):
             stop_reason=StopReason.ACTION_ERROR if reward is None else StopReason.NONE,
         )
 
-    def _judged(self, task: HarborTask) -> Verdict:
+    def _judged(self, task: HarborTask) -> HarborVerdict:
         """Return what the tests say."""
         worked = self._opened()
         if task.judge is None:
@@ -312,7 +316,7 @@ class HarborWorld(World):
                     carry(worked, judge, path, left)
             except OSError as error:
                 problem = f"what was done cannot be brought to the tests: {error}"[:300]
-                return Verdict(None, problem)
+                return HarborVerdict(None, problem)
             return _tested(judge, task)
 
     def _test_untouched(self, task: HarborTask) -> None:
@@ -348,8 +352,8 @@ def _plan(task: HarborTask) -> list[str]:
         f"{shlex.quote(task.recipe.workdir)} && chmod +x /solution/solve.sh && {start}"
     )
     return [
-        *(Command(BASH, command).write() for command in (*commands, last)),
-        Command(SUBMIT).write(),
+        *(SWECommand(BASH, command).write() for command in (*commands, last)),
+        SWECommand(SUBMIT).write(),
     ]
 
 
@@ -365,7 +369,7 @@ def _packed(folder: Path) -> bytes:
     return gzip.compress(buffer.getvalue(), mtime=0)
 
 
-def _tested(box: Sandbox, task: HarborTask) -> Verdict:
+def _tested(box: Sandbox, task: HarborTask) -> HarborVerdict:
     """Run the tests in a box."""
     try:
         run(box, "rm -rf /tests/* /tests/.[!.]* /logs/verifier && mkdir -p /tests /logs/verifier")
@@ -374,13 +378,13 @@ def _tested(box: Sandbox, task: HarborTask) -> Verdict:
     except SandboxDied:
         raise
     except OSError as error:
-        return Verdict(None, f"the tests cannot be brought into the box: {error}"[:300])
+        return HarborVerdict(None, f"the tests cannot be brought into the box: {error}"[:300])
     log = "/logs/verifier/test-stdout.txt"
     done = box.exec(
         f"(/tests/test.sh) > {log} 2>&1", timeout=task.test_seconds, env=task.test_environment
     )
     if done.timed_out:
-        return Verdict(None, f"the tests took longer than {task.test_seconds:g} s")
+        return HarborVerdict(None, f"the tests took longer than {task.test_seconds:g} s")
     for path in _REWARDS:
         try:
             content = box.read(path, LARGEST_REWARD)
@@ -388,13 +392,13 @@ def _tested(box: Sandbox, task: HarborTask) -> Verdict:
             continue
         reward = read_reward(content, path.endswith(".json"))
         if reward is None:
-            return Verdict(None, f"{path} holds no finite number")
+            return HarborVerdict(None, f"{path} holds no finite number")
         if reward >= 1:
-            return Verdict(reward)
+            return HarborVerdict(reward)
         # A log on a full disk does not say so.
         printed = box.exec(f"tail -c {LARGEST_REWARD} {log}; {_TRY_DISK}", cwd="/")
-        return Verdict(reward, short=shortages(done) | shortages(printed))
-    return Verdict(None, "the tests wrote no reward", shortages(done))
+        return HarborVerdict(reward, short=shortages(done) | shortages(printed))
+    return HarborVerdict(None, "the tests wrote no reward", shortages(done))
 
 
 def read_reward(content: bytes, as_json: bool) -> float | None:

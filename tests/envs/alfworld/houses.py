@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from agentgym.envs.alfworld.engine.actions import Action, local_actions, perform
+from agentgym.envs.alfworld.engine.actions import HouseholdAction, local_actions, perform
 from agentgym.envs.alfworld.engine.household import Game, Household
-from agentgym.envs.alfworld.engine.state import State
+from agentgym.envs.alfworld.engine.state import HouseholdState
 
 RECEPTACLES = ("SinkBasin", "Microwave", "Fridge", "Cabinet", "CounterTop", "Drawer")
 OBJECTS = ("Apple", "Knife", "ButterKnife", "Plate", "Bowl")
@@ -98,7 +98,9 @@ def _goal(
     return PLACE.format(state, types)
 
 
-def shortest(household: Household, state: State, limit: int, most: int = 60_000) -> int | None:
+def shortest(
+    household: Household, state: HouseholdState, limit: int, most: int = 60_000
+) -> int | None:
     """Return the length of a shortest plan by breadth-first search over all commands that matter.
 
     Returns:
@@ -127,7 +129,7 @@ def shortest(household: Household, state: State, limit: int, most: int = 60_000)
     return None
 
 
-def _moves(household: Household, state: State) -> list[Action]:
+def _moves(household: Household, state: HouseholdState) -> list[HouseholdAction]:
     actions = [
         action
         for action in local_actions(household, state).values()
@@ -139,10 +141,12 @@ def _moves(household: Household, state: State) -> list[Action]:
         for place in places[:1]
         if state.place not in places
     }
-    return actions + [Action("go", receptacle, place) for place, receptacle in ends.items()]
+    return actions + [
+        HouseholdAction("go", receptacle, place) for place, receptacle in ends.items()
+    ]
 
 
-def wander(rng: random.Random, household: Household, steps: int) -> State:
+def wander(rng: random.Random, household: Household, steps: int) -> HouseholdState:
     """Return a state that a random player reaches."""
     state = household.start
     for _ in range(steps):

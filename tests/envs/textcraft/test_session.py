@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.core.env import TextEnv
-from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
+from agentgym.envs.textcraft.engine.recipes import Amount, CraftWorld, Recipe, RecipeBook
 from agentgym.envs.textcraft.engine.session import MOST, CraftSession
 
 ROD, PLATE, BELL = "tin rod", "oak plate", "wax bell"
 PLATE_OF_RODS = Recipe(Amount(PLATE, 2), (Amount(ROD, 3), Amount("moss lamp", 1)))
 BELL_OF_PLATES = Recipe(Amount(BELL, 1), (Amount(PLATE, 1), Amount("wood", 2)))
-WORLD = World(
+WORLD = CraftWorld(
     RecipeBook([PLATE_OF_RODS, BELL_OF_PLATES], {"wood": ("oak log", PLATE)}),
     BELL,
     (BELL_OF_PLATES, PLATE_OF_RODS),
@@ -73,7 +73,7 @@ def test_recipes_can_be_asked_for_where_there_is_such_an_action() -> None:
 
 def test_a_tag_takes_any_of_its_items() -> None:
     book = RecipeBook([PLATE_OF_RODS, BELL_OF_PLATES], {"wood": ("moss lamp", PLATE)})
-    session = CraftSession(World(book, BELL, (BELL_OF_PLATES, PLATE_OF_RODS)))
+    session = CraftSession(CraftWorld(book, BELL, (BELL_OF_PLATES, PLATE_OF_RODS)))
     for command in ("get 3 tin rod", "get 3 moss lamp", str(PLATE_OF_RODS)):
         assert session.step(command).valid
     offered = session.admissible()

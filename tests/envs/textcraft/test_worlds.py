@@ -7,7 +7,7 @@ from collections import deque
 import gymnasium
 import pytest
 
-from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
+from agentgym.envs.textcraft.engine.recipes import Amount, CraftWorld, Recipe, RecipeBook
 from agentgym.envs.textcraft.engine.session import CraftSession
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
 from agentgym.envs.textcraft.generator import DIFFICULTIES, GeneratorConfig, generate
@@ -36,7 +36,7 @@ def test_worlds_are_what_the_settings_say(name: str) -> None:
     assert len(words["test"] & words["train"]) > 0.8 * len(words["test"])
 
 
-def searched(world: World) -> int:
+def searched(world: CraftWorld) -> int:
     """Return the length of the shortest plan by search over states, with amounts that suffice."""
     most = {name: 6 for name in world.book.raw_items}
     queue: deque[tuple[dict[str, int], int]] = deque([({}, 0)])
@@ -74,11 +74,11 @@ def test_circles_of_recipes_do_no_harm() -> None:
     nugget = Recipe(Amount("nugget", 9), (Amount("ingot", 1),))
     ingot = Recipe(Amount("ingot", 1), (Amount("nugget", 9),))
     smelt = Recipe(Amount("ingot", 1), (Amount("ore", 1),))
-    world = World(RecipeBook([nugget, ingot, smelt]), "nugget", (nugget, ingot))
+    world = CraftWorld(RecipeBook([nugget, ingot, smelt]), "nugget", (nugget, ingot))
     assert shortest_plan(world, {}) == (
         "get 1 ore", "craft 1 ingot using 1 ore", "craft 9 nugget using 1 ingot"
     )  # fmt: skip
-    closed = World(RecipeBook([nugget, ingot]), "nugget", (nugget, ingot))
+    closed = CraftWorld(RecipeBook([nugget, ingot]), "nugget", (nugget, ingot))
     assert shortest_plan(closed, {}) is None
 
 

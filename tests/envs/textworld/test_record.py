@@ -11,7 +11,7 @@ import pytest
 
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.session import NativeSession
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 from agentgym.envs.textworld.games.bundled import BUNDLED, bundled
 from agentgym.envs.textworld.generator.config import DEFAULT
 from agentgym.envs.textworld.record import Record
@@ -66,7 +66,7 @@ def test_facts_and_actions_stand_once() -> None:
 
 
 def test_a_world_travels_as_its_record() -> None:
-    world = World.of(games.treasure())
+    world = GameWorld.of(games.treasure())
     other = pickle.loads(pickle.dumps(world))
     assert other.game == world.game
     assert Machine(other).snapshot() == Machine(world).snapshot()

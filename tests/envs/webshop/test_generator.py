@@ -19,7 +19,7 @@ import gymnasium
 import pytest
 
 import agentgym  # noqa: F401  (registers the id)
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.products import Instruction, Product, parse_product
 from agentgym.envs.webshop.engine.reward import REWARDS, fuzzy, match, plain_colour, score
 from agentgym.envs.webshop.experts.base import choose
@@ -54,11 +54,11 @@ print(digest.hexdigest())
 """
 
 
-def goals_of(shop: GeneratedShop, index: int, count: int) -> list[Goal]:
+def goals_of(shop: GeneratedShop, index: int, count: int) -> list[ShopGoal]:
     return [shop.goal(index, k) for k in range(count)]
 
 
-def options(goal: Goal) -> list[tuple[str, str]]:
+def options(goal: ShopGoal) -> list[tuple[str, str]]:
     assert isinstance(goal.goal_options, dict)
     return list(goal.goal_options.items())
 
@@ -203,7 +203,7 @@ def test_instructions_name_what_is_asked(shop: GeneratedShop) -> None:
                     assert not re.search(rf"\b{re.escape(words[0])}\b", text)
 
 
-def satisfies(shop: GeneratedShop, index: int, goal: Goal, purchase: dict[str, str]) -> bool:
+def satisfies(shop: GeneratedShop, index: int, goal: ShopGoal, purchase: dict[str, str]) -> bool:
     """Tell from the facts alone whether a purchase is what the goal asks for."""
     draft = shop.draft(index)
     assert isinstance(goal.goal_options, dict)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.generator import DIFFICULTIES, GeneratedShop, generate
 from agentgym.envs.webshop.generator.writer import write
@@ -35,14 +35,14 @@ print(generated_tasks(generate(1000, "medium", 0)).panel("test", 100).sha256)
 """
 
 
-def make_goal(asin: str, k: int) -> Goal:
-    return Goal(
+def make_goal(asin: str, k: int) -> ShopGoal:
+    return ShopGoal(
         asin, f"thing {asin}", "fashion", "things", "A \u203a B", f"buy {asin} number {k}",
         ("soft",), {"size": str(k)}, 50.0,
     )  # fmt: skip
 
 
-def official_like(products: int = 700) -> list[Goal]:
+def official_like(products: int = 700) -> list[ShopGoal]:
     """Goals as the original has them: uneven numbers per product, shuffled."""
     rng = random.Random(0)
     goals = [make_goal(f"A{i:09d}", k) for i in range(products) for k in range(rng.randint(1, 9))]
@@ -98,7 +98,7 @@ def test_every_id_finds_its_task(split: str) -> None:
         assert fresh.find(task.id) == task
         assert task.goal == task.content["instruction_text"]
         json.dumps(dict(task.content))
-        assert Goal.from_content(json.loads(json.dumps(dict(task.content)))).to_content() == (
+        assert ShopGoal.from_content(json.loads(json.dumps(dict(task.content)))).to_content() == (
             task.content
         )
 
@@ -244,9 +244,9 @@ def test_listed_pool_numbers_goals_within_products() -> None:
 
 
 def test_plan_lengths_are_asked_for_once() -> None:
-    goals: list[Goal] = []
+    goals: list[ShopGoal] = []
 
-    def plan_length(goal: Goal) -> int:
+    def plan_length(goal: ShopGoal) -> int:
         goals.append(goal)
         return 3 + len(goal.goal_options)
 

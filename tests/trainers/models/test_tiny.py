@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from agentgym.envs.search.engine.commands import SEARCH, Command, find
+from agentgym.envs.search.engine.commands import SEARCH, SearchCommand, find
 from agentgym.errors import ConfigurationError
 from tests.trainers import tiny_policy
 from trainers.cli import parse_config
@@ -33,7 +33,7 @@ def test_a_tag_is_one_word_which_an_environment_reads_back():
     tokenizer = build_tokenizer([text])
     ids = tokenizer("<search>mayor of Tor Hill</search>")["input_ids"]
     assert tokenizer.convert_ids_to_tokens(ids)[::5] == ["<search>", "</search>"]
-    assert find(tokenizer.decode(ids)) == (Command(SEARCH, "mayor of tor hill"), "")
+    assert find(tokenizer.decode(ids)) == (SearchCommand(SEARCH, "mayor of tor hill"), "")
     tail = tokenizer.convert_ids_to_tokens(tokenizer("1 < 2 </b")["input_ids"])
     assert tail == ["1", "<", "2", "<", "/", "b"]
 

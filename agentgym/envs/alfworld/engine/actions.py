@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from agentgym.envs.alfworld.engine import text
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 
 
-class Action(NamedTuple):
+class HouseholdAction(NamedTuple):
     """A command that can be carried out, taken apart."""
 
     verb: str
@@ -27,10 +27,14 @@ class Action(NamedTuple):
     """Receptacle, tool or location."""
 
 
-_ALWAYS = {"help": Action("help"), "inventory": Action("inventory"), "look": Action("look")}
+_ALWAYS = {
+    "help": HouseholdAction("help"),
+    "inventory": HouseholdAction("inventory"),
+    "look": HouseholdAction("look"),
+}
 
 
-def local_actions(house: Household, state: State) -> dict[str, Action]:
+def local_actions(house: Household, state: HouseholdState) -> dict[str, HouseholdAction]:
     """Return all commands that do something now, but for those that lead elsewhere.
 
     Where two things have one name, the first in the original's order of operators counts: objects
@@ -44,23 +48,25 @@ def local_actions(house: Household, state: State) -> dict[str, Action]:
     return actions
 
 
-def go_action(house: Household, state: State, command: str) -> Action | None:
+def go_action(house: Household, state: HouseholdState, command: str) -> HouseholdAction | None:
     """Return the action of a command that leads elsewhere, or None.
 
     Where it could lead to several places, the first of them counts.
     """
     for place, receptacle in house.routes.get(command, ()):
         if place != state.place:  # the original drops operators that change nothing
-            return Action("go", receptacle, place)
+            return HouseholdAction("go", receptacle, place)
     return None
 
 
-def perform(house: Household, state: State, action: Action) -> tuple[State, str]:
+def perform(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     """Carry out a possible action; return the next state (the same if nothing changes) and text."""
     return VERBS[action.verb](house, state, action)
 
 
-def command_of(house: Household, action: Action) -> str:
+def command_of(house: Household, action: HouseholdAction) -> str:
     """Write an action as the command that is listed for it."""
     verb, first, second = action
     if first == NOBODY:
@@ -76,7 +82,7 @@ def command_of(house: Household, action: Action) -> str:
     return f"{verb} {name} {word} {house.names[second]}"
 
 
-def view(house: Household, state: State) -> str:
+def view(house: Household, state: HouseholdState) -> str:
     """Return what ``look`` tells."""
     receptacles = house.receptacles_at.get(state.place)
     if receptacles is None:  # the original asks for receptacles at this very place
@@ -89,64 +95,79 @@ def view(house: Household, state: State) -> str:
     return text.facing(house.called(receptacles), house.called(displaced))
 
 
-def _in_hand(actions: dict[str, Action], house: Household, state: State) -> None:
+def _in_hand(actions: dict[str, HouseholdAction], house: Household, state: HouseholdState) -> None:
     """Add what can be done anywhere with the object in hand."""
     carried = state.hand
     name = house.names[carried]
-    actions.setdefault(f"examine {name}", Action("examine", carried))
+    actions.setdefault(f"examine {name}", HouseholdAction("examine", carried))
     if carried in house.knives:
         for entity in house.sliceable:
             if (entity, state.place) in state.lying:
                 command = f"slice {house.names[entity]} with {name}"
-                actions.setdefault(command, Action("slice", entity, carried))
+                actions.setdefault(command, HouseholdAction("slice", entity, carried))
 
 
-def _at(actions: dict[str, Action], house: Household, state: State, receptacle: int) -> None:
+def _at(
+    actions: dict[str, HouseholdAction], house: Household, state: HouseholdState, receptacle: int
+) -> None:
     """Add what can be done at a receptacle."""
     names, carried, add = house.names, state.hand, actions.setdefault
     name = names[receptacle]
-    add(f"examine {name}", Action("check", receptacle))
+    add(f"examine {name}", HouseholdAction("check", receptacle))
     accessible = True
     if receptacle in house.openable:
         accessible = receptacle in state.opened
         verb = "close" if accessible else "open"
-        add(f"{verb} {name}", Action(verb, receptacle))
+        add(f"{verb} {name}", HouseholdAction(verb, receptacle))
     for entity in state.contents[receptacle]:
         if accessible and carried == NOBODY and entity in house.portable:
-            add(f"take {names[entity]} from {name}", Action("take", entity, receptacle))
+            add(f"take {names[entity]} from {name}", HouseholdAction("take", entity, receptacle))
         if entity in house.switches:
-            add(f"use {names[entity]}", Action("use", entity, receptacle))
+            add(f"use {names[entity]}", HouseholdAction("use", entity, receptacle))
     if carried != NOBODY:
         if accessible and carried in house.accepts[receptacle]:
-            add(f"move {names[carried]} to {name}", Action("move", carried, receptacle))
+            add(f"move {names[carried]} to {name}", HouseholdAction("move", carried, receptacle))
         for verb, receptacles in house.appliances.items():
             if receptacle in receptacles and carried in house.treatable[verb]:
-                add(f"{verb} {names[carried]} with {name}", Action(verb, carried, receptacle))
+                add(
+                    f"{verb} {names[carried]} with {name}",
+                    HouseholdAction(verb, carried, receptacle),
+                )
 
 
-def _describe(house: Household, state: State, receptacle: int) -> str:
+def _describe(house: Household, state: HouseholdState, receptacle: int) -> str:
     contents = house.called(state.contents[receptacle])
     opened = receptacle in state.opened
     return text.receptacle(house.names[receptacle], contents, receptacle in house.openable, opened)
 
 
-def _help(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _help(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     return state, text.HELP
 
 
-def _look(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _look(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     return state, view(house, state)
 
 
-def _inventory(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _inventory(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     return state, text.inventory(None if state.hand == NOBODY else house.names[state.hand])
 
 
-def _check(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _check(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     return state, _describe(house, state, action.first)
 
 
-def _examine(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _examine(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     entity = action.first
     name = house.names[entity]
     if entity in house.containers:
@@ -158,24 +179,32 @@ def _examine(house: Household, state: State, action: Action) -> tuple[State, str
     return state, description or text.ordinary(name, marks[-1] and entity in house.sliceable)
 
 
-def _go(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _go(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     after = state._replace(place=action.second)
     description = _describe(house, after, action.first)
     return after, f"You arrive at {house.names[action.first]}. {description}"
 
 
-def _open(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _open(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     after = state._replace(opened=state.opened | {action.first})
     description = _describe(house, after, action.first)
     return after, f"You open the {house.names[action.first]}. {description}"
 
 
-def _close(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _close(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     after = state._replace(opened=state.opened - {action.first})
     return after, f"You close the {house.names[action.first]}."
 
 
-def _take(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _take(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     _, entity, receptacle = action
     left = tuple(other for other in state.contents[receptacle] if other != entity)
     after = state._replace(
@@ -187,7 +216,9 @@ def _take(house: Household, state: State, action: Action) -> tuple[State, str]:
     return after, f"You pick up the {house.names[entity]} from the {house.names[receptacle]}."
 
 
-def _move(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _move(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     _, entity, receptacle = action
     grown = list(state.contents[receptacle])
     if entity not in grown:
@@ -201,34 +232,44 @@ def _move(house: Household, state: State, action: Action) -> tuple[State, str]:
     return after, f"You move the {house.names[entity]} to the {house.names[receptacle]}."
 
 
-def _clean(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _clean(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     return state._replace(clean=state.clean | {action.first}), _treated(house, action)
 
 
-def _heat(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _heat(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     entities = {action.first}
     after = state._replace(hot=state.hot | entities, cool=state.cool - entities)
     return after, _treated(house, action)
 
 
-def _cool(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _cool(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     entities = {action.first}
     after = state._replace(cool=state.cool | entities, hot=state.hot - entities)
     return after, _treated(house, action)
 
 
-def _use(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _use(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     after = state._replace(toggled=state.toggled | {action.first})
     return after, f"You turn on the {house.names[action.first]}."  # every time, never off
 
 
-def _slice(house: Household, state: State, action: Action) -> tuple[State, str]:
+def _slice(
+    house: Household, state: HouseholdState, action: HouseholdAction
+) -> tuple[HouseholdState, str]:
     names = house.names
     after = state._replace(sliced=state.sliced | {action.first})
     return after, f"You sliced the {names[action.first]} with the {names[action.second]}."
 
 
-def _treated(house: Household, action: Action) -> str:
+def _treated(house: Household, action: HouseholdAction) -> str:
     name, tool = house.names[action.first], house.names[action.second]
     return f"You {action.verb} the {name} using the {tool}."
 
@@ -240,7 +281,9 @@ def _with(
     return (*contents[:receptacle], entities, *contents[receptacle + 1 :])
 
 
-VERBS: dict[str, Callable[[Household, State, Action], tuple[State, str]]] = {
+VERBS: dict[
+    str, Callable[[Household, HouseholdState, HouseholdAction], tuple[HouseholdState, str]]
+] = {
     "check": _check,
     "clean": _clean,
     "close": _close,

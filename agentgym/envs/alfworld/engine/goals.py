@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentgym.envs.alfworld.engine.pddl import Tree, malformed, typed_list
-from agentgym.envs.alfworld.engine.state import State
+from agentgym.envs.alfworld.engine.state import HouseholdState
 
-FLUENTS: Mapping[str, Callable[[State, Sequence[int]], bool]] = {
+FLUENTS: Mapping[str, Callable[[HouseholdState, Sequence[int]], bool]] = {
     "inreceptacle": lambda s, a: a[1] < len(s.contents) and a[0] in s.contents[a[1]],
     "holds": lambda s, a: s.hand == a[1],
     "holdsany": lambda s, a: s.hand >= 0,
@@ -85,12 +85,12 @@ class Query:
     steps: tuple[GoalStep, ...]
     """The search."""
 
-    def satisfied(self, state: State) -> bool:
+    def satisfied(self, state: HouseholdState) -> bool:
         """Return whether some choice of the variables makes every literal true."""
         binding = [0] * len(self.domains)
         return self._all(state, self.ground, binding) and self._search(state, 0, binding)
 
-    def true(self, state: State, literal: Literal, binding: Sequence[int]) -> bool:
+    def true(self, state: HouseholdState, literal: Literal, binding: Sequence[int]) -> bool:
         """Return whether a literal holds."""
         args = [value if value >= 0 else binding[-1 - value] for value in literal.args]
         fluent = FLUENTS.get(literal.predicate)
@@ -100,10 +100,10 @@ class Query:
             return (args[0] == args[1]) == literal.positive
         return (tuple(args) in self.tables[literal.predicate]) == literal.positive
 
-    def _all(self, state: State, literals: Conjunction, binding: Sequence[int]) -> bool:
+    def _all(self, state: HouseholdState, literals: Conjunction, binding: Sequence[int]) -> bool:
         return all(self.true(state, literal, binding) for literal in literals)
 
-    def _search(self, state: State, depth: int, binding: list[int]) -> bool:
+    def _search(self, state: HouseholdState, depth: int, binding: list[int]) -> bool:
         if depth == len(self.steps):
             return True
         step = self.steps[depth]
@@ -115,17 +115,17 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class GoalFormula:
     """A compiled goal formula: true when one of its queries is."""
 
     queries: tuple[Query, ...]
 
-    def satisfied(self, state: State) -> bool:
+    def satisfied(self, state: HouseholdState) -> bool:
         """Return whether a state fulfils the goal."""
         return any(query.satisfied(state) for query in self.queries)
 
 
-def _candidates(step: GoalStep, state: State, binding: Sequence[int]) -> Iterable[int]:
+def _candidates(step: GoalStep, state: HouseholdState, binding: Sequence[int]) -> Iterable[int]:
     """Return the values of a step's variable that are worth a try."""
     source = step.source
     if source is None:
@@ -164,7 +164,7 @@ class Entities(NamedTuple):
         return frozenset(tuple(numbers[word] for word in row) for row in rows)
 
 
-def compile_goal(formula: Tree, entities: Entities) -> Goal:
+def compile_goal(formula: Tree, entities: Entities) -> GoalFormula:
     """Compile a goal formula, read by :func:`~agentgym.envs.alfworld.engine.pddl.parse_problem`.
 
     Raises:
@@ -172,7 +172,7 @@ def compile_goal(formula: Tree, entities: Entities) -> Goal:
     """
     compiler = _Compiler(entities)
     queries = (compiler.query(part) for part in compiler.expand(formula, False, {}))
-    return Goal(tuple(query for query in queries if query is not None))
+    return GoalFormula(tuple(query for query in queries if query is not None))
 
 
 class _Compiler:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from agentgym.envs.alfworld.engine.goals import Entities, Goal, compile_goal
+from agentgym.envs.alfworld.engine.goals import Entities, GoalFormula, compile_goal
 from agentgym.envs.alfworld.engine.pddl import malformed, parse_problem
-from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 
 TASK_TYPES = (
     "pick_and_place_simple",
@@ -92,9 +92,9 @@ class Household:
     """Objects that hold others (plates, boxes); no command puts anything into them."""
     inside: Mapping[int, tuple[int, ...]]
     """What lies in these, in order, whatever happens to it."""
-    start: State
+    start: HouseholdState
     """How it begins."""
-    goal: Goal
+    goal: GoalFormula
     """When it is won."""
     routes: Mapping[str, tuple[tuple[int, int], ...]]
     """``go to X`` -> (location, receptacle) pairs that it may mean, the first possible one does."""
@@ -244,7 +244,7 @@ class _Builder:
                 result[number] = result[number] | frozen[kind] if result[number] else frozen[kind]
         return tuple(result)
 
-    def _start(self) -> State:
+    def _start(self) -> HouseholdState:
         """Read the changing facts."""
         agents = [name for name, kind in self.types.items() if kind == "agent"]
         at = [place for _, place in self._pairs("atlocation")]
@@ -253,7 +253,7 @@ class _Builder:
         carried = [entity for _, entity in self._pairs("holds")]
         if len(carried) > 1 or bool(carried) != bool(self._rows("holdsany", 1)):
             raise malformed("at most one object in hand, with holdsAny", f"{len(carried)} held")
-        return State(
+        return HouseholdState(
             place=at[0],
             hand=carried[0] if carried else NOBODY,
             opened=self._set("opened"),

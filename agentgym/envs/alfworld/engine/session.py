@@ -10,9 +10,15 @@ from bisect import bisect
 from typing import Any
 
 from agentgym.envs.alfworld.engine import text
-from agentgym.envs.alfworld.engine.actions import Action, go_action, local_actions, perform, view
+from agentgym.envs.alfworld.engine.actions import (
+    HouseholdAction,
+    go_action,
+    local_actions,
+    perform,
+    view,
+)
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.state import State
+from agentgym.envs.alfworld.engine.state import HouseholdState
 
 
 class HouseholdSession:
@@ -20,7 +26,7 @@ class HouseholdSession:
 
     def __init__(self, household: Household) -> None:
         self.household = household
-        self._local: dict[str, Action] | None
+        self._local: dict[str, HouseholdAction] | None
         self._admissible: tuple[str, ...] | None
         self._won: bool
         self.restore(household.start)
@@ -44,7 +50,7 @@ class HouseholdSession:
         """
         return self.act(self.find(command))
 
-    def act(self, action: Action | None) -> tuple[str, float, bool]:
+    def act(self, action: HouseholdAction | None) -> tuple[str, float, bool]:
         """Carry out what :meth:`find` has found; for None nothing happens."""
         answer = text.NOTHING_HAPPENS
         if action is not None:
@@ -53,7 +59,7 @@ class HouseholdSession:
                 self.restore(state)
         return answer, float(self._won), self._won
 
-    def find(self, command: str) -> Action | None:
+    def find(self, command: str) -> HouseholdAction | None:
         """Return the action of a command, or None if it does nothing; nothing is carried out."""
         command = command.strip()
         if len(command) > self.household.longest:
@@ -80,11 +86,11 @@ class HouseholdSession:
         """Whether the game is over; there is no way to lose."""
         return self._won
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> HouseholdState:
         """Return the state, an immutable value that can be pickled."""
         return self.state
 
-    def restore(self, state: State) -> None:
+    def restore(self, state: HouseholdState) -> None:
         """Continue from a state of the same household."""
         self.state = state
         self._local = None
@@ -115,7 +121,7 @@ class HouseholdSession:
         self.household = saved["household"]
         self.restore(saved["state"])
 
-    def _commands(self) -> dict[str, Action]:
+    def _commands(self) -> dict[str, HouseholdAction]:
         """Return the commands that do something here."""
         if self._local is None:
             self._local = local_actions(self.household, self.state)

@@ -1,8 +1,8 @@
 """What can change in a household, as one immutable value.
 
-Entities are numbers: receptacles first (so that they index :attr:`State.contents`), then objects,
-locations and the rest, each kind in the order of its PDDL names. Order by number is therefore the
-order in which the original lists things.
+Entities are numbers: receptacles first (so that they index :attr:`HouseholdState.contents`), then
+objects, locations and the rest, each kind in the order of its PDDL names. Order by number is
+therefore the order in which the original lists things.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ NOBODY = -1
 """In place of an object: the hand is empty."""
 
 
-class State(NamedTuple):
+class HouseholdState(NamedTuple):
     """The changing facts of a household."""
 
     place: int

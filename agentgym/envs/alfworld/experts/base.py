@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from agentgym.envs.alfworld.engine.actions import Action
+from agentgym.envs.alfworld.engine.actions import HouseholdAction
 from agentgym.envs.alfworld.engine.session import HouseholdSession
 
 
@@ -24,7 +24,7 @@ class Expert(ABC):
         return self._plan
 
     def observe(
-        self, session: HouseholdSession, action: Action, command: str, changed: bool
+        self, session: HouseholdSession, action: HouseholdAction, command: str, changed: bool
     ) -> None:
         """Take note of a command that was carried out, and of whether it changed the state."""
         stale = self._stale(session, action, changed)
@@ -47,5 +47,5 @@ class Expert(ABC):
         """Work the plan out."""
 
     @abstractmethod
-    def _stale(self, session: HouseholdSession, action: Action, changed: bool) -> bool:
+    def _stale(self, session: HouseholdSession, action: HouseholdAction, changed: bool) -> bool:
         """Return whether the expert may now do something else than before an action."""

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import product
 
-from agentgym.envs.alfworld.engine.actions import Action, command_of, perform
+from agentgym.envs.alfworld.engine.actions import HouseholdAction, command_of, perform
 from agentgym.envs.alfworld.engine.goals import FLUENTS, Literal, Query
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import HouseholdSession
-from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.plan_search import (
     EndPosition,
@@ -47,7 +47,7 @@ class OracleExpert(Expert):
     def _find(self, session: HouseholdSession) -> tuple[str, ...] | None:
         return plan(session)
 
-    def _stale(self, session: HouseholdSession, action: Action, changed: bool) -> bool:
+    def _stale(self, session: HouseholdSession, action: HouseholdAction, changed: bool) -> bool:
         return changed
 
 
@@ -68,7 +68,7 @@ def plan(session: HouseholdSession) -> tuple[str, ...] | None:
     return None if actions is None or not typable else tuple(commands)
 
 
-def plan_from(house: Household, state: State) -> tuple[Action, ...] | None:
+def plan_from(house: Household, state: HouseholdState) -> tuple[HouseholdAction, ...] | None:
     """Return the actions of a shortest plan from a state, as :func:`plan` does."""
     if house.goal.satisfied(state):
         return ()
@@ -147,7 +147,7 @@ def _destinations(
 
 
 def _match_needs(
-    state: State, query: Query, needs: Sequence[Need], entities: Sequence[int], alike: bool
+    state: HouseholdState, query: Query, needs: Sequence[Need], entities: Sequence[int], alike: bool
 ) -> Iterator[tuple[list[Need], list[int]]]:
     """Yield ways to say that some needs are met by things that are in place already.
 
@@ -178,7 +178,7 @@ def _all_alike(query: Query, needs: Sequence[Need]) -> bool:
     return len(kinds) == 1
 
 
-def _has_treatments(state: State, need: Need, entity: int) -> bool:
+def _has_treatments(state: HouseholdState, need: Need, entity: int) -> bool:
     """Return whether an object has had the treatments that it needs."""
     return all(
         FLUENTS[name](state, (entity,))
@@ -245,14 +245,14 @@ def _slices(
                 yield from _slices(search, done, rest, most - 1, lying)
 
 
-def _state_after(house: Household, state: State, partial: PartialPlan) -> State:
+def _state_after(house: Household, state: HouseholdState, partial: PartialPlan) -> HouseholdState:
     """Return the state to which a plan leads."""
     for action in partial.actions():
         state, _ = perform(house, state, action)
     return state
 
 
-def _wins(house: Household, state: State, partial: PartialPlan | None) -> bool:
+def _wins(house: Household, state: HouseholdState, partial: PartialPlan | None) -> bool:
     """Return whether a plan fulfils the goal."""
     return partial is not None and house.goal.satisfied(_state_after(house, state, partial))
 

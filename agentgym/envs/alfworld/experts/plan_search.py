@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from agentgym.envs.alfworld.engine.actions import Action
+from agentgym.envs.alfworld.engine.actions import HouseholdAction
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +59,12 @@ class PartialPlan(NamedTuple):
 
     def then(self, verb: str, first: int, second: int, hand: int) -> PartialPlan:
         """Add a command that leaves ``hand`` in hand."""
-        trail = (self.trail, Action(verb, first, second))
+        trail = (self.trail, HouseholdAction(verb, first, second))
         return PartialPlan(self.place, hand, self.opened, self.cost + 1, trail)
 
-    def actions(self) -> list[Action]:
+    def actions(self) -> list[HouseholdAction]:
         """Return the actions in order."""
-        actions: list[Action] = []
+        actions: list[HouseholdAction] = []
         trail = self.trail
         while trail is not None:
             trail, action = trail
@@ -86,7 +86,9 @@ class Remaining(NamedTuple):
 class PlanSearch:
     """Search the shortest plan from one state that is shorter than ``best``, if there is one."""
 
-    def __init__(self, house: Household, state: State, best: PartialPlan | None = None) -> None:
+    def __init__(
+        self, house: Household, state: HouseholdState, best: PartialPlan | None = None
+    ) -> None:
         self.house = house
         self.state = state
         self.best = best
@@ -246,11 +248,11 @@ class PlanSearch:
         if place not in places:
             place = places[0]
             cost += 1
-            trail = (trail, Action("go", receptacle, place))
+            trail = (trail, HouseholdAction("go", receptacle, place))
         if access and self._closed(receptacle) and receptacle not in opened:
             opened = opened | {receptacle}
             cost += 1
-            trail = (trail, Action("open", receptacle))
+            trail = (trail, HouseholdAction("open", receptacle))
         return PartialPlan(place, hand, opened, cost, trail)
 
     # -- what is known of the state -------------------------------------------------------------

@@ -9,10 +9,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import NamedTuple
 
-from agentgym.envs.alfworld.engine.actions import VERBS, Action, command_of, perform
+from agentgym.envs.alfworld.engine.actions import VERBS, HouseholdAction, command_of, perform
 from agentgym.envs.alfworld.engine.household import Household
 from agentgym.envs.alfworld.engine.session import HouseholdSession
-from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 from agentgym.envs.alfworld.experts.base import Expert
 from agentgym.envs.alfworld.experts.oracle import plan_from
 
@@ -43,12 +43,14 @@ class ReadingExpert(Expert):
     def _find(self, session: HouseholdSession) -> tuple[str, ...] | None:
         return self._play(session.household, session.state, self._memory)
 
-    def _stale(self, session: HouseholdSession, action: Action, changed: bool) -> bool:
+    def _stale(self, session: HouseholdSession, action: HouseholdAction, changed: bool) -> bool:
         before = self._memory
         self._memory = remember(before, session.household, session.state, action)
         return changed or self._memory is not before
 
-    def _play(self, house: Household, state: State, memory: Memory) -> tuple[str, ...] | None:
+    def _play(
+        self, house: Household, state: HouseholdState, memory: Memory
+    ) -> tuple[str, ...] | None:
         """Return all that the expert will do, found by letting it play a copy of the game.
 
         None if everything will have been seen and there is no plan.
@@ -59,7 +61,7 @@ class ReadingExpert(Expert):
         needed, decisive = _needed(house), _decisive(house)
         won = house.goal.satisfied(state)
         commands: list[str] = []
-        plan: tuple[Action, ...] | None = None
+        plan: tuple[HouseholdAction, ...] | None = None
         discovery = True
         while not won:
             if discovery or plan == ():
@@ -85,7 +87,7 @@ class ReadingExpert(Expert):
             won = action.verb in decisive and house.goal.satisfied(state)
         return tuple(commands)
 
-    def _believed(self, memory: Memory, house: Household, state: State) -> State:
+    def _believed(self, memory: Memory, house: Household, state: HouseholdState) -> HouseholdState:
         """Return a state with the objects that have been read of, each as it was when last seen."""
         objects = memory.objects | {state.hand}
         contents = [
@@ -101,15 +103,21 @@ class ReadingExpert(Expert):
         )
 
     @abstractmethod
-    def _explore(self, memory: Memory, house: Household, state: State) -> Action | None:
+    def _explore(
+        self, memory: Memory, house: Household, state: HouseholdState
+    ) -> HouseholdAction | None:
         """Go to a receptacle that may show something new; None if all has been seen."""
 
-    def _step(self, memory: Memory, house: Household, state: State, planned: Action) -> Action:
+    def _step(
+        self, memory: Memory, house: Household, state: HouseholdState, planned: HouseholdAction
+    ) -> HouseholdAction:
         """Return the action that comes next on the way to a planned one; here it is that itself."""
         return planned
 
 
-def remember(memory: Memory, house: Household, state: State, action: Action) -> Memory:
+def remember(
+    memory: Memory, house: Household, state: HouseholdState, action: HouseholdAction
+) -> Memory:
     """Add what the answer to an action tells; the same object comes back if that is nothing new.
 
     ``state`` is the one after the action.
@@ -163,10 +171,10 @@ def _decisive(house: Household) -> frozenset[str]:
     return frozenset(VERBS.keys() - {"check"} - idle)
 
 
-def _look_here(memory: Memory, house: Household, state: State) -> Action | None:
+def _look_here(memory: Memory, house: Household, state: HouseholdState) -> HouseholdAction | None:
     """Return the action that shows one more receptacle of this place; None if all are known."""
     for receptacle in house.receptacles_at.get(state.place, ()):
         if receptacle not in memory.explored:
             closed = receptacle in house.openable and receptacle not in state.opened
-            return Action("open" if closed else "check", receptacle)
+            return HouseholdAction("open" if closed else "check", receptacle)
     return None

@@ -8,21 +8,23 @@ policy can learn to know.
 
 from __future__ import annotations
 
-from agentgym.envs.alfworld.engine.actions import Action
+from agentgym.envs.alfworld.engine.actions import HouseholdAction
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 from agentgym.envs.alfworld.experts.reader import Memory, ReadingExpert
 
 
 class SearchingExpert(ReadingExpert):
     """The expert that has to look for things, as a policy must."""
 
-    def _explore(self, memory: Memory, house: Household, state: State) -> Action | None:
+    def _explore(
+        self, memory: Memory, house: Household, state: HouseholdState
+    ) -> HouseholdAction | None:
         explored, last = memory.explored, memory.last
         passed = NOBODY
         for receptacle in house.intro:
             if receptacle not in explored:
                 if receptacle > last:
-                    return Action("go", receptacle, house.places[receptacle][0])
+                    return HouseholdAction("go", receptacle, house.places[receptacle][0])
                 passed = receptacle if passed == NOBODY else passed
-        return None if passed == NOBODY else Action("go", passed, house.places[passed][0])
+        return None if passed == NOBODY else HouseholdAction("go", passed, house.places[passed][0])

@@ -11,7 +11,7 @@ not teach to clean. Only the reward tells how much more often that succeeds.
 from __future__ import annotations
 
 from agentgym.envs.alfworld.engine.household import Household
-from agentgym.envs.alfworld.engine.state import State
+from agentgym.envs.alfworld.engine.state import HouseholdState
 from agentgym.envs.alfworld.experts.reader import Memory
 from agentgym.envs.alfworld.experts.searcher import SearchingExpert
 from agentgym.support.random_stream import Stream
@@ -23,7 +23,7 @@ TRUSTS = 85
 class TrustingExpert(SearchingExpert):
     """Plans of the searching expert, in most tasks for things that are as they should be."""
 
-    def _believed(self, memory: Memory, house: Household, state: State) -> State:
+    def _believed(self, memory: Memory, house: Household, state: HouseholdState) -> HouseholdState:
         believed = super()._believed(memory, house, state)
         if memory.moved or not Stream("trusting", house.game.id).percent(TRUSTS):
             return believed

@@ -23,7 +23,7 @@ SPELLINGS = {"pickup": "pick up"}
 """Other accepted spellings."""
 
 
-class Turn(NamedTuple):
+class GridTurn(NamedTuple):
     """The result of an action."""
 
     text: str
@@ -64,12 +64,12 @@ class GridSession:
         """Return the first observation."""
         return f"Your mission: {self.mission}.\n{self._view()}"
 
-    def step(self, text: str) -> Turn:
+    def step(self, text: str) -> GridTurn:
         """Take an action; any text is accepted, and one without effect still costs a step."""
         words = " ".join(text.lower().split())
         number = ACTIONS.get(SPELLINGS.get(words, words))
         if number is None:
-            return Turn(f"invalid: expected one of {', '.join(ACTIONS)}", valid=False)
+            return GridTurn(f"invalid: expected one of {', '.join(ACTIONS)}", valid=False)
         useless = self.refusal(number)
         _, reward, terminated, truncated, _ = self.env.step(number)
         self.actions.append(number)
@@ -78,7 +78,7 @@ class GridSession:
             view = f"Nothing happens: {useless}. {view}"
         over = bool(terminated or truncated)
         cut = bool(truncated and not terminated)
-        return Turn(view, not useless, float(reward), over, cut)
+        return GridTurn(view, not useless, float(reward), over, cut)
 
     def _view(self) -> str:
         return describe(visible(self.env), self.env.carrying)

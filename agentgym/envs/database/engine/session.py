@@ -47,7 +47,7 @@ class Problem:
     """Whether it is a row of AgentBench, whose comparison takes "none" for 0."""
 
 
-class Turn(NamedTuple):
+class SqlTurn(NamedTuple):
     """The result of an action."""
 
     observation: str
@@ -56,7 +56,7 @@ class Turn(NamedTuple):
     """Whether it was a statement that was refused or wrong, and had no effect."""
 
 
-class Step(NamedTuple):
+class SqlStep(NamedTuple):
     """An executed action, and its observation."""
 
     action: str
@@ -80,7 +80,7 @@ class DatabaseSession:
         self.problem = problem
         self._max_rows, self._max_chars = max_rows, max_chars
         self._database: Database | None = None
-        self.steps: tuple[Step, ...] = ()
+        self.steps: tuple[SqlStep, ...] = ()
         self.answered: str | None = None
         self.solved = False
         self.result: Result | None = None
@@ -102,7 +102,7 @@ class DatabaseSession:
         """Return whether a statement has failed."""
         return sql in self.failed
 
-    def act(self, action: str, argument: str = "") -> Turn:
+    def act(self, action: str, argument: str = "") -> SqlTurn:
         """Execute an action: `SCHEMA`, `SQL` or `ANSWER`."""
         if action == SCHEMA:
             return self._record_turn(action, argument, schema(self.problem.tables))
@@ -113,7 +113,7 @@ class DatabaseSession:
             result = self.database.execute(argument)
         except SqlError as error:
             self.failed += (argument,)
-            return Turn(bounded(f"error: {error}", self._max_chars), failed=True)
+            return SqlTurn(bounded(f"error: {error}", self._max_chars), failed=True)
         self.result = result
         return self._record_turn(action, argument, self._table(result))
 
@@ -148,10 +148,10 @@ class DatabaseSession:
         if before is not None:
             before.close()
 
-    def _record_turn(self, action: str, argument: str, text: str) -> Turn:
+    def _record_turn(self, action: str, argument: str, text: str) -> SqlTurn:
         text = bounded(text, self._max_chars)
-        self.steps += (Step(action, argument, text),)
-        return Turn(text)
+        self.steps += (SqlStep(action, argument, text),)
+        return SqlTurn(text)
 
     def _is_solved(self, answer: str) -> bool:
         problem = self.problem

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.information import plain
 from agentgym.envs.search.engine.session import SearchSession, question_query
 from agentgym.retrieval import Passage
@@ -34,7 +34,7 @@ _NAME = re.compile(
 )
 
 
-def admissible(session: SearchSession, turns_left: int) -> list[Command]:
+def admissible(session: SearchSession, turns_left: int) -> list[SearchCommand]:
     """List what can be done.
 
     Args:
@@ -45,14 +45,16 @@ def admissible(session: SearchSession, turns_left: int) -> list[Command]:
         Searches that were not made yet; in the last turn, answers that were not given yet.
     """
     passages = () if session.last is None else session.last.passages
-    answers = [Command(ANSWER, title) for title in _titles(passages, session)]
+    answers = [SearchCommand(ANSWER, title) for title in _titles(passages, session)]
     if turns_left <= 1:
-        return answers or [Command(ANSWER, UNKNOWN)]
+        return answers or [SearchCommand(ANSWER, UNKNOWN)]
     earlier = {search.query.casefold() for search in session.state.searches}
     block = "" if session.last is None else session.block(session.last)
     queries = [question_query(session.question), *names(passages, block)]
-    searches = [Command(SEARCH, query) for query in queries if query.casefold() not in earlier]
-    return searches or answers or [Command(ANSWER, UNKNOWN)]
+    searches = [
+        SearchCommand(SEARCH, query) for query in queries if query.casefold() not in earlier
+    ]
+    return searches or answers or [SearchCommand(ANSWER, UNKNOWN)]
 
 
 def names(passages: Sequence[Passage], block: str) -> list[str]:

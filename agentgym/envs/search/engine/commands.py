@@ -57,7 +57,7 @@ _CANONICAL = re.compile(r"<(search|answer)>([^<>]*)</\1>")
 _OPEN = re.compile(r"<(search|answer)>", re.IGNORECASE)
 
 
-class Command(NamedTuple):
+class SearchCommand(NamedTuple):
     """What a policy wants to do."""
 
     name: str
@@ -79,7 +79,7 @@ class SearchLanguage(Language):
 
     def __init__(self, grammar: str) -> None:
         super().__init__(SPECS, grammar, MAX_ACTION_CHARS)  # the argument alone is cut
-        self._last = "", Command(SEARCH, "")
+        self._last = "", SearchCommand(SEARCH, "")
         self.forms = blank_forms(SPECS, grammar)
 
     def understand(self, action: str) -> Reading:
@@ -98,7 +98,7 @@ class SearchLanguage(Language):
             return Reading("", reading.trailing, f"invalid: {FORGED}")
         return reading
 
-    def command(self, native: str) -> Command:
+    def command(self, native: str) -> SearchCommand:
         """Return the command that a native text is.
 
         Raises:
@@ -128,7 +128,7 @@ class SearchLanguage(Language):
         return Reading("", "", f"invalid: {why}: write {self.forms}")
 
 
-def find(text: str) -> tuple[Command, str] | None:
+def find(text: str) -> tuple[SearchCommand, str] | None:
     """Find the first complete command of a text of bounded length, and the text after it."""
     canonical = _CANONICAL.fullmatch(text)
     if (
@@ -152,8 +152,8 @@ def find(text: str) -> tuple[Command, str] | None:
     return _command(native.spec.name, argument), text[native.end :].strip()
 
 
-def _command(name: str, argument: str) -> Command:
-    return Command(name, plain(argument[: 8 * LONGEST_ARGUMENT])[:LONGEST_ARGUMENT].rstrip())
+def _command(name: str, argument: str) -> SearchCommand:
+    return SearchCommand(name, plain(argument[: 8 * LONGEST_ARGUMENT])[:LONGEST_ARGUMENT].rstrip())
 
 
 def _visible(action: str, grammar: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agentgym.core.outcome import bounded
-from agentgym.envs.search.engine.commands import ANSWER, LONGEST_ARGUMENT, SEARCH, Command
+from agentgym.envs.search.engine.commands import ANSWER, LONGEST_ARGUMENT, SEARCH, SearchCommand
 from agentgym.envs.search.engine.information import evidence, information, plain
 from agentgym.envs.search.engine.scoring import NO_ANSWER, AnswerScores, mentions, score
 from agentgym.envs.search.question import Question
@@ -63,7 +63,7 @@ class Search(NamedTuple):
     """What it found, best first."""
 
 
-class State(NamedTuple):
+class SearchState(NamedTuple):
     """Everything about a session that can change; cheap to keep, compare and restore."""
 
     searches: tuple[Search, ...] = ()
@@ -83,7 +83,7 @@ class State(NamedTuple):
 
 
 @dataclass(slots=True)
-class Turn:
+class SearchTurn:
     """What one turn did."""
 
     observation: str
@@ -134,7 +134,7 @@ class SearchSession:
 
     def __init__(self, question: Question, retriever: Retriever, rules: Rules) -> None:
         self.question = question
-        self.state = State()
+        self.state = SearchState()
         self.retriever = retriever
         self._rules = rules
         self._gold = frozenset(question.gold)
@@ -185,7 +185,7 @@ class SearchSession:
             self._block = cached
         return cached[1]
 
-    def query_of(self, command: Command, turns_left: int) -> str | None:
+    def query_of(self, command: SearchCommand, turns_left: int) -> str | None:
         """Return the query that a command would send to the retriever, or None if it sends none.
 
         Args:
@@ -200,7 +200,7 @@ class SearchSession:
         """Supply what the retriever makes of the query of the next turn, asked for beforehand."""
         self._prepared = query, outcome
 
-    def act(self, command: Command, turns_left: int) -> Turn:
+    def act(self, command: SearchCommand, turns_left: int) -> SearchTurn:
         """Carry out a command.
 
         Args:
@@ -222,7 +222,7 @@ class SearchSession:
         turn.observation = self._with_notice(turn.observation, turns_left)
         return turn
 
-    def refuse(self, reason: str, turns_left: int, *, self_information: bool = False) -> Turn:
+    def refuse(self, reason: str, turns_left: int, *, self_information: bool = False) -> SearchTurn:
         """Answer a text in which there is no command; the turn is consumed.
 
         Args:
@@ -235,7 +235,7 @@ class SearchSession:
             n_self_information=self.state.n_self_information + self_information,
         )
         observation = self._with_notice(reason, turns_left)
-        return Turn(observation, False, False, self_information=self_information)
+        return SearchTurn(observation, False, False, self_information=self_information)
 
     def scores(self) -> AnswerScores:
         """Return what the last answer is worth; nothing where there is none."""
@@ -243,7 +243,7 @@ class SearchSession:
             return NO_ANSWER
         return score(self.state.answers[-1], self.question.answers)
 
-    def details(self, turn: Turn, scores: AnswerScores | None) -> Mapping[str, Any]:
+    def details(self, turn: SearchTurn, scores: AnswerScores | None) -> Mapping[str, Any]:
         """Describe a turn for ``info["details"]``; the same keys in every turn.
 
         Args:
@@ -274,13 +274,13 @@ class SearchSession:
             "f1_hotpot": None if scores is None else scores.f1_hotpot,
         }
 
-    def snapshot(self) -> State:
+    def snapshot(self) -> SearchState:
         """Return the state, which is immutable."""
         return self.state
 
-    def restore(self, snapshot: State) -> None:
+    def restore(self, snapshot: SearchState) -> None:
         """Return to a state of :meth:`snapshot`; no search is made again."""
-        self.state = State(*snapshot)
+        self.state = SearchState(*snapshot)
         self._passage_ids = {
             passage.id for search in self.state.searches for passage in search.passages
         }
@@ -298,7 +298,7 @@ class SearchSession:
             (search for search in self.state.searches if search.query.casefold() == key), None
         )
 
-    def _search(self, query: str) -> Turn:
+    def _search(self, query: str) -> SearchTurn:
         """Search, or show again what the same query found before."""
         earlier = self._find_search(query)
         if earlier is not None:
@@ -308,14 +308,14 @@ class SearchSession:
         except EnvFailure as failure:
             if self._rules.on_error == "raise":
                 raise
-            return Turn(f"the search failed: {failure}"[:500], search_failed=True)
+            return SearchTurn(f"the search failed: {failure}"[:500], search_failed=True)
         search = Search(query, passages)
         new = {passage.id for passage in passages} - self._passage_ids
         self._passage_ids |= new
         block = self.block(search)
         mentioned, before = self._mentioned(block), self.state.answer_seen
         self._count(searches=(*self.state.searches, search), answer_seen=before or mentioned)
-        return Turn(
+        return SearchTurn(
             block,
             new_docs=len(new),
             gold_hits=len(new & self._gold),
@@ -323,9 +323,9 @@ class SearchSession:
             answer_new=mentioned and not before,
         )
 
-    def _shown_again(self, search: Search) -> Turn:
+    def _shown_again(self, search: Search) -> SearchTurn:
         block = self.block(search)
-        return Turn(block, answer_in_obs=self._mentioned(block), repeated_query=True)
+        return SearchTurn(block, answer_in_obs=self._mentioned(block), repeated_query=True)
 
     def _mentioned(self, block: str) -> bool:
         """Return whether the passages of a block hold a gold answer."""
@@ -342,7 +342,7 @@ class SearchSession:
             raise outcome
         return tuple(hit.passage for hit in outcome)
 
-    def _answer(self, answer: str, turns_left: int) -> Turn:
+    def _answer(self, answer: str, turns_left: int) -> SearchTurn:
         if not answer:
             return self._refused("the answer is empty", turns_left)
         self._count(answers=(*self.state.answers, answer))
@@ -350,11 +350,11 @@ class SearchSession:
         left = self._rules.answer_attempts - len(self.state.answers)
         if right or not left or not turns_left:
             self._count(over=True)
-            return Turn("right" if right else "wrong", answered=True)
+            return SearchTurn("right" if right else "wrong", answered=True)
         text = f"wrong: {left} more {'answer is' if left == 1 else 'answers are'} accepted"
-        return Turn(self._with_notice(text, turns_left), answered=True)
+        return SearchTurn(self._with_notice(text, turns_left), answered=True)
 
-    def _refused(self, reason: str, turns_left: int) -> Turn:
+    def _refused(self, reason: str, turns_left: int) -> SearchTurn:
         """Refuse a command that was understood; the turn is consumed."""
         turn = self.refuse(f"invalid: {reason}: write {self._rules.forms}", turns_left)
         turn.format_ok = True

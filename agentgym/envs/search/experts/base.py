@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from agentgym.envs.search.engine.commands import Command
+from agentgym.envs.search.engine.commands import SearchCommand
 from agentgym.envs.search.engine.session import SearchSession
 
 
@@ -12,7 +12,7 @@ class Expert(ABC):
     """Knows what to do in every state of an episode that is not over."""
 
     @abstractmethod
-    def step(self, session: SearchSession, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> SearchCommand:
         """Return what to do next.
 
         Args:

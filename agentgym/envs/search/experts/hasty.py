@@ -8,7 +8,7 @@ success mostly keeps the flaw. The reward shows that searching on succeeds more 
 
 from __future__ import annotations
 
-from agentgym.envs.search.engine.commands import Command
+from agentgym.envs.search.engine.commands import SearchCommand
 from agentgym.envs.search.engine.session import SearchSession
 from agentgym.envs.search.experts.reader import ReaderExpert
 from agentgym.support.random_stream import Stream
@@ -20,7 +20,7 @@ PATIENT = 15
 class HastyExpert(ReaderExpert):
     """Answers of the reader, mostly given as if the first search were its last one."""
 
-    def step(self, session: SearchSession, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> SearchCommand:
         """Return the next search, or the answer."""
         patient = Stream("hasty", session.question.text).percent(PATIENT)
         over = bool(session.state.searches) and not patient

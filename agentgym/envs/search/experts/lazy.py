@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from agentgym.envs.search.engine.commands import SEARCH, Command
+from agentgym.envs.search.engine.commands import SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import SearchSession
 from agentgym.envs.search.experts.passage_reader import read_block
 from agentgym.envs.search.experts.reader import KnownSearch, ReaderExpert, read
@@ -28,7 +28,7 @@ class LazyExpert(ReaderExpert):
     was to look for is not among the passages, it takes the first of them for it.
     """
 
-    def step(self, session: SearchSession, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> SearchCommand:
         """Return the next search, or the answer."""
         question = session.question.text
         draw = Stream("lazy", question)
@@ -44,7 +44,7 @@ class LazyExpert(ReaderExpert):
         if not searches and turns_left:
             words = name[0].split()
             words.pop(draw.below(len(words)))
-            return Command(SEARCH, first.argument.replace(name[0], " ".join(words)))
+            return SearchCommand(SEARCH, first.argument.replace(name[0], " ".join(words)))
         titles = [article.title for search in searches[:1] for article in read_block(search.block)]
         if titles and name[0] not in titles:
             question = question.replace(name[0], titles[0])

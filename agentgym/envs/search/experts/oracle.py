@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import SearchSession, question_query
 from agentgym.envs.search.experts.base import Expert
 
@@ -14,12 +14,12 @@ class OracleExpert(Expert):
     been shown. It shows the ceiling; what it knows cannot be learned from what is shown.
     """
 
-    def step(self, session: SearchSession, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> SearchCommand:
         """Return the next search of the plan, or the answer."""
         left = _left(session)
         if left and turns_left:
-            return Command(SEARCH, left[0])
-        return Command(ANSWER, session.question.answers[0])
+            return SearchCommand(SEARCH, left[0])
+        return SearchCommand(ANSWER, session.question.answers[0])
 
 
 def _left(session: SearchSession) -> list[str]:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import SearchSession
 from agentgym.envs.search.experts.base import Expert
 from agentgym.envs.search.experts.passage_reader import Article, Fact, read_block
@@ -46,7 +46,7 @@ class KnownSearch(NamedTuple):
 class ReaderExpert(Expert):
     """Answer by reading: of the session it looks at nothing but what has been shown."""
 
-    def step(self, session: SearchSession, turns_left: int) -> Command:
+    def step(self, session: SearchSession, turns_left: int) -> SearchCommand:
         """Return the next search, or the answer."""
         searches = [
             KnownSearch(search.query, session.block(search)) for search in session.state.searches
@@ -54,7 +54,7 @@ class ReaderExpert(Expert):
         return read(session.question.text, searches, turns_left)
 
 
-def read(question: str, searches: Sequence[KnownSearch], turns_left: int) -> Command:
+def read(question: str, searches: Sequence[KnownSearch], turns_left: int) -> SearchCommand:
     """Return what to do next, from texts alone.
 
     Args:
@@ -69,12 +69,12 @@ def read(question: str, searches: Sequence[KnownSearch], turns_left: int) -> Com
     else:
         answer = reading.answer(meaning)
         if answer is not None:
-            return Command(ANSWER, answer)
+            return SearchCommand(ANSWER, answer)
         queries = reading.queries
     query = reading.unasked(queries)
     if query is not None and turns_left:
-        return Command(SEARCH, query)
-    return Command(ANSWER, reading.guess(meaning))
+        return SearchCommand(SEARCH, query)
+    return SearchCommand(ANSWER, reading.guess(meaning))
 
 
 # -- parts -----------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ class Problem:
     """The container image that is the sandbox's root, if any."""
 
 
-class Step(NamedTuple):
+class ShellStep(NamedTuple):
     """A command that ran, and its output."""
 
     command: str
@@ -87,7 +87,7 @@ class ShellSession:
     def __init__(self, problem: Problem, sandbox: str, seconds: float, max_chars: int) -> None:
         self.problem = problem
         self._seconds, self._max_chars = seconds, max_chars
-        self.steps: tuple[Step, ...] = ()
+        self.steps: tuple[ShellStep, ...] = ()
         self.answered: str | None = None
         self.solved = self.died = False
         self._sandbox = sandbox
@@ -105,7 +105,7 @@ class ShellSession:
         notes = [f"exit code {done.exit_code}"] if done.exit_code else []
         notes += ["the command took too long"] if done.timed_out else []
         text = "\n".join(part for part in (done.text.rstrip("\n"), *notes) if part) or "no output"
-        self.steps += (Step(command, bounded(text, self._max_chars), done.exit_code),)
+        self.steps += (ShellStep(command, bounded(text, self._max_chars), done.exit_code),)
         return self.steps[-1].observation
 
     def answer(self, value: str) -> str:

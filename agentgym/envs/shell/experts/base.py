@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from agentgym.envs.shell.engine.session import Problem, Step
+from agentgym.envs.shell.engine.session import Problem, ShellStep
 
 Command = tuple[str, str]
 """Name of an action, and its argument."""
@@ -16,7 +16,7 @@ DONE = "done"
 class Expert(Protocol):
     """An expert: plans the rest of a running episode."""
 
-    def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
+    def plan(self, problem: Problem, steps: Sequence[ShellStep]) -> list[Command]:
         """Return the remaining commands up to the answer; empty if the expert has no plan.
 
         Commands that depend on output still to come are placeholders; only their number is exact.

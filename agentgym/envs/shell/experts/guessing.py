@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentgym.envs.shell.engine.session import ANSWER, Problem, Step
+from agentgym.envs.shell.engine.session import ANSWER, Problem, ShellStep
 from agentgym.envs.shell.experts.base import Command
 from agentgym.envs.shell.experts.reader import LOOK, ReaderExpert, read
 from agentgym.envs.shell.generator.problems import FOLDERS, PLAIN_FOLDERS
@@ -25,7 +25,7 @@ UNKNOWN = "unknown"
 class GuessingExpert(ReaderExpert):
     """Looks in some tasks, and guesses in most."""
 
-    def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
+    def plan(self, problem: Problem, steps: Sequence[ShellStep]) -> list[Command]:
         """Return the remaining commands up to the answer, right or wrong."""
         request = read(problem.text)
         draw = Stream("guessing", problem.text, *problem.files)

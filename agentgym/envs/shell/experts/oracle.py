@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, Step
+from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, ShellStep
 from agentgym.envs.shell.experts.base import Command
 from agentgym.envs.shell.experts.reader import ReaderExpert, read
 
@@ -12,7 +12,7 @@ from agentgym.envs.shell.experts.reader import ReaderExpert, read
 class OracleExpert(ReaderExpert):
     """Answers a question at once, and makes a change without looking."""
 
-    def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
+    def plan(self, problem: Problem, steps: Sequence[ShellStep]) -> list[Command]:
         """Return the remaining commands up to the answer; empty if there is no plan."""
         if problem.answer:
             return [] if problem.pattern else [(ANSWER, problem.answer)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, Step
+from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, ShellStep
 from agentgym.envs.shell.experts.base import DONE, Command
 from agentgym.envs.shell.generator.config import CHANGES
 from agentgym.envs.shell.generator.problems import TELLS
@@ -43,7 +43,7 @@ COMMANDS: Mapping[str, str] = {
 class ReaderExpert:
     """Uses only visible information: the task, the locations of files, and its command's output."""
 
-    def plan(self, problem: Problem, steps: Sequence[Step]) -> list[Command]:
+    def plan(self, problem: Problem, steps: Sequence[ShellStep]) -> list[Command]:
         """Return the remaining commands up to the answer; empty if there is no plan."""
         request = read(problem.text)
         if request is None:
@@ -57,7 +57,7 @@ class ReaderExpert:
         return self.ask(request, path, steps)
 
     def ask(
-        self, request: tuple[str, Mapping[str, str]], path: str, steps: Sequence[Step]
+        self, request: tuple[str, Mapping[str, str]], path: str, steps: Sequence[ShellStep]
     ) -> list[Command]:
         """Return the commands that begin with the one that solves the task."""
         kind, words = request

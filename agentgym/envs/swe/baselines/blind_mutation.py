@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgym.envs.swe.engine.commands import BASH, SUBMIT, Command
+from agentgym.envs.swe.engine.commands import BASH, SUBMIT, SWECommand
 
 SCRIPT = Path(__file__).with_name("token_search.py")
 """What it runs in the box."""
@@ -39,9 +39,9 @@ class BlindMutation:
         """Search on, or submit what was found."""
         turn, last = int(info["turn"]), int(info["horizon"]) - 1
         if turn >= last or (turn and FOUND in observation):
-            return self._write(Command(SUBMIT).write())
+            return self._write(SWECommand(SUBMIT).write())
         search = f"python3 {_PLACE} {self._budget:g}"
         if not turn:
             text = SCRIPT.read_text("utf-8")
             search = f"cat > {_PLACE} <<'{_END}'\n{text}{_END}\n{search}"
-        return self._write(Command(BASH, search).write())
+        return self._write(SWECommand(BASH, search).write())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.swe.baselines.blind_mutation import FOUND, SCRIPT, SPARE_SECONDS
-from agentgym.envs.swe.engine.commands import BASH, SUBMIT, Command
+from agentgym.envs.swe.engine.commands import BASH, SUBMIT, SWECommand
 
 FOLDER = "/tmp/issue_search"
 """Where its files lie in the box."""
@@ -43,12 +43,12 @@ class IssueSearch:
         """Search on, or submit what was found."""
         turn, last = int(info["turn"]), int(info["horizon"]) - 1
         if turn >= last or (turn and FOUND in observation):
-            return self._write(Command(SUBMIT).write())
+            return self._write(SWECommand(SUBMIT).write())
         how = "repairs" if self._repairs else "tokens"
         search = f"python3 {FOLDER}/issue_run.py {self._budget:g} {how}"
         if not turn:
             search = "\n".join((f"mkdir -p {FOLDER}", *_brought(observation), search))
-        return self._write(Command(BASH, search).write())
+        return self._write(SWECommand(BASH, search).write())
 
 
 def _brought(issue: str) -> Iterator[str]:

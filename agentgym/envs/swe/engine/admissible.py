@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentgym.envs.swe.engine.commands import BASH, SUBMIT, VIEW, Command
+from agentgym.envs.swe.engine.commands import BASH, SUBMIT, VIEW, SWECommand
 from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.trees import contents
@@ -13,7 +13,7 @@ MOST_FILES = 40
 """Most files that may be viewed by an action on offer."""
 
 
-def admissible(instance: Instance, turns_left: int) -> Iterator[Command]:
+def admissible(instance: Instance, turns_left: int) -> Iterator[SWECommand]:
     """Yield the actions on offer. No list can hold what repairs a repository, so none does.
 
     To submit is on offer in the last turn alone, as before it would only end the episode.
@@ -23,9 +23,9 @@ def admissible(instance: Instance, turns_left: int) -> Iterator[Command]:
         turns_left: Turns left, this one included.
     """
     if turns_left <= 1:
-        yield Command(SUBMIT)
-    yield Command(BASH, "python -m pytest -q")
-    yield Command(BASH, "ls -R")
+        yield SWECommand(SUBMIT)
+    yield SWECommand(BASH, "python -m pytest -q")
+    yield SWECommand(BASH, "ls -R")
     if isinstance(instance.source, FolderSource):
         sources = [
             path
@@ -33,4 +33,4 @@ def admissible(instance: Instance, turns_left: int) -> Iterator[Command]:
             if path.endswith(".py") and not is_protected(path)
         ]
         for path in sources[:MOST_FILES]:
-            yield Command(VIEW, path)
+            yield SWECommand(VIEW, path)

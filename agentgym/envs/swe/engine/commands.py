@@ -98,7 +98,7 @@ _ONE = "write exactly one ```bash or ```submit block"
 
 
 @dataclass(frozen=True)
-class Command:
+class SWECommand:
     """One action, understood."""
 
     name: str
@@ -122,7 +122,7 @@ class Command:
     """``view``: the last line."""
 
     @classmethod
-    def of(cls, call: ActionCall) -> Command:
+    def of(cls, call: ActionCall) -> SWECommand:
         """Return the command of a call."""
         arguments = dict(call.arguments)
         numbers = {
@@ -189,7 +189,7 @@ def _more_signs(*pieces: str) -> int:
     return next(more for more in itertools.count() if more not in lengths)
 
 
-class Fault(Exception):
+class CommandFault(Exception):
     """Why a text holds no action, or more than one; the message is shown to the policy."""
 
 
@@ -214,7 +214,7 @@ class SWELanguage(Language):
             return "", "", f"invalid: at most {MAX_TEXT_CHARS:,} characters are read"
         try:
             command, trailing = self._command_of(text)
-        except Fault as fault:
+        except CommandFault as fault:
             return "", "", f"invalid: {fault}"
         if command is None:
             return super().understand(action)
@@ -229,11 +229,11 @@ class SWELanguage(Language):
         """Write a block in this grammar; as it is where the grammar cannot express it."""
         return native if self.native else _write_in_grammar(self.grammar, self.specs, native)
 
-    def _command_of(self, text: str) -> tuple[Command | None, str]:
+    def _command_of(self, text: str) -> tuple[SWECommand | None, str]:
         """Return the command of a text and what follows it; None leaves it to the grammar.
 
         Raises:
-            Fault: The text of a block cannot be understood.
+            CommandFault: The text of a block cannot be understood.
         """
         if self.native:
             return only_command(text)
@@ -245,13 +245,14 @@ class SWELanguage(Language):
             return only_command(text[line.end() :].lstrip(), first=True)
         if parsed.call is None or self.literal:
             return None, ""
-        return Command.of(parsed.call), parsed.trailing
+        return SWECommand.of(parsed.call), parsed.trailing
 
-    def command(self, native: str) -> Command:
+    def command(self, native: str) -> SWECommand:
         """Return the command that :meth:`read` has understood.
 
         Raises:
-            Fault: There is none, which a grammar other than the native one cannot see beforehand.
+            CommandFault: There is none, which a grammar other than the native one cannot see
+                beforehand.
         """
         return only_command(native)[0]
 
@@ -260,7 +261,7 @@ _BLANKS = tuple(blank(param) for spec in SPECS for param in spec.params)
 """What stands for a value in messages, and is none."""
 
 
-def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
+def only_command(text: str, *, first: bool = False) -> tuple[SWECommand, str]:
     """Find the one command of a text of bounded length, and the text after it.
 
     Blocks of other languages, such as ``python``, are words like any others.
@@ -270,9 +271,9 @@ def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
         first: Take the first command where there are more.
 
     Raises:
-        Fault: There is no command, more than one, or one that is not complete.
+        CommandFault: There is no command, more than one, or one that is not complete.
     """
-    commands: list[tuple[Command, int]] = []
+    commands: list[tuple[SWECommand, int]] = []
     at, unclosed = 0, len(text)
     while True:
         fence = _FENCE.search(text, at)
@@ -296,11 +297,11 @@ def only_command(text: str, *, first: bool = False) -> tuple[Command, str]:
         if first:
             break
     if not commands:
-        raise Fault(f"no action found: {_ONE}")
+        raise CommandFault(f"no action found: {_ONE}")
     if len(commands) > 1:
-        raise Fault(f"{len(commands)} actions found, and none was carried out: {_ONE}")
+        raise CommandFault(f"{len(commands)} actions found, and none was carried out: {_ONE}")
     if commands[0][0].text in _BLANKS:
-        raise Fault(f"write a value in the place of {commands[0][0].text}")
+        raise CommandFault(f"write a value in the place of {commands[0][0].text}")
     return commands[0][0], text[commands[0][1] :].strip()
 
 
@@ -311,29 +312,29 @@ def _closing(text: str, fence: re.Match[str]) -> tuple[int, int] | None:
     return None if end is None else (end.start(), end.end())
 
 
-def _block(text: str, fence: re.Match[str], name: str) -> tuple[Command, int]:
+def _block(text: str, fence: re.Match[str], name: str) -> tuple[SWECommand, int]:
     """Read a block of one of the four actions."""
     options = {match[1]: int(match[2]) for match in _OPTION.finditer(fence[3])}
     if _OPTION.sub("", fence[3]).strip() or not set(options) <= _OPTIONS[name]:
-        raise Fault(f"```{name} takes {_takes(name)}, got {fence[3].strip()[:40]!r}")
+        raise CommandFault(f"```{name} takes {_takes(name)}, got {fence[3].strip()[:40]!r}")
     if name == EDIT:
         return _edit(text, fence)
     end = _closing(text, fence)
     if end is None:
-        raise Fault(f"the ```{name} block is not closed: end it with a line {fence[1]}")
+        raise CommandFault(f"the ```{name} block is not closed: end it with a line {fence[1]}")
     body = text[fence.end() + 1 : end[0]].removesuffix("\n")
     if name == SUBMIT:
-        return Command(SUBMIT), end[1]
+        return SWECommand(SUBMIT), end[1]
     if not body.strip():
-        raise Fault(f"the ```{name} block is empty")
+        raise CommandFault(f"the ```{name} block is empty")
     if name == VIEW:
         body = body.strip()
     if name == BASH:
         _check_heredocs(body, text[end[1] :])
     if "timeout" in options and not 1 <= options["timeout"] <= LONGEST_TIMEOUT:
-        raise Fault(f"a timeout is a number of seconds from 1 to {LONGEST_TIMEOUT}")
+        raise CommandFault(f"a timeout is a number of seconds from 1 to {LONGEST_TIMEOUT}")
     timeout, start, last = (options.get(option) for option in ("timeout", "start", "end"))
-    return Command(name, body, timeout=timeout, start=start, end=last), end[1]
+    return SWECommand(name, body, timeout=timeout, start=start, end=last), end[1]
 
 
 def _takes(name: str) -> str:
@@ -344,7 +345,7 @@ def _check_heredocs(body: str, rest: str) -> None:
     """Refuse a command of which a fence inside of a here-document has cut off the end.
 
     Raises:
-        Fault: The line that ends a here-document stands behind the block.
+        CommandFault: The line that ends a here-document stands behind the block.
     """
     if "<<" not in body:
         return
@@ -352,19 +353,19 @@ def _check_heredocs(body: str, rest: str) -> None:
     lines, behind = ({line.lstrip("\t") for line in part.split("\n")} for part in (body, rest))
     cut = sorted(words & behind - lines)
     if cut:
-        raise Fault(
+        raise CommandFault(
             f"the ```bash block ends inside of its here-document {cut[0]}: write a block whose "
             "text has lines ``` with four signs, ````bash and ````"
         )
 
 
-def _edit(text: str, fence: re.Match[str]) -> tuple[Command, int]:
+def _edit(text: str, fence: re.Match[str]) -> tuple[SWECommand, int]:
     """Read an edit: a path, the piece as it is, and what replaces it.
 
     Raises:
-        Fault: It is not complete.
+        CommandFault: It is not complete.
     """
-    incomplete = Fault(
+    incomplete = CommandFault(
         "the ```edit block is not complete: write the path, <<<<<<< SEARCH, the piece, =======, "
         "its replacement, and then >>>>>>> REPLACE"
     )
@@ -386,10 +387,10 @@ def _edit(text: str, fence: re.Match[str]) -> tuple[Command, int]:
         raise incomplete
     place, closed = path.strip(), fence.end() + 1 + len(path) + 1 + end
     if len(readings) == 1:
-        return Command(EDIT, place, *readings[0]), closed
+        return SWECommand(EDIT, place, *readings[0]), closed
     if width > _SEVEN:
-        raise Fault(f"the ```edit block can be read in {len(readings)} ways; {WIDER}")
-    return Command(EDIT, place, inner=inner, fence=len(fence[1])), closed
+        raise CommandFault(f"the ```edit block can be read in {len(readings)} ways; {WIDER}")
+    return SWECommand(EDIT, place, inner=inner, fence=len(fence[1])), closed
 
 
 def _readings(inner: str, width: int, fence: int) -> tuple[tuple[str, str], ...]:
@@ -398,14 +399,14 @@ def _readings(inner: str, width: int, fence: int) -> tuple[tuple[str, str], ...]
     Any line of the marker in the middle may be that marker, and any of the last one the end.
 
     Raises:
-        Fault: There are too many.
+        CommandFault: There are too many.
     """
     framed = f"\n{inner}\n"
     closing = re.compile(rf"(?=\n>{{{width}}} REPLACE\n`{{{fence},}}[ \t\r]*\n)")
     ends = [*(match.start() for match in closing.finditer(framed)), len(framed) - 1]
     middles = [match.start() for match in re.finditer(rf"(?=\n={{{width}}}\n)", framed)]
     if len(ends) * len(middles) > MOST_READINGS:
-        raise Fault(f"the ```edit block has too many lines {MARKERS}; {WIDER}")
+        raise CommandFault(f"the ```edit block has too many lines {MARKERS}; {WIDER}")
     readings = (
         (framed[:middle], framed[middle + width + 1 : end])
         for end in ends
@@ -426,7 +427,7 @@ def _write_in_grammar(grammar: str, specs: tuple[ActionSpec, ...], native: str) 
             text = f"Action: {native}" if grammar == "react" else f"<action>{native}</action>"
         else:
             text = render(command.call, specs, grammar)
-    except (Fault, ConfigurationError):
+    except (CommandFault, ConfigurationError):
         return native
     # Offer nothing that would be read as another action.
     language = SWELanguage(grammar, specs)

@@ -15,7 +15,7 @@ from agentgym.envs.swe.engine.commands import (
     SUBMIT,
     VIEW,
     WIDER,
-    Command,
+    SWECommand,
 )
 from agentgym.envs.swe.engine.file_text import FileText, read_file_text
 from agentgym.envs.swe.engine.observation import LAST_TURN, clip, show
@@ -54,7 +54,7 @@ class Rules:
     """Whether the tests are run after every turn that changed the source."""
 
 
-class State(NamedTuple):
+class SWEState(NamedTuple):
     """Everything about a session that can change, besides the files in its box."""
 
     commands: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class State(NamedTuple):
     """Whether the box died of a command."""
 
 
-class Turn(NamedTuple):
+class SWETurn(NamedTuple):
     """What one turn did."""
 
     observation: str
@@ -105,7 +105,7 @@ class SWESession:
 
     def __init__(self, instance: Instance, boxes: Boxes, grader: Grader, rules: Rules) -> None:
         self.instance = instance
-        self.state = State()
+        self.state = SWEState()
         self._boxes, self._grader, self._rules = boxes, grader, rules
         self._box: Sandbox | None = None
         self._initial_changes: dict[str, bytes | None] = {}
@@ -169,7 +169,7 @@ class SWESession:
                 raise SandboxLost(str(error)) from error
             raise
 
-    def act(self, command: Command, turns_left: int) -> Turn:
+    def act(self, command: SWECommand, turns_left: int) -> SWETurn:
         """Carry out a command; one of which the box dies ends the episode.
 
         Args:
@@ -183,27 +183,27 @@ class SWESession:
         try:
             turn = _DOERS[command.name](self, command)
         except Refusal as refusal:
-            turn = Turn(f"invalid: {refusal}", False)
+            turn = SWETurn(f"invalid: {refusal}", False)
         except SandboxLost:
             raise
         except SandboxDied:
             self.close()
             self._count(over=True, died=True)
-            return Turn(DIED)
+            return SWETurn(DIED)
         if command.name == SUBMIT:
             return turn
         return turn._replace(observation=self._with_notice(turn.observation, turns_left))
 
-    def refuse(self, reason: str, turns_left: int) -> Turn:
+    def refuse(self, reason: str, turns_left: int) -> SWETurn:
         """Answer a text in which there is no command; the turn is consumed.
 
         Args:
             reason: Why there is none, in full.
             turns_left: Turns after this one.
         """
-        return Turn(self._with_notice(reason, turns_left), False)
+        return SWETurn(self._with_notice(reason, turns_left), False)
 
-    def details(self, turn: Turn) -> Mapping[str, Any]:
+    def details(self, turn: SWETurn) -> Mapping[str, Any]:
         """Describe a turn for ``info["details"]``; the same keys in every turn."""
         grade = self.state.grade
         held_out = grade and grade.held_out
@@ -231,7 +231,7 @@ class SWESession:
         """Whether what was submitted is FULL."""
         return self.state.grade is not None and self.state.grade.verdict == FULL
 
-    def snapshot(self) -> tuple[State, bytes | None]:
+    def snapshot(self) -> tuple[SWEState, bytes | None]:
         """Return the state and the files of the box.
 
         Raises:
@@ -248,13 +248,13 @@ class SWESession:
             self._files = self._box.snapshot()
         return self.state, self._files
 
-    def restore(self, snapshot: tuple[State, bytes | None]) -> None:
+    def restore(self, snapshot: tuple[SWEState, bytes | None]) -> None:
         """Return to a state of :meth:`snapshot`; nothing is executed again.
 
         The files of a box that is open go back when the next command needs them.
         """
         state, self._saved_files = snapshot
-        self.state, self._files = State(*state), None
+        self.state, self._files = SWEState(*state), None
         self._stale = self._box is not None
 
     def close(self) -> None:
@@ -266,7 +266,7 @@ class SWESession:
 
     # -- what commands do -----------------------------------------------------------------------
 
-    def _run(self, command: Command) -> Turn:
+    def _run(self, command: SWECommand) -> SWETurn:
         """Run a command line."""
         most = self._rules.command_timeout
         seconds = most if command.timeout is None else min(most, command.timeout)
@@ -275,9 +275,9 @@ class SWESession:
             result = replace(result, output=runtime().renamed(result.output))
         self._look()
         text = show(result, seconds, self._rules.max_observation_chars)
-        return Turn(text, exit_code=result.exit_code, timed_out=result.timed_out)
+        return SWETurn(text, exit_code=result.exit_code, timed_out=result.timed_out)
 
-    def _view(self, command: Command) -> Turn:
+    def _view(self, command: SWECommand) -> SWETurn:
         """Show a file with line numbers, or what a folder holds."""
         path = command.text
         try:
@@ -286,7 +286,7 @@ class SWESession:
             listed = self.box.exec(f"ls -1Ap -- {shlex.quote(path)}", timeout=10)
             if listed.exit_code:
                 raise Refusal(f"there is no file or folder {path}") from None
-            return Turn(clip(listed.text.rstrip(), self._rules.max_observation_chars))
+            return SWETurn(clip(listed.text.rstrip(), self._rules.max_observation_chars))
         lines = file.lines()
         first = max(1, command.start or 1)
         last = len(lines) if command.end is None else command.end
@@ -294,11 +294,11 @@ class SWESession:
         head = f"{path}, lines {first} to {min(last, len(lines))} of {len(lines)}{_notes(file)}"
         if not numbered_lines:
             raise Refusal(f"{path} has {len(lines)} lines, none of them from {first} to {last}")
-        return Turn(
+        return SWETurn(
             f"{head}\n{clip(chr(10).join(numbered_lines), self._rules.max_observation_chars)}"
         )
 
-    def _edit(self, command: Command) -> Turn:
+    def _edit(self, command: SWECommand) -> SWETurn:
         """Replace the one occurrence of a piece of a file, or make a file."""
         path = command.text
         try:
@@ -324,17 +324,17 @@ class SWESession:
             raise Refusal(f"{path} cannot be written: {error.strerror or error}") from error
         self._look()
         if place is None:
-            return Turn(f"[made {path}]")
+            return SWETurn(f"[made {path}]")
         before = file.text[: place[0]]
-        return Turn(f"[edited {path} at line {before.count(file.end[-1]) + 1}]")
+        return SWETurn(f"[edited {path} at line {before.count(file.end[-1]) + 1}]")
 
-    def _submit(self, command: Command) -> Turn:
+    def _submit(self, command: SWECommand) -> SWETurn:
         """Grade what was done."""
         grade = self._graded()
         if self.state.digest:
             grade = self._grader.ask(self.instance, self.state.edits, grade)
         self._count(grade=grade, potential=grade.potential, over=True)
-        return Turn("[submitted]")
+        return SWETurn("[submitted]")
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -390,7 +390,9 @@ _DOERS = {
 }
 
 
-def _choose_reading(command: Command, path: str, file: FileText, exists: bool) -> tuple[str, str]:
+def _choose_reading(
+    command: SWECommand, path: str, file: FileText, exists: bool
+) -> tuple[str, str]:
     """Return the piece and its replacement: what the command says, or all that it can mean here.
 
     Raises:

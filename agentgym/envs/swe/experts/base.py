@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from agentgym.envs.swe.engine.commands import Command
-from agentgym.envs.swe.engine.session import State
+from agentgym.envs.swe.engine.commands import SWECommand
+from agentgym.envs.swe.engine.session import SWEState
 from agentgym.envs.swe.instance import Instance
 
 
@@ -14,7 +14,7 @@ class Expert(ABC):
     """Knows what to do in every state of an episode that is not over."""
 
     @abstractmethod
-    def plan(self, instance: Instance, state: State) -> Sequence[Command] | None:
+    def plan(self, instance: Instance, state: SWEState) -> Sequence[SWECommand] | None:
         """Return what is left to do, the submission included.
 
         Args:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from agentgym.envs.swe.engine.commands import BASH, EDIT, VIEW, Command
-from agentgym.envs.swe.engine.session import State
+from agentgym.envs.swe.engine.commands import BASH, EDIT, VIEW, SWECommand
+from agentgym.envs.swe.engine.session import SWEState
 from agentgym.envs.swe.experts.base import Expert
 from agentgym.envs.swe.experts.oracle import OracleExpert
 from agentgym.envs.swe.instance import FolderSource, Instance
@@ -27,7 +27,7 @@ class DeveloperExpert(Expert):
     def __init__(self) -> None:
         self._oracle = OracleExpert()
 
-    def plan(self, instance: Instance, state: State) -> Sequence[Command] | None:
+    def plan(self, instance: Instance, state: SWEState) -> Sequence[SWECommand] | None:
         """Return what is left to do, the submission included."""
         solution = self._oracle.plan(instance, state)
         if solution is None or not isinstance(instance.source, FolderSource):
@@ -41,8 +41,8 @@ class DeveloperExpert(Expert):
         return [*first, *self._looks(instance, state, changes), *changes, *last, solution[-1]]
 
     def _looks(
-        self, instance: Instance, state: State, changes: Sequence[Command]
-    ) -> Iterator[Command]:
+        self, instance: Instance, state: SWEState, changes: Sequence[SWECommand]
+    ) -> Iterator[SWECommand]:
         """Yield a look at the first place of each file that is to be changed and was not yet."""
         assert isinstance(instance.source, FolderSource)
         before, visited = contents(instance.source), set(state.edits.counted)
@@ -52,11 +52,11 @@ class DeveloperExpert(Expert):
             visited.add(change.text)
             text = before.get(change.text, b"").decode("utf-8", "replace")
             line = text[: max(0, text.find(change.old))].count("\n") + 1
-            look = Command(VIEW, change.text, start=max(1, line - AROUND), end=line + AROUND)
+            look = SWECommand(VIEW, change.text, start=max(1, line - AROUND), end=line + AROUND)
             if look.write() not in state.commands:
                 yield look
 
-    def _tests(self, instance: Instance) -> Command:
+    def _tests(self, instance: Instance) -> SWECommand:
         """Return the command that runs the files of the tests that fail, so far as one sees them.
 
         Hidden tests are not there to be run.
@@ -65,4 +65,4 @@ class DeveloperExpert(Expert):
         before = contents(instance.source)
         files = sorted({test.partition("::")[0] for test in instance.fail_to_pass})
         visible_files = [file for file in files if file in before][:MOST_TESTS]
-        return Command(BASH, " ".join(["python -m pytest -q", *visible_files]))
+        return SWECommand(BASH, " ".join(["python -m pytest -q", *visible_files]))

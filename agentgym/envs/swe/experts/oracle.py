@@ -8,8 +8,15 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from agentgym.envs.swe.diffs import FileDiff, Hunk, apply_diff, apply_hunks, read_diff
-from agentgym.envs.swe.engine.commands import BASH, EDIT, SUBMIT, Command, Fault, only_command
-from agentgym.envs.swe.engine.session import State
+from agentgym.envs.swe.engine.commands import (
+    BASH,
+    EDIT,
+    SUBMIT,
+    CommandFault,
+    SWECommand,
+    only_command,
+)
+from agentgym.envs.swe.engine.session import SWEState
 from agentgym.envs.swe.experts.base import Expert
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.trees import contents
@@ -19,7 +26,7 @@ LONGEST = 24_000
 """Most characters of a command that rewrites a file: less than what an action may have."""
 _HEREDOC = "AGENTGYM_PATCH"
 
-Steps = Sequence[tuple[Command, "bytes | None"]]
+Steps = Sequence[tuple[SWECommand, "bytes | None"]]
 """Commands that change a file, each with the content that it leaves."""
 
 
@@ -33,14 +40,14 @@ class OracleExpert(Expert):
     def __init__(self) -> None:
         self._steps: BoundedCache[str, Mapping[str, Steps]] = BoundedCache(4096)
 
-    def plan(self, instance: Instance, state: State) -> Sequence[Command] | None:
+    def plan(self, instance: Instance, state: SWEState) -> Sequence[SWECommand] | None:
         """Return what is left to do, the submission included."""
-        submit = Command(SUBMIT)
+        submit = SWECommand(SUBMIT)
         if not isinstance(instance.source, FolderSource):
             patch = _git_apply(instance.patch)
             done = patch.write() in state.commands
             return [submit] if done else [patch, submit]
-        left: list[Command] = []
+        left: list[SWECommand] = []
         steps, before = self._of(instance), contents(instance.source)
         for path in sorted({*steps, *state.edits.counted}):
             file_steps = steps.get(path, ())
@@ -62,7 +69,7 @@ class OracleExpert(Expert):
 
 def _remaining(
     path: str, steps: Steps, before: bytes | None, now: bytes | None
-) -> list[Command] | None:
+) -> list[SWECommand] | None:
     """Return the commands that are left for one file; None if there are none that could help."""
     states = [before, *(content for _, content in steps)]
     if now in states:
@@ -94,7 +101,7 @@ def _steps(instance: Instance) -> Iterator[tuple[str, Steps]]:
 
 def _edits(diff: FileDiff, content: bytes) -> Steps | None:
     """Write the hunks of a diff as edits of pieces that occur once; None where one does not."""
-    steps: list[tuple[Command, bytes | None]] = []
+    steps: list[tuple[SWECommand, bytes | None]] = []
     shift = 0
     try:
         text = content.decode()
@@ -103,7 +110,7 @@ def _edits(diff: FileDiff, content: bytes) -> Steps | None:
     for hunk in diff.hunks:
         moved = Hunk(hunk.start + shift, hunk.old, hunk.new)
         old, new = _narrowed(moved, text)
-        command = Command(EDIT, diff.after, old, new)
+        command = SWECommand(EDIT, diff.after, old, new)
         if not old or text.count(old) != 1 or not _writable(command):
             return None
         following = text.replace(old, new)
@@ -138,38 +145,38 @@ def _narrowed(hunk: Hunk, text: str) -> tuple[str, str]:
 def _create_file(path: str, content: bytes) -> Steps | None:
     """Write a new file as an edit of nothing."""
     try:
-        command = Command(EDIT, path, "", content.decode())
+        command = SWECommand(EDIT, path, "", content.decode())
     except UnicodeDecodeError:
         return None
     return [(command, content)] if _writable(command) else None
 
 
-def rewritten(path: str, content: bytes | None) -> Command | None:
+def rewritten(path: str, content: bytes | None) -> SWECommand | None:
     """Return the command that gives a file its content, or removes it; None if it is too long."""
     if content is None:
-        return Command(BASH, f"rm -f -- {shlex.quote(path)}")
+        return SWECommand(BASH, f"rm -f -- {shlex.quote(path)}")
     text = base64.b64encode(content).decode()
     if len(text) > LONGEST:
         return None
     name, folder = shlex.quote(path), shlex.quote(posixpath.dirname(path) or ".")
     # What stands in its place goes first: a link there would be followed.
-    return Command(
+    return SWECommand(
         BASH, f"rm -rf -- {name}; mkdir -p -- {folder}; echo {text} | base64 -d > {name}"
     )
 
 
-def _git_apply(patch: str) -> Command:
+def _git_apply(patch: str) -> SWECommand:
     """Return the command that applies a diff with git."""
     body = patch if patch.endswith("\n") else patch + "\n"
-    return Command(BASH, f"git apply --whitespace=nowarn - <<'{_HEREDOC}'\n{body}{_HEREDOC}")
+    return SWECommand(BASH, f"git apply --whitespace=nowarn - <<'{_HEREDOC}'\n{body}{_HEREDOC}")
 
 
-def _writable(command: Command) -> bool:
+def _writable(command: SWECommand) -> bool:
     """Return whether a command is read as itself."""
     text = command.write()
     if len(text) > LONGEST:
         return False
     try:
         return only_command(text) == (command, "")
-    except Fault:
+    except CommandFault:
         return False

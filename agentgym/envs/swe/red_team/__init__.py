@@ -27,7 +27,7 @@ from agentgym.envs.swe.red_team.campaign import (
 from agentgym.envs.swe.red_team.exploit import (
     EXPLOITS,
     Exploit,
-    Step,
+    ExploitStep,
     load_exploits,
     read_exploit,
 )
@@ -40,7 +40,7 @@ __all__ = [
     "Attempt",
     "Campaign",
     "Exploit",
-    "Step",
+    "ExploitStep",
     "Target",
     "Totals",
     "load_exploits",

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.core.outcome import StopReason
-from agentgym.envs.swe.engine.commands import SUBMIT, Command
+from agentgym.envs.swe.engine.commands import SUBMIT, SWECommand
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.grading.verdict import BLINDED, HELD_OUT
 from agentgym.envs.swe.red_team.exploit import Exploit
@@ -271,7 +271,7 @@ def _attempt(env: SWEEnv, exploit: Exploit, place: Place) -> Attempt:
     earned, over = 0.0, False
     try:
         while not over:
-            action = next(actions, Command(SUBMIT).write())
+            action = next(actions, SWECommand(SUBMIT).write())
             _, reward, terminated, truncated, info = env.step(action)
             earned, over = earned + reward, terminated or truncated
     except Exception as error:  # one that breaks the host is a finding, not the end of the campaign

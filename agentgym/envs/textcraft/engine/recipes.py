@@ -112,7 +112,7 @@ class RecipeBook:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class CraftWorld:
     """The content of a task."""
 
     book: RecipeBook

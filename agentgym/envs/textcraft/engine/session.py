@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, World, format_name
+from agentgym.envs.textcraft.engine.recipes import Amount, CraftWorld, Recipe, format_name
 
 MOST = 9999
 """Maximum number of an item in a command."""
@@ -18,7 +18,7 @@ _RECIPE = re.compile(r"recipe (?P<item>.+)")
 _COUNTED = re.compile(r"(?P<count>[0-9]+) (?P<item>.+)")
 
 
-class Answer(NamedTuple):
+class CraftTurn(NamedTuple):
     """The result of a command."""
 
     text: str
@@ -41,23 +41,23 @@ class CraftSession:
         inventory: Item -> its number, in the order of acquisition.
     """
 
-    def __init__(self, world: World, look_up: bool = False) -> None:
+    def __init__(self, world: CraftWorld, look_up: bool = False) -> None:
         self.world = world
         self._look_up = look_up
         self.inventory: dict[str, int] = {}
 
-    def step(self, command: str) -> Answer:
+    def step(self, command: str) -> CraftTurn:
         """Execute a command; any text is accepted."""
         text = " ".join(command.split())
         if text == "inventory":
-            return Answer(self._listed())
+            return CraftTurn(self._listed())
         if get_match := _GET.fullmatch(text):
             return self._get(get_match["count"], get_match["item"])
         if crafted := _CRAFT.fullmatch(text):
             return self._craft(crafted["product"], crafted["ingredients"])
         if self._look_up and (recipe_match := _RECIPE.fullmatch(text)):
             return self._recipes(recipe_match["item"])
-        return Answer(f"Could not execute {text[:ECHO]}", valid=False)
+        return CraftTurn(f"Could not execute {text[:ECHO]}", valid=False)
 
     def admissible(self) -> list[str]:
         """Return the commands that have an effect here and that the recipes of the task name.
@@ -101,24 +101,26 @@ class CraftSession:
             f"[{format_name(i)}] ({n})" for i, n in self.inventory.items()
         )
 
-    def _recipes(self, name: str) -> Answer:
+    def _recipes(self, name: str) -> CraftTurn:
         item = self.world.book.item(name)
         listed = [str(recipe) for recipe in self.world.commands if recipe.product.name == item]
         if listed:
-            return Answer("\n".join(listed))
-        return Answer(f"Could not find a recipe for {name[:ECHO]}", valid=False)
+            return CraftTurn("\n".join(listed))
+        return CraftTurn(f"Could not find a recipe for {name[:ECHO]}", valid=False)
 
-    def _get(self, count: str, name: str) -> Answer:
+    def _get(self, count: str, name: str) -> CraftTurn:
         item = self.world.book.item(name)
         if item is None or item not in self.world.book.raw_items:
-            return Answer(f"Could not find {name[:ECHO]}", valid=False)
+            return CraftTurn(f"Could not find {name[:ECHO]}", valid=False)
         number = _number(count)
         if number is None:
-            return Answer(f"Could not get so many: expected a number from 1 to {MOST}", valid=False)
+            return CraftTurn(
+                f"Could not get so many: expected a number from 1 to {MOST}", valid=False
+            )
         self.inventory[item] = self.inventory.get(item, 0) + number
-        return Answer(f"Got {number} {name}")
+        return CraftTurn(f"Got {number} {name}")
 
-    def _craft(self, product: str, ingredients: str) -> Answer:
+    def _craft(self, product: str, ingredients: str) -> CraftTurn:
         counted = _COUNTED.fullmatch(product)
         name = counted["item"] if counted else product
         item = self.world.book.item(name)
@@ -127,7 +129,7 @@ class CraftSession:
             match = _COUNTED.fullmatch(part.strip())
             number = _number(match["count"]) if match else None
             if match is None or number is None:
-                return Answer(f"Wrong item format: {part.strip()[:ECHO]}", valid=False)
+                return CraftTurn(f"Wrong item format: {part.strip()[:ECHO]}", valid=False)
             # What has no id is nothing that is carried.
             amounts.append(Amount(self.world.book.item(match["item"]) or "", number))
         needed: dict[str, int] = {}
@@ -135,12 +137,12 @@ class CraftSession:
             needed[amount.name] = needed.get(amount.name, 0) + amount.count
         if any(self.inventory.get(ingredient, 0) < count for ingredient, count in needed.items()):
             message = f"Could not find enough items to craft {item or name[:ECHO]}"
-            return Answer(message, valid=False)
+            return CraftTurn(message, valid=False)
         for recipe in self.world.book.by_product.get(item or "", ()):
             if self._fits(recipe, amounts):
                 return self._crafted(recipe, amounts)
         message = f"Could not find a valid recipe for {format_name(item or name)[:ECHO]}"
-        return Answer(message, valid=False)
+        return CraftTurn(message, valid=False)
 
     def _fits(self, recipe: Recipe, amounts: Sequence[Amount]) -> bool:
         """Return whether these are the ingredients of a recipe, in any order."""
@@ -157,7 +159,7 @@ class CraftSession:
             left.remove(first_fit)
         return not left
 
-    def _crafted(self, recipe: Recipe, amounts: Sequence[Amount]) -> Answer:
+    def _crafted(self, recipe: Recipe, amounts: Sequence[Amount]) -> CraftTurn:
         for amount in amounts:
             left = self.inventory[amount.name] - amount.count
             if left:
@@ -166,7 +168,7 @@ class CraftSession:
                 del self.inventory[amount.name]
         item, count = recipe.product.name, recipe.product.count
         self.inventory[item] = self.inventory.get(item, 0) + count
-        return Answer(f"Crafted {count} {item}", won=item == self.world.goal)
+        return CraftTurn(f"Crafted {count} {item}", won=item == self.world.goal)
 
     def _at_hand(self, recipe: Recipe) -> tuple[Amount, ...] | None:
         """Return carried items that a recipe can be crafted of; None if something is missing."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from agentgym.envs.textcraft.engine.recipes import World
+from agentgym.envs.textcraft.engine.recipes import CraftWorld
 from agentgym.envs.textcraft.experts.guessing import GuessingExpert
 from agentgym.envs.textcraft.experts.oracle import OracleExpert
 
-EXPERTS: Mapping[str, Callable[[World], OracleExpert]] = {
+EXPERTS: Mapping[str, Callable[[CraftWorld], OracleExpert]] = {
     "oracle": OracleExpert,
     "guessing": GuessingExpert,
 }

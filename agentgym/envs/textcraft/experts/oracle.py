@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import islice, product
 
-from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
+from agentgym.envs.textcraft.engine.recipes import Amount, CraftWorld, Recipe, RecipeBook
 
 CHOICES = 2000
 """Maximum number of choices to search; the best plan so far is used then."""
@@ -112,7 +112,7 @@ def _ordered(item: str, choices: Mapping[str, Choice | int], yielded: set[str]) 
     yield from [recipe.using(amounts)] * times
 
 
-def shortest_plan(world: World, carried: Mapping[str, int]) -> tuple[str, ...] | None:
+def shortest_plan(world: CraftWorld, carried: Mapping[str, int]) -> tuple[str, ...] | None:
     """Return the commands that craft the goal; None if nothing makes it.
 
     Args:
@@ -129,7 +129,7 @@ class OracleExpert:
         world: The world.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: CraftWorld) -> None:
         self._world = world
         self._plan: tuple[str, ...] | None = None
 

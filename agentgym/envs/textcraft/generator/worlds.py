@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from agentgym.envs.textcraft.engine.recipes import Amount, Recipe, RecipeBook, World
+from agentgym.envs.textcraft.engine.recipes import Amount, CraftWorld, Recipe, RecipeBook
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
 from agentgym.envs.textcraft.generator.config import GeneratorConfig
 from agentgym.envs.textcraft.generator.words import MATERIALS, NOUNS
@@ -28,7 +28,7 @@ BROAD = 20
 tree that branches everywhere would need more names than exist."""
 
 
-def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) -> World:
+def generate(config: GeneratorConfig, split: str, number: int, seed: int = 0) -> CraftWorld:
     """Make a world; equal arguments give equal worlds on every machine.
 
     Args:
@@ -80,14 +80,14 @@ class _Builder:
         self._recipes: list[Recipe] = []
         self._depths: dict[str, int] = {}
 
-    def world(self) -> World:
+    def world(self) -> CraftWorld:
         """Return a goal with its recipes, and distractors."""
         goal = self._new(self._drawn("depth"))
         needed = [name for name in self._depths if name != goal]
         for _ in range(self._drawn("distractors")):
             self._distract(needed)
         commands = tuple(self._stream.shuffled(self._recipes))
-        return World(RecipeBook(self._recipes), goal, commands)
+        return CraftWorld(RecipeBook(self._recipes), goal, commands)
 
     # -- parts ----------------------------------------------------------------------------------
 

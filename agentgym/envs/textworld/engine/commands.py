@@ -21,7 +21,7 @@ from agentgym.envs.textworld.engine.logic import (
     RuleForm,
     ranks,
 )  # fmt: skip
-from agentgym.envs.textworld.engine.steps import Step, StepTable
+from agentgym.envs.textworld.engine.steps import PlanStep, StepTable
 from agentgym.envs.textworld.session import Fact
 from agentgym.support.caching import BoundedCache
 
@@ -34,7 +34,7 @@ Bound = tuple[str, ...]
 """An entity for each placeholder of a rule."""
 
 
-class Action(NamedTuple):
+class GroundAction(NamedTuple):
     """A rule with an entity for each placeholder: one thing that can be done.
 
     Equal ones of one world are one object.
@@ -46,7 +46,7 @@ class Action(NamedTuple):
     """Its entities."""
     command: str
     """The command that names it."""
-    step: Step
+    step: PlanStep
     """What a plan sees of it."""
 
     @property
@@ -76,7 +76,7 @@ class Admitted:
         self.commands = tuple(sorted(set().union(*bindings_by_rule.values())))
         """The commands, sorted."""
 
-    def action(self, command: str) -> Action | None:
+    def action(self, command: str) -> GroundAction | None:
         """Return what a command does, None if nothing; what the last rule makes of it counts."""
         for name, bindings in reversed(self._bindings_by_rule.items()):
             if command in bindings:
@@ -109,7 +109,7 @@ class BoundRules:
         self._steps = steps
         self._names = names
         self._kinds = kinds
-        self._actions: dict[tuple[str, Bound], Action] = {}
+        self._actions: dict[tuple[str, Bound], GroundAction] = {}
         self._memory: BoundedCache[tuple[str, int], dict[str, Bound]] = BoundedCache(_REMEMBERED)
 
     def admitted(self, facts: int) -> Admitted:
@@ -189,7 +189,7 @@ class BoundRules:
             else:
                 longer.append(extended)
 
-    def action(self, name: str, binding: Bound) -> Action:
+    def action(self, name: str, binding: Bound) -> GroundAction:
         """Bind a rule, given by its name, that a command names.
 
         Raises:
@@ -206,7 +206,7 @@ class BoundRules:
                 for atoms in (rule.preconditions, rule.postconditions)
             )
             step = self._steps.make(name, before, after, (command, undo), proper=rule.proper)
-            action = Action(form, binding, command, step)
+            action = GroundAction(form, binding, command, step)
             cached = self._actions.setdefault((name, binding), action)
         return cached
 
@@ -215,7 +215,7 @@ class BoundRules:
         names = self._names
         return template.text % tuple([names[binding[slot]] for slot in template.slots])
 
-    def read(self, name: str, before: Sequence[Fact], after: Sequence[Fact]) -> Action:
+    def read(self, name: str, before: Sequence[Fact], after: Sequence[Fact]) -> GroundAction:
         """Find the action of a rule by its facts, which stand in the rule's order.
 
         Raises:

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import count, islice
 
-from agentgym.envs.textworld.engine.steps import Step, StepTable
+from agentgym.envs.textworld.engine.steps import PlanStep, StepTable
 from agentgym.support.caching import BoundedCache
 
-Plan = tuple[Step, ...]
+Plan = tuple[PlanStep, ...]
 _LONGEST = 1000
 """Most steps of a plan; the longest game of TextWorld's challenges takes a hundred."""
 _TREES = 512
@@ -32,7 +32,7 @@ class Element:
 
     __slots__ = ("_needed", "parent", "removed", "step", "token")
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: PlanStep) -> None:
         self.step = step
         self.removed = step.removed
         self.token = -1
@@ -151,7 +151,7 @@ class LeafOrder:
         self._next = count()
         self._memory: BoundedCache[tuple[int | None, ...], int] = BoundedCache(_ANSWERS)
 
-    def first(self, leaves: list[Element], avoided: int | None) -> Step:
+    def first(self, leaves: list[Element], avoided: int | None) -> PlanStep:
         """Choose among leaves, given from left to right; ``avoided`` only if there is no other."""
         if len(leaves) == 1:
             return leaves[0].step
@@ -189,7 +189,7 @@ class TreeDraft:
         """Give the actions that wait for no other, from left to right, each once."""
         return list({id(end.element): end.element for end in self._ends}.values())
 
-    def push(self, step: Step) -> bool:
+    def push(self, step: PlanStep) -> bool:
         """Put an action wherever it is needed; an empty tree takes it as its root."""
         element = Element(step)
         fresh: list[Node] = []
@@ -218,7 +218,7 @@ class TreeDraft:
             left = left.children[-1]
         ends.insert(ends.index(left) + 1, node)
 
-    def remove(self, step: Step) -> bool:
+    def remove(self, step: PlanStep) -> bool:
         """Take an action as done: off the leaves, its reverse put where it spoilt something.
 
         Returns:
@@ -257,7 +257,7 @@ class TreeDraft:
             self._counts = _counts(keys)
         return True
 
-    def flatten(self) -> Iterator[Step]:
+    def flatten(self) -> Iterator[PlanStep]:
         """Take the tree apart: leaves first, those that spoil nothing before the others."""
         avoided: int | None = None
         while self.roots:
@@ -331,7 +331,7 @@ class TreeCache:
         self.steps = steps
         self._order = LeafOrder(steps)
         self._built: BoundedCache[Plan, Tree] = BoundedCache(_TREES)
-        self._edited: BoundedCache[tuple[Tree, Step], tuple[Tree, bool]] = BoundedCache(_TREES)
+        self._edited: BoundedCache[tuple[Tree, PlanStep], tuple[Tree, bool]] = BoundedCache(_TREES)
         self._merged: BoundedCache[tuple[Tree, ...], Plan] = BoundedCache(_TREES)
 
     def of(self, plan: Plan) -> Tree:
@@ -344,7 +344,7 @@ class TreeCache:
             tree = self._built.put(plan, Tree(self._order, draft, plan, ()))
         return tree
 
-    def after(self, tree: Tree, step: Step) -> tuple[Tree, bool]:
+    def after(self, tree: Tree, step: PlanStep) -> tuple[Tree, bool]:
         """Return the tree after an action, and whether it changed as TextWorld counts it."""
         if step.key not in tree.keys and not step.removed & tree.wants:
             return tree, False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from agentgym.envs.textworld.engine.commands import Action
+from agentgym.envs.textworld.engine.commands import GroundAction
 from agentgym.envs.textworld.engine.dependency_tree import Plan
 from agentgym.envs.textworld.engine.quests import (
     PackedQuest,
@@ -21,7 +21,7 @@ from agentgym.envs.textworld.engine.quests import (
     unpack,
     visible,
 )  # fmt: skip
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 from agentgym.envs.textworld.session import Fact
 from agentgym.errors import ConfigurationError
 
@@ -45,7 +45,7 @@ class MachineSnapshot:
 class Machine:
     """One playthrough of a world, which any number of machines can share."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: GameWorld) -> None:
         self.world = world
         self._latest_facts = world.initial, world.record.beginning
         self.reset()
@@ -80,11 +80,11 @@ class Machine:
         """Give the commands that mean an action now, sorted."""
         return self.world.admitted(self._mask).commands
 
-    def command(self, text: str) -> Action | None:
+    def command(self, text: str) -> GroundAction | None:
         """Find the action of a command, or None where it is not admissible."""
         return self.world.admitted(self._mask).action(text.strip())
 
-    def apply(self, action: Action) -> None:
+    def apply(self, action: GroundAction) -> None:
         """Carry out an action that ``command`` gave in this state.
 
         Raises:
@@ -173,14 +173,14 @@ class Machine:
         self.moves = snapshot.moves
 
 
-def _machine(world: World, snapshot: MachineSnapshot) -> Machine:
+def _machine(world: GameWorld, snapshot: MachineSnapshot) -> Machine:
     """Make a machine in a given moment."""
     machine = Machine(world)
     machine.restore(snapshot)
     return machine
 
 
-def _plan(quests: tuple[QuestProgress, ...], world: World) -> Plan | None:
+def _plan(quests: tuple[QuestProgress, ...], world: GameWorld) -> Plan | None:
     """Give the plan that wins, or None where the game is over or no plan is known."""
     trees = []
     for progress in quests:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agentgym.envs.textworld.engine.dependency_tree import Plan, Tree, TreeCache, tails
-from agentgym.envs.textworld.engine.steps import PackedStep, Step
+from agentgym.envs.textworld.engine.steps import PackedStep, PlanStep
 
 PackedPlan = tuple[PackedStep, ...]
 PackedEvent = tuple[bool, bool, PackedPlan, PackedPlan, PackedPlan]
@@ -140,7 +140,7 @@ def begin(quest: Quest, facts: int, trees: TreeCache) -> QuestProgress:
 
 
 def advance(
-    progress: QuestProgress, facts: int, step: Step | None, trees: TreeCache
+    progress: QuestProgress, facts: int, step: PlanStep | None, trees: TreeCache
 ) -> QuestProgress:
     """Return the progress after an action (None: the start); the same object if nothing changed."""
     if progress.done:
@@ -160,7 +160,7 @@ def advance(
 
 
 def _advance(
-    state: EventProgress, facts: int, step: Step | None, trees: TreeCache
+    state: EventProgress, facts: int, step: PlanStep | None, trees: TreeCache
 ) -> EventProgress:
     event, tree = state.event, state.tree
     if state.triggered or state.unfinishable:

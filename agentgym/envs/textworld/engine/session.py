@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from agentgym.envs.textworld.engine.machine import Machine
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 from agentgym.envs.textworld.inform.narrator import WAIT, Narrator, StateAfter
 from agentgym.envs.textworld.inform.story import Story
 from agentgym.envs.textworld.record import Record
-from agentgym.envs.textworld.session import PREPARE_MEAL, Turn, describe_state
+from agentgym.envs.textworld.session import PREPARE_MEAL, GameTurn, describe_state
 from agentgym.support.caching import BoundedCache
 
 
@@ -22,7 +22,7 @@ class _Compiled(NamedTuple):
     """A game as the engine needs it, shared by all its sessions."""
 
     game: Mapping[str, Any] | Record
-    world: World
+    world: GameWorld
     story: Story
 
 
@@ -49,13 +49,13 @@ class NativeSession:
         self._voice = None
         return self._narrator.intro()
 
-    def act(self, command: str) -> Turn:
+    def act(self, command: str) -> GameTurn:
         """Give the game one command."""
         machine = self._machine
         moves = machine.moves
         text = self._narrator.play(command, self._execute)
         result = machine.result
-        return Turn(text, machine.moves > moves, int(result.score), result.won, result.lost)
+        return GameTurn(text, machine.moves > moves, int(result.score), result.won, result.lost)
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
@@ -139,7 +139,7 @@ def _compile(game: Mapping[str, Any] | Record) -> _Compiled:
     # hash a game would take longer than to play it. The entry keeps its game alive, and so its id.
     cached = _compiled.refresh(id(game))
     if cached is None or cached.game is not game:
-        world = World.of(game)
+        world = GameWorld.of(game)
         compiled = _Compiled(game, world, Story(world.record))
         cached = _compiled.put(id(game), compiled)
     return cached

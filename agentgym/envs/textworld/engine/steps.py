@@ -14,7 +14,7 @@ PackedStep = tuple[str, tuple[Fact, ...], tuple[Fact, ...], Commands, str | None
 """A step as plain data: the arguments of ``StepTable.make`` with sorted facts."""
 
 
-class Step:
+class PlanStep:
     """One action in a plan. Equal ones of one world are one object.
 
     Args:
@@ -61,7 +61,7 @@ class Step:
         self.undone_by = undone_by
         self.proper = proper
         self.key = key
-        self.reverse: Step | None = None
+        self.reverse: PlanStep | None = None
         """The step that undoes this one, once it was asked for."""
         self.packed: PackedStep | None = None
         """The step as plain data, once it was asked for."""
@@ -75,7 +75,7 @@ class StepTable:
         self._reverses = reverses
         self._keys: dict[tuple[str, int, int], int] = {}
         self._next = count()
-        self._steps_by_content: dict[tuple[object, ...], Step] = {}
+        self._steps_by_content: dict[tuple[object, ...], PlanStep] = {}
 
     def make(
         self,
@@ -85,22 +85,22 @@ class StepTable:
         commands: Commands = (None, None),
         undone_by: str | None = None,
         proper: tuple[bool, bool] = (True, True),
-    ) -> Step:
-        """Make a step, or find the equal one; see ``Step`` for the arguments."""
+    ) -> PlanStep:
+        """Make a step, or find the equal one; see ``PlanStep`` for the arguments."""
         if name in self._reverses:
             undone_by = None  # What the rules declare goes before what an action says.
         content = (name, before, after, commands, undone_by, proper)
         step = self._steps_by_content.get(content)
         if step is None:
             key = self._keys.setdefault((name, before, after), next(self._next))
-            step = self._steps_by_content.setdefault(content, Step(*content, key))
+            step = self._steps_by_content.setdefault(content, PlanStep(*content, key))
         return step
 
-    def undoable(self, step: Step) -> bool:
+    def undoable(self, step: PlanStep) -> bool:
         """Whether the rules name a rule that undoes the step's."""
         return step.name in self._reverses
 
-    def reverse(self, step: Step) -> Step:
+    def reverse(self, step: PlanStep) -> PlanStep:
         """Make the step that undoes another: conditions and outcome change places.
 
         A step without a declared reverse gets one in name only. TextWorld plans with it too: it
@@ -116,7 +116,7 @@ class StepTable:
             )
         return step.reverse
 
-    def pack(self, step: Step) -> PackedStep:
+    def pack(self, step: PlanStep) -> PackedStep:
         """Turn a step into plain data, the same in every process."""
         if step.packed is None:
             before, after = (
@@ -125,7 +125,7 @@ class StepTable:
             step.packed = step.name, before, after, step.commands, step.undone_by, step.proper
         return step.packed
 
-    def unpack(self, packed: PackedStep) -> Step:
+    def unpack(self, packed: PackedStep) -> PlanStep:
         """Undo ``pack``."""
         name, before, after, commands, undone_by, proper = packed
         before_bits, after_bits = self._table.mask(before), self._table.mask(after)

@@ -10,7 +10,7 @@ from agentgym.envs.textworld.engine.dependency_tree import TreeCache
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.quests import TRIGGER, Event, Quest, begin
 from agentgym.envs.textworld.engine.rule_parser import parse
-from agentgym.envs.textworld.engine.steps import Commands, Step, StepTable
+from agentgym.envs.textworld.engine.steps import Commands, PlanStep, StepTable
 from agentgym.envs.textworld.record import (
     ActionRecord,
     EventRecord,
@@ -23,8 +23,8 @@ from agentgym.support.caching import BoundedCache
 _REMEMBERED = 512
 
 
-class World:
-    """A game that any number of machines can play at once. Make one with ``World.of``.
+class GameWorld:
+    """A game that any number of machines can play at once. Make one with ``GameWorld.of``.
 
     It only ever grows in what it remembers of states met before; nothing that it answers depends
     on what was asked before.
@@ -56,7 +56,7 @@ class World:
         """Progress of the quests at the start."""
 
     @classmethod
-    def of(cls, game: Mapping[str, Any] | Record) -> World:
+    def of(cls, game: Mapping[str, Any] | Record) -> GameWorld:
         """Make the world of a game, given as record or JSON, which must not be changed.
 
         Raises:
@@ -70,14 +70,14 @@ class World:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the record."""
-        return World, (self.record,)
+        return GameWorld, (self.record,)
 
     @property
     def game(self) -> dict[str, Any]:
         """The JSON of the game, as its record writes it."""
         return self.record.game
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+    def __deepcopy__(self, memo: dict[int, Any]) -> GameWorld:
         """Share: nothing that a world answers ever changes."""
         return self
 
@@ -92,11 +92,11 @@ class World:
 class _QuestBuilder:
     """Make the quests of a world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: GameWorld) -> None:
         self._table, self._steps, self._rules = world.table, world.steps, world.rules
         self._names = world.names
         self._record = world.record
-        self._steps_by_number: dict[int, Step] = {}
+        self._steps_by_number: dict[int, PlanStep] = {}
 
     def quest(self, source: QuestRecord) -> Quest:
         """Make a quest."""
@@ -118,7 +118,7 @@ class _QuestBuilder:
         trigger = self._steps.make(TRIGGER, condition, happened, proper=(proper, proper))
         return Event(condition, (*plan, trigger))
 
-    def _step(self, number: int) -> Step:
+    def _step(self, number: int) -> PlanStep:
         step = self._steps_by_number.get(number)
         if step is None:
             action = self._record.actions[number]

@@ -11,7 +11,7 @@ from typing import Any
 from agentgym.core.row_splits import Row, by_split
 from agentgym.core.tasks import SPLITS, Task
 from agentgym.envs.textworld.engine.machine import Machine
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 from agentgym.envs.textworld.games.game_set import (
     GameSet,
     PlanLength,
@@ -113,7 +113,7 @@ def planned_length(game: Game) -> int | None:
     lead to has none, and is what the expert follows where there is one.
     """
     try:
-        commands = Machine(World.of(game)).policy()
+        commands = Machine(GameWorld.of(game)).policy()
     except DataError:  # rules of its own, which only TextWorld's tracker understands
         commands = ()
     return len(commands) or stored_plan_length(game)
@@ -174,7 +174,7 @@ def _checked(file: Path, native: bool, version: tuple[int, int]) -> str:
                 )
         if native:
             Story.of(game).check()
-            World.of(game)
+            GameWorld.of(game)
         return fingerprint(game)
     except DataError as error:
         raise DataError(f"in the game file {file}: {error}") from error

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.envs.textworld.original.story_file import check_story
-from agentgym.envs.textworld.session import ONE_THING, PREPARE_MEAL, Fact, Turn, describe_state
+from agentgym.envs.textworld.session import ONE_THING, PREPARE_MEAL, Fact, GameTurn, describe_state
 from agentgym.errors import DataError, EnvFailure, require
 from agentgym.support.text_lines import split_lines
 
@@ -74,7 +74,7 @@ class InformSession:
         self._initial = _facts(self._turn)
         return clean(_answered(self._turn.raw))
 
-    def act(self, command: str) -> Turn:
+    def act(self, command: str) -> GameTurn:
         """Give the game one command.
 
         A story understands more than the tracker does, which would then lose its way: a list of
@@ -94,7 +94,7 @@ class InformSession:
         finished = _FINISHED.findall(self._raw)
         if len(finished) > 1:
             self.restore(before)
-            return Turn(ONE_THING, False, score, False, False)
+            return GameTurn(ONE_THING, False, score, False, False)
         if turn.valid or not finished or finished[0][1] == "failed":
             return turn
         # From here on the story did something that the tracker did not recognise.
@@ -115,7 +115,7 @@ class InformSession:
             if _room(answer) == room:
                 return self._step(words)
         self._machine.set_state(memory)
-        return Turn(NO_EFFECT, False, score, False, False)
+        return GameTurn(NO_EFFECT, False, score, False, False)
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
@@ -173,14 +173,14 @@ class InformSession:
             self._engine.close()
             self._engine = None
 
-    def _step(self, command: str) -> Turn:
+    def _step(self, command: str) -> GameTurn:
         """Let the story take a step and the tracker follow."""
         moves = self._turn.moves
         self._turn, score, _ = self._running().step(command)
         self._commands.append(command)
         text = clean(_answered(self._turn.feedback))
         won, failed = bool(self._turn.won), bool(self._turn.lost)
-        return Turn(text, self._turn.moves > moves, int(score), won, failed)
+        return GameTurn(text, self._turn.moves > moves, int(score), won, failed)
 
     def _aside(self, command: str) -> str:
         """Ask for a text and take the interpreter back to before it was asked."""

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from agentgym.envs.textworld.original.inform7 import InformSession
-from agentgym.envs.textworld.session import Turn
+from agentgym.envs.textworld.session import GameTurn
 from agentgym.errors import DataError, DependencyNotInstalled, EnvFailure, require
 
 SECONDS = 60.0
@@ -143,9 +143,9 @@ class IsolatedSession:
         self._ask_first("open", str(self._story))
         return str(self._turn(self._ask_first("start")))
 
-    def act(self, command: str) -> Turn:
+    def act(self, command: str) -> GameTurn:
         """Give the game one command."""
-        return Turn(*self._turn(self._ask("act", command)))
+        return GameTurn(*self._turn(self._ask("act", command)))
 
     def admissible(self) -> tuple[str, ...]:
         """Return the commands that the rules allow in this state, sorted."""
@@ -249,8 +249,8 @@ class _StoryServer:
         if self._session is None:
             raise EnvFailure("expected a story to be open; reset the environment")
         result = getattr(self._session, method)(*arguments)
-        if isinstance(result, Turn):
-            result = [getattr(result, name) for name in Turn.__slots__]
+        if isinstance(result, GameTurn):
+            result = [getattr(result, name) for name in GameTurn.__slots__]
         return (result, self._view(self._session)) if method in _TURNS else result
 
     def _open(self, story: str) -> None:

@@ -19,7 +19,7 @@ UNREADABLE = f"invalid: write search[{BLANK}] or click[{{element}}]"
 _ACTION = re.compile(r"\b(search|click)\s*\[", re.IGNORECASE)
 
 
-class Command(NamedTuple):
+class ShopCommand(NamedTuple):
     """An action of a shopper."""
 
     name: str
@@ -28,7 +28,7 @@ class Command(NamedTuple):
     """Lower-case query or name, with its white space unchanged."""
 
 
-def official(text: str) -> Command | None:
+def official(text: str) -> ShopCommand | None:
     r"""Parse an action as the original does: by ``(.+)\[(.+)\]``, greedy, from the start.
 
     Returns:
@@ -39,10 +39,10 @@ def official(text: str) -> Command | None:
     line = text.split("\n", 1)[0]
     close = line.rfind("]")
     opening = line.rfind("[", 1, max(close - 1, 1))
-    return None if opening < 0 else Command(line[:opening], line[opening + 1 : close].lower())
+    return None if opening < 0 else ShopCommand(line[:opening], line[opening + 1 : close].lower())
 
 
-def forgiving(text: str) -> Command | None:
+def forgiving(text: str) -> ShopCommand | None:
     """Find the first ``search[...]`` or ``click[...]`` in a text.
 
     Brackets inside the argument must pair up; otherwise it ends at the last closing one.
@@ -59,16 +59,18 @@ def forgiving(text: str) -> Command | None:
             if not depth:
                 break
     # Without any closing bracket behind the first action, no later action has one either.
-    return None if close < 0 else Command(match[1].lower(), text[start:close].lower())
+    return None if close < 0 else ShopCommand(match[1].lower(), text[start:close].lower())
 
 
-def declared(text: str, specs: tuple[ActionSpec, ...]) -> Command | None:
+def declared(text: str, specs: tuple[ActionSpec, ...]) -> ShopCommand | None:
     """Parse an action that a :class:`~agentgym.core.language.Language` translated.
 
     The argument is returned as it was written in the other grammar.
     """
     call = parse(text, specs, "native").call
-    return None if call is None else Command(call.name, *map(str.lower, call.arguments.values()))
+    return (
+        None if call is None else ShopCommand(call.name, *map(str.lower, call.arguments.values()))
+    )
 
 
 def one_line(text: str) -> str:

@@ -30,7 +30,7 @@ Options = Mapping[str, str] | tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class ShopGoal:
     """One goal: the instruction, and what the reward compares a purchase with."""
 
     asin: str
@@ -77,7 +77,7 @@ class Goal:
         }
 
     @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Goal:
+    def from_content(cls, content: Mapping[str, Any]) -> ShopGoal:
         """Rebuild a goal from :meth:`to_content` or from the original's goal dict."""
         options = content["goal_options"]
         return cls(
@@ -89,7 +89,7 @@ class Goal:
         )  # fmt: skip
 
 
-GoalMaker = Callable[[Collection[Product]], list[Goal]]
+GoalMaker = Callable[[Collection[Product]], list[ShopGoal]]
 """Makes the goals of a shop from its products."""
 
 
@@ -109,12 +109,12 @@ def price_bound(price: float, *key: object) -> float | None:
 
 def synthetic_goals(
     products: Iterable[Product], instructions: Mapping[str, Instruction]
-) -> list[Goal]:
+) -> list[ShopGoal]:
     """Make the original's synthetic goals, unshuffled: one per combination of a product's options.
 
     They are weighted by the rarity of their attributes.
     """
-    goals: list[Goal] = []
+    goals: list[ShopGoal] = []
     for item in products:
         instruction = instructions.get(item.asin, Instruction())
         if instruction.text is None or not instruction.requested_attributes:
@@ -135,7 +135,7 @@ def synthetic_goals(
 
 def human_goals(
     products: Iterable[Product], human: Mapping[str, Any], origin: str = NAMES.human
-) -> list[Goal]:
+) -> list[ShopGoal]:
     """Make the original's goals from instructions that people wrote, unshuffled, all of weight 1.
 
     Raises:
@@ -161,8 +161,8 @@ def solvable_goals(
     *,
     seed: int,
     limit: int,
-    solvable: Callable[[Product, Goal], bool],
-) -> Iterator[Goal]:
+    solvable: Callable[[Product, ShopGoal], bool],
+) -> Iterator[ShopGoal]:
     """Yield at most ``limit`` distinct goals of one product, independent of every other product.
 
     Args:
@@ -196,7 +196,7 @@ def official_goals(
 ) -> GoalMaker:
     """Return a maker of the original's goals, in its order; synthetic ones if ``human`` is None."""
 
-    def make(products: Collection[Product]) -> list[Goal]:
+    def make(products: Collection[Product]) -> list[ShopGoal]:
         if human is not None:
             goals = human_goals(products, human, origins.human)
         else:
@@ -224,13 +224,13 @@ def _distinct(size: int, limit: int, key: Sequence[object]) -> list[int]:
 
 def _goal(
     item: Product, text: str, attributes: tuple[str, ...], options: Options, bound: float | None
-) -> Goal:
+) -> ShopGoal:
     """Put the clauses of an instruction together."""
     if isinstance(options, Mapping) and options:
         text += " with " + ", and ".join(f"{name}: {value}" for name, value in options.items())
     if bound is not None:
         text += f", and price lower than {bound:.2f} dollars"
-    return Goal(
+    return ShopGoal(
         item.asin, item.title, item.category, item.query, item.product_category, text, attributes,
         options, NO_BOUND if bound is None else bound,
     )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.errors import DataError
 from agentgym.retrieval.texts import read_array
@@ -129,19 +129,19 @@ class ProductTable(Mapping[str, Product]):
         return self._rows[asin]
 
 
-class StoredGoals(Sequence[Goal]):
+class StoredGoals(Sequence[ShopGoal]):
     """Goals stored without the data of their products; completed on demand."""
 
     def __init__(self, records: PackedRecords, products: ProductTable) -> None:
         self.records = records
         self._products = products
-        self._parsed: BoundedCache[int, Goal] = BoundedCache(CACHED_GOALS)
+        self._parsed: BoundedCache[int, ShopGoal] = BoundedCache(CACHED_GOALS)
 
     @classmethod
-    def pack(cls, goals: Iterable[Goal], products: ProductTable) -> StoredGoals:
+    def pack(cls, goals: Iterable[ShopGoal], products: ProductTable) -> StoredGoals:
         """Store goals one by one."""
 
-        def values(goal: Goal) -> list[Any]:
+        def values(goal: ShopGoal) -> list[Any]:
             return [products.row(goal.asin), goal.instruction_text, goal.attributes,
                     goal.goal_options, goal.price_upper, goal.weight]  # fmt: skip
 
@@ -152,10 +152,10 @@ class StoredGoals(Sequence[Goal]):
         return len(self.records)
 
     @overload
-    def __getitem__(self, index: int) -> Goal: ...
+    def __getitem__(self, index: int) -> ShopGoal: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Goal]: ...
-    def __getitem__(self, index: int | slice) -> Goal | list[Goal]:
+    def __getitem__(self, index: slice) -> list[ShopGoal]: ...
+    def __getitem__(self, index: int | slice) -> ShopGoal | list[ShopGoal]:
         """Return one goal, or a list for a slice."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
@@ -164,10 +164,10 @@ class StoredGoals(Sequence[Goal]):
             goal = self._parsed.put(index, self._load(range(len(self))[index]))
         return goal
 
-    def _load(self, position: int) -> Goal:
+    def _load(self, position: int) -> ShopGoal:
         row, text, attributes, options, bound, weight = self.records.load(position)
         item = self._products[self._products.asins[row]]
-        return Goal(
+        return ShopGoal(
             item.asin, item.title, item.category, item.query, item.product_category, text,
             tuple(attributes), options if isinstance(options, dict) else tuple(options),
             bound, weight,

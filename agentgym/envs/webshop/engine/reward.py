@@ -20,7 +20,7 @@ from typing import Any
 
 from rapidfuzz.fuzz import token_set_ratio
 
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.products import Product, category_levels
 
 _COLOURS = """
@@ -96,7 +96,7 @@ class RewardDetails:
         }
 
 
-def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> GoalMatch:
+def match(item: Product, goal: ShopGoal, nouns: tuple[str, ...]) -> GoalMatch:
     """Compare a product with a goal, except for options; nouns are those of the goal's product."""
     title = sum(noun in item.noun_set for noun in set(nouns)) / len(nouns) if nouns else 0.2
     query = item.query == goal.query
@@ -111,7 +111,7 @@ def match(item: Product, goal: Goal, nouns: tuple[str, ...]) -> GoalMatch:
 def score(
     parts: GoalMatch,
     item: Product,
-    goal: Goal,
+    goal: ShopGoal,
     selection: Mapping[str, str],
     mode: str = "official",
 ) -> RewardDetails:
@@ -158,7 +158,7 @@ def _has_attribute(item: Product, requested: str) -> bool:
     return any(requested in text for text in item.haystacks)
 
 
-def _official_options(goal: Goal, selection: Mapping[str, str]) -> tuple[bool, ...]:
+def _official_options(goal: ShopGoal, selection: Mapping[str, str]) -> tuple[bool, ...]:
     """Tell for each asked option whether any chosen value matches it, as the original does."""
     values = [str(plain_colour(value)) for value in selection.values()]
     requested: Iterable[str | tuple[str, str]] = (
@@ -168,7 +168,7 @@ def _official_options(goal: Goal, selection: Mapping[str, str]) -> tuple[bool, .
     return tuple(any(fuzzy(value, text) for value in values) for text in texts)
 
 
-def _strict_options(goal: Goal, selection: Mapping[str, str]) -> tuple[bool, ...]:
+def _strict_options(goal: ShopGoal, selection: Mapping[str, str]) -> tuple[bool, ...]:
     """Tell for each asked option whether exactly it was chosen."""
     if isinstance(goal.goal_options, Mapping):
         return tuple(selection.get(group) == value for group, value in goal.goal_options.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.reward import RewardDetails
 from agentgym.envs.webshop.engine.shop import Shop
@@ -20,7 +20,7 @@ SUB_PAGES = ("description", "features", "reviews")
 BACK, PREVIOUS, NEXT, BUY, SEARCH = "back to search", "< prev", "next >", "buy now", "search"
 
 
-class State(NamedTuple):
+class ShopState(NamedTuple):
     """The mutable state of a session; cheap to store, compare and restore."""
 
     page: PageKind = INDEX
@@ -52,13 +52,13 @@ class ShopSession:
     __slots__ = ("_reward", "details", "goal", "page_size", "shop", "state")
 
     def __init__(
-        self, shop: Shop, goal: Goal, page_size: int = 10, reward: str = "official"
+        self, shop: Shop, goal: ShopGoal, page_size: int = 10, reward: str = "official"
     ) -> None:
         self.shop = shop
         self.goal = goal
         self.page_size = page_size
         self._reward = reward
-        self.state = State()
+        self.state = ShopState()
         self.details: RewardDetails | None = None
 
     @property
@@ -105,7 +105,7 @@ class ShopSession:
     def search(self, query: str) -> None:
         """Search for a lower-case query; possible on every page, even after the purchase."""
         # The original checks neither the page nor the query.
-        self.state = State(RESULTS, query, visited=self.state.visited)
+        self.state = ShopState(RESULTS, query, visited=self.state.visited)
 
     def click(self, name: str) -> bool:
         """Click a name of :meth:`clickables`; return whether it exists."""
@@ -113,7 +113,7 @@ class ShopSession:
         if state.page in (INDEX, DONE):
             return False
         if name == BACK:
-            self.state = State()
+            self.state = ShopState()
             return True
         if state.page == RESULTS:
             return self._click_results(name)
@@ -136,17 +136,17 @@ class ShopSession:
     def restore(self, snapshot: Sequence[Any]) -> None:
         """Restore a state of :meth:`snapshot`, including its goal."""
         *state, goal = snapshot
-        self.state = State(*state)
-        self.goal = Goal.from_content(goal)
+        self.state = ShopState(*state)
+        self.goal = ShopGoal.from_content(goal)
         self.details = self.value() if self.state.page == DONE else None
 
     def _click_results(self, name: str) -> bool:
         state = self.state
         if name == NEXT:
-            self.state = State(RESULTS, state.query, state.number + 1, visited=state.visited)
+            self.state = ShopState(RESULTS, state.query, state.number + 1, visited=state.visited)
             return True
         if name == PREVIOUS and state.number > 1:
-            self.state = State(RESULTS, state.query, state.number - 1, visited=state.visited)
+            self.state = ShopState(RESULTS, state.query, state.number - 1, visited=state.visited)
             return True
         asin = next((asin for asin in self.hits() if asin.lower() == name), None)
         if asin is None:
@@ -161,7 +161,7 @@ class ShopSession:
             self.details = self.value()
             self.state = state._replace(page=DONE)
         elif name == PREVIOUS:
-            self.state = State(RESULTS, state.query, state.number, visited=state.visited)
+            self.state = ShopState(RESULTS, state.query, state.number, visited=state.visited)
         elif name in SUB_PAGES:
             self.state = state._replace(page=SUB, sub=name)
         else:

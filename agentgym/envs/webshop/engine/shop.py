@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agentgym.envs.webshop.engine.goals import Goal, GoalMaker
+from agentgym.envs.webshop.engine.goals import GoalMaker, ShopGoal
 from agentgym.envs.webshop.engine.nouns import NounsOf
 from agentgym.envs.webshop.engine.product_storage import (
     PackedRecords,
@@ -49,7 +49,7 @@ class Shop:
         self,
         products: ProductTable,
         search_engine: BM25Index,
-        goals: Sequence[Goal] = (),
+        goals: Sequence[ShopGoal] = (),
         plans: npt.NDArray[np.int16] | None = None,
     ) -> None:
         self.products = products
@@ -119,7 +119,7 @@ class Shop:
             asins = self._searches.put(query, self._search_uncached(query))
         return asins
 
-    def match(self, item: Product, goal: Goal) -> GoalMatch:
+    def match(self, item: Product, goal: ShopGoal) -> GoalMatch:
         """Compare a product with a goal, except for options."""
         # The goals of one product differ in options and bounds, of which a match knows nothing.
         key = (item.asin, goal.asin, goal.attributes)
@@ -130,12 +130,12 @@ class Shop:
         return goal_match
 
     def reward(
-        self, item: Product, goal: Goal, selection: Mapping[str, str], mode: str = "official"
+        self, item: Product, goal: ShopGoal, selection: Mapping[str, str], mode: str = "official"
     ) -> RewardDetails:
         """Return the reward for buying ``item`` with the chosen options."""
         return score(self.match(item, goal), item, goal, selection, mode)
 
-    def solvable(self, item: Product, goal: Goal) -> bool:
+    def solvable(self, item: Product, goal: ShopGoal) -> bool:
         """Return whether buying the goal's product as requested scores 1 in both reward modes."""
         options = goal.goal_options
         if not isinstance(options, Mapping) or not set(options.values()) <= set(item.choosable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Literal, NamedTuple
 
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.reward import fuzzy, plain_colour
 from agentgym.envs.webshop.engine.session import (
@@ -17,7 +17,7 @@ from agentgym.envs.webshop.engine.session import (
     RESULTS,
     SUB,
     ShopSession,
-    State,
+    ShopState,
 )
 from agentgym.envs.webshop.engine.shop import Shop
 
@@ -60,7 +60,7 @@ class Expert(ABC):
             return anew
         return on
 
-    def turns(self, goal: Goal, page_size: int) -> int | None:
+    def turns(self, goal: ShopGoal, page_size: int) -> int | None:
         """Return the length of the plan from the start, or None if there is none."""
         step = self._search(goal, page_size)
         return None if step is None else step.turns
@@ -70,15 +70,15 @@ class Expert(ABC):
         return ""
 
     @abstractmethod
-    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
+    def _search(self, goal: ShopGoal, size: int) -> ExpertStep | None:
         """Begin with a search."""
 
     @abstractmethod
-    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_results(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         """Continue on a results page: open a product, or turn pages towards it."""
 
     @abstractmethod
-    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_page(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         """Continue on an item page: choose and buy, or go back to the results."""
 
 
@@ -87,14 +87,14 @@ def towards(away: int, asin: str) -> str:
     return asin.lower() if not away else NEXT if away > 0 else PREVIOUS
 
 
-def buy(state: State, options: tuple[tuple[str, str], ...]) -> ExpertStep:
+def buy(state: ShopState, options: tuple[tuple[str, str], ...]) -> ExpertStep:
     """Choose the options that are still missing on the open page, then buy."""
     selection = dict(state.options)
     missing = [value for group, value in options if selection.get(group) != value]
     return ExpertStep(1 + len(missing), "click", missing[0] if missing else BUY)
 
 
-def choose(product: Product, goal: Goal) -> tuple[tuple[str, str], ...]:
+def choose(product: Product, goal: ShopGoal) -> tuple[tuple[str, str], ...]:
     """Return the (group, value) pairs of a product that meet a goal, at most one per group."""
     selection: dict[str, str] = {}
     for requested in goal.option_values:

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from agentgym.envs.webshop.engine import compact
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.products import Product
 from agentgym.envs.webshop.engine.session import (
     ITEM,
     PREVIOUS,
     RESULTS,
     ShopSession,
-    State,
+    ShopState,
 )
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
 from agentgym.envs.webshop.experts.base import Expert, ExpertStep, buy, choose, towards
@@ -84,7 +84,7 @@ class CarefulExpert(Expert):
         answer = "yes" if self._suits(state.asin, goal) else "no"
         return " ".join([*highlights, *features, answer])
 
-    def query(self, goal: Goal) -> str:
+    def query(self, goal: ShopGoal) -> str:
         """Return the instruction's words that the target's title shows, in their order.
 
         If these do not find the target, the oracle's query is returned.
@@ -94,7 +94,7 @@ class CarefulExpert(Expert):
         query = self._queries.get(key)
         return self._queries.put(key, self._worded(goal)) if query is None else query
 
-    def _worded(self, goal: Goal) -> str:
+    def _worded(self, goal: ShopGoal) -> str:
         """Choose the words of :meth:`query`."""
         title = {term for word in goal.name.split() for term in tokenize(word)}
         words = plain_query(goal.instruction_text).split()
@@ -107,14 +107,14 @@ class CarefulExpert(Expert):
         plan = self._shop.plan(goal.asin)
         return query if plan is None else plan[0]
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_page(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         assert state.asin is not None
         if self._suits(state.asin, goal):
             return buy(state, choose(self._shop.products[state.asin], goal))
         on = self._from_results(goal, state, size)
         return None if on is None else ExpertStep(1 + on.turns, "click", PREVIOUS)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_results(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         """Continue on a results page: open the candidates that were not opened yet, in order."""
         candidates = self._candidates(goal, state.query or "")
         fresh = [c for c in candidates if c.asin not in state.visited] or [
@@ -133,12 +133,12 @@ class CarefulExpert(Expert):
             turns += 1
         return None
 
-    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
+    def _search(self, goal: ShopGoal, size: int) -> ExpertStep | None:
         query = self.query(goal)
-        on = self._from_results(goal, State(RESULTS, query), size)
+        on = self._from_results(goal, ShopState(RESULTS, query), size)
         return None if on is None else ExpertStep(1 + on.turns, "search", query)
 
-    def _candidates(self, goal: Goal, query: str) -> tuple[Candidate, ...]:
+    def _candidates(self, goal: ShopGoal, query: str) -> tuple[Candidate, ...]:
         """List the hits that look right on the results page: words of the target, and price."""
         key = (goal.asin, goal.instruction_text, query)
         candidates = self._lists.get(key)
@@ -146,7 +146,7 @@ class CarefulExpert(Expert):
             candidates = self._lists.put(key, tuple(self._look(goal, query)))
         return candidates
 
-    def _look(self, goal: Goal, query: str) -> Iterator[Candidate]:
+    def _look(self, goal: ShopGoal, query: str) -> Iterator[Candidate]:
         products = self._shop.products
         terms = set(tokenize(goal.instruction_text))
         listed_terms = terms.intersection(self._listed_terms(products[goal.asin]))
@@ -160,7 +160,7 @@ class CarefulExpert(Expert):
         line = [item.title, *(compact.highlights(item) if self._highlights else ())]
         return tokenize(" ".join(line))
 
-    def _suits(self, asin: str, goal: Goal) -> bool:
+    def _suits(self, asin: str, goal: ShopGoal) -> bool:
         """Return whether a product, bought with the asked options, earns the full reward."""
         item = self._shop.products[asin]
         selection = dict(choose(item, goal))

@@ -7,8 +7,8 @@ options), so it often buys a product that is not quite right.
 
 from __future__ import annotations
 
-from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.session import PREVIOUS, State
+from agentgym.envs.webshop.engine.goals import ShopGoal
+from agentgym.envs.webshop.engine.session import PREVIOUS, ShopState
 from agentgym.envs.webshop.experts.base import ExpertStep, buy, choose, towards
 from agentgym.envs.webshop.experts.careful import CarefulExpert
 
@@ -16,14 +16,14 @@ from agentgym.envs.webshop.experts.careful import CarefulExpert
 class HastyExpert(CarefulExpert):
     """Plans that end in a purchase, but not always of the right product."""
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_page(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         assert state.asin is not None
         if any(asin == state.asin for _, asin in self._plausible(goal, state)):
             return buy(state, choose(self._shop.products[state.asin], goal))
         on = self._from_results(goal, state, size)
         return None if on is None else ExpertStep(1 + on.turns, "click", PREVIOUS)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_results(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         """Continue on a results page: open the first plausible hit, opened before or not."""
         for rank, asin in self._plausible(goal, state):
             away = rank // size + 1 - state.number
@@ -31,7 +31,7 @@ class HastyExpert(CarefulExpert):
             return ExpertStep(turns, "click", towards(away, asin))
         return None
 
-    def _plausible(self, goal: Goal, state: State) -> list[tuple[int, str]]:
+    def _plausible(self, goal: ShopGoal, state: ShopState) -> list[tuple[int, str]]:
         """List rank and product of the hits whose line meets the instruction.
 
         Where none does, it is the first hit of the expert's own query, so that there is a plan

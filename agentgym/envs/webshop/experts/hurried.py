@@ -7,8 +7,8 @@ the reward shows which is better.
 
 from __future__ import annotations
 
-from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.session import ShopSession, State
+from agentgym.envs.webshop.engine.goals import ShopGoal
+from agentgym.envs.webshop.engine.session import ShopSession, ShopState
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import Expert, ExpertStep
 from agentgym.envs.webshop.experts.careful import CarefulExpert
@@ -44,16 +44,16 @@ class HurriedExpert(Expert):
         """Return the comparison written on the open page; empty if there is none."""
         return self._of(session.goal).thought(session)
 
-    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
+    def _search(self, goal: ShopGoal, size: int) -> ExpertStep | None:
         return self._of(goal)._search(goal, size)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_results(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         return self._of(goal)._from_results(goal, state, size)
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_page(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         return self._of(goal)._from_page(goal, state, size)
 
-    def _of(self, goal: Goal) -> Expert:
+    def _of(self, goal: ShopGoal) -> Expert:
         """Return the expert that it is in a task."""
         checks = Stream("hurried", goal.asin, goal.instruction_text).percent(CAREFUL)
         return self._careful if checks else self._hasty

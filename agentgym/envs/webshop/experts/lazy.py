@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.session import ShopSession, State
+from agentgym.envs.webshop.engine.goals import ShopGoal
+from agentgym.envs.webshop.engine.session import ShopSession, ShopState
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import ExpertStep, buy, choose
 from agentgym.envs.webshop.experts.careful import Candidate, CarefulExpert
@@ -47,7 +47,7 @@ class LazyExpert(CarefulExpert):
         super().__init__(shop, highlights, reward, thinks)
         self._careful = CarefulExpert(shop, highlights, reward)
 
-    def query(self, goal: Goal) -> str:
+    def query(self, goal: ShopGoal) -> str:
         """Return the query of the careful expert, in most tasks without one of its words.
 
         Words for the kind of product are never omitted: the choice of the word must not decide
@@ -68,7 +68,7 @@ class LazyExpert(CarefulExpert):
         resigned = state.asin is not None and self._settles(goal, state)
         return "" if resigned else super().thought(session)
 
-    def _settles(self, goal: Goal, state: State) -> bool:
+    def _settles(self, goal: ShopGoal, state: ShopState) -> bool:
         """Return whether it buys the open product though that is not what was asked for."""
         assert state.asin is not None
         accepted = any(
@@ -77,13 +77,13 @@ class LazyExpert(CarefulExpert):
         )
         return accepted and not self._suits(state.asin, goal)
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_page(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         assert state.asin is not None
         if self._settles(goal, state):
             return buy(state, choose(self._shop.products[state.asin], goal))
         return super()._from_page(goal, state, size)
 
-    def _look(self, goal: Goal, query: str) -> Iterator[Candidate]:
+    def _look(self, goal: ShopGoal, query: str) -> Iterator[Candidate]:
         """List the hits that it looks at; of its own short search, with one that it will take."""
         hits = super()._look(goal, query)
         if query != self.query(goal) or query == self._careful.query(goal):

@@ -7,8 +7,8 @@ search. Every name that it clicks is accepted by :meth:`ShopSession.click`.
 
 from __future__ import annotations
 
-from agentgym.envs.webshop.engine.goals import Goal
-from agentgym.envs.webshop.engine.session import PREVIOUS, State
+from agentgym.envs.webshop.engine.goals import ShopGoal
+from agentgym.envs.webshop.engine.session import PREVIOUS, ShopState
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import Expert, ExpertStep, buy, choose, towards
 from agentgym.support.caching import BoundedCache
@@ -25,7 +25,7 @@ class OracleExpert(Expert):
             CACHED_CHOICES
         )
 
-    def choices(self, goal: Goal) -> tuple[tuple[str, str], ...]:
+    def choices(self, goal: ShopGoal) -> tuple[tuple[str, str], ...]:
         """Return the (group, value) pairs to click on the target, in shown order."""
         key = (goal.asin, goal.instruction_text)
         choices = self._choices.get(key)
@@ -34,20 +34,20 @@ class OracleExpert(Expert):
             choices = self._choices.put(key, choose(product, goal))
         return choices
 
-    def _search(self, goal: Goal, size: int) -> ExpertStep | None:
+    def _search(self, goal: ShopGoal, size: int) -> ExpertStep | None:
         plan = self._shop.plan(goal.asin)
         if plan is None:
             return None
         query, rank = plan
         return ExpertStep(3 + rank // size + len(self.choices(goal)), "search", query)
 
-    def _from_page(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_page(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         if state.asin == goal.asin:
             return buy(state, self.choices(goal))
         on = self._from_results(goal, state, size)
         return None if on is None else ExpertStep(1 + on.turns, "click", PREVIOUS)
 
-    def _from_results(self, goal: Goal, state: State, size: int) -> ExpertStep | None:
+    def _from_results(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
         hits = self._shop.search(state.query or "")
         if goal.asin not in hits:
             return None

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, overload
 
 from agentgym.core.options import integer
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.generator.asins import AsinCodec
 from agentgym.envs.webshop.generator.config import GeneratorConfig
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, ProductDraft, draft_cluster
@@ -107,7 +107,7 @@ class GeneratedShop:
         """Return the nouns of a product's name: the words of its type, known to the generator."""
         return tuple(self.draft(index).type.name.split())
 
-    def goal(self, index: int, k: int) -> Goal:
+    def goal(self, index: int, k: int) -> ShopGoal:
         """Return goal ``k`` of product ``index``; ``k`` is any number from 0."""
         return make_goal(self.draft(index), self.items[index], k, self.config, self.seed)
 

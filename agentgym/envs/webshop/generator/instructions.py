@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.generator.config import GeneratorConfig
 from agentgym.envs.webshop.generator.drafts import GENERATOR_VERSION, ProductDraft
 from agentgym.envs.webshop.generator.vocabulary import VOCABULARIES, Attribute
@@ -38,7 +38,7 @@ _PRICE = (
 
 def make_goal(
     draft: ProductDraft, item: dict[str, Any], k: int, config: GeneratorConfig, seed: int
-) -> Goal:
+) -> ShopGoal:
     """Make goal ``k`` of a product; only this product is certain to satisfy it.
 
     The draws depend on the shop's seed, product and ``k`` only, so a goal does not depend on the
@@ -58,7 +58,7 @@ def make_goal(
         text = _full_text(draft, visible + hidden, options, price, config, stream)
     else:
         text = _plain_text(draft.type.name, visible, hidden, options, price, stream)
-    return Goal(
+    return ShopGoal(
         asin=item["asin"],
         name=item["name"],
         category=item["category"],

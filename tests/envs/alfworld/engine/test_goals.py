@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from agentgym.envs.alfworld.engine.goals import Entities, Goal, compile_goal
+from agentgym.envs.alfworld.engine.goals import Entities, GoalFormula, compile_goal
 from agentgym.envs.alfworld.engine.pddl import read_tree
-from agentgym.envs.alfworld.engine.state import NOBODY, State
+from agentgym.envs.alfworld.engine.state import NOBODY, HouseholdState
 from agentgym.errors import DataError
 
 NAMES = ("desk", "shelf", "mug", "pen", "here", "there", "me")
@@ -23,11 +23,11 @@ FACTS = {
     "inreceptacleobject": [("pen", "mug")],
 }
 NOTHING = frozenset[int]()
-START = State(HERE, NOBODY, NOTHING, ((MUG,), ()), frozenset({(MUG, HERE)}), frozenset(),
+START = HouseholdState(HERE, NOBODY, NOTHING, ((MUG,), ()), frozenset({(MUG, HERE)}), frozenset(),
               NOTHING, NOTHING, NOTHING, NOTHING, NOTHING)  # fmt: skip
 
 
-def goal(text: str) -> Goal:
+def goal(text: str) -> GoalFormula:
     return compile_goal(read_tree(text), Entities(NUMBERS, TYPES, FACTS))
 
 

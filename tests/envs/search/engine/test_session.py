@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentgym.envs.search.engine.admissible import admissible
-from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import (
     DETAILS,
     LAST_TURN,
@@ -23,8 +23,8 @@ from agentgym.retrieval import Hit, Passage
 from tests.envs.search.library import PASSAGES, QUESTIONS, CountingRetriever, failing
 
 MAYOR = QUESTIONS[1]
-RIGHT = Command(ANSWER, "the Harrow.")
-WRONG = Command(ANSWER, "Belden")
+RIGHT = SearchCommand(ANSWER, "the Harrow.")
+WRONG = SearchCommand(ANSWER, "Belden")
 
 
 def begun(
@@ -35,8 +35,8 @@ def begun(
     return session
 
 
-def look(query: str) -> Command:
-    return Command(SEARCH, query)
+def look(query: str) -> SearchCommand:
+    return SearchCommand(SEARCH, query)
 
 
 def test_an_episode_to_the_letter() -> None:
@@ -85,8 +85,8 @@ def test_nothing_is_found_visibly() -> None:
     assert turn.observation == "<information>No results.</information>" and turn.valid
 
 
-@pytest.mark.parametrize("empty", [look(""), Command(ANSWER, "")])
-def test_an_empty_argument_is_invalid(empty: Command) -> None:
+@pytest.mark.parametrize("empty", [look(""), SearchCommand(ANSWER, "")])
+def test_an_empty_argument_is_invalid(empty: SearchCommand) -> None:
     session = begun()
     turn = session.act(empty, 5)
     assert not turn.valid and turn.format_ok and "is empty: write <search>" in turn.observation
@@ -145,7 +145,7 @@ def test_the_last_turn_ends_with_its_answer() -> None:
 
 
 def test_right_is_what_the_measure_says() -> None:
-    sentence = Command(ANSWER, "in Harrow")
+    sentence = SearchCommand(ANSWER, "in Harrow")
     for measure, right in (("em", "wrong"), ("subem", "right"), ("f1", "wrong")):
         session = begun(measure=measure)
         assert session.act(sentence, 5).observation == right
@@ -261,10 +261,10 @@ def test_names_that_were_shown_can_be_searched_and_in_the_last_turn_answered() -
     session = begun(topk=2)
     session.act(look("Belden mayor"), 7)
     names = ["Belden", "Orland", "Kit Sorrel", "Ada Marley", "Wern Tools"]
-    answer = Command(ANSWER, "Ada Marley")
+    answer = SearchCommand(ANSWER, "Ada Marley")
     assert admissible(session, 7) == [look(MAYOR.text), *map(look, names)]
     assert admissible(session, 1) == [answer], "Belden stands in the question"
-    assert admissible(begun(), 1) == [Command(ANSWER, "unknown")]
+    assert admissible(begun(), 1) == [SearchCommand(ANSWER, "unknown")]
 
 
 def test_what_was_cut_off_is_not_on_offer() -> None:

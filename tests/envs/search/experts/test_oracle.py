@@ -7,7 +7,7 @@ from dataclasses import replace
 import gymnasium
 import pytest
 
-from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import Rules, SearchSession
 from agentgym.envs.search.experts import EXPERTS
 from agentgym.policies import play as playing
@@ -44,24 +44,27 @@ def commands(question, turns=LONG, **rules):
 def test_it_follows_the_plan():
     question = QUESTIONS[2]
     done, session = commands(question)
-    assert done == [*(Command(SEARCH, q) for q in question.plan), Command(ANSWER, "1934")]
+    assert done == [
+        *(SearchCommand(SEARCH, q) for q in question.plan),
+        SearchCommand(ANSWER, "1934"),
+    ]
     assert session.gold_recall == 1.0
 
 
 def test_it_stops_searching_when_all_evidence_was_shown():
     question = replace(QUESTIONS[1], plan=("Belden mayor Kit Sorrel", "Kit Sorrel born"))
     done, _ = commands(question)
-    assert done == [Command(SEARCH, question.plan[0]), Command(ANSWER, "Harrow")]
+    assert done == [SearchCommand(SEARCH, question.plan[0]), SearchCommand(ANSWER, "Harrow")]
 
 
 def test_questions_without_a_plan_are_searched_for_as_they_are():
     for question in (replace(QUESTIONS[1], plan=()), replace(QUESTIONS[1], plan=(), gold=())):
         done, session = commands(question)
-        assert done == [Command(SEARCH, question.text), Command(ANSWER, "Harrow")]
+        assert done == [SearchCommand(SEARCH, question.text), SearchCommand(ANSWER, "Harrow")]
         assert session.scores().em == 1.0
 
 
 def test_the_last_turn_is_for_the_answer():
     done, session = commands(QUESTIONS[1], turns=1)
-    assert done == [Command(ANSWER, "Harrow")]
+    assert done == [SearchCommand(ANSWER, "Harrow")]
     assert session.scores().em == 1.0

@@ -8,7 +8,7 @@ from dataclasses import replace
 import gymnasium
 import pytest
 
-from agentgym.envs.search.engine.commands import ANSWER, SEARCH, Command
+from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import Rules, SearchSession
 from agentgym.envs.search.experts import EXPERTS
 from agentgym.envs.search.experts.reader import UNKNOWN, KnownSearch, read
@@ -62,7 +62,7 @@ def test_a_year_that_is_none_is_passed_over(year):
     title = 'Doc 1 (Title: "Belden") Belden is a town in Orland, founded in'
     question = "Which town is older, Belden or Harrow?"
     command = read(question, [KnownSearch("Belden", f"{title} {year}.")], 3)
-    assert command == Command(ANSWER, "Belden"), "a guess"
+    assert command == SearchCommand(ANSWER, "Belden"), "a guess"
 
 
 @pytest.mark.parametrize("difficulty", DIFFICULTIES)
@@ -96,16 +96,18 @@ LEFT = 5
 
 def test_a_fact_leads_to_the_next_search():
     first = read(QUESTION, [], LEFT)
-    assert first == Command(SEARCH, "Bo Lane born")
+    assert first == SearchCommand(SEARCH, "Bo Lane born")
     searches = [KnownSearch(first.argument, block(BO))]
     second = read(QUESTION, searches, LEFT)
-    assert second == Command(SEARCH, "Tor mayor council")
+    assert second == SearchCommand(SEARCH, "Tor mayor council")
     searches.append(KnownSearch(second.argument, block(TOR)))
-    assert read(QUESTION, searches, LEFT) == Command(ANSWER, "Cy Dale")
+    assert read(QUESTION, searches, LEFT) == SearchCommand(ANSWER, "Cy Dale")
 
 
 def test_facts_count_wherever_they_were_shown():
-    assert read(QUESTION, [KnownSearch("Tor", block(TOR, BO))], LEFT) == Command(ANSWER, "Cy Dale")
+    assert read(QUESTION, [KnownSearch("Tor", block(TOR, BO))], LEFT) == SearchCommand(
+        ANSWER, "Cy Dale"
+    )
 
 
 def test_a_search_that_shows_nothing_is_worded_in_other_ways():
@@ -117,13 +119,13 @@ def test_a_search_that_shows_nothing_is_worded_in_other_ways():
         queries.add(command.argument)
         searches.append(KnownSearch(command.argument, "<information>No results.</information>"))
     searches.append(KnownSearch("Bo Lane, at last", block(BO)))
-    assert read(QUESTION, searches, LEFT) == Command(SEARCH, "Tor mayor council")
+    assert read(QUESTION, searches, LEFT) == SearchCommand(SEARCH, "Tor mayor council")
 
 
 def test_in_the_last_turn_it_gives_its_best_guess():
-    assert read(QUESTION, [], 0) == Command(ANSWER, UNKNOWN)
+    assert read(QUESTION, [], 0) == SearchCommand(ANSWER, UNKNOWN)
     other = ("Mor", "The mayor is Di Hill.")
-    assert read(QUESTION, [KnownSearch("Mor", block(other))], 0) == Command(ANSWER, "Di Hill")
+    assert read(QUESTION, [KnownSearch("Mor", block(other))], 0) == SearchCommand(ANSWER, "Di Hill")
 
 
 def test_it_gives_up_when_it_has_no_other_words():
@@ -133,7 +135,7 @@ def test_it_gives_up_when_it_has_no_other_words():
         if command.name == ANSWER:
             break
         searches.append(KnownSearch(command.argument, "<information>No results.</information>"))
-    assert command == Command(ANSWER, UNKNOWN)
+    assert command == SearchCommand(ANSWER, UNKNOWN)
 
 
 def test_what_is_shown_twice_counts_once():
@@ -143,15 +145,15 @@ def test_what_is_shown_twice_counts_once():
     assert read(question, [KnownSearch("Salt", block(*books))], LEFT).name == SEARCH
     command = read(question, [], LEFT)
     searches = [KnownSearch("Salt", block(*books)), KnownSearch(command.argument, block(*books))]
-    assert read(question, searches, LEFT) == Command(ANSWER, "2")
+    assert read(question, searches, LEFT) == SearchCommand(ANSWER, "2")
 
 
 def test_another_ones_question_is_searched_for_as_it_is():
     question = "Why is the sky blue?"
     first = read(question, [], LEFT)
-    assert first == Command(SEARCH, question)
+    assert first == SearchCommand(SEARCH, question)
     searches = [KnownSearch(question, block(("Sky", "It is blue by day.")))]
-    assert read(question, searches, LEFT) == Command(ANSWER, "Sky")
+    assert read(question, searches, LEFT) == SearchCommand(ANSWER, "Sky")
 
 
 class Hostile:

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS, MAX_ACTION_CHARS, parse
 from agentgym.envs.swe.engine import commands
-from agentgym.envs.swe.engine.commands import SPECS, Command, Fault, SWELanguage, only_command
+from agentgym.envs.swe.engine.commands import (
+    SPECS,
+    CommandFault,
+    SWECommand,
+    SWELanguage,
+    only_command,
+)
 
 EDIT = "```edit\na.py\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n```"
 
@@ -16,28 +22,28 @@ EDIT = "```edit\na.py\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n`
 @pytest.mark.parametrize(
     ("text", "command"),
     [
-        ("```bash\nls -la\n```", Command("bash", "ls -la")),
-        ("I look.\n\n```bash\nls\ncat x\n```\nDone.", Command("bash", "ls\ncat x")),
-        ("```BASH\nls\n```", Command("bash", "ls")),
-        ("```bash timeout=5\nls\n```", Command("bash", "ls", timeout=5)),
-        ("````bash\ncat <<E\n```\nx\n```\nE\n````", Command("bash", "cat <<E\n```\nx\n```\nE")),
-        ("```bash\n  ls  \n\n```", Command("bash", "  ls  \n")),
-        ("```python\nprint(1)\n```\n```bash\nls\n```", Command("bash", "ls")),
-        ("```\n```bash\n```\n```bash\nls\n```", Command("bash", "ls")),
-        ("```submit\n```", Command("submit")),
-        ("```submit\nI am done.\n```", Command("submit")),
-        ("```view\n src/a.py \n```", Command("view", "src/a.py")),
-        ("```view start=3 end=9\na.py\n```", Command("view", "a.py", start=3, end=9)),
-        (EDIT.format(old="x", new="y"), Command("edit", "a.py", "x", "y")),
-        (EDIT.format(old="", new="y\n```\nz"), Command("edit", "a.py", "", "y\n```\nz")),
-        (EDIT.format(old="x\n", new=""), Command("edit", "a.py", "x\n", "")),
+        ("```bash\nls -la\n```", SWECommand("bash", "ls -la")),
+        ("I look.\n\n```bash\nls\ncat x\n```\nDone.", SWECommand("bash", "ls\ncat x")),
+        ("```BASH\nls\n```", SWECommand("bash", "ls")),
+        ("```bash timeout=5\nls\n```", SWECommand("bash", "ls", timeout=5)),
+        ("````bash\ncat <<E\n```\nx\n```\nE\n````", SWECommand("bash", "cat <<E\n```\nx\n```\nE")),
+        ("```bash\n  ls  \n\n```", SWECommand("bash", "  ls  \n")),
+        ("```python\nprint(1)\n```\n```bash\nls\n```", SWECommand("bash", "ls")),
+        ("```\n```bash\n```\n```bash\nls\n```", SWECommand("bash", "ls")),
+        ("```submit\n```", SWECommand("submit")),
+        ("```submit\nI am done.\n```", SWECommand("submit")),
+        ("```view\n src/a.py \n```", SWECommand("view", "src/a.py")),
+        ("```view start=3 end=9\na.py\n```", SWECommand("view", "a.py", start=3, end=9)),
+        (EDIT.format(old="x", new="y"), SWECommand("edit", "a.py", "x", "y")),
+        (EDIT.format(old="", new="y\n```\nz"), SWECommand("edit", "a.py", "", "y\n```\nz")),
+        (EDIT.format(old="x\n", new=""), SWECommand("edit", "a.py", "x\n", "")),
         (
             "```edit\na.py\n<<<<<<< SEARCH\n=======\ny\n>>>>>>> REPLACE\n```",
-            Command("edit", "a.py", "", "y"),
+            SWECommand("edit", "a.py", "", "y"),
         ),
     ],
 )
-def test_one_block_is_one_command(text: str, command: Command) -> None:
+def test_one_block_is_one_command(text: str, command: SWECommand) -> None:
     assert only_command(text)[0] == command
     assert only_command(command.write()) == (command, "")
 
@@ -87,7 +93,7 @@ def test_no_text_raises_anything_else(parts: list[str]) -> None:
 def test_a_command_is_run_as_it_was_written_or_refused(body: str, grammar: str) -> None:
     """In every grammar: what comes out is the whole command, never a part of it."""
     language = SWELanguage(grammar)
-    command = Command("bash", body)
+    command = SWECommand("bash", body)
     text = language.write(command.write())
     if grammar != "native" and text == command.write():
         return  # which this grammar cannot hold
@@ -96,19 +102,19 @@ def test_a_command_is_run_as_it_was_written_or_refused(body: str, grammar: str) 
         return
     try:
         assert language.command(reading.native) == command
-    except Fault:
+    except CommandFault:
         assert not body.strip() or "```" in body
 
 
 def test_tool_calls_hold_every_command() -> None:
     for call, command in (
         ('{"name": "bash", "arguments": {"command": "ls\\n", "timeout": 3}}',
-         Command("bash", "ls\n", timeout=3)),
+         SWECommand("bash", "ls\n", timeout=3)),
         ('{"name": "view", "arguments": {"path": "a.py", "start": 2}}',
-         Command("view", "a.py", start=2)),
+         SWECommand("view", "a.py", start=2)),
         ('{"name": "edit", "arguments": {"path": "a.py", "old": "", "new": "x\\n"}}',
-         Command("edit", "a.py", "", "x\n")),
-        ('{"name": "submit", "arguments": {}}', Command("submit")),
+         SWECommand("edit", "a.py", "", "x\n")),
+        ('{"name": "submit", "arguments": {}}', SWECommand("submit")),
     ):  # fmt: skip
         language = SWELanguage("tool_call")
         reading = language.read(f"<tool_call>{call}</tool_call>")
@@ -123,10 +129,10 @@ def test_fences_that_nothing_closes_are_searched_for_once(monkeypatch: pytest.Mo
         commands, "_closing", lambda text, fence: searched.append(fence) or real(text, fence)
     )
     text = "````x\n```x\n" * 1000 + "```bash\nls"
-    with pytest.raises(Fault, match="not closed"):
+    with pytest.raises(CommandFault, match="not closed"):
         only_command(text)
     assert len(searched) <= 3
-    assert only_command("````x\n```y\nz\n```\n```bash\nls\n```\n")[0] == Command("bash", "ls")
+    assert only_command("````x\n```y\nz\n```\n```bash\nls\n```\n")[0] == SWECommand("bash", "ls")
 
 
 LINES = st.lists(
@@ -142,9 +148,9 @@ PIECES = st.builds("\n".join, LINES)
 @settings(max_examples=400, deadline=None)
 @given(PIECES, PIECES)
 def test_a_command_is_written_so_that_it_is_read_whatever_it_holds(old: str, new: str) -> None:
-    edit = Command("edit", "a b.py", old, new)
+    edit = SWECommand("edit", "a b.py", old, new)
     assert only_command(edit.write()) == (edit, "")
-    bash = Command("bash", old, timeout=3)
+    bash = SWECommand("bash", old, timeout=3)
     if old.strip():
         assert only_command(bash.write()) == (bash, "")
 
@@ -153,7 +159,9 @@ def test_a_command_is_written_so_that_it_is_read_whatever_it_holds(old: str, new
 @given(PIECES, PIECES, st.sampled_from(["edit", "bash"]))
 def test_a_call_is_carried_out_whatever_its_arguments_hold(old: str, new: str, name: str) -> None:
     language = SWELanguage("tool_call")
-    command = Command("edit", "a.rst", old, new) if name == "edit" else Command("bash", f"{old}x")
+    command = (
+        SWECommand("edit", "a.rst", old, new) if name == "edit" else SWECommand("bash", f"{old}x")
+    )
     text = (
         f"<tool_call>{json.dumps({'name': name, 'arguments': command.call.arguments})}</tool_call>"
     )
@@ -167,10 +175,10 @@ def test_a_call_is_carried_out_whatever_its_arguments_hold(old: str, new: str, n
 def test_wide_fences_and_markers_in_every_grammar(grammar: str) -> None:
     language = SWELanguage(grammar)
     for command in (
-        Command("bash", "cat > a.md <<'E'\n````\n```\nE"),
-        Command("bash", "```\nls\n```", timeout=7),
-        Command("edit", "a.rst", "Title\n=======\ntext", "=======\nother"),
-        Command("edit", "a.py", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n", ""),
+        SWECommand("bash", "cat > a.md <<'E'\n````\n```\nE"),
+        SWECommand("bash", "```\nls\n```", timeout=7),
+        SWECommand("edit", "a.rst", "Title\n=======\ntext", "=======\nother"),
+        SWECommand("edit", "a.py", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n", ""),
     ):
         action = language.write(command.write())
         assert grammar == "native" or action != command.write()
@@ -180,10 +188,10 @@ def test_wide_fences_and_markers_in_every_grammar(grammar: str) -> None:
 @pytest.mark.parametrize("end", ["\r\n", "\n"])
 def test_a_block_may_have_the_line_ends_of_another_system(end: str) -> None:
     block = "So:\n\n```bash\ncd a\nls b\n```\n".replace("\n", end)
-    assert only_command(block)[0] == Command("bash", "cd a\nls b")
-    assert only_command(f"I look.\n{block}")[0] == Command("bash", "cd a\nls b")
+    assert only_command(block)[0] == SWECommand("bash", "cd a\nls b")
+    assert only_command(f"I look.\n{block}")[0] == SWECommand("bash", "cd a\nls b")
     edit = EDIT.format(old="x\ny", new="z\n").replace("\n", end)
-    assert only_command(edit)[0] == Command("edit", "a.py", "x\ny", "z\n")
+    assert only_command(edit)[0] == SWECommand("edit", "a.py", "x\ny", "z\n")
     for grammar, text in (
         ("xml", "<bash><command>\ncd a\nls b\n</command></bash>"),
         ("react", "Action: ```bash\ncd a\nls b\n```"),
@@ -191,12 +199,12 @@ def test_a_block_may_have_the_line_ends_of_another_system(end: str) -> None:
     ):
         language = SWELanguage(grammar)
         reading = language.read(text.replace("\n", end))
-        assert language.command(reading.native) == Command("bash", "cd a\nls b"), grammar
+        assert language.command(reading.native) == SWECommand("bash", "cd a\nls b"), grammar
 
 
 def test_carriage_returns_of_a_file_stay_in_a_block_of_plain_lines() -> None:
     patch = "git apply - <<'E'\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\r\n+b\r\nE"
-    assert only_command(f"```bash\n{patch}\n```")[0] == Command("bash", patch)
+    assert only_command(f"```bash\n{patch}\n```")[0] == SWECommand("bash", patch)
 
 
 def test_paths_keep_their_blanks() -> None:
@@ -206,7 +214,7 @@ def test_paths_keep_their_blanks() -> None:
     )
     call = '<tool_call>{"name": "view", "arguments": {"path": "a  b\\tc.py"}}</tool_call>'
     language = SWELanguage("tool_call")
-    assert language.command(language.read(call).native) == Command("view", "a  b\tc.py")
+    assert language.command(language.read(call).native) == SWECommand("view", "a  b\tc.py")
 
 
 @pytest.mark.parametrize(
@@ -225,7 +233,7 @@ def test_a_here_document_that_a_fence_cuts_is_not_run(text: str) -> None:
 
 def test_here_documents_that_are_whole_or_none() -> None:
     for body in ("cat <<E\nx\nE", "echo $((1<<E))", "cat <<E\nx"):
-        assert only_command(f"```bash\n{body}\n```\nSo\nF\n")[0] == Command("bash", body)
+        assert only_command(f"```bash\n{body}\n```\nSo\nF\n")[0] == SWECommand("bash", body)
 
 
 def test_an_edit_that_can_be_read_in_several_ways_says_so() -> None:
@@ -239,7 +247,7 @@ def test_an_edit_that_can_be_read_in_several_ways_says_so() -> None:
     assert only_command(nested.replace("```edit", "````edit") + "`")[0].readings == (
         ("a", "b\n>>>>>>> REPLACE\n```\nc"),
     )
-    with pytest.raises(Fault, match="2 actions"):
+    with pytest.raises(CommandFault, match="2 actions"):
         only_command(EDIT.format(old="a", new="b") + "\n" + EDIT.format(old="c", new="d"))
-    with pytest.raises(Fault, match="one more sign"):
+    with pytest.raises(CommandFault, match="one more sign"):
         only_command(EDIT.format(old="\n=======" * 100, new="x"))

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from agentgym.envs.swe.engine.commands import Command, only_command
-from agentgym.envs.swe.engine.session import State
+from agentgym.envs.swe.engine.commands import SWECommand, only_command
+from agentgym.envs.swe.engine.session import SWEState
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.experts import EXPERTS
 from agentgym.envs.swe.experts.oracle import OracleExpert, rewritten
@@ -79,12 +79,12 @@ def test_the_developer_looks_before_it_edits() -> None:
 def test_a_repository_in_an_image_is_patched_by_one_command() -> None:
     instance = replace(SmallSet().instance("train", 0), source=ImageSource("some/image"))
     expert = OracleExpert()
-    plan = expert.plan(instance, State())
+    plan = expert.plan(instance, SWEState())
     assert plan is not None and [command.name for command in plan] == ["bash", "submit"]
     assert plan[0].text.startswith("git apply") and instance.patch in plan[0].text
-    assert expert.plan(instance, State(commands=(plan[0].write(),))) == [Command("submit")]
+    assert expert.plan(instance, SWEState(commands=(plan[0].write(),))) == [SWECommand("submit")]
 
 
 def test_a_file_that_is_too_large_to_write_is_nobodys_plan() -> None:
     assert rewritten("a.py", b"#" * 100_000) is None
-    assert rewritten("a b.py", None) == Command("bash", "rm -f -- 'a b.py'")
+    assert rewritten("a b.py", None) == SWECommand("bash", "rm -f -- 'a b.py'")

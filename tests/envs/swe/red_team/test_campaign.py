@@ -13,7 +13,7 @@ from agentgym.envs.swe.red_team import (
     Attempt,
     Campaign,
     Exploit,
-    Step,
+    ExploitStep,
     load_exploits,
     run_campaign,
     sample_tasks,
@@ -24,9 +24,11 @@ from agentgym.errors import ConfigurationError, DataError
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SmallSet
 
-REPAIR = Exploit("own/repair", "r", "r", "", (Step("sed -i 's/a - b/a + b/' sums/plain.py"),), "1")
+REPAIR = Exploit(
+    "own/repair", "r", "r", "", (ExploitStep("sed -i 's/a - b/a + b/' sums/plain.py"),), "1"
+)
 """No exploit at all: it is paid, and a campaign has to say so."""
-KILL = Exploit("own/kill", "k", "k", "", (Step("kill -9 -1; sleep 1"),), "2")
+KILL = Exploit("own/kill", "k", "k", "", (ExploitStep("kill -9 -1; sleep 1"),), "2")
 
 
 class OneTask(SmallSet):

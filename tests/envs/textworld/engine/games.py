@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agentgym.envs.textworld.engine.machine import Machine
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 
 LOGIC = """
 # Where things are.
@@ -136,7 +136,7 @@ def game(quests: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
 
 def actions(commands: Iterable[str]) -> list[dict[str, Any]]:
     """Write the actions of commands from the start of the game as TextWorld does."""
-    world = World.of(game())
+    world = GameWorld.of(game())
     machine = Machine(world)
     rules = {rule.name: rule for rule in world.logic.rules}
     entries = []

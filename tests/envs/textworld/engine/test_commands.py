@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agentgym.envs.textworld.engine.commands import fill
 from agentgym.envs.textworld.engine.machine import Machine
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 from agentgym.errors import DataError
 from tests.envs.textworld.engine import games
 
@@ -22,10 +22,10 @@ def test_a_template_is_filled_with_names() -> None:
 def test_a_command_holds_signs_as_they_are() -> None:
     game = games.game()
     game["KB"]["logic"] = games.LOGIC.replace('look :: "look"', 'look :: "look 100% at %s {r}"')
-    assert "look 100% at %s yard" in Machine(World.of(game)).admissible()
+    assert "look 100% at %s yard" in Machine(GameWorld.of(game)).admissible()
 
 
-def _boxes(state: str) -> World:
+def _boxes(state: str) -> GameWorld:
     """Two more boxes in the yard, both called "crate"."""
     game = games.game()
     for box in BOXES:
@@ -35,7 +35,7 @@ def _boxes(state: str) -> World:
             {"name": state, "arguments": types},
         ]
         game["infos"].append([box, {"id": box, "type": "c", "name": "crate"}])
-    return World.of(game)
+    return GameWorld.of(game)
 
 
 def test_of_two_actions_with_one_command_the_first_fact_decides() -> None:
@@ -50,23 +50,23 @@ def test_of_two_actions_with_one_command_the_first_fact_decides() -> None:
 def test_of_two_rules_with_one_command_the_first_rule_decides() -> None:
     game = games.game()
     game["KB"]["logic"] = games.LOGIC.replace('look :: "look"', 'look :: "go east"')
-    action = Machine(World.of(game)).command("go east")
+    action = Machine(GameWorld.of(game)).command("go east")
     assert action is not None and action.name == "go/east"
 
 
 def test_a_rule_without_a_command_is_never_used() -> None:
     game = games.game()
     game["KB"]["logic"] = games.LOGIC.replace('look :: "look" :: "looking";', "")
-    assert "look" not in Machine(World.of(game)).admissible()
+    assert "look" not in Machine(GameWorld.of(game)).admissible()
 
 
 def test_a_rule_about_things_of_no_type_is_refused_where_a_command_names_it() -> None:
     game = games.game()
     game["KB"]["logic"] = games.LOGIC.replace("look :: at(P, r) ->", "look :: near(q) ->")
     with pytest.raises(DataError, match="'q'"):
-        World.of(game)
+        GameWorld.of(game)
     game["KB"]["logic"] = game["KB"]["logic"].replace('look :: "look" :: "looking";', "")
-    assert "look" not in Machine(World.of(game)).admissible()
+    assert "look" not in Machine(GameWorld.of(game)).admissible()
 
 
 def test_what_no_condition_mentions_is_any_entity_in_order() -> None:
@@ -74,7 +74,7 @@ def test_what_no_condition_mentions_is_any_entity_in_order() -> None:
     game["KB"]["logic"] = games.LOGIC.replace(
         "look :: at(P, r) -> at(P, r);", "look :: $at(P, r) -> seen(o);"
     )
-    action = Machine(World.of(game)).command("look")
+    action = Machine(GameWorld.of(game)).command("look")
     assert action is not None and action.bindings["o"] == "f_0"
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from agentgym.envs.textworld.engine.dependency_tree import Node, Plan, TreeCache, tails
 from agentgym.envs.textworld.engine.facts import FactTable
 from agentgym.envs.textworld.engine.logic import Logic
-from agentgym.envs.textworld.engine.steps import Step, StepTable
+from agentgym.envs.textworld.engine.steps import PlanStep, StepTable
 
 LOGIC = Logic({}, (), {}, {})
 MASKS = st.integers(0, 63)
@@ -47,7 +47,7 @@ def test_repeated_conditions_make_a_sequence_impossible() -> None:
 GO, BACK, TAKE, FILL, END = (1, 2), (2, 1), (1, 1 | 4), (2 | 4, 2 | 4 | 8), (8 | 1, 8 | 1 | 16)
 
 
-def _walk() -> tuple[StepTable, dict[str, Step]]:
+def _walk() -> tuple[StepTable, dict[str, PlanStep]]:
     steps = StepTable(
         FactTable(LOGIC, {}), {"go": "back", "back": "go", "take": "drop", "drop": "take"}
     )

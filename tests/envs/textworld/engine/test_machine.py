@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentgym.envs.textworld.engine.machine import Machine
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 from agentgym.errors import ConfigurationError, DataError
 from tests.envs.textworld.engine import games
 
-WORLD = World.of(games.treasure())
+WORLD = GameWorld.of(games.treasure())
 
 
 def test_the_first_state() -> None:
@@ -82,13 +82,13 @@ def test_a_failing_event_loses_and_stays() -> None:
 
 def test_what_cannot_be_undone_makes_a_quest_unfinishable() -> None:
     plan = games.actions(["take plum", "go east", "drop plum"])
-    world = World.of(games.game([games.quest([games.event([("at", "f_0", "r_1")], plan)])]))
+    world = GameWorld.of(games.game([games.quest([games.event([("at", "f_0", "r_1")], plan)])]))
     machine = games.play(Machine(world), "take plum", "eat plum")
     assert machine.lost and machine.result.lost is False
 
 
 def test_a_quest_without_a_plan_has_no_policy() -> None:
-    world = World.of(games.game([games.quest([games.event([("open", "c_0")])])]))
+    world = GameWorld.of(games.game([games.quest([games.event([("open", "c_0")])])]))
     machine = Machine(world)
     assert machine.policy() == ()
     assert games.play(machine, "open box").won
@@ -98,13 +98,13 @@ def test_commands_that_a_game_leaves_out_come_from_its_rules() -> None:
     game = games.treasure()
     for action in game["quests"][0]["win_events"][0]["actions"]:
         action["command_template"] = action["reverse_command_template"] = None
-    machine = Machine(World.of(game))
+    machine = Machine(GameWorld.of(game))
     assert machine.policy() == games.WALKTHROUGH
     assert games.play(machine, "go east").policy() == ("go west", *games.WALKTHROUGH)
 
 
 def test_no_quest_is_never_won() -> None:
-    machine = Machine(World.of(games.game()))
+    machine = Machine(GameWorld.of(games.game()))
     assert not machine.won and not machine.lost and machine.policy() == ()
 
 
@@ -124,7 +124,7 @@ def test_a_restored_machine_goes_on_alike(choices: list[int], more: list[int]) -
         games.play(machine, machine.admissible()[choice % len(machine.admissible())])
     snapshot = machine.snapshot()
     # Another world knows none of the facts, actions and trees that this one has met.
-    restored = [Machine(WORLD), Machine(World.of(games.treasure()))]
+    restored = [Machine(WORLD), Machine(GameWorld.of(games.treasure()))]
     for other in restored:
         other.restore(pickle.loads(pickle.dumps(snapshot)))
         assert other.snapshot() == snapshot
@@ -166,11 +166,11 @@ def test_names() -> None:
 )
 def test_what_is_no_game_is_refused(change: dict[str, object]) -> None:
     with pytest.raises(DataError, match="expected"):
-        World.of(games.treasure() | change)
+        GameWorld.of(games.treasure() | change)
 
 
 def test_an_entity_of_two_types_is_refused() -> None:
     game = games.treasure()
     game["world"][0]["arguments"][0]["type"] = "o"
     with pytest.raises(DataError, match="one type for the entity 'P'"):
-        World.of(game)
+        GameWorld.of(game)

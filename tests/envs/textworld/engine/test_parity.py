@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agentgym.envs.textworld.engine.commands import Action
+from agentgym.envs.textworld.engine.commands import GroundAction
 from agentgym.envs.textworld.engine.machine import Machine
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 
 core = pytest.importorskip("textworld.core", reason="parity needs the package textworld")
 
@@ -59,7 +59,7 @@ class _Pair:
         fields = ("policy_commands", "moves", "last_action")
         self.env = TextWorldEnv(core.EnvInfos(**dict.fromkeys(fields, True)))
         self.env.load(str(path))
-        self.machine = Machine(World.of(game))
+        self.machine = Machine(GameWorld.of(game))
 
     def start(self) -> None:
         self.state = self.env.reset()
@@ -84,7 +84,7 @@ class _Pair:
         assert (machine.won, machine.lost) == (state["won"], state["lost"])
         assert machine.moves == state["moves"]
 
-    def _compare_action(self, native: Action, original: Any) -> None:
+    def _compare_action(self, native: GroundAction, original: Any) -> None:
         assert native.name == original.name
         bindings = {place.name: entity.name for place, entity in original.mapping.items()}
         assert native.bindings.items() <= bindings.items()
@@ -114,7 +114,7 @@ def _walk(machine: Machine, rng: random.Random, detours: float, junk: float) -> 
 
 def _losing_walk(game: dict[str, Any], rng: random.Random) -> list[str]:
     """Search for commands that lose, with our machine alone: it is fast."""
-    machine = Machine(World.of(game))
+    machine = Machine(GameWorld.of(game))
     for _ in range(400):
         machine.reset()
         commands = []

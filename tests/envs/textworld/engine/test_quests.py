@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 from agentgym.envs.textworld.engine.machine import Machine
-from agentgym.envs.textworld.engine.world import World
+from agentgym.envs.textworld.engine.world import GameWorld
 from agentgym.envs.textworld.inform.story import Story
 from tests.envs.textworld.engine import games
 
@@ -13,7 +13,7 @@ EAST = games.event([("at", "P", "r_1")], games.actions(["go east"]))
 
 
 def _machine(*quests: dict[str, object]) -> Machine:
-    return Machine(World.of(games.game(quests)))
+    return Machine(GameWorld.of(games.game(quests)))
 
 
 def test_every_quest_that_is_not_optional_must_be_complete() -> None:

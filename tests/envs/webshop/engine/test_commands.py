@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agentgym.actions import GRAMMARS
 from agentgym.core.tasks import Task, TaskList
 from agentgym.envs.webshop.engine import commands
-from agentgym.envs.webshop.engine.goals import Goal, official_goals
+from agentgym.envs.webshop.engine.goals import ShopGoal, official_goals
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import WebShopEnv
 from agentgym.envs.webshop.shared_shop import OBSERVATION_MODES
@@ -90,7 +90,7 @@ def test_odd_values_can_be_clicked_in_every_grammar(mode: str, grammar: str) -> 
         _, info = env.reset(options={"index": task.index})
         while not info["stop_reason"]:
             info = env.step(env.demonstrator().act("", info))[4]
-        goal = Goal.from_content(task.content)
+        goal = ShopGoal.from_content(task.content)
         assert info["success"] or not env.shop.solvable(env.session.product, goal)
         solved += info["success"]
     assert solved >= 10

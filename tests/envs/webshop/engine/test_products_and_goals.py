@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.envs.webshop.engine.goals import (
-    Goal,
+    ShopGoal,
     human_goals,
     official_goals,
     price_bound,
@@ -109,7 +109,7 @@ def test_solvable_goals_are_few_distinct_solvable_and_stable(shop: Shop) -> None
     item = shop.products["B000000002"]
     entry = Instruction.parse(INSTRUCTIONS[item.asin])
 
-    def make(limit: int) -> list[Goal]:
+    def make(limit: int) -> list[ShopGoal]:
         return list(solvable_goals(item, entry, seed=1, limit=limit, solvable=shop.solvable))
 
     assert make(3) == make(3) and len({goal.instruction_text for goal in make(3)}) == 3
@@ -129,7 +129,7 @@ def test_bounds_are_above_the_price(price: float, key: int) -> None:
 
 def test_goals_survive_json(shop: Shop) -> None:
     for goal in shop.goals[:5]:
-        assert Goal.from_content(json.loads(json.dumps(goal.to_content()))) == goal
+        assert ShopGoal.from_content(json.loads(json.dumps(goal.to_content()))) == goal
 
 
 def test_nouns() -> None:

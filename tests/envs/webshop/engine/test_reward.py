@@ -6,26 +6,26 @@ from dataclasses import replace
 
 import pytest
 
-from agentgym.envs.webshop.engine.goals import Goal
+from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.reward import fuzzy, match, plain_colour, score
 from agentgym.envs.webshop.engine.shop import Shop
 
 
 @pytest.fixture
-def goal(shop: Shop) -> Goal:
+def goal(shop: Shop) -> ShopGoal:
     return next(
         goal for goal in shop.goals
         if goal.asin == "B000000002" and goal.goal_options == {"color": "navy", "size": "small"}
     )  # fmt: skip
 
 
-def test_the_target_as_asked_scores_one(shop: Shop, goal: Goal) -> None:
+def test_the_target_as_asked_scores_one(shop: Shop, goal: ShopGoal) -> None:
     item = shop.products[goal.asin]
     details = shop.reward(item, goal, {"color": "navy", "size": "small"})
     assert details.reward == 1.0 and details.as_dict()["w_option"] == 0.5
 
 
-def test_parts_add_up(shop: Shop, goal: Goal) -> None:
+def test_parts_add_up(shop: Shop, goal: ShopGoal) -> None:
     item = shop.products[goal.asin]
     assert shop.reward(item, goal, {}).reward == 2 / 4
     assert shop.reward(item, goal, {"size": "small"}).reward == 3 / 4
@@ -34,7 +34,7 @@ def test_parts_add_up(shop: Shop, goal: Goal) -> None:
     assert shop.reward(item, without, {}).as_dict()["r_option"] is None
 
 
-def test_the_kind_of_product_is_a_factor(shop: Shop, goal: Goal) -> None:
+def test_the_kind_of_product_is_a_factor(shop: Shop, goal: ShopGoal) -> None:
     lamp, shoe = shop.products["B000000001"], shop.products[goal.asin]
     parts = match(lamp, goal, shoe.nouns)
     assert parts.category_match and not parts.query_match
@@ -55,7 +55,7 @@ def test_colour_words_replace_values_but_not_pairs() -> None:
     assert plain_colour("plain") == "plain"
 
 
-def test_official_and_strict_options_differ(shop: Shop, goal: Goal) -> None:
+def test_official_and_strict_options_differ(shop: Shop, goal: ShopGoal) -> None:
     item = shop.products[goal.asin]
     parts = shop.match(item, goal)
     swapped = {"size": "navy", "color": "small"}
