@@ -19,7 +19,7 @@ from stopwatch import Stopwatch
 from agentgym.envs.alfworld.engine.household import TASK_TYPES, Game, Household
 from agentgym.envs.alfworld.engine.session import HouseholdSession
 from agentgym.envs.alfworld.experts import oracle
-from agentgym.envs.alfworld.original.engine import Engine, LocalEngine
+from agentgym.envs.alfworld.original.engine import LocalEngine, OriginalEngine
 from agentgym.envs.alfworld.original.process import WorkerEngine
 from agentgym.envs.alfworld.original.session import OriginalSession
 from agentgym.errors import DataError, DependencyNotInstalled, NotSupported
@@ -119,7 +119,7 @@ class Duel:
         EngineFailed: One of the engines failed.
     """
 
-    def __init__(self, game: Game, tally: Tally, engine: Engine) -> None:
+    def __init__(self, game: Game, tally: Tally, engine: OriginalEngine) -> None:
         self.game, self.tally = game, tally
         self.commands: list[str] = []
         self.real = tally.timed("real_start", lambda: OriginalSession(game, engine))
@@ -228,7 +228,7 @@ class Arena:
     ) -> None:
         self.policy, self.steps, self.seed, self.worker = policy, steps, seed, worker
         self.tally = Tally(time.perf_counter if worker else time.process_time)
-        self._engine: Engine | None = None
+        self._engine: OriginalEngine | None = None
 
     def play(self, game: Game, *, solvable: bool = True) -> None:
         """Play one game; what fails is counted.

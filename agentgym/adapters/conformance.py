@@ -21,7 +21,7 @@ from agentgym.adapters.conformance_interfaces import (
     CALLS,
     INTERFACES,
     Made,
-    Play,
+    ScriptedPlay,
     Turn,
     as_calls,
     begin,
@@ -153,13 +153,13 @@ def digest(episodes: Sequence[Sequence[Turn]]) -> str:
 
 def _first(
     env: TextEnv, task_id: str, seed: int, number: int, horizon: int | None
-) -> tuple[Play, list[Turn], bool]:
+) -> tuple[ScriptedPlay, list[Turn], bool]:
     """Play a task for the first time; return what was done, what came, and if an expert played."""
     rng = np.random.Generator(np.random.PCG64(seed))
     guarded = GuardedEnv(env)
     actions: list[str] = []
     expert = False
-    turn, info = begin(guarded, Play(task_id, seed, horizon, ()))
+    turn, info = begin(guarded, ScriptedPlay(task_id, seed, horizon, ()))
     turns = [turn]
     while not turns[-1][2]:
         offered = info.get("admissible_actions") or ()
@@ -172,7 +172,7 @@ def _first(
         actions.append(action)
         turn, info = take(guarded, action)
         turns.append(turn)
-    return Play(task_id, seed, horizon, tuple(actions)), turns, expert
+    return ScriptedPlay(task_id, seed, horizon, tuple(actions)), turns, expert
 
 
 def _expert(env: GuardedEnv) -> str | None:
@@ -186,7 +186,10 @@ def _expert(env: GuardedEnv) -> str | None:
 
 
 def _compared(
-    interface: str, environment: Made, plays: Sequence[Play], right: Sequence[Sequence[Turn]]
+    interface: str,
+    environment: Made,
+    plays: Sequence[ScriptedPlay],
+    right: Sequence[Sequence[Turn]],
 ) -> InterfaceResult:
     """Play through an interface and compare."""
     try:
@@ -204,7 +207,7 @@ def _compared(
     return InterfaceResult(interface, len(plays) - len(real), len(plays), real[0] if real else "")
 
 
-def _difference(play: Play, actual: Sequence[Turn], expected: Sequence[Turn]) -> str:
+def _difference(play: ScriptedPlay, actual: Sequence[Turn], expected: Sequence[Turn]) -> str:
     """Say where two episodes differ first; empty if they do not."""
     for number, (now, before) in enumerate(zip(actual, expected, strict=False)):
         # That both fail is the same; in which words they do so is not compared.

@@ -46,7 +46,7 @@ reason of a failure, if any."""
 
 
 @dataclass(frozen=True)
-class Play:
+class ScriptedPlay:
     """A task and its actions."""
 
     task_id: str
@@ -57,7 +57,7 @@ class Play:
 
 Made = tuple[str, Mapping[str, Any]]
 """Name and arguments of an environment."""
-Replay = Callable[[str, Mapping[str, Any], Sequence[Play]], list[list[Turn]]]
+Replay = Callable[[str, Mapping[str, Any], Sequence[ScriptedPlay]], list[list[Turn]]]
 
 
 def make(env: str, kwargs: Mapping[str, Any]) -> TextEnv:
@@ -65,7 +65,7 @@ def make(env: str, kwargs: Mapping[str, Any]) -> TextEnv:
     return make_named(env, kwargs, "env_kwargs")
 
 
-def begin(env: gymnasium.Env[str, str], play: Play) -> tuple[Turn, Mapping[str, Any]]:
+def begin(env: gymnasium.Env[str, str], play: ScriptedPlay) -> tuple[Turn, Mapping[str, Any]]:
     """Begin an episode; return the turn and the info dict."""
     options: dict[str, Any] = {"task_id": play.task_id}
     options |= {} if play.horizon is None else {"horizon": play.horizon}
@@ -90,7 +90,9 @@ def _failed(reason: object) -> Turn:
 
 
 def _turns(
-    plays: Iterable[tuple[int, Play]], begin: Callable[[Play], Turn], take: Callable[[str], Turn]
+    plays: Iterable[tuple[int, ScriptedPlay]],
+    begin: Callable[[ScriptedPlay], Turn],
+    take: Callable[[str], Turn],
 ) -> Iterator[tuple[int, Turn]]:
     """Take the actions of episodes, one after the other; yield each turn with its episode's number.
 
@@ -118,7 +120,7 @@ def _sorted(turns: Iterable[tuple[int, Turn]], count: int) -> list[list[Turn]]:
 
 
 def _in(
-    env: gymnasium.Env[str, str], plays: Iterable[tuple[int, Play]]
+    env: gymnasium.Env[str, str], plays: Iterable[tuple[int, ScriptedPlay]]
 ) -> Iterator[tuple[int, Turn]]:
     """Take the actions of episodes in an environment."""
     return _turns(plays, lambda play: begin(env, play)[0], lambda action: take(env, action)[0])
@@ -127,16 +129,20 @@ def _in(
 # -- without a server ------------------------------------------------------------------------------
 
 
-def _replay(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _replay(env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]) -> list[list[Turn]]:
     with closing(make(env, kwargs)) as text_env:
         return _sorted(_in(GuardedEnv(text_env), enumerate(plays)), len(plays))
 
 
-def _reversed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _reversed(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
     return _replay(env, kwargs, plays[::-1])[::-1]
 
 
-def _interleaved(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _interleaved(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
     """Play in two environments, a turn in the one and a turn in the other."""
     numbered = list(enumerate(plays))
     with closing(make(env, kwargs)) as first, closing(make(env, kwargs)) as second:
@@ -146,14 +152,18 @@ def _interleaved(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> 
         return _sorted((turn for pair in pairs for turn in pair if turn), len(plays))
 
 
-def _in_process(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _in_process(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
     with closing(make(env, kwargs)) as text_env:
         spec = text_env.spec
     with closing(IsolatedEnv(spec, "process")) as isolated:
         return _sorted(_in(isolated, enumerate(plays)), len(plays))
 
 
-def _with_hash_seed(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _with_hash_seed(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
     """Play in a process in which sets have another order."""
     seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
     request = json.dumps({"env": env, "kwargs": dict(kwargs), "plays": [asdict(p) for p in plays]})
@@ -182,7 +192,9 @@ def answer(path: str) -> None:
         path: File to write the turns to, as JSON.
     """
     request = json.load(sys.stdin)
-    plays = [Play(**{**play, "actions": tuple(play["actions"])}) for play in request["plays"]]
+    plays = [
+        ScriptedPlay(**{**play, "actions": tuple(play["actions"])}) for play in request["plays"]
+    ]
     turns = _replay(request["env"], request["kwargs"], plays)
     Path(path).write_text(json.dumps(turns))
 
@@ -190,7 +202,9 @@ def answer(path: str) -> None:
 # -- servers ---------------------------------------------------------------------------------------
 
 
-def _over_http(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _over_http(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
     opener = build_opener(ProxyHandler({}))
     with _served("http", env, kwargs) as url:
 
@@ -221,7 +235,9 @@ def _over_http(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> li
         return _sorted(turns, len(plays))
 
 
-def _over_openenv(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _over_openenv(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
     with _served("openenv", env, kwargs) as url, closing(OpenEnvServer(url, PATIENCE)) as server:
 
         def ask(kind: str, data: Mapping[str, Any]) -> Turn:
@@ -239,7 +255,9 @@ def _over_openenv(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) ->
         return _sorted(turns, len(plays))
 
 
-def _over_mcp(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> list[list[Turn]]:
+def _over_mcp(
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> list[list[Turn]]:
     command = [sys.executable, "-m", "agentgym", "serve", "mcp", env, *_typed(kwargs)]
     with closing(McpServer(command, PATIENCE)) as server:
 
@@ -259,8 +277,8 @@ def _over_mcp(env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]) -> lis
 
 
 def as_calls(
-    env: str, kwargs: Mapping[str, Any], plays: Sequence[Play]
-) -> tuple[list[Play], list[list[Turn]]]:
+    env: str, kwargs: Mapping[str, Any], plays: Sequence[ScriptedPlay]
+) -> tuple[list[ScriptedPlay], list[list[Turn]]]:
     """Return the same plays as tool calls, the only actions of MCP, and their results.
 
     An action that is not a call, such as hostile text, becomes a call of an unknown tool.
@@ -283,7 +301,7 @@ def _make_turn(observation: str, reply: Mapping[str, Any]) -> Turn:
     return observation, float(reply["reward"]).hex(), bool(reply["done"]), ""
 
 
-def _named(play: Play) -> dict[str, Any]:
+def _named(play: ScriptedPlay) -> dict[str, Any]:
     """Return the options with which a server begins an episode."""
     named = {"task_id": play.task_id, "seed": play.seed, "horizon": play.horizon}
     return {name: value for name, value in named.items() if value is not None}

@@ -73,7 +73,7 @@ PLAIN = ("webshop", "search")
 Answer = Callable[[Mapping[str, Any]], object]
 
 
-class Calls:
+class ServerCalls:
     """The implementation of each call; thread-safe.
 
     Args:
@@ -242,7 +242,7 @@ def make_app(envs: ServedEnvs, about: Mapping[str, Any], token: str = "") -> Sta
         return respond
 
     pool = ThreadPoolExecutor(TURNS, "turns")
-    calls = Calls(envs, about)
+    calls = ServerCalls(envs, about)
     routes = {
         ("GET", "/"): calls.describe,
         ("POST", "/createEnv"): calls.create_env,

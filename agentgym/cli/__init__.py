@@ -66,7 +66,7 @@ def _screen(quiet: bool = False) -> Console:
     from rich.console import Console
     from rich.segment import Segment
 
-    class Screen(Console):
+    class TerminalConsole(Console):
         """Tell the command when nobody reads its output any more; obey no text that is printed."""
 
         def render(
@@ -87,4 +87,4 @@ def _screen(quiet: bool = False) -> Console:
             """Pass the error on; rich would exit with code 1, which means a failed check here."""
             raise
 
-    return Screen()
+    return TerminalConsole()

@@ -18,7 +18,7 @@ GIGABYTE = 1 << 30
 def serve(command: ServeSandbox, console: Console) -> int:
     """Serve sandboxes to clients until interrupted."""
     from agentgym.sandbox.remote.client import URL
-    from agentgym.sandbox.remote.leased_boxes import Bounds
+    from agentgym.sandbox.remote.leased_boxes import LeaseBounds
     from agentgym.sandbox.remote.messages import TOKEN
     from agentgym.sandbox.remote.server import serve
     from agentgym.support.http_server import warning_of
@@ -43,7 +43,7 @@ def serve(command: ServeSandbox, console: Console) -> int:
         max_sandboxes=command.max_sandboxes,
         idle_timeout=command.idle_timeout,
         visible=command.visible,
-        bounds=Bounds(
+        bounds=LeaseBounds(
             _bytes(command.max_memory, "--max-memory"),
             command.max_processes,
             _bytes(command.max_disk, "--max-disk"),

@@ -15,7 +15,7 @@ from agentgym.support.terminal import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentgym.viewer import Run
+    from agentgym.viewer import RunFiles
 
 PAGE = "view"
 """Name of the page of a folder. It is in the folder: beside it, a pattern such as ``runs/a-*``
@@ -52,14 +52,14 @@ def view(command: View, console: Console) -> int:
     return 0
 
 
-def _run(path: Path) -> Run:
+def _run(path: Path) -> RunFiles:
     """Find the episodes of a path; those of several evaluations are parts of one run."""
     from agentgym.viewer import find_run
 
     return find_run(path, evaluation_folders(path) if holds_several(path) else ())
 
 
-def _output(command: View, runs: Sequence[Run]) -> Path:
+def _output(command: View, runs: Sequence[RunFiles]) -> Path:
     """Return where the page goes, and see that nothing is lost there."""
     from agentgym.viewer import is_page
 
@@ -94,7 +94,7 @@ def _place(paths: Sequence[Path]) -> Path:
     return folder / ("-vs-".join([name, *names]) + ".html")
 
 
-def _summary(runs: Sequence[Run], output: Path, size: int) -> str:
+def _summary(runs: Sequence[RunFiles], output: Path, size: int) -> str:
     """Say what the page holds, what it leaves out, and where it is."""
     lines = []
     for run in runs:

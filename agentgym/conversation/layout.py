@@ -48,7 +48,7 @@ def fields_of(template: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Message:
+class OpeningMessage:
     """A message before the first observation."""
 
     role: str
@@ -152,7 +152,7 @@ class Layout:
     """Template of the user message in the first turn."""
     later: str
     """Template of the user message in later turns."""
-    opening: tuple[Message, ...] = ()
+    opening: tuple[OpeningMessage, ...] = ()
     """Messages before it."""
     window: int | None = None
     """Number of turns of history: responses with the observations that followed; None: all."""
@@ -278,7 +278,7 @@ BARE = Layout("turns", "{observation}", "{observation}")
 DEFAULT = replace(
     BARE,
     opening=(
-        Message(
+        OpeningMessage(
             "system",
             "You act in a text environment, one action per turn, until the task is done.\n"
             "{actions}",

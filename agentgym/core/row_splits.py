@@ -53,7 +53,7 @@ def file_split(file: Path) -> str | None:
     return FILE_NAMES.get(stem(file).lower())
 
 
-class Row(NamedTuple):
+class SplitRow(NamedTuple):
     """A row of a data set, with its place and its split."""
 
     content: str
@@ -63,7 +63,7 @@ class Row(NamedTuple):
     """The split named by the row or its file; None if it is to be assigned."""
 
 
-def deal(rows: Sequence[Row], held_out: int = HELD_OUT) -> list[str]:
+def deal(rows: Sequence[SplitRow], held_out: int = HELD_OUT) -> list[str]:
     """Return the split of every row, the same on every machine.
 
     A row without a split follows a row with a split and the same content.
@@ -90,7 +90,7 @@ def deal(rows: Sequence[Row], held_out: int = HELD_OUT) -> list[str]:
     return [row.split or homes[row.content] for row in rows]
 
 
-def by_split(items: Sequence[Item], rows: Sequence[Row]) -> dict[str, tuple[Item, ...]]:
+def by_split(items: Sequence[Item], rows: Sequence[SplitRow]) -> dict[str, tuple[Item, ...]]:
     """Group values of rows by split, in order; splits without rows are left out."""
     splits = deal(rows)
     grouped = {

@@ -38,7 +38,7 @@ NUMBER = re.compile(r"\d+$")
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutEpisodes:
     """The held-out episodes of a policy in an environment."""
 
     env_id: str
@@ -59,7 +59,7 @@ class TrainingRun:
     """Its seed."""
     settings: Mapping[str, Any]
     """Settings as they were used, such as ``rl.beta``, without those that change no figure."""
-    policies: Mapping[str, Mapping[str, HeldOut]]
+    policies: Mapping[str, Mapping[str, HeldOutEpisodes]]
     """One of `POLICIES` -> name of the environment, empty where there is one -> its episodes."""
 
 
@@ -220,7 +220,7 @@ def _runs_of(path: Path) -> list[Path]:
     return [path]
 
 
-def _held_out(file: Path) -> HeldOut:
+def _held_out(file: Path) -> HeldOutEpisodes:
     """Read the episodes of a policy."""
     episodes = list(read_episodes(file))
     kinds = {(episode.env_id, episode.panel_sha256) for episode in episodes}
@@ -228,7 +228,7 @@ def _held_out(file: Path) -> HeldOut:
         raise DataError(f"expected {file} to hold episodes of one panel, got {len(kinds)}")
     ((env_id, panel),) = kinds
     rows = map(EpisodeResult.of, episodes)
-    return HeldOut(env_id, panel, {row.task_id: row for row in rows if row.valid})
+    return HeldOutEpisodes(env_id, panel, {row.task_id: row for row in rows if row.valid})
 
 
 def _settings(file: Path) -> dict[str, Any]:

@@ -139,14 +139,14 @@ class InspectWorld(World):
 
     def __init__(self, task: Any, samples: Mapping[str, Any]) -> None:
         self._task, self._samples = task, samples
-        self._dialogue: Dialogue | None = None
+        self._dialogue: SolverThread | None = None
         self._sample: Any = None
 
     def reset(self, task: Task, seed: int) -> str:
         """Start the solver; return what it asks."""
         self.close()
         self._sample = self._samples[task.id]
-        self._dialogue = Dialogue(self._task, self._sample)
+        self._dialogue = SolverThread(self._task, self._sample)
         prompt = self._dialogue.listen()
         if not isinstance(prompt, str):
             raise NotSupported("expected a solver that asks its model, got one that never does")
@@ -192,7 +192,7 @@ class _Ended(BaseException):
     """The episode ended, and with it the solver that waits for a reply."""
 
 
-class Dialogue:
+class SolverThread:
     """A solver in a separate thread, with the policy as its model.
 
     Args:

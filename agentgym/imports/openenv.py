@@ -21,7 +21,7 @@ from agentgym.imports.json_schemas import fields_of, plain_schema
 from agentgym.imports.openenv_client import OpenEnvServer, check_timeout
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
-from agentgym.imports.tool_actions import BadArgument, Tool, make_tool, neutral_call
+from agentgym.imports.tool_actions import BadArgument, ImportedTool, make_tool, neutral_call
 from agentgym.imports.world import World, WorldTurn, stated_turn
 
 HORIZON = 50
@@ -43,7 +43,7 @@ NOT_SHOWN = ("metadata", "reward", "done")
 
 
 @dataclass(frozen=True)
-class Facts:
+class ServerFacts:
     """What is known of a server before an episode."""
 
     name: str
@@ -127,7 +127,7 @@ class OpenEnvWorld(World):
         server: OpenEnvServer,
         options: Mapping[str, Any],
         reader: _Reader,
-        tool: Tool | None,
+        tool: ImportedTool | None,
         field: str,
         *,
         listed: bool,
@@ -263,7 +263,7 @@ class OpenEnvTasks(NumberedTasks[Mapping[str, Any]]):
     """
 
     def __init__(
-        self, name: str, server: OpenEnvServer, facts: Facts, content: Mapping[str, Any]
+        self, name: str, server: OpenEnvServer, facts: ServerFacts, content: Mapping[str, Any]
     ) -> None:
         super().__init__(name)
         self._server, self._facts, self._content = server, facts, dict(content)
@@ -287,7 +287,10 @@ class OpenEnvTasks(NumberedTasks[Mapping[str, Any]]):
 
 
 def _tasks(
-    request: ImportRequest, server: OpenEnvServer, facts: Facts, sizes: Mapping[str, int] | None
+    request: ImportRequest,
+    server: OpenEnvServer,
+    facts: ServerFacts,
+    sizes: Mapping[str, int] | None,
 ) -> TaskSet:
     """Return the tasks of the server, else seeds."""
     content = request.facts()
@@ -298,7 +301,7 @@ def _tasks(
 
 
 @lru_cache(maxsize=64)
-def _facts(url: str, timeout: float, options: str) -> Facts:
+def _facts(url: str, timeout: float, options: str) -> ServerFacts:
     """Ask a server about itself, and try its seed."""
     server = OpenEnvServer(url, timeout)
     try:
@@ -316,7 +319,7 @@ def _facts(url: str, timeout: float, options: str) -> Facts:
         if sizes:
             request |= {"split": next(iter(sizes)), "index": 0}
         limits = _seed_limits(server, request, listed=bool(sizes))
-        return Facts(str(name), sizes, kinds, action, observation, limits)
+        return ServerFacts(str(name), sizes, kinds, action, observation, limits)
     finally:
         server.close()
 
@@ -354,7 +357,7 @@ def _seed_limits(
     return (ALIKE,) if len(set(begun)) == 1 and not listed else ()
 
 
-def _action(schema: Mapping[str, Any], field: str) -> tuple[Tool | None, str]:
+def _action(schema: Mapping[str, Any], field: str) -> tuple[ImportedTool | None, str]:
     """Return the action as a tool, or the field that takes a text.
 
     Raises:

@@ -58,7 +58,7 @@ def make(reference: str, *, sizes: Mapping[str, int] | None = None, **options: A
     config = {"seed": 0, "size": len(SPLITS) * max(sizes.values()), **peer_options}
     with request.opening(), GlobalRandomness().in_place():
         data = require("reasoning_gym", "reasoning-gym").create_dataset(reference, **config)
-    tasks = QuestionTasks(request, data, sizes)
+    tasks = ReasoningTasks(request, data, sizes)
     limits = (HASHED,) if reference in BY_HASH_SEED else ()
     answered = tasks.entry(tasks.task("test", 0)).get("answer") is not None
     return ImportedEnv(
@@ -81,7 +81,7 @@ def names() -> list[str]:
     return sorted(require("reasoning_gym.factory", "reasoning-gym").DATASETS)
 
 
-class QuestionTasks(SeededTasks):
+class ReasoningTasks(SeededTasks):
     """Questions of a data set, each made from its own seed.
 
     Args:
@@ -130,7 +130,7 @@ class QuestionWorld(World):
         data: The data set.
     """
 
-    def __init__(self, tasks: QuestionTasks, data: Any) -> None:
+    def __init__(self, tasks: ReasoningTasks, data: Any) -> None:
         self._tasks, self._data = tasks, data
         self._entry: Mapping[str, Any] = {}
         self._randomness = GlobalRandomness()

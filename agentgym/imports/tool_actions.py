@@ -52,7 +52,7 @@ class CallRecord:
 
 
 @dataclass(frozen=True)
-class Tool:
+class ImportedTool:
     """A tool, and the action that stands for it."""
 
     name: str
@@ -101,7 +101,9 @@ class Tool:
         ]
 
 
-def make_tool(name: str, description: str, schema: object, used_names: Iterable[str] = ()) -> Tool:
+def make_tool(
+    name: str, description: str, schema: object, used_names: Iterable[str] = ()
+) -> ImportedTool:
     """Make the action of a tool.
 
     Args:
@@ -135,7 +137,7 @@ def make_tool(name: str, description: str, schema: object, used_names: Iterable[
         for param in params
         if param.type in JSON_TYPES
     }
-    return Tool(name, spec, fields, kinds, null)
+    return ImportedTool(name, spec, fields, kinds, null)
 
 
 def _arguments(schema: object) -> tuple[dict[str, Any], list[str]] | None:
@@ -179,7 +181,7 @@ def _decoded(name: str, text: str, kinds: frozenset[str]) -> Any:
     raise BadArgument(f"invalid: {name} must be JSON of type {' or '.join(sorted(kinds))}")
 
 
-def neutral_call(tool: Tool) -> str:
+def neutral_call(tool: ImportedTool) -> str:
     """Write a call with plain values, to try whether a tool works where no call is known to."""
     plain = {
         "boolean": "false", "integer": "1", "number": "1", "array": "[]", "object": "{}", ANY: "1"

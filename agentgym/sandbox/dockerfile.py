@@ -41,7 +41,7 @@ _PAIR = re.compile(r"""(?<!\w)(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s\\])*)
 
 
 @dataclass(frozen=True)
-class Recipe:
+class ImageRecipe:
     """The content of a sandbox."""
 
     image: str = ""
@@ -73,7 +73,7 @@ class Recipe:
             box.write(place, path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
 
 
-def read_recipe(folder: Path, image: str = "", workdir: str = "") -> Recipe:
+def read_recipe(folder: Path, image: str = "", workdir: str = "") -> ImageRecipe:
     """Read the folder of an environment.
 
     Args:
@@ -93,7 +93,7 @@ def read_recipe(folder: Path, image: str = "", workdir: str = "") -> Recipe:
             obstacles.append("docker-compose.yaml")
         built = image and path.is_file()
         files = () if built or not folder.is_dir() else tuple(_copied(folder, ".", place, place))
-        return Recipe(image, place, files=files, obstacles=tuple(obstacles))
+        return ImageRecipe(image, place, files=files, obstacles=tuple(obstacles))
     if path.stat().st_size > LARGEST:
         raise DataError(f"expected a Dockerfile of at most {LARGEST:,} bytes, got {path}")
     text = path.read_text("utf-8", "replace")
@@ -187,7 +187,7 @@ class _Reader:
         for source in sources:
             self.files |= dict(_copied(self.folder, source, place, target))
 
-    def recipe(self, workdir: str) -> Recipe:
+    def recipe(self, workdir: str) -> ImageRecipe:
         """Return what was read."""
         place = workdir or self.workdir
         place = WORKDIR if place in ("", "/") else place
@@ -198,7 +198,7 @@ class _Reader:
             if path.count("/") == 1:
                 obstacles.append(f"COPY to {path}")
         files = tuple(sorted(self.files.items()))
-        return Recipe(self.image, place, self.environment, files, tuple(obstacles))
+        return ImageRecipe(self.image, place, self.environment, files, tuple(obstacles))
 
 
 def _copied(folder: Path, source: str, place: str, target: str) -> Iterator[tuple[str, Path]]:

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from agentgym.actions import ActionSpec
 from agentgym.actions.specs import JSON_TYPES, ActionCall
 from agentgym.errors import ConfigurationError
-from agentgym.imports.tool_actions import Tool, make_tool
+from agentgym.imports.tool_actions import ImportedTool, make_tool
 from agentgym.tools.docstrings import read_docstring
 from agentgym.tools.hints import fitted, optional, schema_of, words
 
@@ -21,7 +21,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 class TypedTool:
     """A function as an action, and the types of its arguments."""
 
-    tool: Tool
+    tool: ImportedTool
     """The action."""
     hints: Mapping[str, Any]
     """Annotations of its arguments."""

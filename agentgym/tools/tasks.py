@@ -113,7 +113,7 @@ def _dealt(rows: Read) -> dict[str, Read]:
     """Deal rows to three splits, so that equal instructions stay together."""
     try:
         places = [
-            row_splits.Row(text, row_splits.named_split(row.get("split")))
+            row_splits.SplitRow(text, row_splits.named_split(row.get("split")))
             for text, row in rows.values()
         ]
     except ValueError as error:

@@ -31,12 +31,12 @@ from agentgym.trust.table import (
     UNKNOWN,
     Entry,
     EnvKind,
-    Group,
     Nature,
+    SettingGroup,
     ships_with_gymnasium,
 )
 
-Table = Mapping[str, Entry | Group]
+Table = Mapping[str, Entry | SettingGroup]
 TOOL_ENVIRONMENTS = "agentgym.tools.register"
 """Module that makes what modules register as tools."""
 
@@ -199,7 +199,7 @@ def setting_claims(
 def _by_row(settings: Mapping[str, Any], table: Table) -> Iterator[tuple[str, Any]]:
     """Yield the settings under the names that the table has for them."""
     for name, value in settings.items():
-        if table.get(name) is Group.ENVIRONMENTS:
+        if table.get(name) is SettingGroup.ENVIRONMENTS:
             continue
         if isinstance(value, Mapping) and name not in table:
             yield from flat(value, f"{name}.").items()
@@ -215,14 +215,14 @@ def _environments(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def _setting(name: str, value: Any, row: Entry | Group, envs: Sequence[str]) -> list[Claim]:
+def _setting(name: str, value: Any, row: Entry | SettingGroup, envs: Sequence[str]) -> list[Claim]:
     if value is None or value == "":
         return []
-    if row is Group.HOOKS:
+    if row is SettingGroup.HOOKS:
         return hook_claims(_listed(value), name)
-    if row is Group.POLICY_ARGUMENTS:
+    if row is SettingGroup.POLICY_ARGUMENTS:
         return [claim(k, v, POLICY_ARGUMENTS.get(k, UNKNOWN)) for k, v in _pairs(value, name)]
-    if row is Group.ENV_ARGUMENTS:
+    if row is SettingGroup.ENV_ARGUMENTS:
         rows = [argument_rows(env) for env in envs] or [{**MAKE, **BASE}]
         return [_of_any(key, part, rows) for key, part in _pairs(value, name)]
     assert isinstance(row, Entry)

@@ -52,7 +52,7 @@ class Entry:
         return self.nature == "plain" or value is None or self.harmless(value)
 
 
-class Group(Enum):
+class SettingGroup(Enum):
     """A setting that consists of others."""
 
     ENVIRONMENTS = "names of environments"
@@ -275,15 +275,15 @@ POLICY_ARGUMENTS: Mapping[str, Entry] = {
 }
 """Options of these kinds."""
 
-EVALUATION: Mapping[str, Entry | Group] = {
+EVALUATION: Mapping[str, Entry | SettingGroup] = {
     **_plain("split num_tasks seed samples horizon grammar retry_failed failed scale model window"),
     **_plain("max_tokens max_tokens_parameter temperature top_p sampling_seed stream extra"),
     **_plain("invalid_reasons send_reasoning instructions timeout retries requests_per_minute"),
     **_plain("price limit_tokens limit_cost limit_total_tokens limit_total_cost concurrency"),
     **_plain("backend step_timeout shots end_after_invalid"),
-    "policy_kwargs": Group.POLICY_ARGUMENTS,
-    "env_kwargs": Group.ENV_ARGUMENTS,
-    "reward_hooks": Group.HOOKS,
+    "policy_kwargs": SettingGroup.POLICY_ARGUMENTS,
+    "env_kwargs": SettingGroup.ENV_ARGUMENTS,
+    "reward_hooks": SettingGroup.HOOKS,
     "agent": CODE,
     "protocol": Entry("path", _is_bundled_name),
     "prompt": Entry("path", _is_bundled_name),
@@ -295,15 +295,15 @@ EVALUATION: Mapping[str, Entry | Group] = {
 }
 """Settings of an evaluation, in a suite."""
 
-TRAINING: Mapping[str, Entry | Group] = {
+TRAINING: Mapping[str, Entry | SettingGroup] = {
     **_plain("steps horizon_every horizon_gate fit_horizon window temperature top_p backend"),
     **_plain("workers step_timeout threads minutes budget quick template_args seed resume export"),
     **_plain("hub_private name weight target_success shots grammar end_of_turn"),
     "chat_template": Entry("path", _is_bundled_name),
-    "env": Group.ENVIRONMENTS,
-    "envs": Group.ENVIRONMENTS,
-    "env_kwargs": Group.ENV_ARGUMENTS,
-    "reward_hooks": Group.HOOKS,
+    "env": SettingGroup.ENVIRONMENTS,
+    "envs": SettingGroup.ENVIRONMENTS,
+    "env_kwargs": SettingGroup.ENV_ARGUMENTS,
+    "reward_hooks": SettingGroup.HOOKS,
     "prompt": Entry("path", _is_bundled_name),
     "model": Entry("path", _is_public_model),
     "engine": OWN_PART,

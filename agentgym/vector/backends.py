@@ -25,8 +25,8 @@ from agentgym.vector.ray_actors import Actors, connected
 from agentgym.vector.requests import (
     CLOSE_SECONDS,
     ArgT,
-    Failure,
     ResultT,
+    SlotFailure,
     SlotRequest,
     TimeLimits,
 )
@@ -69,7 +69,7 @@ class Backend(Protocol):
 
         Returns:
             For each slot that has answered, its number and its result, which may be a
-            :class:`Failure` or a :class:`Mistake`; empty after the timeout, or if no request is
+            :class:`SlotFailure` or a :class:`Mistake`; empty after the timeout, or if no request is
             pending.
         """
         ...
@@ -291,7 +291,7 @@ class Threads:
             operation = job.request.operation
             if now - job.started > self._limits.of(operation) and self._abandon(job):
                 del self._waiting[slot]
-                results.append((slot, Failure(self._limits.overdue(operation))))
+                results.append((slot, SlotFailure(self._limits.overdue(operation))))
         return results
 
     def _abandon(self, job: _Job) -> bool:
@@ -340,7 +340,7 @@ def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:
         try:
             (result,) = slots.run(job.request)
         except BaseException as error:  # This thread is no one else's: nothing may end it.
-            result = Failure(words(error))
+            result = SlotFailure(words(error))
         with job.lock:
             abandoned = job.abandoned
             job.finished, job.result = abandoned is None, result

@@ -24,9 +24,9 @@ from agentgym.vector.episode import SlotSnapshot, derive_seed
 from agentgym.vector.exchange import SNAPSHOT, Answer, Exchange, called_values
 from agentgym.vector.formats import batch, masked_slots, read_autoreset_mode
 from agentgym.vector.requests import (
-    Call,
-    Called,
-    Calls,
+    CallResult,
+    EnvCall,
+    EnvCalls,
     SetAttribute,
     TimeLimits,
 )
@@ -245,7 +245,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             ConfigurationError: A slot does not exist, or has not answered yet.
         """
         self._exchange.check(slots)
-        self._exchange.send(Calls(slots, [Call(SNAPSHOT)] * len(slots)))
+        self._exchange.send(EnvCalls(slots, [EnvCall(SNAPSHOT)] * len(slots)))
 
     def send_restores(self, slots: Sequence[int], snapshots: Sequence[SlotSnapshot]) -> None:
         """Continue forked episodes in some slots without waiting; see :meth:`receive`.
@@ -350,10 +350,10 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         }
         if tasks:  # A failed environment is made anew by a reset, which needs a task that exists.
             self.reset_slots(list(tasks), options=list(tasks.values()))
-        calls = [Call("restore", (snapshot.state,)) for snapshot in snapshots]
+        calls = [EnvCall("restore", (snapshot.state,)) for snapshot in snapshots]
         results = self._exchange.call(slots, calls)
         for slot, snapshot, result in zip(slots, snapshots, results, strict=True):
-            if isinstance(result, Called):
+            if isinstance(result, CallResult):
                 self._episodes[slot].restore(snapshot)
         called_values(slots, results)
         return [(snapshot.observation, dict(snapshot.info)) for snapshot in snapshots]
@@ -375,7 +375,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             Exception: An exception of the method.
         """
         self._exchange.check(slots)
-        return self._exchange.values(slots, [Call(name, args, kwargs)] * len(slots))
+        return self._exchange.values(slots, [EnvCall(name, args, kwargs)] * len(slots))
 
     # -- Gymnasium's methods ----------------------------------------------------------------------
 
@@ -517,7 +517,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             if isinstance(snapshot.state, Snapshot)
         }
         unknown = [slot for slot in states if self._episodes[slot].configuration is None]
-        configurations = self._exchange.values(unknown, [Call("configuration")] * len(unknown))
+        configurations = self._exchange.values(unknown, [EnvCall("configuration")] * len(unknown))
         for slot, configuration in zip(unknown, configurations, strict=True):
             self._episodes[slot].configuration = configuration
         for slot, state in states.items():

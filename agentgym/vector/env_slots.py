@@ -34,17 +34,17 @@ from agentgym.vector.history import Checkpoint, History, Replays, forkable, take
 from agentgym.vector.requests import (
     ArgT,
     Began,
-    Call,
-    Called,
-    Calls,
-    Failure,
+    CallResult,
+    EnvCall,
+    EnvCalls,
     Mistake,
-    Operation,
     Origin,
     ResetArgs,
     Resets,
     ResultT,
     SetAttribute,
+    SlotFailure,
+    SlotOperation,
     SlotRequest,
     Steps,
 )
@@ -146,7 +146,7 @@ class Slots:
     def __init__(
         self,
         factories: Mapping[int, EnvFactory],
-        on_enter: Callable[[int, Operation], None] | None = None,
+        on_enter: Callable[[int, SlotOperation], None] | None = None,
         origins: bool = False,
     ) -> None:
         self._factories = dict(factories)
@@ -156,7 +156,7 @@ class Slots:
         self._methods: dict[type[SlotRequest[Any, Any]], Callable[[int, Any], Any]] = {
             Steps: self.step,
             Resets: self.reset,
-            Calls: self.call,
+            EnvCalls: self.call,
             Replays: self.replay,
         }
         try:
@@ -176,13 +176,13 @@ class Slots:
         method = self._methods[type(request)]
         return [method(slot, arg) for slot, arg in zip(request.slots, request.args, strict=True)]
 
-    def step(self, slot: int, action: str) -> Step | Failure:
+    def step(self, slot: int, action: str) -> Step | SlotFailure:
         """Step one environment."""
         if self._on_enter is not None:
-            self._on_enter(slot, Operation.STEP)
+            self._on_enter(slot, SlotOperation.STEP)
         state = self._states[slot]
         if state.env is None:
-            return Failure("the environment failed earlier and has not been reset since")
+            return SlotFailure("the environment failed earlier and has not been reset since")
         try:
             return checked_step(state.env.step(action))
         except BaseException as error:
@@ -195,7 +195,7 @@ class Slots:
         its own work, and fails by itself if it must.
         """
         if self._on_enter is not None:
-            self._on_enter(request.slots[0], Operation.STEP)
+            self._on_enter(request.slots[0], SlotOperation.STEP)
         members: dict[type[TextEnv[Any]], list[tuple[TextEnv[Any], str]]] = {}
         for slot, action in zip(request.slots, request.args, strict=True):
             env = self._states[slot].env
@@ -210,10 +210,10 @@ class Slots:
                 raise_if_meant_for_us(error)
                 logger.warning("%s could not prepare steps", kind.__name__, exc_info=True)
 
-    def reset(self, slot: int, args: ResetArgs) -> Began | Failure | Mistake:
+    def reset(self, slot: int, args: ResetArgs) -> Began | SlotFailure | Mistake:
         """Reset one environment; make a new one if it failed before."""
         if self._on_enter is not None:
-            self._on_enter(slot, Operation.RESET)
+            self._on_enter(slot, SlotOperation.RESET)
         state = self._states[slot]
         try:
             env = state.env or self._renew(slot, state)
@@ -230,54 +230,54 @@ class Slots:
         except BaseException as error:
             return _fail(slot, state, error)
 
-    def call(self, slot: int, call: Call | SetAttribute) -> Called | Mistake:
+    def call(self, slot: int, call: EnvCall | SetAttribute) -> CallResult | Mistake:
         """Call a method of one environment, or read or set an attribute."""
         if self._on_enter is not None:
-            self._on_enter(slot, Operation.CALL)
+            self._on_enter(slot, SlotOperation.CALL)
         state = self._states[slot]
         try:
             env = state.env or self._renew(slot, state)
             if isinstance(call, SetAttribute):
-                return Called(env.set_wrapper_attr(call.name, call.value), True)
+                return CallResult(env.set_wrapper_attr(call.name, call.value), True)
             attribute = env.get_wrapper_attr(call.name)
             method = callable(attribute)
-            return Called(attribute(*call.args, **call.kwargs) if method else attribute, method)
+            return CallResult(attribute(*call.args, **call.kwargs) if method else attribute, method)
         except BaseException as error:
             raise_if_meant_for_us(error)
             return Mistake(error)
 
-    def replay(self, slot: int, history: History) -> str | Failure | None:
+    def replay(self, slot: int, history: History) -> str | SlotFailure | None:
         """Bring a fresh environment to the state of another one.
 
         Returns the last observation; None directly after a checkpoint, which has none.
         """
         began = self.reset(slot, history.origin.args)
         if not isinstance(began, Began):
-            return Failure(f"could not repeat the reset: {began}")
+            return SlotFailure(f"could not repeat the reset: {began}")
         observation: str | None = began.observation
         env = self._states[slot].env
         if any(isinstance(operation, str) for operation in history.operations) and not getattr(
             env and env.unwrapped, "repeatable", True
         ):
-            return Failure("its actions are carried out once")
+            return SlotFailure("its actions are carried out once")
         for operation in history.operations:
             if isinstance(operation, str):
                 result = self.step(slot, operation)
-                if isinstance(result, Failure):
+                if isinstance(result, SlotFailure):
                     return result
                 observation = result[0]
                 continue
             if isinstance(operation, Checkpoint):
-                operation = Call("restore", (pickle.loads(operation.pickled),))
+                operation = EnvCall("restore", (pickle.loads(operation.pickled),))
             self.call(slot, operation)
-            if isinstance(operation, Call) and operation.name == "restore":
+            if isinstance(operation, EnvCall) and operation.name == "restore":
                 observation = None
         return observation
 
     def checkpoint(self, slot: int) -> Checkpoint | None:
         """Return a pickled snapshot of one environment, or None if it has none."""
         if self._on_enter is not None:
-            self._on_enter(slot, Operation.CALL)
+            self._on_enter(slot, SlotOperation.CALL)
         return take_checkpoint(self._states[slot].env)
 
     def discard(self, slot: int) -> SlotState:
@@ -333,7 +333,7 @@ def _origin(env: gymnasium.Env[Any, Any], args: ResetArgs) -> Origin:
     return Origin(args, forkable(env))
 
 
-def _fail(slot: int, state: SlotState, error: BaseException) -> Failure:
+def _fail(slot: int, state: SlotState, error: BaseException) -> SlotFailure:
     """Put a failed environment away, keep its random stream, and say what happened."""
     raise_if_meant_for_us(error)
     logger.warning("environment %d failed; its episode ends with 'error'", slot, exc_info=error)
@@ -341,4 +341,4 @@ def _fail(slot: int, state: SlotState, error: BaseException) -> Failure:
         with suppress(Exception):
             state.rng = state.env.unwrapped.np_random
     state.close()
-    return Failure(words(error))
+    return SlotFailure(words(error))

@@ -12,7 +12,7 @@ import numpy as np
 
 from agentgym.core.guard import Reset, Step
 from agentgym.core.outcome import StopReason
-from agentgym.vector.requests import Began, Failure
+from agentgym.vector.requests import Began, SlotFailure
 
 RESET_ONLY = ("goal", "tools")
 """Keys that only the info of a reset has."""
@@ -42,7 +42,7 @@ class SlotEpisode:
     """The last observation."""
     info: dict[str, Any] | None = None
     """The last info; None before the first reset."""
-    failed_reset: Failure | None = None
+    failed_reset: SlotFailure | None = None
     """Why the reset failed; the first step repeats it and ends the episode."""
     seed: int | None = None
     """The last seed of the caller."""
@@ -61,9 +61,9 @@ class SlotEpisode:
         self.losses += 1
         return derive_seed(self.seed, self.losses)
 
-    def begin(self, result: Began | Failure, options: Mapping[str, Any] | None) -> Reset:
+    def begin(self, result: Began | SlotFailure, options: Mapping[str, Any] | None) -> Reset:
         """Record that an episode began, or that its reset failed."""
-        if isinstance(result, Failure):
+        if isinstance(result, SlotFailure):
             self.failed_reset = result
             self.observation = _observation(result.text)
             self.info = _failed_reset(result.text, options or {})
@@ -73,7 +73,7 @@ class SlotEpisode:
         self.active = True
         return self.observation, self.info
 
-    def fail(self, failure: Failure) -> Step:
+    def fail(self, failure: SlotFailure) -> Step:
         """Return the last turn of an episode with a failed environment."""
         text = (self.failed_reset or failure).text
         self.failed_reset = None

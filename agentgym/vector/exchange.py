@@ -12,14 +12,14 @@ from agentgym.vector.backends import Backend, Received, run
 from agentgym.vector.episode import SlotEpisode, SlotSnapshot
 from agentgym.vector.requests import (
     Began,
-    Call,
-    Called,
-    Calls,
-    Failure,
+    CallResult,
+    EnvCall,
+    EnvCalls,
     Mistake,
     ResetArgs,
     Resets,
     SetAttribute,
+    SlotFailure,
     SlotRequest,
     Steps,
 )
@@ -48,7 +48,7 @@ class Exchange:
         self.backend = backend
         self.episodes = [SlotEpisode() for _ in range(num_envs)]
         self._open = True
-        self._unanswered: dict[int, ResetArgs | str | Call | SetAttribute] = {}
+        self._unanswered: dict[int, ResetArgs | str | EnvCall | SetAttribute] = {}
         self._restoring: dict[int, SlotSnapshot] = {}
         self._arrived: list[Received] = []
 
@@ -150,12 +150,12 @@ class Exchange:
         ]
 
     def call(
-        self, slots: Sequence[int], calls: Sequence[Call | SetAttribute]
-    ) -> list[Called | Failure | Mistake]:
+        self, slots: Sequence[int], calls: Sequence[EnvCall | SetAttribute]
+    ) -> list[CallResult | SlotFailure | Mistake]:
         """Call methods, read or set attributes, and wait for all of them."""
-        return self._run(Calls(slots, calls))
+        return self._run(EnvCalls(slots, calls))
 
-    def values(self, slots: Sequence[int], calls: Sequence[Call | SetAttribute]) -> list[Any]:
+    def values(self, slots: Sequence[int], calls: Sequence[EnvCall | SetAttribute]) -> list[Any]:
         """Call methods, read or set attributes; return the values."""
         return called_values(slots, self.call(slots, calls))
 
@@ -170,7 +170,7 @@ class Exchange:
 
     # -- one by one ------------------------------------------------------------------------------
 
-    def send(self, request: Resets | Steps | Calls) -> None:
+    def send(self, request: Resets | Steps | EnvCalls) -> None:
         """Send a request without waiting."""
         # Send first: what raises here has asked nothing, and no answer is waited for.
         self.backend.send(request)
@@ -190,8 +190,8 @@ class Exchange:
     def _put(self, slots: Sequence[int]) -> None:
         """Send snapshots to slots whose environments can take them."""
         if slots:
-            calls = [Call(RESTORE, (self._restoring[slot].state,)) for slot in slots]
-            self.send(Calls(slots, calls))
+            calls = [EnvCall(RESTORE, (self._restoring[slot].state,)) for slot in slots]
+            self.send(EnvCalls(slots, calls))
 
     def receive(self, timeout: float | None) -> list[tuple[int, Answer]]:
         """Return the available answers; see ``TextVectorEnv.receive``."""
@@ -208,7 +208,7 @@ class Exchange:
         ready: list[int] = []
         for slot, result in arrived:
             request, episode = self._unanswered.pop(slot), self.episodes[slot]
-            if isinstance(request, Call | SetAttribute):
+            if isinstance(request, EnvCall | SetAttribute):
                 answers.append((slot, self._called(slot, request, result)))
             elif isinstance(request, str):
                 answers.append((slot, self._stepped(episode, result)))
@@ -228,14 +228,14 @@ class Exchange:
         return answers
 
     def _called(
-        self, slot: int, request: Call | SetAttribute, result: Called | Failure
+        self, slot: int, request: EnvCall | SetAttribute, result: CallResult | SlotFailure
     ) -> Reset | Snap:
         """Note what a snapshot gave, or that an episode goes on from one."""
         episode = self.episodes[slot]
         if request.name == SNAPSHOT:
-            return None if isinstance(result, Failure) else episode.snapshot(result.value)
+            return None if isinstance(result, SlotFailure) else episode.snapshot(result.value)
         snapshot = self._restoring.pop(slot)
-        if isinstance(result, Failure):
+        if isinstance(result, SlotFailure):
             return episode.begin(result, snapshot.info)
         episode.restore(snapshot)
         return snapshot.observation, dict(snapshot.info)
@@ -256,16 +256,18 @@ class Exchange:
         self.backend.close()
 
     @staticmethod
-    def _stepped(episode: SlotEpisode, result: Step | Failure) -> Step:
+    def _stepped(episode: SlotEpisode, result: Step | SlotFailure) -> Step:
         """Note what a turn gave."""
-        step = episode.fail(result) if isinstance(result, Failure) else result
+        step = episode.fail(result) if isinstance(result, SlotFailure) else result
         episode.observation, episode.info = step[0], step[4]
         if step[2] or step[3]:
             episode.active = False
         return step
 
 
-def called_values(slots: Sequence[int], results: Sequence[Called | Failure | Mistake]) -> list[Any]:
+def called_values(
+    slots: Sequence[int], results: Sequence[CallResult | SlotFailure | Mistake]
+) -> list[Any]:
     """Return the values of calls; a call cannot end an episode, so failures are raised.
 
     Raises:
@@ -276,7 +278,7 @@ def called_values(slots: Sequence[int], results: Sequence[Called | Failure | Mis
     for slot, result in zip(slots, results, strict=True):
         if isinstance(result, Mistake):
             raise result.error
-        if isinstance(result, Failure):
+        if isinstance(result, SlotFailure):
             raise EnvFailure(f"slot {slot} failed in a call: {result.text}")
         values.append(result.value)
     return values

@@ -14,7 +14,7 @@ from typing import Any
 
 from agentgym.errors import EnvFailure
 from agentgym.vector.env_slots import Description
-from agentgym.vector.requests import Mistake, Operation, SlotRequest
+from agentgym.vector.requests import Mistake, SlotOperation, SlotRequest
 from agentgym.vector.worker import Control, WorkerAnswer, WorkerSetup, unreadable
 
 START_SECONDS = 120.0
@@ -66,7 +66,7 @@ class WorkerHandle(ABC):
         """Return how long to wait before the next :meth:`check`; None: no check is needed."""
 
     @abstractmethod
-    def check(self, operation: Operation) -> None:
+    def check(self, operation: SlotOperation) -> None:
         """Kill the worker if its environment is overdue.
 
         Raises:
@@ -104,7 +104,7 @@ class WorkerHandle(ABC):
         """
         try:
             ready = self.connection.poll(START_SECONDS)
-            greeting = self.receive(Operation.CALL).results[0] if ready else None
+            greeting = self.receive(SlotOperation.CALL).results[0] if ready else None
         except WorkerLost as loss:
             raise EnvFailure(f"expected a worker to start, but: {loss}") from loss
         if isinstance(greeting, Description):
@@ -114,7 +114,7 @@ class WorkerHandle(ABC):
             raise greeting.error
         raise EnvFailure(f"expected a worker to make its environments within {START_SECONDS:g} s")
 
-    def receive(self, operation: Operation) -> WorkerAnswer:
+    def receive(self, operation: SlotOperation) -> WorkerAnswer:
         """Return the answer to the last request, for that operation; it must have arrived.
 
         Raises:
@@ -127,7 +127,7 @@ class WorkerHandle(ABC):
             return self._piecewise(operation)
         return answer
 
-    def wait(self, operation: Operation) -> None:
+    def wait(self, operation: SlotOperation) -> None:
         """Wait for the answer to a request, within the time limits.
 
         Raises:
@@ -149,7 +149,7 @@ class WorkerHandle(ABC):
         self.wait(request.operation)
         return self.receive(request.operation)
 
-    def _piecewise(self, operation: Operation) -> WorkerAnswer:
+    def _piecewise(self, operation: SlotOperation) -> WorkerAnswer:
         """Ask for the last answer again, and read what can be read of it."""
         try:
             self.send(Control.RESEND)

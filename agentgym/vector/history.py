@@ -19,12 +19,12 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker
 
 from agentgym.core.env import TextEnv
 from agentgym.vector.requests import (
-    Call,
-    Called,
-    Failure,
-    Operation,
+    CallResult,
+    EnvCall,
     Origin,
     SetAttribute,
+    SlotFailure,
+    SlotOperation,
     SlotRequest,
 )
 
@@ -71,7 +71,7 @@ class History:
     """How to repeat the reset."""
     observation: str | None
     """The last observation, for comparison; None if the replay gives none."""
-    operations: list[str | Call | SetAttribute | Checkpoint] = field(default_factory=list)
+    operations: list[str | EnvCall | SetAttribute | Checkpoint] = field(default_factory=list)
     """Operations since, in order: actions, calls and at most one checkpoint."""
 
     def step(self, action: str, observation: str) -> None:
@@ -79,9 +79,9 @@ class History:
         self.operations.append(action)
         self.observation = observation
 
-    def call(self, call: Call | SetAttribute, called: Called) -> None:
+    def call(self, call: EnvCall | SetAttribute, called: CallResult) -> None:
         """Record a call that may have changed the state."""
-        if isinstance(call, Call):
+        if isinstance(call, EnvCall):
             if not called.method or call.name in READING:
                 return
             if call.name == "restore":
@@ -106,16 +106,16 @@ class History:
         for operation in self.operations:
             if isinstance(operation, SetAttribute):
                 attributes[operation.name] = operation
-            elif isinstance(operation, Call) and operation.name != "restore":
+            elif isinstance(operation, EnvCall) and operation.name != "restore":
                 return False  # A method of which nothing is known.
         self.operations = list(attributes.values())
         return True
 
 
-class Replays(SlotRequest[History, str | Failure | None]):
+class Replays(SlotRequest[History, str | SlotFailure | None]):
     """Bring fresh environments to the states of others; the results are the last observations."""
 
-    operation = Operation.REPLAY
+    operation = SlotOperation.REPLAY
 
 
 class Meter:
@@ -127,11 +127,11 @@ class Meter:
         self._allowed: defaultdict[int, float] = defaultdict(lambda: REPLAY_SECONDS)
         self._busy: tuple[int, float] | None = None
 
-    def begin(self, slot: int, operation: Operation, now: float) -> None:
+    def begin(self, slot: int, operation: SlotOperation, now: float) -> None:
         """Record that an operation begins at monotonic time ``now``, which ends the last one."""
         self.end(now)
         self._busy = slot, now
-        if operation is Operation.RESET:
+        if operation is SlotOperation.RESET:
             self._clear(slot)
             self._allowed[slot] = REPLAY_SECONDS
         self._operations[slot] += 1

@@ -33,9 +33,9 @@ from agentgym.vector.history import Checkpoint, History, Replays
 from agentgym.vector.requests import (
     CLOSE_SECONDS,
     Began,
-    Called,
-    Failure,
-    Operation,
+    CallResult,
+    SlotFailure,
+    SlotOperation,
     SlotRequest,
     TimeLimits,
 )
@@ -115,7 +115,7 @@ class ProcessHandle(WorkerHandle):
             return None
         return max(0.001, min(self._status.deadline - time.monotonic() + 0.001, *limits, 1.0))
 
-    def check(self, operation: Operation) -> None:
+    def check(self, operation: SlotOperation) -> None:
         """Kill the worker if its environment is overdue.
 
         Raises:
@@ -222,7 +222,7 @@ class Processes:
         ]
         self._workers: list[WorkerHandle] = []
         self._histories: list[History | None] = [None] * len(factories)
-        self._dead: dict[int, Failure] = {}
+        self._dead: dict[int, SlotFailure] = {}
         self._queues: list[list[SlotRequest[Any, Any]]] = [[] for _ in range(workers)]
         self._shares: dict[int, SlotRequest[Any, Any]] = {}
         self._answered: dict[int, _Results] = {}
@@ -292,7 +292,7 @@ class Processes:
             # Join only requests of one kind: a message is one operation.
             while queue and type(queue[0]) is type(share):
                 share = share.joined(queue.pop(0))
-            if self._dead and share.operation is Operation.STEP:
+            if self._dead and share.operation is SlotOperation.STEP:
                 self._results += [(s, self._dead[s]) for s in share.slots if s in self._dead]
                 share = share.only(set(share.slots).difference(self._dead))
             if share.slots:
@@ -352,21 +352,21 @@ class Processes:
     def _record(self, request: SlotRequest[Any, Any], slot: int, arg: Any, result: Any) -> None:
         """Keep the history that brings an environment back."""
         history = self._histories[slot]
-        if request.operation is Operation.STEP:
-            if isinstance(result, Failure):
+        if request.operation is SlotOperation.STEP:
+            if isinstance(result, SlotFailure):
                 self._histories[slot] = None
             elif history is not None:
                 history.step(arg, result[0])
-        elif request.operation is Operation.RESET:
+        elif request.operation is SlotOperation.RESET:
             self._histories[slot] = None
             self._dead.pop(slot, None)
             if isinstance(result, Began):
                 assert result.origin is not None, "workers tell how their resets can be repeated"
                 self._histories[slot] = History(result.origin, result.observation)
                 self.lost_slots.discard(slot)
-            elif isinstance(result, Failure):
+            elif isinstance(result, SlotFailure):
                 self._dead[slot] = result
-        elif isinstance(result, Called) and history is not None:
+        elif isinstance(result, CallResult) and history is not None:
             history.call(arg, result)
 
     def _recover(self, number: int, loss: WorkerLost) -> None:
@@ -382,7 +382,7 @@ class Processes:
             if loss.slot is None:
                 idle_deaths += 1
             else:
-                share = self._end_episode(loss.slot, Failure(loss.reason), share, results)
+                share = self._end_episode(loss.slot, SlotFailure(loss.reason), share, results)
             if idle_deaths > IDLE_DEATHS:
                 return self._give_up(loss.reason, share, results)
             try:
@@ -422,10 +422,12 @@ class Processes:
             if observation != history.observation:
                 why = (
                     observation.text
-                    if isinstance(observation, Failure)
+                    if isinstance(observation, SlotFailure)
                     else "repeating its actions differs"
                 )
-                failure = Failure(f"the worker died and the episode could not be repeated: {why}")
+                failure = SlotFailure(
+                    f"the worker died and the episode could not be repeated: {why}"
+                )
                 share = self._end_episode(slot, failure, share, results)
             elif slot in answer.checkpoints:
                 history.checkpoint(answer.checkpoints[slot])
@@ -434,10 +436,10 @@ class Processes:
     def _give_up(self, reason: str, share: SlotRequest[Any, Any], results: _Results) -> None:
         """End every episode of a share; the next request tries to start the worker again."""
         for slot in share.slots:
-            self._end_episode(slot, Failure(reason), share, results)
+            self._end_episode(slot, SlotFailure(reason), share, results)
 
     def _end_episode(
-        self, slot: int, failure: Failure, share: SlotRequest[Any, Any], results: _Results
+        self, slot: int, failure: SlotFailure, share: SlotRequest[Any, Any], results: _Results
     ) -> SlotRequest[Any, Any]:
         """End the episode of a slot, now if it is in the share, else at its next step.
 

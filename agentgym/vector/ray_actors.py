@@ -28,7 +28,7 @@ from agentgym.support.text_lines import first_line
 from agentgym.vector.env_slots import EnvFactory
 from agentgym.vector.handle import START_SECONDS, WorkerHandle, WorkerLost
 from agentgym.vector.process import Processes, ProcessHandle
-from agentgym.vector.requests import CLOSE_SECONDS, Operation, SlotRequest, TimeLimits
+from agentgym.vector.requests import CLOSE_SECONDS, SlotOperation, SlotRequest, TimeLimits
 from agentgym.vector.worker import Control, WorkerSetup
 
 REASON_LENGTH = 300
@@ -66,7 +66,7 @@ class EnvActor:
         except WorkerLost as loss:
             return LostWorker(loss.slot, loss.reason)
 
-    def answer(self, message: bytes, operation: Operation) -> bytes | LostWorker:
+    def answer(self, message: bytes, operation: SlotOperation) -> bytes | LostWorker:
         """Forward a message and return the worker's answer, both pickled."""
         try:
             try:
@@ -118,7 +118,7 @@ class ActorHandle(WorkerHandle):
         """
         if self._killed:
             raise BrokenPipeError("the actor was killed")
-        operation = message.operation if isinstance(message, SlotRequest) else Operation.CALL
+        operation = message.operation if isinstance(message, SlotRequest) else SlotOperation.CALL
         pickled = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
         self._expect(self._actor.answer.remote(pickled, operation))
 
@@ -139,7 +139,7 @@ class ActorHandle(WorkerHandle):
         """Return None: the actor enforces time limits and reports them in its answer."""
         return None
 
-    def check(self, operation: Operation) -> None:
+    def check(self, operation: SlotOperation) -> None:
         """Do nothing, see :meth:`patience`."""
 
     def stop(self) -> None:

@@ -2,7 +2,7 @@
 
 A request is one operation on several slots, with one argument for each. Its class defines the
 arguments and results; every back end takes the same requests. An error in a slot is a result, too:
-a :class:`Failure` or a :class:`Mistake`.
+a :class:`SlotFailure` or a :class:`Mistake`.
 
 Classes with instances for every turn or reset are not frozen, which would triple their cost.
 """
@@ -23,7 +23,7 @@ ArgT = TypeVar("ArgT")
 ResultT = TypeVar("ResultT")
 
 
-class Operation(Enum):
+class SlotOperation(Enum):
     """The operations of a slot."""
 
     STEP = "step"
@@ -46,12 +46,12 @@ class TimeLimits:
         """Whether there is a limit at all."""
         return self.step is not None or self.reset is not None
 
-    def of(self, operation: Operation) -> float:
+    def of(self, operation: SlotOperation) -> float:
         """Return the limit of an operation, infinite if there is none."""
-        limit = self.step if operation is Operation.STEP else self.reset
+        limit = self.step if operation is SlotOperation.STEP else self.reset
         return float("inf") if limit is None else limit
 
-    def overdue(self, operation: Operation) -> str:
+    def overdue(self, operation: SlotOperation) -> str:
         """Describe an environment that exceeded the limit of an operation."""
         return (
             f"no answer to {operation.value} within {self.of(operation):g} s: the environment "
@@ -84,7 +84,7 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EnvCall:
     """A method to call, or an attribute to read; both are found through wrappers."""
 
     name: str
@@ -109,7 +109,7 @@ class SetAttribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class SlotFailure:
     """The environment raised, hung or died; its episode is over."""
 
     text: str
@@ -136,7 +136,7 @@ class Began:
     """How to repeat the reset; None if it is not needed."""
 
 
-class Called(NamedTuple):
+class CallResult(NamedTuple):
     """The result of a call."""
 
     value: Any
@@ -152,7 +152,7 @@ class Called(NamedTuple):
 class SlotRequest(Generic[ArgT, ResultT]):
     """One operation on several slots."""
 
-    operation: ClassVar[Operation]
+    operation: ClassVar[SlotOperation]
 
     slots: Sequence[int]
     """Slot numbers, each at most once."""
@@ -182,19 +182,19 @@ class SlotRequest(Generic[ArgT, ResultT]):
         return {part: type(self)(slots, args) for part, (slots, args) in columns.items()}
 
 
-class Steps(SlotRequest[str, Step | Failure]):
+class Steps(SlotRequest[str, Step | SlotFailure]):
     """Take one turn in each slot; the arguments are the policy's texts."""
 
-    operation = Operation.STEP
+    operation = SlotOperation.STEP
 
 
-class Resets(SlotRequest[ResetArgs, Began | Failure | Mistake]):
+class Resets(SlotRequest[ResetArgs, Began | SlotFailure | Mistake]):
     """Start an episode in each slot."""
 
-    operation = Operation.RESET
+    operation = SlotOperation.RESET
 
 
-class Calls(SlotRequest[Call | SetAttribute, Called | Failure | Mistake]):
+class EnvCalls(SlotRequest[EnvCall | SetAttribute, CallResult | SlotFailure | Mistake]):
     """Call methods, read or set attributes."""
 
-    operation = Operation.CALL
+    operation = SlotOperation.CALL

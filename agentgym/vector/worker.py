@@ -23,7 +23,7 @@ from agentgym.core.guard import words
 from agentgym.errors import EnvFailure
 from agentgym.vector.env_slots import Slots
 from agentgym.vector.history import Checkpoint, Meter
-from agentgym.vector.requests import Failure, Mistake, Operation, SlotRequest, TimeLimits
+from agentgym.vector.requests import Mistake, SlotFailure, SlotOperation, SlotRequest, TimeLimits
 
 PARENT_CHECK_SECONDS = 1.0
 """Interval at which a worker checks that its parent is alive, in seconds."""
@@ -115,7 +115,7 @@ def _serve(connection: Connection, status: SharedStatus) -> None:
     setup: WorkerSetup = pickle.loads(connection.recv_bytes())
     meter = Meter()
 
-    def on_enter(slot: int, operation: Operation) -> None:
+    def on_enter(slot: int, operation: SlotOperation) -> None:
         now = time.monotonic()
         meter.begin(slot, operation, now)
         status.begin(slot, now + setup.limits.of(operation))
@@ -123,9 +123,9 @@ def _serve(connection: Connection, status: SharedStatus) -> None:
     try:
         slots = Slots(pickle.loads(setup.factories), on_enter, origins=True)
     except Exception as error:
-        connection.send_bytes(encode(Operation.CALL, WorkerAnswer([Mistake(error)], {})))
+        connection.send_bytes(encode(SlotOperation.CALL, WorkerAnswer([Mistake(error)], {})))
         return
-    connection.send_bytes(encode(Operation.CALL, WorkerAnswer([slots.description], {})))
+    connection.send_bytes(encode(SlotOperation.CALL, WorkerAnswer([slots.description], {})))
     try:
         _answer(connection, slots, meter, status)
     finally:
@@ -134,7 +134,7 @@ def _serve(connection: Connection, status: SharedStatus) -> None:
 
 def _answer(connection: Connection, slots: Slots, meter: Meter, status: SharedStatus) -> None:
     """Answer one request after the other, until told to stop."""
-    operation = Operation.CALL
+    operation = SlotOperation.CALL
     results: list[Any] = []
     message: SlotRequest[Any, Any] | Control
     while (message := pickle.loads(connection.recv_bytes())) is not Control.STOP:
@@ -164,7 +164,7 @@ def _checkpoints(slots: Slots, meter: Meter, numbers: Sequence[int]) -> dict[int
     return checkpoints
 
 
-def encode(operation: Operation, answer: WorkerAnswer) -> bytes:
+def encode(operation: SlotOperation, answer: WorkerAnswer) -> bytes:
     """Pickle an answer; a result that cannot be pickled is replaced by a description."""
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
@@ -174,7 +174,7 @@ def encode(operation: Operation, answer: WorkerAnswer) -> bytes:
         return pickle.dumps(answer._replace(results=results), pickle.HIGHEST_PROTOCOL)
 
 
-def _portable(operation: Operation, item: object) -> bytes:
+def _portable(operation: SlotOperation, item: object) -> bytes:
     """Pickle one result so that it can be read, at least in this process."""
     try:
         pickled = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
@@ -185,8 +185,8 @@ def _portable(operation: Operation, item: object) -> bytes:
 
 
 def unreadable(
-    operation: Operation, problem: BaseException, item: object = None
-) -> Failure | Mistake:
+    operation: SlotOperation, problem: BaseException, item: object = None
+) -> SlotFailure | Mistake:
     """Return a replacement for a result that cannot be sent between processes.
 
     For a call it is a mistake to raise, since a call cannot end an episode.
@@ -196,7 +196,7 @@ def unreadable(
         f"its answer to {operation.value} cannot be sent between processes ({words(problem)})"
         f"{reason}"
     )
-    return Mistake(EnvFailure(text)) if operation is Operation.CALL else Failure(text)
+    return Mistake(EnvFailure(text)) if operation is SlotOperation.CALL else SlotFailure(text)
 
 
 def _die_with(lifeline: int) -> None:

@@ -7,7 +7,7 @@ become markup.
 
 from __future__ import annotations
 
-from agentgym.viewer.episode_files import EpisodesFile, Run, find_run, is_html
+from agentgym.viewer.episode_files import EpisodesFile, RunFiles, find_run, is_html
 from agentgym.viewer.page import is_page, render_page
 
-__all__ = ["EpisodesFile", "Run", "find_run", "is_html", "is_page", "render_page"]
+__all__ = ["EpisodesFile", "RunFiles", "find_run", "is_html", "is_page", "render_page"]

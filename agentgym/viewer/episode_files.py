@@ -72,7 +72,7 @@ class EpisodesFile:
 
 
 @dataclass
-class Run:
+class RunFiles:
     """A run: a name and its files."""
 
     name: str
@@ -81,7 +81,7 @@ class Run:
     """Its files, in the order in which they are shown."""
 
 
-def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
+def find_run(path: Path, evaluations: Sequence[Path] = ()) -> RunFiles:
     """Find the episodes of a run.
 
     Args:
@@ -101,7 +101,7 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
                 f"expected a JSONL file of episodes, or a folder that holds one, got {path}, a "
                 "page for the browser; name the file or folder from which it was made"
             )
-        return Run(name, [EpisodesFile(path)])
+        return RunFiles(name, [EpisodesFile(path)])
     files = [
         EpisodesFile(folder / EPISODES, _encode_name(folder.name))
         for folder in evaluations
@@ -112,7 +112,7 @@ def find_run(path: Path, evaluations: Sequence[Path] = ()) -> Run:
             f"expected a JSONL file of episodes, or a folder that holds {EPISODES} or {EVALUATED}, "
             f"got the folder {path} without them; {_advice(path)}"
         )
-    return Run(name, files)
+    return RunFiles(name, files)
 
 
 class _Settings(TypedDict):

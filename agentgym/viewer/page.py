@@ -13,7 +13,7 @@ from typing import Any
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.viewer.episode_files import Run
+from agentgym.viewer.episode_files import RunFiles
 from agentgym.viewer.html_data import (
     PACKED,
     PLAIN,
@@ -41,7 +41,7 @@ def is_page(path: Path) -> bool:
         return MARK in file.read(2048)
 
 
-def render_page(runs: Sequence[Run], *, max_episodes: int | None = None) -> bytes:
+def render_page(runs: Sequence[RunFiles], *, max_episodes: int | None = None) -> bytes:
     """Read one or two runs and render them as a self-contained page.
 
     Args:
@@ -85,7 +85,7 @@ class _Shared:
 
 
 def _read(
-    run: Run, side: int, limit: int | None, chunks: Chunks, shared: _Shared
+    run: RunFiles, side: int, limit: int | None, chunks: Chunks, shared: _Shared
 ) -> list[dict[str, Any]]:
     """Add the episodes of a run to the chunks, and return their rows."""
     rows = []
@@ -114,7 +114,7 @@ def _read(
     return rows
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def _facts(run: RunFiles) -> dict[str, Any]:
     """Say what the page shows of a run besides its episodes."""
     sources = [
         {

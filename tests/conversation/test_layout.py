@@ -15,8 +15,8 @@ from agentgym.conversation import (
     AdmissibleStyle,
     Conversation,
     Layout,
-    Message,
     ObservationStyle,
+    OpeningMessage,
     Prompt,
     SeenTurn,
 )
@@ -44,7 +44,7 @@ TURNS = Layout(
     kind="turns",
     first="{observation} of {task} ({admissible})",
     later="{step}: {observation}",
-    opening=(Message("user", "Do {task}. {actions}"), Message("assistant", "Yes.")),
+    opening=(OpeningMessage("user", "Do {task}. {actions}"), OpeningMessage("assistant", "Yes.")),
 )
 
 
@@ -190,8 +190,8 @@ def test_observations_are_shown_from_behind_the_task(observation: str, expected:
         ({"first": "{goal}"}, r"fields of the template first among {task}.*got {goal}"),
         ({"history": "{step}"}, "template history among {number}"),
         ({"later": "x" * 40_000}, "template later to be a text of at most 32,768"),
-        ({"opening": (Message("user", "{observation}"),)}, "template opening among"),
-        ({"opening": (Message("tool", ""),)}, "role of an opening message"),
+        ({"opening": (OpeningMessage("user", "{observation}"),)}, "template opening among"),
+        ({"opening": (OpeningMessage("tool", ""),)}, "role of an opening message"),
         ({"window": -1}, "window of the layout to be at least 0"),
         ({"kind": "turns", "window": 0}, "window of the layout to be at least 1"),
         ({"longest": 0}, "longest of the layout to be at least 1"),

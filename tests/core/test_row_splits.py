@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.core.row_splits import Row, by_split, deal, file_split, named_split
+from agentgym.core.row_splits import SplitRow, by_split, deal, file_split, named_split
 
 
 def dealt(count: int, *named: str) -> Counter[str]:
-    return Counter(deal([*(Row(f"q{n}", None) for n in range(count)), *(Row(s, s) for s in named)]))
+    return Counter(
+        deal([*(SplitRow(f"q{n}", None) for n in range(count)), *(SplitRow(s, s) for s in named)])
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_a_split_that_rows_name_gets_no_others() -> None:
 
 
 def test_rows_are_dealt_alike_everywhere() -> None:
-    rows = [Row(f"q{n}", None) for n in range(8)]
+    rows = [SplitRow(f"q{n}", None) for n in range(8)]
     # By sha256sum, q1 (c75d...) comes last and q2 (bee9...) before it.
     assert deal(rows) == ["train", "test", "valid", *["train"] * 5]
     assert deal(rows[::-1]) == deal(rows)[::-1]
@@ -45,14 +47,14 @@ def test_rows_are_dealt_alike_everywhere() -> None:
 def test_rows_of_one_content_never_part_unless_they_say_so(
     rows: list[tuple[str, str | None]],
 ) -> None:
-    splits = deal([Row(*row) for row in rows])
+    splits = deal([SplitRow(*row) for row in rows])
     assert all(split == named for (_, named), split in zip(rows, splits, strict=True) if named)
     homes: dict[str, set[str]] = {}
     for (content, _), split in zip(rows, splits, strict=True):
         homes.setdefault(content, set()).add(split)
     named = {content: {split for other, split in rows if other == content} for content in homes}
     assert all(len(homes[c]) == 1 or len(named[c] - {None}) > 1 for c in homes)
-    grouped = by_split(range(len(rows)), [Row(*row) for row in rows])
+    grouped = by_split(range(len(rows)), [SplitRow(*row) for row in rows])
     assert sorted(n for group in grouped.values() for n in group) == list(range(len(rows)))
     assert all(grouped.values())
 

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentgym.errors import DataError
-from agentgym.sandbox.dockerfile import NO_IMAGE, Recipe, read_recipe
+from agentgym.sandbox.dockerfile import NO_IMAGE, ImageRecipe, read_recipe
 
 
-def recipe_of(folder: Path, text: str) -> Recipe:
+def recipe_of(folder: Path, text: str) -> ImageRecipe:
     (folder / "Dockerfile").write_text(text)
     return read_recipe(folder)
 

@@ -34,7 +34,7 @@ from agentgym.sandbox.base import (
 from agentgym.sandbox.registry import open_sandbox, probe
 from agentgym.sandbox.remote import client
 from agentgym.sandbox.remote.client import RemoteSandbox
-from agentgym.sandbox.remote.leased_boxes import Bounds, LeasedBoxes
+from agentgym.sandbox.remote.leased_boxes import LeaseBounds, LeasedBoxes
 from agentgym.sandbox.remote.leases import Renewals
 from agentgym.sandbox.remote.messages import TOKEN as TOKEN_VARIABLE
 from agentgym.sandbox.remote.messages import decode, encode, read_config, write_config
@@ -600,7 +600,7 @@ def test_the_command_takes_what_clients_may_ask_for(
     )
     flags = ["--max-memory", "0.5", "--max-processes", "7", "--max-disk", "2", "--max-files", "9"]
     assert main(["serve", "sandbox", *flags, "--max-seconds", "30"]) == 0
-    assert bounds == [Bounds(1 << 29, 7, 2 << 30, 9, 30.0)]
+    assert bounds == [LeaseBounds(1 << 29, 7, 2 << 30, 9, 30.0)]
     for flag in ("--max-memory", "--max-processes", "--max-seconds"):
         assert main(["serve", "sandbox", flag, "0"]) == 2
     assert main(["serve", "sandbox", "--max-disk", "nan"]) == 2

@@ -33,7 +33,7 @@ from agentgym.support.http_server import Refused
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.gateway.agent_envs import AgentEnvs
 from trainers.gateway.agents import Agent
-from trainers.gateway.call_log import Call, CallLog
+from trainers.gateway.call_log import CallLog, LoggedCall
 from trainers.gateway.episode import AT_ONCE, AgentEpisode
 from trainers.gateway.policy_answers import PolicyAnswers
 from trainers.gateway.turns import fill
@@ -125,7 +125,7 @@ class _PendingCall:
     """A call that waits for the engine."""
 
     episode: _Live
-    call: Call
+    call: LoggedCall
     future: Future[tuple[Completion, int]] = field(default_factory=Future)
 
 
@@ -352,7 +352,7 @@ class _AgentRollout:
                 live.trajectory.stop_reason = StopReason.ERROR.value
                 live.trajectory.error = error
 
-    def _complete(self, live: _Live, call: Call) -> tuple[Completion, int]:
+    def _complete(self, live: _Live, call: LoggedCall) -> tuple[Completion, int]:
         """Wait for the engine to answer a call, as long as anybody drives it.
 
         Raises:

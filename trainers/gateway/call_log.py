@@ -24,7 +24,7 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.template import Message
 
-__all__ = ["Call", "CallLog", "NoRoom"]
+__all__ = ["CallLog", "LoggedCall", "NoRoom"]
 
 TOOLS_TEXT = (
     "You may call functions, which are described here in JSON, a line each:\n{tools}\nTo call one, "
@@ -38,7 +38,7 @@ class NoRoom(Exception):
 
 
 @dataclass(eq=False, slots=True)
-class Call:
+class LoggedCall:
     """A request and what the policy answered."""
 
     asked_at: int
@@ -81,20 +81,20 @@ class CallLog:
     """
 
     def __init__(self, chat: TurnTokenizer, budget: TokenBudget, seed: int, number: int) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[LoggedCall] = []
         self._chat, self._budget, self._seed, self._number = chat, budget, seed, number
         self._lock = threading.Lock()
         self._spent = 0
-        self._ends: dict[bytes, Call] = {}
+        self._ends: dict[bytes, LoggedCall] = {}
         self._prompt_counts: dict[bytes, int] = {}
 
     @property
-    def answered(self) -> list[Call]:
+    def answered(self) -> list[LoggedCall]:
         """The calls that were answered so far, in a list of its own."""
         with self._lock:
             return [call for call in self.calls if call.out is not None]
 
-    def ask(self, request: ChatRequest, asked_at: int) -> Call:
+    def ask(self, request: ChatRequest, asked_at: int) -> LoggedCall:
         """Take in a request.
 
         Args:
@@ -122,12 +122,17 @@ class CallLog:
                 main, before.continued = before.main and not before.continued, True
             seed = self._draw(request, prompt, main)
             limit = min(room, request.max_tokens or room)
-            call = Call(asked_at, prompt, seed, limit, main, text, messages, digest)
+            call = LoggedCall(asked_at, prompt, seed, limit, main, text, messages, digest)
             self.calls.append(call)
             return call
 
     def answer(
-        self, call: Call, out: Completion, version: int, message: ChatMessage, answered_at: int
+        self,
+        call: LoggedCall,
+        out: Completion,
+        version: int,
+        message: ChatMessage,
+        answered_at: int,
     ) -> None:
         """Take down what was sampled for a call, and how the agent was told.
 
@@ -158,14 +163,14 @@ class CallLog:
         times = self._prompt_counts[digest] = self._prompt_counts.get(digest, 0) + 1
         return turn_seed(self._seed, self._number, times, f"call/{digest.hex()}")
 
-    def _before(self, request: ChatRequest) -> tuple[Call | None, int, Any]:
+    def _before(self, request: ChatRequest) -> tuple[LoggedCall | None, int, Any]:
         """Find the answered conversation that a request begins with, the longest of several.
 
         Returns:
             Its call, the messages that it covers, answer included, and the hash of all messages.
         """
         digest = blake2b(json.dumps(request.tools, sort_keys=True, default=str).encode())
-        match: tuple[Call | None, int] = (None, 0)
+        match: tuple[LoggedCall | None, int] = (None, 0)
         for number, message in enumerate(request.messages, 1):
             digest.update(_line(message))
             if message.role == "assistant" and (call := self._ends.get(digest.digest())):
@@ -173,7 +178,7 @@ class CallLog:
         return *match, digest
 
     def _prompt(
-        self, request: ChatRequest, before: Call | None, covered: int
+        self, request: ChatRequest, before: LoggedCall | None, covered: int
     ) -> tuple[list[int], str, list[Message], int]:
         """Return a prompt as tokens, text and messages, and how many tokens it adds.
 

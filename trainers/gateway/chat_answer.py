@@ -12,9 +12,9 @@ from agentgym.actions.json_values import DECODER
 from agentgym.core.language import Language
 from agentgym.errors import ConfigurationError
 from agentgym.support.strict_json import parse_json
-from trainers.gateway.chat_request import ChatMessage, ChatRequest, ToolCall
+from trainers.gateway.chat_request import ChatMessage, ChatRequest, MessageToolCall
 
-__all__ = ["ChatAnswer", "chunks", "completion", "read_answer"]
+__all__ = ["GatewayAnswer", "chunks", "completion", "read_answer"]
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 """Marks of a call, as most models write them."""
@@ -25,7 +25,7 @@ PIECE = 24
 
 
 @dataclass(frozen=True)
-class ChatAnswer:
+class GatewayAnswer:
     """An answer of the policy."""
 
     message: ChatMessage
@@ -70,7 +70,7 @@ def read_answer(
     return ChatMessage("assistant", content, calls), "tool_calls"
 
 
-def _marked(text: str) -> Iterator[ToolCall]:
+def _marked(text: str) -> Iterator[MessageToolCall]:
     """Yield the calls that stand between marks."""
     at, n_calls = 0, 0
     while n_calls < MOST_CALLS and (start := text.find(OPEN, at)) >= 0:
@@ -87,7 +87,7 @@ def _marked(text: str) -> Iterator[ToolCall]:
         name = call.get("name") if isinstance(call, Mapping) else None
         if isinstance(call, Mapping) and isinstance(name, str):
             arguments = call.get("arguments", call.get("parameters"))
-            yield ToolCall(
+            yield MessageToolCall(
                 name, arguments if isinstance(arguments, str) else json.dumps(arguments or {})
             )
             n_calls += 1
@@ -98,7 +98,7 @@ def _blank(text: str, at: int) -> int:
     return len(text[at : at + 64]) - len(text[at : at + 64].lstrip())
 
 
-def _in_grammar(text: str, request: ChatRequest, language: Language) -> tuple[ToolCall, ...]:
+def _in_grammar(text: str, request: ChatRequest, language: Language) -> tuple[MessageToolCall, ...]:
     """Return the call that an action in the environment's own grammar is, if it is one."""
     call = parse(text, language.specs, language.grammar).call
     if call is None or call.name not in {tool["function"]["name"] for tool in request.tools}:
@@ -110,14 +110,14 @@ def _in_grammar(text: str, request: ChatRequest, language: Language) -> tuple[To
     return tuple(_marked(marked_text))
 
 
-def completion(answer: ChatAnswer, name: str, model: str) -> dict[str, Any]:
+def completion(answer: GatewayAnswer, name: str, model: str) -> dict[str, Any]:
     """Return an answer as the body of a chat completion."""
     message = {"role": "assistant", **_encode_message(answer.message, name)}
     choice = {"index": 0, "message": message, "finish_reason": answer.finish_reason}
     return {**_head(name, model, "chat.completion"), "choices": [choice], "usage": _usage(answer)}
 
 
-def chunks(answer: ChatAnswer, name: str, model: str, counts: bool) -> Iterator[dict[str, Any]]:
+def chunks(answer: GatewayAnswer, name: str, model: str, counts: bool) -> Iterator[dict[str, Any]]:
     """Yield an answer as the parts of a stream: every call whole, the text piece by piece."""
     head, body = _head(name, model, "chat.completion.chunk"), _encode_message(answer.message, name)
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
@@ -156,7 +156,7 @@ def _head(name: str, model: str, kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{name}", "object": kind, "created": 0, "model": model}
 
 
-def _usage(answer: ChatAnswer) -> dict[str, int]:
+def _usage(answer: GatewayAnswer) -> dict[str, int]:
     return {
         "prompt_tokens": answer.prompt_tokens,
         "completion_tokens": answer.completion_tokens,

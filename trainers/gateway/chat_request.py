@@ -14,7 +14,7 @@ from typing import Any
 from agentgym.support.http_server import Refused
 
 __all__ = [
-    "ChatMessage", "ChatRequest", "ToolCall", "read_limit", "read_messages", "read_request",
+    "ChatMessage", "ChatRequest", "MessageToolCall", "read_limit", "read_messages", "read_request",
     "read_tools",
 ]  # fmt: skip
 
@@ -30,7 +30,7 @@ MOST_TOOLS = 256
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class MessageToolCall:
     """A call of a tool, as a message holds it."""
 
     name: str
@@ -55,7 +55,7 @@ class ChatMessage:
     """``system``, ``user``, ``assistant`` or ``tool``."""
     content: str
     """Its text."""
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[MessageToolCall, ...] = ()
     """Calls of an answer."""
 
     @property
@@ -158,7 +158,7 @@ def _text(content: object) -> str:
     return "".join(map(str, texts))
 
 
-def _call(call: object) -> ToolCall:
+def _call(call: object) -> MessageToolCall:
     """Read a call of an earlier answer."""
     function = call.get("function") if isinstance(call, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
@@ -166,7 +166,7 @@ def _call(call: object) -> ToolCall:
         raise Refused(400, f"expected calls of functions with a name, got {call!r:.80}")
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
-    return ToolCall(name, text)
+    return MessageToolCall(name, text)
 
 
 def read_tools(tools: object, choice: object) -> tuple[Mapping[str, Any], ...]:

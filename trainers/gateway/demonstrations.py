@@ -22,7 +22,7 @@ from agentgym.policies.base import begin as begin_policy
 from trainers.gateway.agent_runner import AgentRules, run_agent
 from trainers.gateway.agents import Agent
 from trainers.gateway.call_log import CallLog
-from trainers.gateway.chat_answer import ChatAnswer, read_answer
+from trainers.gateway.chat_answer import GatewayAnswer, read_answer
 from trainers.gateway.chat_request import ChatMessage, ChatRequest
 from trainers.gateway.episode import AgentEpisode
 from trainers.gateway.server import GatewayServer
@@ -98,13 +98,13 @@ def player_of(
         begin_policy(expert, first.observation, public_info(first.info))
         lock = threading.Lock()
 
-        def answers(request: ChatRequest) -> tuple[ChatAnswer, ModelOutput]:
+        def answers(request: ChatRequest) -> tuple[GatewayAnswer, ModelOutput]:
             with lock:  # calls at once have one expert
                 now = session.moments[-1]
                 text = expert.act(now.observation, public_info(now.info))
                 message, finish = read_answer(text, True, request, session.language)
                 calls.append(ShownCall(request, text, message, len(session.moments)))
-            return ChatAnswer(message, finish), ModelOutput(text)
+            return GatewayAnswer(message, finish), ModelOutput(text)
 
         server.open(address, AgentEpisode(session, answers, rules.calls))
         # A daemon: an agent that hangs must not keep the interpreter alive.

@@ -18,7 +18,7 @@ from agentgym.policies.base import ModelOutput
 from agentgym.support.http_server import Refused
 from trainers.gateway.agents import MODEL_NAME
 from trainers.gateway.call_log import NoRoom
-from trainers.gateway.chat_answer import MOST_CALLS, ChatAnswer
+from trainers.gateway.chat_answer import MOST_CALLS, GatewayAnswer
 from trainers.gateway.chat_request import ChatMessage, ChatRequest
 
 __all__ = ["AgentEpisode", "Answerer"]
@@ -35,7 +35,7 @@ LATE = 10
 class Answerer(Protocol):
     """Who answers the calls of an episode."""
 
-    def __call__(self, request: ChatRequest) -> tuple[ChatAnswer, ModelOutput]:
+    def __call__(self, request: ChatRequest) -> tuple[GatewayAnswer, ModelOutput]:
         """Answer a call.
 
         Raises:
@@ -72,7 +72,7 @@ class AgentEpisode:
 
     def ask(
         self, body: Mapping[str, Any], read: Callable[[Mapping[str, Any]], ChatRequest]
-    ) -> ChatAnswer:
+    ) -> GatewayAnswer:
         """Answer a request to the model, which counts whether it can be read or not.
 
         Args:
@@ -176,7 +176,7 @@ class AgentEpisode:
             self.session.end(reason, f"the agent {words}")
         return Refused(status, f"the episode is over: the agent {words}")
 
-    def _answer(self, request: ChatRequest) -> ChatAnswer:
+    def _answer(self, request: ChatRequest) -> GatewayAnswer:
         """Let the policy answer."""
         if request.model not in ("", MODEL_NAME):
             reason = f"asked for the model {request.model!r:.80}, but here answers {MODEL_NAME!r}"
@@ -193,10 +193,10 @@ class AgentEpisode:
         self.session.served(output)
         return answer
 
-    def _concluded(self) -> ChatAnswer:
+    def _concluded(self) -> GatewayAnswer:
         """Answer a call after the end, which is no action of the policy."""
         self._late += 1
         reason = f"The episode is over ({self.session.stop_reason})."
         if self._late > LATE:
             raise Refused(410, reason)
-        return ChatAnswer(ChatMessage("assistant", reason), "stop")
+        return GatewayAnswer(ChatMessage("assistant", reason), "stop")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import ModelOutput
-from trainers.gateway.call_log import Call, CallLog
-from trainers.gateway.chat_answer import ChatAnswer, read_answer
+from trainers.gateway.call_log import CallLog, LoggedCall
+from trainers.gateway.chat_answer import GatewayAnswer, read_answer
 from trainers.gateway.chat_request import ChatRequest
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion
@@ -26,10 +26,10 @@ class PolicyAnswers:
     """The session of its agent."""
     chat: TurnTokenizer
     """Turn tokenizer of the policy."""
-    complete: Callable[[Call], tuple[Completion, int]]
+    complete: Callable[[LoggedCall], tuple[Completion, int]]
     """Returns what is sampled for a call, and the version of the weights that did it."""
 
-    def __call__(self, request: ChatRequest) -> tuple[ChatAnswer, ModelOutput]:
+    def __call__(self, request: ChatRequest) -> tuple[GatewayAnswer, ModelOutput]:
         """Answer a call.
 
         Raises:
@@ -44,5 +44,5 @@ class PolicyAnswers:
         self.log.answer(call, out, version, message, len(session.moments))
         prompt_tokens, completion_tokens = len(call.prompt), len(out.ids)
         raw_text = chat.raw_text(out.ids[:-1] if out.stopped else out.ids)
-        answer = ChatAnswer(message, finish, prompt_tokens, completion_tokens)
+        answer = GatewayAnswer(message, finish, prompt_tokens, completion_tokens)
         return answer, ModelOutput(raw_text, prompt_tokens, completion_tokens, finish_reason=finish)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentgym.support.http_server import Refused
-from trainers.gateway.chat_answer import ChatAnswer
+from trainers.gateway.chat_answer import GatewayAnswer
 from trainers.gateway.chat_request import ChatRequest, read_limit, read_messages, read_tools
 
 __all__ = ["read_responses_request", "response"]
@@ -117,7 +117,7 @@ def _tool(tool: object) -> object:
     return {"function": {name: value for name, value in tool.items() if name != "type"}}
 
 
-def response(answer: ChatAnswer, name: str, model: str) -> dict[str, Any]:
+def response(answer: GatewayAnswer, name: str, model: str) -> dict[str, Any]:
     """Return an answer as the body of a response."""
     is_complete, message = answer.finish_reason != "length", answer.message
     status = "completed" if is_complete else "incomplete"

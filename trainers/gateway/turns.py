@@ -14,7 +14,7 @@ from agentgym.episodes.recorder import costs_of, verdicts_of
 from agentgym.evaluation.agent_session import Session
 from agentgym.evaluation.episode_result import summed_costs
 from agentgym.policies.play import Moment
-from trainers.gateway.call_log import Call
+from trainers.gateway.call_log import LoggedCall
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
@@ -22,7 +22,7 @@ __all__ = ["fill", "owners", "shared"]
 
 
 def fill(
-    trajectory: Trajectory, session: Session, calls: Sequence[Call], chat: TurnTokenizer
+    trajectory: Trajectory, session: Session, calls: Sequence[LoggedCall], chat: TurnTokenizer
 ) -> None:
     """Write what an agent's episode came to into its trajectory.
 
@@ -66,7 +66,7 @@ def shared(row: Sequence[int], prompt: Sequence[int]) -> int:
 
 
 def _turns(
-    calls: Sequence[Call], moments: Sequence[Moment], chat: TurnTokenizer
+    calls: Sequence[LoggedCall], moments: Sequence[Moment], chat: TurnTokenizer
 ) -> list[SampledTurn]:
     """Return a turn for every call, in their order."""
     steps = [
@@ -84,7 +84,7 @@ def _turns(
 
 
 def _turn(
-    call: Call, new_from: int, steps: Sequence[Moment], state: Moment, chat: TurnTokenizer
+    call: LoggedCall, new_from: int, steps: Sequence[Moment], state: Moment, chat: TurnTokenizer
 ) -> SampledTurn:
     """Return the turn that a call is, with all that its agent did next."""
     out = call.out

@@ -53,7 +53,7 @@ from trainers.config.sections import ALL_LINEAR
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-__all__ = ["GIB", "MemoryEstimate", "ModelShape", "Training", "cache_bytes", "estimate"]
+__all__ = ["GIB", "MemoryEstimate", "ModelShape", "TrainingSetup", "cache_bytes", "estimate"]
 
 GIB = 2**30
 TILE_TOKENS = 4096
@@ -148,7 +148,7 @@ def _chosen_layers(names: Iterable[str], targets: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingSetup:
     """How a model is trained, as far as memory goes."""
 
     micro_tokens: int
@@ -285,7 +285,7 @@ class MemoryEstimate:
         return self.total - (min(self.generating, self.updating) if sleeps else 0)
 
 
-def estimate(shape: ModelShape, training: Training) -> MemoryEstimate:
+def estimate(shape: ModelShape, training: TrainingSetup) -> MemoryEstimate:
     """Estimate the memory of one device; the formulas are at the top of this file."""
     low = 2 if training.precision == "bf16" else 4
     adapters = training.rank * shape.ends
@@ -335,7 +335,7 @@ def cache_bytes(shape: ModelShape, tokens: int, bits: int) -> int:
     return tokens * shape.layers * 2 * shape.keys * bits // 8
 
 
-def _activation_bytes(shape: ModelShape, training: Training) -> int:
+def _activation_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     """Bytes that are kept of a micro-batch, for all layers."""
     tokens = training.tokens
     # Between layers, all weights trained, everything is float32.
@@ -346,7 +346,7 @@ def _activation_bytes(shape: ModelShape, training: Training) -> int:
     return tokens * shape.layers * layer
 
 
-def _backward_bytes(shape: ModelShape, training: Training) -> int:
+def _backward_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     """Bytes of the backward pass of one layer: gradients, and with checkpointing the layer."""
     tokens = training.tokens
     low = 2 if training.precision == "bf16" else 4
@@ -354,7 +354,7 @@ def _backward_bytes(shape: ModelShape, training: Training) -> int:
     return tokens * (passing + training.checkpointing * _layer_bytes(shape, training))
 
 
-def _retained_bytes(shape: ModelShape, training: Training) -> int:
+def _retained_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     """Bytes of freed tensors that a CPU's allocator keeps between those that are in use.
 
     Tensors below 32 MiB come from one heap. In every layer a few are freed beside others that stay,
@@ -369,7 +369,7 @@ def _retained_bytes(shape: ModelShape, training: Training) -> int:
     return int(training.retained * tokens * shape.layers * size)
 
 
-def _layer_bytes(shape: ModelShape, training: Training) -> int:
+def _layer_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     """Bytes that autograd keeps of a token in one layer: two norms, attention, a gated MLP.
 
     A norm keeps its input, its input divided by its size (if its weight is trained) and its output,
@@ -385,7 +385,7 @@ def _layer_bytes(shape: ModelShape, training: Training) -> int:
     return low + (2 * 4 * hidden + 5 * 2 * hidden if training.rank else 2 * 10 * hidden)
 
 
-def _head_bytes(shape: ModelShape, training: Training) -> int:
+def _head_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     """Bytes of the head: tiles of logits, hidden states and their gradients, its own gradient."""
     tokens = training.tokens
     low = 2 if training.precision == "bf16" else 4

@@ -26,7 +26,7 @@ from trainers.models.memory import (
     GIB,
     MemoryEstimate,
     ModelShape,
-    Training,
+    TrainingSetup,
     cache_bytes,
     estimate,
 )
@@ -258,7 +258,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
 def _beside_vllm(
     run: ResolvedRun,
     shape: ModelShape,
-    training: Training,
+    training: TrainingSetup,
     device: Device | None,
     context: int,
     episodes: int,
@@ -389,7 +389,7 @@ def _process_bytes() -> int:
     return (resident_bytes() or 0) + LIBRARIES
 
 
-def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> Training:
+def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> TrainingSetup:
     """Return how a run trains its model, without an engine."""
     import torch
 
@@ -410,7 +410,7 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
         else context
     )
     imitated = settings.sft.batch_size if run.imitates else 0
-    return Training(
+    return TrainingSetup(
         micro_tokens=memory.micro_tokens,
         row_tokens=row,
         rows=max(episodes, imitated) if has_opening else 0,

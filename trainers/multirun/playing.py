@@ -37,7 +37,7 @@ Begin = Callable[[list[str], Path], BaseProcess]
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedRun:
     """A run that did not end."""
 
     run: Run
@@ -104,7 +104,7 @@ class _Work:
     pending: list[Run]
     running: dict[int, Playing] = field(default_factory=dict)
     """By the handle that tells when a process ends."""
-    failed: list[Failure] = field(default_factory=list)
+    failed: list[FailedRun] = field(default_factory=list)
     started: set[str] = field(default_factory=set)
     """Keys of the warm starts that a run that has ended can give to others."""
 
@@ -119,7 +119,7 @@ def play(
     extended: Collection[Run] = (),
     console: Console | None = None,
     quiet: bool = False,
-) -> list[Failure]:
+) -> list[FailedRun]:
     """Play the runs that have not ended, ``jobs`` at a time.
 
     A run that was begun goes on. Of runs with the same warm start the first goes ahead, and the
@@ -195,7 +195,7 @@ def _finish(work: _Work, cache: RunCache) -> Iterator[str]:
             work.started.add(run.keys.start)
             yield f"{run.name}: ended"
         else:
-            work.failed.append(Failure(run, _last_words(cache.log(run), code)))
+            work.failed.append(FailedRun(run, _last_words(cache.log(run), code)))
             yield f"{run.name}: failed"
 
 

@@ -28,7 +28,7 @@ from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.models.memory_plan import Device, check_memory, plan_memory
 from trainers.models.threads import thread_limit
 from trainers.multirun.cache import DONE, OPEN, Keys, Parse, Run, RunCache
-from trainers.multirun.playing import Failure, play
+from trainers.multirun.playing import FailedRun, play
 from trainers.multirun.process import Main, begin_process
 from trainers.multirun.seed_flags import SEEDS_FILE, SeedFlags
 from trainers.output.display import Display
@@ -249,7 +249,7 @@ def _share_baselines(
             cache.begin_from(run, other, REFERENCES, defaults=defaults)
 
 
-def _check_ended(failures: Sequence[Failure], cache: RunCache) -> None:
+def _check_ended(failures: Sequence[FailedRun], cache: RunCache) -> None:
     """Say which runs did not end, and why."""
     if failures:
         named = "; ".join(

@@ -14,7 +14,7 @@ from agentgym.evaluation.reports.verdicts import direction, relation, signed
 from trainers.output.roles import BASE_MODEL, TRAINED, WARM_START
 from trainers.output.summary import Difference, Interval, Summary, minus
 
-__all__ = ["Change", "Headline", "headline", "judge"]
+__all__ = ["Headline", "HeadlineChange", "headline", "judge"]
 
 HANDFUL = 5
 """Minimum number of steps: after fewer, a narrow interval only reflects the pairing of tasks and
@@ -30,7 +30,7 @@ class Headline(NamedTuple):
     """A few words and a difference."""
 
 
-class Change(NamedTuple):
+class HeadlineChange(NamedTuple):
     """The trained policy minus another, in both measures."""
 
     other: str
@@ -45,7 +45,7 @@ class Change(NamedTuple):
     """Its interval; None: there is none."""
 
     @classmethod
-    def of(cls, other: str, paired: Difference) -> Change:
+    def of(cls, other: str, paired: Difference) -> HeadlineChange:
         """Take a comparison over tasks."""
         return cls(
             other, paired.score_mean, paired.score_ci95, paired.success_mean, paired.success_ci95
@@ -80,9 +80,11 @@ def headline(summary: Summary) -> Headline:
     if summary.strongest_baseline and summary.greedy:
         greedy = minus(summary.greedy, summary.strongest_baseline)
     judged = judge(
-        Change.of(summary.names[WARM_START], summary.paired.trained_minus_warm_start),
-        Change.of(baseline, summary.against_strongest) if summary.against_strongest else None,
-        Change.of(baseline, greedy) if greedy else None,
+        HeadlineChange.of(summary.names[WARM_START], summary.paired.trained_minus_warm_start),
+        HeadlineChange.of(baseline, summary.against_strongest)
+        if summary.against_strongest
+        else None,
+        HeadlineChange.of(baseline, greedy) if greedy else None,
         steps=summary.steps,
         imitated=any(part.warm_start for part in (summary, *summary.families.values())),
     )
@@ -99,7 +101,12 @@ def _from_base_model(summary: Summary) -> str:
 
 
 def judge(
-    gain: Change, further: Change | None, greedy: Change | None, *, steps: int, imitated: bool
+    gain: HeadlineChange,
+    further: HeadlineChange | None,
+    greedy: HeadlineChange | None,
+    *,
+    steps: int,
+    imitated: bool,
 ) -> Headline:
     """Judge a training by what it changed.
 
@@ -127,7 +134,7 @@ def judge(
     return Headline("up", f"It learned: {change}")
 
 
-def _beside_baseline(further: Change, greedy: Change | None) -> Headline:
+def _beside_baseline(further: HeadlineChange, greedy: HeadlineChange | None) -> Headline:
     """Judge a training that was worth something by the strongest baseline.
 
     Success decides; a score alone can show that the baseline is ahead, and not that it is beaten.
@@ -147,7 +154,7 @@ def _beside_baseline(further: Change, greedy: Change | None) -> Headline:
     return Headline("flat", f"It improved, and so did {baseline}: {further.in_success}")
 
 
-def _lag(change: Change | None) -> str:
+def _lag(change: HeadlineChange | None) -> str:
     """Return by how much the trained policy is behind in a measure; empty if it is in none.
 
     A lower mean without an interval counts, as it did no better in any seed.

@@ -20,7 +20,7 @@ from trainers.output.seed_summary import comparisons, seeds_summary
 __all__ = ["seeds_table", "write_seeds"]
 
 
-class _Part(NamedTuple):
+class _SeedPart(NamedTuple):
     """The results of an environment, or of several together, with their curves."""
 
     name: str
@@ -82,12 +82,12 @@ def seeds_table(summary: Mapping[str, Any]) -> Table:
 
 def _parts(
     summary: Mapping[str, Any], records: Sequence[Records], chosen_steps: Sequence[int]
-) -> Iterator[_Part]:
+) -> Iterator[_SeedPart]:
     """Yield the results to show: first those over all tasks."""
-    yield _Part("", summary, *seed_panels(records, summary["names"], chosen_steps))
+    yield _SeedPart("", summary, *seed_panels(records, summary["names"], chosen_steps))
     for name, results in summary.get("families", {}).items():
         seed_records = [family_records(run_records, name) for run_records in records]
-        yield _Part(name, results, *seed_panels(seed_records, results["names"], chosen_steps))
+        yield _SeedPart(name, results, *seed_panels(seed_records, results["names"], chosen_steps))
 
 
 def _differences(

@@ -16,7 +16,7 @@ import numpy as np
 
 from agentgym.evaluation.reports.verdicts import signed
 from agentgym.support.statistics import FEWEST_TRAININGS, mean_over_trainings, why_no_interval
-from trainers.output.headline import Change, Headline, judge
+from trainers.output.headline import Headline, HeadlineChange, judge
 from trainers.output.roles import (
     BASELINES,
     DEMONSTRATOR,
@@ -29,7 +29,7 @@ from trainers.output.roles import (
 )
 
 __all__ = [
-    "Comparison",
+    "SeedComparison",
     "comparisons",
     "seeds_headline",
     "seeds_sentences",
@@ -50,7 +50,7 @@ Summaries = Sequence[Mapping[str, Any]]
 """Contents of ``summary.json``, one for each seed."""
 
 
-class Comparison(NamedTuple):
+class SeedComparison(NamedTuple):
     """The trained policy minus another, over seeds."""
 
     name: str
@@ -63,10 +63,12 @@ class Comparison(NamedTuple):
     """Difference in score, likewise."""
 
     @property
-    def change(self) -> Change:
+    def change(self) -> HeadlineChange:
         """The comparison as the headline judges it."""
         success, score = self.success, self.score
-        return Change(self.other, score["mean"], score["ci95"], success["mean"], success["ci95"])
+        return HeadlineChange(
+            self.other, score["mean"], score["ci95"], success["mean"], success["ci95"]
+        )
 
     @property
     def problem(self) -> str:
@@ -126,11 +128,11 @@ def _interval_kind(count: int) -> str:
     return f"95 %, Student t over {count} seeds"
 
 
-def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Comparison]:
+def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[SeedComparison]:
     """Yield what the trained policy is compared with: ``paired`` or ``greedy_paired`` results."""
     for name, figures in results.get(kind, {}).items():
         other = results["names"][_arm(name.removeprefix("trained_minus_"), results["names"])]
-        yield Comparison(name, other, figures["success"], figures["score"])
+        yield SeedComparison(name, other, figures["success"], figures["score"])
 
 
 def seeds_headline(result: Mapping[str, Any]) -> Headline:

@@ -14,7 +14,7 @@ from agentgym.evaluation.agent_session import Session
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.policies.identity import source_sha256
 from trainers.gateway.agents import Agent, CommandAgent, find_agent
-from trainers.gateway.call_log import Call, CallLog
+from trainers.gateway.call_log import CallLog, LoggedCall
 from trainers.gateway.episode import AgentEpisode
 from trainers.gateway.policy_answers import PolicyAnswers
 from trainers.gateway.server import GatewayServer
@@ -46,7 +46,7 @@ class ServedAgent:
         player, address = self.player, self.server.address()
         keys: list[int] = []
 
-        def complete(call: Call) -> tuple[Completion, int]:
+        def complete(call: LoggedCall) -> tuple[Completion, int]:
             try:
                 key = keys.pop()
             except IndexError:  # calls at once have keys of their own

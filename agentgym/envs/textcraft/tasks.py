@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from agentgym.core.options import integer
-from agentgym.core.row_splits import Row, by_split
+from agentgym.core.row_splits import SplitRow, by_split
 from agentgym.core.tasks import SPLITS, NumberedTasks
 from agentgym.envs.textcraft.engine.recipes import CraftWorld, Recipe, format_name
 from agentgym.envs.textcraft.experts.oracle import shortest_plan
@@ -107,7 +107,7 @@ class OfficialTasks(CraftTasks):
             for split, part in DEALT.items()
         }
         if not all(self._goals.values()):  # a few recipes of one's own
-            self._goals = by_split(goals, [Row(name, None) for name in goals])
+            self._goals = by_split(goals, [SplitRow(name, None) for name in goals])
         self.splits = tuple(split for split in SPLITS if self._goals.get(split))
         self._uses: dict[str, list[Recipe]] = {}
         for recipes in self.book.by_product.values():

@@ -24,7 +24,7 @@ _TABLES = ("world", "infos", "quests", "KB")
 _Data = Mapping[str, Any]
 
 
-class Info(NamedTuple):
+class EntityInfo(NamedTuple):
     """What is said of an entity, under the names of the JSON."""
 
     id: str
@@ -94,7 +94,7 @@ class Record:
     """Every fact that the game speaks of, those at the start first."""
     start: int
     """Number of facts at the start."""
-    infos: Sequence[Info]
+    infos: Sequence[EntityInfo]
     """What is said of the entities."""
     actions: Sequence[ActionRecord]
     """Every action of a walkthrough."""
@@ -129,7 +129,7 @@ class Record:
     @classmethod
     def unpack(cls, packed: Mapping[str, Any], knowledge: Mapping[str, Any]) -> Record:
         """Undo ``pack``."""
-        infos = [Info(*row) for row in packed["infos"]]
+        infos = [EntityInfo(*row) for row in packed["infos"]]
         return cls(
             [*map(_fact, packed["facts"])],
             packed["start"],
@@ -261,7 +261,9 @@ class _Reader:
         infos = []
         for key, info in game["infos"]:
             kind = self._kinds.setdefault(key, info.get("type", ""))
-            infos.append(Info(key, kind, *[info.get(field) for field in Info._fields[2:]]))
+            infos.append(
+                EntityInfo(key, kind, *[info.get(field) for field in EntityInfo._fields[2:]])
+            )
         rest = {key: value for key, value in game.items() if key not in _TABLES}
         self.record = Record(
             [*self._numbers], start, infos, self._actions, quests, rest, game["KB"], self._kinds

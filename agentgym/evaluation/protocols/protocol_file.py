@@ -60,7 +60,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentgym.conversation import AdmissibleStyle, Layout, Message, ObservationStyle
+from agentgym.conversation import AdmissibleStyle, Layout, ObservationStyle, OpeningMessage
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.protocols.file_claims import protocol_claims
 from agentgym.evaluation.protocols.schema import (
@@ -273,7 +273,7 @@ def _layout(where: str, data: Any) -> Layout:
         raise ConfigurationError(f"expected a list of messages in {where}.opening")
     parts = {
         "opening": tuple(
-            _make_dataclass(Message, f"{where}.opening", message) for message in opening
+            _make_dataclass(OpeningMessage, f"{where}.opening", message) for message in opening
         ),
         "admissible": _make_dataclass(
             AdmissibleStyle, f"{where}.admissible", data.get("admissible", {})

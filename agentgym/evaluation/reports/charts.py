@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentgym.evaluation.reports.data import ReportData, mean_score, success_rate
-from agentgym.evaluation.reports.plot import PlotRow, Section, draw, short
+from agentgym.evaluation.reports.plot import PlotRow, PlotSection, draw, short
 from agentgym.evaluation.reports.report_tables import UNKNOWN, counted
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def chart_report(report: ReportData, path: str | Path | None = None) -> Figure:
     return draw(sections, title, report.stop_reasons, path)
 
 
-def _overall(report: ReportData) -> Section:
+def _overall(report: ReportData) -> PlotSection:
     """Return the figures over all tasks."""
     rows = report_rows("all tasks", report)
     if report.n and report.samples > 1:
@@ -47,10 +47,10 @@ def _overall(report: ReportData) -> Section:
             PlotRow(f"pass@{k}", "", None, report.pass_at(k), report.n),
             PlotRow(f"pass^{k}", "", None, report.pass_hat(k), report.n),
         ]
-    return Section(_describe_panel(report), rows)
+    return PlotSection(_describe_panel(report), rows)
 
 
-def _kinds(report: ReportData) -> Iterator[Section]:
+def _kinds(report: ReportData) -> Iterator[PlotSection]:
     """Yield the figures by kind of task: of very many kinds those with the most episodes."""
     for name, values in report.by_label().items() if not report.success_unknown else ():
         heading = f"by {name.replace('_', ' ')}"
@@ -62,7 +62,7 @@ def _kinds(report: ReportData) -> Iterator[Section]:
             for value, episodes in values.items()
             if value in kinds
         ]
-        yield Section(heading, rows, bars=True)
+        yield PlotSection(heading, rows, bars=True)
 
 
 def report_rows(label: str, report: ReportData, note: str = "") -> list[PlotRow]:

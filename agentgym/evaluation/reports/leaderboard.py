@@ -19,7 +19,7 @@ from agentgym.evaluation.reports.matrix import (
     settings,
     short_names,
 )
-from agentgym.evaluation.reports.matrix_data import Column
+from agentgym.evaluation.reports.matrix_data import MatrixColumn
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_tables import (
     UNKNOWN,
@@ -161,7 +161,7 @@ class Leaderboard:
             panel.removeprefix(name) for panel, name in zip(self.panels, names, strict=True)
         ]
         columns = [
-            Column(name, reports[0].env_id, _panel(reports[0]), reports[0].panel_sha256)
+            MatrixColumn(name, reports[0].env_id, _panel(reports[0]), reports[0].panel_sha256)
             for name, reports in zip(short_names(names, suffixes), panels, strict=True)
         ]
         return make_matrix([*zip(columns, panels, strict=True)], value)
@@ -255,7 +255,7 @@ class Leaderboard:
         )
 
 
-def _section(standings: Sequence[Standing]) -> plot.Section:
+def _section(standings: Sequence[Standing]) -> plot.PlotSection:
     """Return the figures of policies on the same tasks, as a picture shows them."""
     rows = []
     reports = [standing.report for standing in standings]
@@ -271,7 +271,7 @@ def _section(standings: Sequence[Standing]) -> plot.Section:
         if all(report.env_kwargs.get(name) == value for report in reports)
         and (called == reports[0].env_id or name in HOW_PLAYED)  # else the name says it
     ]
-    return plot.Section(", ".join([heading, *shared]), rows)
+    return plot.PlotSection(", ".join([heading, *shared]), rows)
 
 
 def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.schema import VALUES
 from agentgym.evaluation.reports.matrix_data import (
-    Column,
     Figure,
+    MatrixColumn,
     MatrixData,
     MatrixEntry,
     MatrixRow,
@@ -62,7 +62,7 @@ class Matrix(MatrixData):
 
 
 def make_matrix(
-    panels: Sequence[tuple[Column, Sequence[Report]]], value: str = "success"
+    panels: Sequence[tuple[MatrixColumn, Sequence[Report]]], value: str = "success"
 ) -> Matrix:
     """Put reports into the table of a paper.
 

@@ -32,7 +32,7 @@ class Figure(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Column:
+class MatrixColumn:
     """An environment, with the tasks that were played."""
 
     name: str
@@ -102,7 +102,7 @@ class MatrixData:
 
     value: str
     """What its cells show: ``success`` or ``score``."""
-    columns: tuple[Column, ...]
+    columns: tuple[MatrixColumn, ...]
     """The environments."""
     rows: tuple[MatrixRow, ...]
     """The policies."""
@@ -158,7 +158,7 @@ class MatrixData:
         """
         records = []
         for row in self.rows:
-            pairs: list[tuple[Column | None, MatrixEntry | None]] = [
+            pairs: list[tuple[MatrixColumn | None, MatrixEntry | None]] = [
                 *zip(self.columns, row.entries, strict=True)
             ]
             if len(self.columns) > 1:
@@ -199,7 +199,9 @@ def _mean(figures: Sequence[Figure]) -> Figure:
     return Figure(*mean_of_estimates(estimates))
 
 
-def _record(row: MatrixRow, column: Column | None, entry: MatrixEntry | None) -> dict[str, Any]:
+def _record(
+    row: MatrixRow, column: MatrixColumn | None, entry: MatrixEntry | None
+) -> dict[str, Any]:
     figures = entry.figures if entry else {}
     numbers: dict[str, float | None] = {}
     for value in VALUES[::-1]:

@@ -79,7 +79,7 @@ class PlotRow(NamedTuple):
     """Ends of the scale, to be marked beside the score."""
 
 
-class Section(NamedTuple):
+class PlotSection(NamedTuple):
     """Lines that belong together, under a heading."""
 
     heading: str
@@ -91,7 +91,7 @@ class Section(NamedTuple):
 
 
 def draw(
-    sections: Sequence[Section],
+    sections: Sequence[PlotSection],
     title: str = "",
     reasons: Mapping[str, int] | None = None,
     path: str | Path | None = None,
@@ -179,7 +179,9 @@ class _Page:
         reasons: How many episodes ended for which reason.
     """
 
-    def __init__(self, sections: Sequence[Section], title: str, reasons: Mapping[str, int]) -> None:
+    def __init__(
+        self, sections: Sequence[PlotSection], title: str, reasons: Mapping[str, int]
+    ) -> None:
         from matplotlib.figure import Figure
 
         self._labels = [[_label(row) for row in section.rows] for section in sections]
@@ -239,7 +241,7 @@ class _Page:
         axes.tick_params(axis="y", pad=8)
         return axes
 
-    def _draw(self, section: Section, labels: Sequence[str], first: bool, last: bool) -> None:
+    def _draw(self, section: PlotSection, labels: Sequence[str], first: bool, last: bool) -> None:
         """Draw a section; the first has the names of the quantities, the last the numbers."""
         self._say(section.heading, color=SOFT)
         self._below -= HEADING

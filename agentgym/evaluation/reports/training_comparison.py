@@ -19,7 +19,7 @@ from agentgym.evaluation.reports.report_tables import markdown_table
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
 from agentgym.evaluation.training_runs import (
     POLICIES,
-    HeldOut,
+    HeldOutEpisodes,
     Training,
     TrainingRun,
     differing_settings,
@@ -328,7 +328,7 @@ def _policy_difference(
     )
 
 
-def _results(held_out: Mapping[str, HeldOut], env: str) -> Results:
+def _results(held_out: Mapping[str, HeldOutEpisodes], env: str) -> Results:
     """Return the episodes in an environment, or (empty) in all."""
     return {
         (name, task): row

@@ -12,7 +12,7 @@ from agentgym.envs.swe.runtime import SHOWN, runtime
 from agentgym.errors import ConfigurationError
 from agentgym.sandbox import Sandbox, SandboxConfig, SandboxLimits
 from agentgym.sandbox.archives import pack_tree
-from agentgym.sandbox.dockerfile import Recipe
+from agentgym.sandbox.dockerfile import ImageRecipe
 
 FOLDERS = ("/logs", "/tests", "/solution", "/harbor", "/installed-agent")
 """Folders of the root that Harbor, its agents and its tests write to."""
@@ -25,7 +25,7 @@ COPYING = 300
 
 
 def box_config(
-    recipe: Recipe,
+    recipe: ImageRecipe,
     limits: SandboxLimits,
     environment: Mapping[str, str] | None = None,
     image: str = "",

@@ -16,14 +16,14 @@ from agentgym.imports.harbor.resources import (
     ALLOWLIST,
     NO_NETWORK,
     PUBLIC,
-    Machine,
+    HostMachine,
     Network,
     Resources,
     check_number,
     read_network,
     read_resources,
 )
-from agentgym.sandbox.dockerfile import MOST_BYTES, MOST_FILES, Recipe, read_recipe
+from agentgym.sandbox.dockerfile import MOST_BYTES, MOST_FILES, ImageRecipe, read_recipe
 from agentgym.sandbox.registry import probe
 from agentgym.support.structured_files import parse_toml
 from agentgym.support.text_lines import first_line
@@ -60,12 +60,12 @@ class HarborTask:
     """Where it lies."""
     instruction: str
     """What the model is told."""
-    recipe: Recipe
+    recipe: ImageRecipe
     """What its environment is made of."""
     image: str
     """The image of its environment, where that is needed: one by name, or the tag under which it
     has to be built; empty where files are enough."""
-    judge: Recipe | None
+    judge: ImageRecipe | None
     """What the environment of its tests is made of; None if they run where the model worked."""
     artifacts: tuple[tuple[str, tuple[str, ...]], ...]
     """Paths that a separate environment of tests gets, each with the patterns of what is left."""
@@ -156,7 +156,7 @@ def _network_notes(tasks: Sequence[HarborTask]) -> list[str]:
 
 
 def open_folder(
-    folder: Path, *, deal: bool = False, machine: Machine | None = None, sandbox: str = "auto"
+    folder: Path, *, deal: bool = False, machine: HostMachine | None = None, sandbox: str = "auto"
 ) -> HarborFolder:
     """Read the tasks of a folder.
 
@@ -285,7 +285,7 @@ def _refuse_unknown(
         raise DataError(f"it asks for {', '.join(names)}, which there is not here")
 
 
-def _refuse_entry_point(recipe: Recipe) -> None:
+def _refuse_entry_point(recipe: ImageRecipe) -> None:
     """Refuse an image that starts something by itself: boxes run commands alone.
 
     Raises:
@@ -298,7 +298,7 @@ def _refuse_entry_point(recipe: Recipe) -> None:
             raise DataError(f"its image starts a program by itself, which boxes do not: {line:.80}")
 
 
-def _refuse_large(task: HarborTask, machine: Machine | None, sandbox: str) -> None:
+def _refuse_large(task: HarborTask, machine: HostMachine | None, sandbox: str) -> None:
     """Refuse a task that asks for more than the machine has.
 
     Raises:

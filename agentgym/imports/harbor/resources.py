@@ -46,7 +46,7 @@ class Network(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Machine:
+class HostMachine:
     """What the machine that boxes run on has."""
 
     memory: int
@@ -80,14 +80,14 @@ class Machine:
         return ""
 
 
-def this_machine() -> Machine:
+def this_machine() -> HostMachine:
     """Return what this machine has, within the limits of its container."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in _LIMITS:
         with suppress(OSError, ValueError):  # "max" is no limit
             memory = min(memory, int(Path(path).read_text()))
     get_affinity = getattr(os, "sched_getaffinity", None)
-    return Machine(memory, len(get_affinity(0)) if get_affinity else os.cpu_count() or 1)
+    return HostMachine(memory, len(get_affinity(0)) if get_affinity else os.cpu_count() or 1)
 
 
 def read_resources(environment: Mapping[str, Any]) -> Resources:

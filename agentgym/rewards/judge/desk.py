@@ -19,7 +19,7 @@ from agentgym.endpoints.config import EndpointConfig
 from agentgym.endpoints.endpoint import Endpoint, sendable
 from agentgym.endpoints.waiting import Waits
 from agentgym.errors import AgentGymError, PolicyFailure
-from agentgym.rewards.judge.question import Question, digest
+from agentgym.rewards.judge.question import JudgeQuestion, digest
 from agentgym.support.caching import BoundedCache, entry_path, load_json, save_json
 from agentgym.support.random_stream import Stream
 
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Bounds:
+class QuestionBounds:
     """Limits on the questions of a process."""
 
     calls: int
@@ -55,7 +55,7 @@ class Desk:
         bounds: Limits on its questions.
     """
 
-    def __init__(self, config: EndpointConfig, bounds: Bounds) -> None:
+    def __init__(self, config: EndpointConfig, bounds: QuestionBounds) -> None:
         self._config, self._bounds = config, bounds
         self._lock = threading.Lock()
         self._waits = Waits()
@@ -73,7 +73,7 @@ class Desk:
         """Be made anew in another process, where what was spent here does not count."""
         return Desk, (self._config, self._bounds)
 
-    def key(self, question: Question) -> str:
+    def key(self, question: JudgeQuestion) -> str:
         """Return the key of a question to this judge."""
         its = self._config
         how = [its.base_url or "", its.model, its.temperature, its.max_tokens]
@@ -92,7 +92,7 @@ class Desk:
         """Interrupt all current waits, from any thread."""
         self._waits.interrupt()
 
-    def ask(self, key: str, question: Question) -> Verdict:
+    def ask(self, key: str, question: JudgeQuestion) -> Verdict:
         """Return the verdict on a question; equal questions are sent once.
 
         Threads with equal questions wait for one response. Verdicts are stored on disk; unanswered
@@ -126,7 +126,7 @@ class Desk:
         sound = isinstance(score, int | float) and 0.0 <= score <= 1.0
         return Verdict(key, float(score)) if sound else None  # type: ignore[arg-type]
 
-    def _send(self, key: str, question: Question) -> Verdict:
+    def _send(self, key: str, question: JudgeQuestion) -> Verdict:
         """Send a question, if it may be sent."""
         if problem := self._refused():
             return Verdict(key, None, problem)
@@ -141,7 +141,7 @@ class Desk:
             return Verdict(key, None, str(error)[:LONGEST_PROBLEM], calls=1)
         return self._read(key, question, answer)
 
-    def _read(self, key: str, question: Question, answer: ChatCompletion) -> Verdict:
+    def _read(self, key: str, question: JudgeQuestion, answer: ChatCompletion) -> Verdict:
         """Read an answer, and keep its verdict."""
         text = content_text(answer.message.get("content"))
         question_length = sum(len(message["content"]) for message in question.messages)
@@ -169,7 +169,7 @@ class Desk:
             self._calls += 1
             return ""
 
-    def _request(self, question: Question) -> dict[str, Any]:
+    def _request(self, question: JudgeQuestion) -> dict[str, Any]:
         config = self._config
         return {
             "model": config.model,

@@ -50,7 +50,7 @@ class JudgePrompt:
 
 
 @dataclass(frozen=True)
-class Question:
+class JudgeQuestion:
     """A question to a judge."""
 
     messages: tuple[Mapping[str, str], ...]
@@ -108,7 +108,9 @@ def read_rubric(file: str) -> str:
     return text
 
 
-def make_question(prompt: JudgePrompt, rubric: str, parts: Sequence[tuple[str, str]]) -> Question:
+def make_question(
+    prompt: JudgePrompt, rubric: str, parts: Sequence[tuple[str, str]]
+) -> JudgeQuestion:
     """Make a question.
 
     Args:
@@ -126,7 +128,7 @@ def make_question(prompt: JudgePrompt, rubric: str, parts: Sequence[tuple[str, s
     messages: list[Mapping[str, str]] = [
         {"role": "system", "content": prompt.system}, {"role": "user", "content": user},
     ]  # fmt: skip
-    return Question(tuple(messages), mark, prompt)
+    return JudgeQuestion(tuple(messages), mark, prompt)
 
 
 def quoted(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from agentgym.core.hooks import TurnContext, Verdict
 from agentgym.endpoints.config import EndpointConfig
 from agentgym.errors import ConfigurationError
-from agentgym.rewards.judge.desk import Bounds, Desk
+from agentgym.rewards.judge.desk import Desk, QuestionBounds
 from agentgym.rewards.judge.question import make_question, read_prompt, read_rubric, shortened
 from agentgym.rewards.terms import FROM_0, SuppliedHook
 
@@ -109,7 +109,7 @@ class AskingHook(SuppliedHook):
             retries=self.retries,
             requests_per_minute=self.requests_per_minute or None,
         )
-        self._desk = Desk(config, Bounds(self.calls, self.tokens))
+        self._desk = Desk(config, QuestionBounds(self.calls, self.tokens))
 
     def check(self) -> None:
         """Check that a question could be sent.

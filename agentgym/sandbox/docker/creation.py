@@ -12,7 +12,7 @@ from typing import Any
 from agentgym.sandbox.base import SandboxConfig, SandboxUnavailable
 from agentgym.sandbox.docker import host, orphans
 from agentgym.sandbox.docker.engine import DockerEngine
-from agentgym.sandbox.docker.images import Image, Images
+from agentgym.sandbox.docker.images import DockerImage, Images
 from agentgym.sandbox.host_paths import covered_places, shown_folders
 
 HOME = host.HOME
@@ -69,7 +69,7 @@ def plan_container(
         image, python, home = images.ensure(config.image), "python3", ""
     else:
         _check_local(engine)
-        image = Image(host.host_image(engine), {}, str(host.USER), "/")
+        image = DockerImage(host.host_image(engine), {}, str(host.USER), "/")
         python, home = os.path.realpath(sys.executable), HOME
     served = image.id not in without_python
     home = home or image.environment.get("HOME") or _home(image.user)
@@ -167,7 +167,7 @@ def create(engine: DockerEngine, plan: CreationPlan, command: list[str]) -> str:
 
 
 def _temporary(
-    config: SandboxConfig, image: Image, served: bool, home: str, counted: bool
+    config: SandboxConfig, image: DockerImage, served: bool, home: str, counted: bool
 ) -> dict[str, str]:
     """Return the file systems in memory, which share what a box may write.
 

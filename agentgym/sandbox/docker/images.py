@@ -20,7 +20,7 @@ _pulling = threading.Lock()
 _pulled: set[tuple[str, str]] = set()
 
 
-class Image(NamedTuple):
+class DockerImage(NamedTuple):
     """An image on the engine."""
 
     id: str
@@ -62,7 +62,7 @@ class Images:
         self.budget = None if budget is None else parse_size(budget)
         self.records = ImageRecords(engine)
 
-    def ensure(self, name: str) -> Image:
+    def ensure(self, name: str) -> DockerImage:
         """Return an image; pull it if the policy says so.
 
         Raises:
@@ -84,7 +84,7 @@ class Images:
         self.records.used(image.id)
         return image
 
-    def find(self, name: str) -> Image | None:
+    def find(self, name: str) -> DockerImage | None:
         """Return an image that is on the engine, or None."""
         try:
             details: dict[str, Any] = self.engine.api.inspect_image(name)
@@ -92,7 +92,7 @@ class Images:
             return None
         config = details.get("Config") or {}
         variables = (entry.partition("=") for entry in config.get("Env") or ())
-        return Image(
+        return DockerImage(
             id=details["Id"],
             environment={key: value for key, _, value in variables},
             user=config.get("User") or "",
@@ -132,7 +132,7 @@ class Images:
         """Return the total size of the images pulled or built by agentgym, in bytes."""
         return sum(int(image["size"]) for image in self.records.list_images())
 
-    def _fetch(self, name: str) -> Image:
+    def _fetch(self, name: str) -> DockerImage:
         """Pull an image, note that it is ours, and keep to the budget."""
         previous = self.find(name)
         source = mirrored(name, self.mirror)

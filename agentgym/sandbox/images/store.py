@@ -346,7 +346,11 @@ class ImageStore:
 
 
 def _write(
-    raw: Any, layer: PackedLayer, writer: LayerWriter, bounds: Bounds, watch: Callable[[int], Any]
+    raw: Any,
+    layer: PackedLayer,
+    writer: LayerWriter,
+    bounds: Bounds,
+    watch: Callable[[int], Any],
 ) -> None:
     """Write a layer whose packed and plain bytes are those that their digests say."""
     packed = HashedStream(raw, bounds.size + (64 << 20))

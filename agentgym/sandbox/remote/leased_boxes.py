@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Bounds:
+class LeaseBounds:
     """What clients may ask for, for each sandbox; more is refused."""
 
     memory: int = 8 << 30
@@ -107,7 +107,7 @@ class LeasedBoxes:
         most: int,
         lease: float,
         visible: Sequence[Path] = (),
-        bounds: Bounds = Bounds(),
+        bounds: LeaseBounds = LeaseBounds(),
     ) -> None:
         self.lease = lease
         self.trees = Trees()

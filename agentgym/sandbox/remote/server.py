@@ -13,7 +13,7 @@ from agentgym.core import options
 from agentgym.errors import AgentGymError, ConfigurationError, DataError, require
 from agentgym.sandbox.base import SandboxUnavailable
 from agentgym.sandbox.registry import load_backend, open_sandbox
-from agentgym.sandbox.remote.leased_boxes import Bounds, LeasedBoxes
+from agentgym.sandbox.remote.leased_boxes import LeaseBounds, LeasedBoxes
 from agentgym.sandbox.remote.messages import LARGEST, decode, encode
 from agentgym.sandbox.remote.operations import failure
 from agentgym.support.caching import cache_folder
@@ -94,7 +94,7 @@ def serve(
     max_sandboxes: int = MOST,
     idle_timeout: float = LEASE,
     visible: Sequence[Path] = (),
-    bounds: Bounds = Bounds(),  # noqa: B008  (it is frozen)
+    bounds: LeaseBounds = LeaseBounds(),  # noqa: B008  (it is frozen)
     started: Callable[[str, str], None] = lambda url, token: None,
 ) -> None:
     """Own sandboxes for clients until the process is interrupted (Ctrl-C or SIGTERM).

@@ -12,7 +12,7 @@ from benchmarks.provenance import COMMIT, to_json
 from benchmarks.studies.runner.stored import check_replaceable, ids_in, result_path
 from benchmarks.studies.runner.study import Study
 from trainers.multirun.cache import Run, RunCache
-from trainers.multirun.playing import Failure
+from trainers.multirun.playing import FailedRun
 
 
 def collect(
@@ -21,7 +21,7 @@ def collect(
     runs: Sequence[Run],
     *,
     command: str,
-    failures: Sequence[Failure] = (),
+    failures: Sequence[FailedRun] = (),
 ) -> dict[str, Any]:
     """Return the result of a study, from those of its runs that have ended.
 

@@ -8,7 +8,7 @@ from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.generator.banks import states
 from agentgym.envs.swe.generator.wrong_repairs import edits_anywhere
-from agentgym.envs.swe.held_out import BankBuilder, Fault
+from agentgym.envs.swe.held_out import BankBuilder, QuestionedTask
 from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
 from agentgym.envs.swe.trees import contents
 from agentgym.errors import TaskNotFound
@@ -101,7 +101,10 @@ def make_bank(instance: Instance, folder: Path) -> HeldOut:
     """Make held-out questions for an instance of ``sums``, and for wrong repairs of it."""
     assert isinstance(instance.source, FolderSource)
     _, faulty, tests = states(instance)
-    file, fault = folder / "sums.json.gz", Fault(instance.id, faulty, instance.fail_to_pass)
+    file, fault = (
+        folder / "sums.json.gz",
+        QuestionedTask(instance.id, faulty, instance.fail_to_pass),
+    )
     [(path, content)] = faulty.items()
     assert content is not None
     # What only the tests accept, the fault itself, and what is right.

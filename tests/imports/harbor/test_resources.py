@@ -10,14 +10,14 @@ import pytest
 
 from agentgym.errors import DataError
 from agentgym.imports.harbor.folder import open_folder
-from agentgym.imports.harbor.resources import Machine, Network, read_network, read_resources
+from agentgym.imports.harbor.resources import HostMachine, Network, read_network, read_resources
 from agentgym.imports.harbor.shortages import describe_shortages
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, bash
 from tests.imports.harbor.test_harbor import SUM, TOML, opened, write_task
 
 GIGABYTE = 1 << 30
-SMALL = Machine(memory=8 * GIGABYTE, processors=4)
+SMALL = HostMachine(memory=8 * GIGABYTE, processors=4)
 
 
 @pytest.mark.parametrize(

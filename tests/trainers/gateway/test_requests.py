@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from agentgym.support.http_server import Refused
 from tests.toy import ToyEnv
-from trainers.gateway.chat_answer import ChatAnswer, chunks, completion, read_answer
-from trainers.gateway.chat_request import ChatMessage, ChatRequest, ToolCall, read_request
+from trainers.gateway.chat_answer import GatewayAnswer, chunks, completion, read_answer
+from trainers.gateway.chat_request import ChatMessage, ChatRequest, MessageToolCall, read_request
 from trainers.gateway.responses import read_responses_request, response
 from trainers.gateway.server import GatewayServer
 
@@ -56,7 +56,7 @@ def test_every_text_is_an_answer_whole_or_in_parts(text: str) -> None:
     message, finish = read_answer(text, True, ChatRequest((), TOOLS), LANGUAGE)
     assert finish == ("tool_calls" if message.calls else "stop")
     assert message.calls or message.content == text
-    answer = ChatAnswer(message, finish, 3, 2)
+    answer = GatewayAnswer(message, finish, 3, 2)
     complete = completion(answer, "0", "policy")["choices"][0]["message"]
     deltas = [part["choices"][0]["delta"] for part in chunks(answer, "0", "policy", False)]
     assert "".join(delta.get("content", "") for delta in deltas) == (complete["content"] or "")
@@ -91,7 +91,7 @@ def test_calls_are_read_in_two_notations(text: str, call: Any) -> None:
     assert calls == ([call] if call else [])
 
 
-CALLS = st.sampled_from([ToolCall("press", "{}"), ToolCall("look", '{"at": 1}')])
+CALLS = st.sampled_from([MessageToolCall("press", "{}"), MessageToolCall("look", '{"at": 1}')])
 ANSWERS = st.tuples(st.sampled_from(["", "so"]), st.lists(CALLS, max_size=3).map(tuple))
 
 
@@ -103,7 +103,7 @@ def test_answers_come_back_as_they_were_said(answers: list[Any]) -> None:
     messages = [ChatMessage("user", "go")]
     for number, ((text, calls), in_turn) in enumerate(answers):
         answer = ChatMessage("assistant", text, calls)
-        outputs = response(ChatAnswer(answer, "stop"), str(number), "policy")["output"]
+        outputs = response(GatewayAnswer(answer, "stop"), str(number), "policy")["output"]
         results = [
             {"type": "function_call_output", "call_id": output["call_id"], "output": output["name"]}
             for output in outputs if output["type"] == "function_call"
@@ -120,7 +120,7 @@ def test_answers_come_back_as_they_were_said(answers: list[Any]) -> None:
     call = {"type": "function_call", "name": "press", "call_id": "call_x1", "arguments": "{}"}
     foreign = [{"role": "assistant", "content": "so", "id": "msg_a"}, call, call]
     (message,) = read_responses_request({"input": foreign}).messages
-    assert message == ChatMessage("assistant", "so", (ToolCall("press", "{}"),) * 2)
+    assert message == ChatMessage("assistant", "so", (MessageToolCall("press", "{}"),) * 2)
 
 
 def test_one_set_of_tools_is_told_alike_by_both_apis() -> None:

@@ -12,7 +12,7 @@ from transformers import LlamaConfig, Qwen3Config
 
 from agentgym.errors import ConfigurationError
 from tests.trainers.grpo.helpers import make_trainer
-from trainers.models.memory import MemoryEstimate, ModelShape, Training, estimate
+from trainers.models.memory import MemoryEstimate, ModelShape, TrainingSetup, estimate
 from trainers.models.memory_peak import held_bytes, peak_bytes
 
 SHORT: dict[str, int] = {
@@ -23,7 +23,7 @@ DEEP = SHORT | {"num_hidden_layers": 8, "num_key_value_heads": 4, "vocab_size": 
 MICRO, WIDTH, ROWS, PROMPT = 1024, 256, 8, 16
 
 
-def measured(folder: Path, config: Any, training: Training) -> int:
+def measured(folder: Path, config: Any, training: TrainingSetup) -> int:
     """The peak of an update of two micro-batches, weights and optimiser states included."""
     from transformers import AutoModelForCausalLM
 
@@ -94,7 +94,7 @@ def batch(vocabulary: int) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_the_estimate_is_what_training_takes(tmp_path, config, precision, rank, checkpointing):
-    training = Training(
+    training = TrainingSetup(
         MICRO, WIDTH, precision, checkpointing, rank, logits_mib=2, triton=torch.cuda.is_available()
     )
     ratio = estimate(ModelShape.of(config), training).total / measured(tmp_path, config, training)
@@ -118,7 +118,7 @@ def sizes(**changes: Any) -> MemoryEstimate:
     shape = ModelShape(
         36, 4096, 12288, 4096, 1024, 151_936, 8_190_735_360, 6_945_767_424, 1_032_192
     )
-    return estimate(shape, Training(**{"micro_tokens": 16_384, "row_tokens": 8448, **changes}))
+    return estimate(shape, TrainingSetup(**{"micro_tokens": 16_384, "row_tokens": 8448, **changes}))
 
 
 def test_the_shape_is_read_from_a_configuration_alone():

@@ -12,7 +12,7 @@ from tests.trainers import tiny_policy, toy_runs
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.models.loaded_policy import build_tiny
-from trainers.models.memory import GIB, ModelShape, Training, cache_bytes, estimate
+from trainers.models.memory import GIB, ModelShape, TrainingSetup, cache_bytes, estimate
 from trainers.models.memory_plan import (
     Device,
     check_memory,
@@ -53,7 +53,7 @@ def planned(model: Path, *flags: str, **changes: Any) -> ResolvedRun:
 def shares(rank: int, sleeps: bool) -> tuple[float, int]:
     """Share of 80 GiB for Qwen3-4B, and the tokens of its cache for each of 128 episodes."""
     shape = ModelShape.of(QWEN3_4B)
-    training = estimate(shape, Training(16_384, CONTEXT, "bf16", True, rank))
+    training = estimate(shape, TrainingSetup(16_384, CONTEXT, "bf16", True, rank))
     weights, episode = 2 * shape.parameters, cache_bytes(shape, CONTEXT, 16)
     share = share_for_vllm(training, GPU, weights, episode, EPISODES, sleeps=sleeps)
     tokens = (share * GPU.size - weights) / cache_bytes(shape, 1, 16) / EPISODES
@@ -70,14 +70,14 @@ def test_vllm_gets_what_the_training_leaves(rank, sleeps, share, tokens):
 
 
 def test_vllm_gets_no_more_than_it_can_fill_and_no_less_than_it_needs_to_start():
-    small = estimate(ModelShape.of(Qwen3Config()), Training(1, 1))
+    small = estimate(ModelShape.of(Qwen3Config()), TrainingSetup(1, 1))
     large, tight = (Device("one GPU", size, gpu=True) for size in (10**12, 10**10))
     assert share_for_vllm(small, large, 10**9, 10**9, 4, sleeps=False) == pytest.approx(0.1, 0.1)
     assert share_for_vllm(small, tight, 4 * 10**9, 10**9, 4, sleeps=False) == 0.5
 
 
 def test_as_many_episodes_play_as_fit():
-    training = estimate(ModelShape.of(QWEN3_4B), Training(16_384, CONTEXT, "bf16", True, 16))
+    training = estimate(ModelShape.of(QWEN3_4B), TrainingSetup(16_384, CONTEXT, "bf16", True, 16))
     episode = cache_bytes(ModelShape.of(QWEN3_4B), CONTEXT, 16)
     assert slots_that_fit(training, GPU.size, episode) == 34
     assert slots_that_fit(training, GIB, episode) == 1

@@ -24,7 +24,7 @@ _TOKEN = re.compile(r"\(([^()]*)\)|([()])|([^\s()]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class PddlProblem:
     """A problem as it is written, with nothing checked against the domain."""
 
     types: dict[str, str]
@@ -35,7 +35,7 @@ class Problem:
     """The goal formula."""
 
 
-def parse_problem(text: str) -> Problem:
+def parse_problem(text: str) -> PddlProblem:
     """Parse the text of a PDDL problem.
 
     Raises:
@@ -50,7 +50,7 @@ def parse_problem(text: str) -> Problem:
     goal = sections[":goal"]
     if len(goal) != 1:
         raise malformed("one goal formula", f"{len(goal)}")
-    return Problem(_types(sections[":objects"]), _facts(sections[":init"]), goal[0])
+    return PddlProblem(_types(sections[":objects"]), _facts(sections[":init"]), goal[0])
 
 
 def read_tree(text: str) -> list[Any]:

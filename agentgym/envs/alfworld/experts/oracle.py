@@ -30,7 +30,7 @@ TREATMENTS = {"isclean": "clean", "ishot": "heat", "iscool": "cool", "issliced":
 
 
 @dataclass(slots=True)
-class Need:
+class ObjectNeed:
     """What a goal asks of one term that stands for an object."""
 
     term: int
@@ -88,7 +88,9 @@ def plan_from(house: Household, state: HouseholdState) -> tuple[HouseholdAction,
     return None if best is None else tuple(best.actions())
 
 
-def _search(search: PlanSearch, query: Query, needs: Sequence[Need], start: PartialPlan) -> None:
+def _search(
+    search: PlanSearch, query: Query, needs: Sequence[ObjectNeed], start: PartialPlan
+) -> None:
     """Search plans for one query that begin with what has led to ``start``."""
     lamps = [need for need in needs if need.toggled]
     hand_needs = [need for need in needs if need.in_hand]
@@ -103,7 +105,7 @@ def _search(search: PlanSearch, query: Query, needs: Sequence[Need], start: Part
 
 
 def _subgoal(
-    query: Query, need: Need, ends: tuple[int, ...] = (), but: Sequence[int] = ()
+    query: Query, need: ObjectNeed, ends: tuple[int, ...] = (), but: Sequence[int] = ()
 ) -> Subgoal:
     objects = tuple(entity for entity in _candidates(query, need.term) if entity not in but)
     group = NOBODY if need.where is None else len(query.domains) + need.where
@@ -111,7 +113,7 @@ def _subgoal(
 
 
 def _deliveries(
-    search: PlanSearch, query: Query, needs: Sequence[Need]
+    search: PlanSearch, query: Query, needs: Sequence[ObjectNeed]
 ) -> Iterator[tuple[Subgoal, ...]]:
     """Yield the subgoals that are left, for receptacles in which as much is done already."""
     terms = list(dict.fromkeys(need.where for need in needs))
@@ -125,7 +127,7 @@ def _deliveries(
 
 
 def _destinations(
-    search: PlanSearch, query: Query, term: int, needs: Sequence[Need]
+    search: PlanSearch, query: Query, term: int, needs: Sequence[ObjectNeed]
 ) -> Iterator[tuple[Subgoal, ...]]:
     """Yield what is left to do for one receptacle term: first those where most is done."""
     state, house = search.state, search.house
@@ -147,8 +149,12 @@ def _destinations(
 
 
 def _match_needs(
-    state: HouseholdState, query: Query, needs: Sequence[Need], entities: Sequence[int], alike: bool
-) -> Iterator[tuple[list[Need], list[int]]]:
+    state: HouseholdState,
+    query: Query,
+    needs: Sequence[ObjectNeed],
+    entities: Sequence[int],
+    alike: bool,
+) -> Iterator[tuple[list[ObjectNeed], list[int]]]:
     """Yield ways to say that some needs are met by things that are in place already.
 
     Yields:
@@ -172,13 +178,13 @@ def _match_needs(
             yield [need, *left], done
 
 
-def _all_alike(query: Query, needs: Sequence[Need]) -> bool:
+def _all_alike(query: Query, needs: Sequence[ObjectNeed]) -> bool:
     """Return whether needs differ in nothing, so that any of them may be met first."""
     kinds = {(_candidates(query, need.term), tuple(sorted(need.treatments))) for need in needs}
     return len(kinds) == 1
 
 
-def _has_treatments(state: HouseholdState, need: Need, entity: int) -> bool:
+def _has_treatments(state: HouseholdState, need: ObjectNeed, entity: int) -> bool:
     """Return whether an object has had the treatments that it needs."""
     return all(
         FLUENTS[name](state, (entity,))
@@ -187,7 +193,9 @@ def _has_treatments(state: HouseholdState, need: Need, entity: int) -> bool:
     )
 
 
-def _end_positions(search: PlanSearch, query: Query, lamp: Need | None) -> list[EndPosition] | None:
+def _end_positions(
+    search: PlanSearch, query: Query, lamp: ObjectNeed | None
+) -> list[EndPosition] | None:
     """Return where the agent may end; None if anywhere."""
     ats = [part.args[1] for part in query.fluents if part.predicate == "atlocation"]
     house, state = search.house, search.state
@@ -208,7 +216,9 @@ def _end_positions(search: PlanSearch, query: Query, lamp: Need | None) -> list[
     return end_positions
 
 
-def _slice_first(search: PlanSearch, query: Query, needs: Sequence[Need]) -> Iterator[PartialPlan]:
+def _slice_first(
+    search: PlanSearch, query: Query, needs: Sequence[ObjectNeed]
+) -> Iterator[PartialPlan]:
     """Yield ways to slice some objects before anything else is done."""
     house = search.house
     entities = sorted({entity for need in needs for entity in _candidates(query, need.term)})
@@ -260,18 +270,18 @@ def _wins(house: Household, state: HouseholdState, partial: PartialPlan | None) 
 # -- what the goal asks of each object -------------------------------------------------------------
 
 
-def _read_needs(query: Query) -> tuple[list[Need], bool]:
+def _read_needs(query: Query) -> tuple[list[ObjectNeed], bool]:
     """Collect what a query asks of each object, and whether that is all that it asks."""
-    needs: dict[int, Need] = {}
+    needs: dict[int, ObjectNeed] = {}
     exact = True
     for literal in query.fluents:
         name = literal.predicate
         if not literal.positive or name in ("holdsany", "opened"):
             exact = False
         elif name == "holds":
-            needs.setdefault(literal.args[1], Need(literal.args[1])).in_hand = True
+            needs.setdefault(literal.args[1], ObjectNeed(literal.args[1])).in_hand = True
         elif name != "atlocation":
-            need = needs.setdefault(literal.args[0], Need(literal.args[0]))
+            need = needs.setdefault(literal.args[0], ObjectNeed(literal.args[0]))
             if name == "inreceptacle":
                 exact = exact and need.where is None
                 need.where = literal.args[1]

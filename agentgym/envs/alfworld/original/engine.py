@@ -42,7 +42,7 @@ class EngineReply:
     """The admissible commands in the engine's own order, which is sorted."""
 
 
-class Engine(Protocol):
+class OriginalEngine(Protocol):
     """One running game of the original engine, here or in another process."""
 
     def start(self, game: Game) -> EngineReply:

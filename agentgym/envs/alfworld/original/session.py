@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from agentgym.envs.alfworld.engine.household import Game
 from agentgym.envs.alfworld.original.engine import (
-    Engine,
     EngineBusy,
     EngineReply,
     LocalEngine,
+    OriginalEngine,
     one_line,
 )
 from agentgym.envs.alfworld.original.process import LIMIT_SECONDS, WorkerEngine
@@ -45,7 +45,7 @@ def open_original(
     if worker:
         return OriginalSession(game, WorkerEngine(limit))
     try:
-        engine: Engine = LocalEngine()
+        engine: OriginalEngine = LocalEngine()
     except EngineBusy:
         if worker is False:
             raise
@@ -66,7 +66,7 @@ class OriginalSession:
     Raises the errors of :func:`open_original`.
     """
 
-    def __init__(self, game: Game, engine: Engine | None = None) -> None:
+    def __init__(self, game: Game, engine: OriginalEngine | None = None) -> None:
         self._engine = LocalEngine() if engine is None else engine
         self._commands: list[str] = []
         self._reply: EngineReply | None = None

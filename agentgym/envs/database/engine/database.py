@@ -44,7 +44,7 @@ class SqlError(Exception):
     """A statement was refused or failed, without effect; the text is for the policy."""
 
 
-class Result(NamedTuple):
+class SqlResult(NamedTuple):
     """The result of a statement."""
 
     columns: tuple[str, ...]
@@ -86,7 +86,7 @@ class Database:
         """Whether a statement has changed a row since the tables were made."""
         return self._connection.total_changes != self._begun
 
-    def execute(self, sql: str) -> Result:
+    def execute(self, sql: str) -> SqlResult:
         """Execute one statement of a policy.
 
         Raises:
@@ -115,7 +115,7 @@ class Database:
             raise SqlError(words) from error
         cursor.close()
         self._trusted("COMMIT")
-        return Result(columns, rows, more, changed)
+        return SqlResult(columns, rows, more, changed)
 
     def contents(self) -> Contents:
         """Return the content of the tables, regardless of the order of rows."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from agentgym.core.outcome import bounded
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.database.engine.answers import same_answer
-from agentgym.envs.database.engine.database import Contents, Database, Result, SqlError
+from agentgym.envs.database.engine.database import Contents, Database, SqlError, SqlResult
 from agentgym.envs.database.engine.table_hash import table_hash
 from agentgym.envs.database.engine.tables import Cell, Table, schema
 
@@ -83,7 +83,7 @@ class DatabaseSession:
         self.steps: tuple[SqlStep, ...] = ()
         self.answered: str | None = None
         self.solved = False
-        self.result: Result | None = None
+        self.result: SqlResult | None = None
         self.failed: tuple[str, ...] = ()
 
     @property
@@ -172,7 +172,7 @@ class DatabaseSession:
             return True
         return self.database.contents() == (problem.contents or contents_of(problem.tables))
 
-    def _table(self, result: Result) -> str:
+    def _table(self, result: SqlResult) -> str:
         """Write a result: a line of names, then a line for each row."""
         if not result.columns:
             return f"{result.changed} rows changed"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from agentgym.envs.database.engine.session import ANSWER, SCHEMA, DatabaseSession
 from agentgym.envs.database.experts.base import Command
 from agentgym.envs.database.experts.reader import ReaderExpert
-from agentgym.envs.database.generator.domains import BY_WORD, Entity
-from agentgym.envs.database.generator.request import Names, read, statement
+from agentgym.envs.database.generator.domains import BY_WORD, TableSubject
+from agentgym.envs.database.generator.request import SchemaNames, read, statement
 from agentgym.support.random_stream import Stream
 
 READS = 15
@@ -37,13 +37,13 @@ class GuessingExpert(ReaderExpert):
         domain = BY_WORD[request.entity]
         entity, columns = _guessed(domain.entity, draw)
         place, place_columns = _guessed(domain.place, draw)
-        sql = statement(request, Names(entity, columns, place, place_columns, f"{place}_id"))
+        sql = statement(request, SchemaNames(entity, columns, place, place_columns, f"{place}_id"))
         if session.has_failed(sql):
             return [(ANSWER, UNKNOWN)]
         return self.ask(session, request, sql)
 
 
-def _guessed(entity: Entity, draw: Stream) -> tuple[str, dict[str, str]]:
+def _guessed(entity: TableSubject, draw: Stream) -> tuple[str, dict[str, str]]:
     """Draw what a table and its columns are called; the table as a question has it."""
     columns = {"id": "id", "name": "name"}
     for part in entity.parts:

@@ -6,8 +6,14 @@ import re
 
 from agentgym.envs.database.engine.session import ANSWER, SCHEMA, SQL, DatabaseSession
 from agentgym.envs.database.experts.base import DONE, Command
-from agentgym.envs.database.generator.domains import BY_WORD, Domain, Entity
-from agentgym.envs.database.generator.request import CHANGES, Names, Request, read, statement
+from agentgym.envs.database.generator.domains import BY_WORD, Domain, TableSubject
+from agentgym.envs.database.generator.request import (
+    CHANGES,
+    DatabaseRequest,
+    SchemaNames,
+    read,
+    statement,
+)
 from agentgym.support.text_lines import split_lines
 
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*)\)")
@@ -33,7 +39,7 @@ class ReaderExpert:
         names = read_schema(schema, BY_WORD[request.entity])
         return self.ask(session, request, statement(request, names))
 
-    def ask(self, session: DatabaseSession, request: Request, sql: str) -> list[Command]:
+    def ask(self, session: DatabaseSession, request: DatabaseRequest, sql: str) -> list[Command]:
         """Return the commands that begin with the statement that solves the task."""
         output = next((step.observation for step in session.steps if step.argument == sql), None)
         if output is None:
@@ -43,7 +49,7 @@ class ReaderExpert:
         return [(ANSWER, ", ".join(split_lines(output)[1:]))]
 
 
-def read_schema(text: str, domain: Domain) -> Names:
+def read_schema(text: str, domain: Domain) -> SchemaNames:
     """Find the names of a domain's tables and columns in a schema."""
     entity, place, reference = "", "", ""
     columns: dict[str, str] = {}
@@ -56,10 +62,10 @@ def read_schema(text: str, domain: Domain) -> Names:
             reference = refers[1] if refers else ""
         else:
             place, place_columns = name, words_of(domain.place, column_names)
-    return Names(entity, columns, place, place_columns, reference)
+    return SchemaNames(entity, columns, place, place_columns, reference)
 
 
-def words_of(entity: Entity, columns: list[str]) -> dict[str, str]:
+def words_of(entity: TableSubject, columns: list[str]) -> dict[str, str]:
     """Return the columns of a table, by the words of questions."""
     words = {"id": "id", "name": "name"}
     for part in entity.parts:

@@ -13,8 +13,8 @@ from agentgym.envs.database.generator.request import (
     HIGHEST,
     LOWEST,
     ORDINALS,
-    Condition,
-    Request,
+    DatabaseRequest,
+    RowCondition,
 )
 from agentgym.support.random_stream import Stream
 
@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     free: Sequence[str]
     """Names that no row has."""
 
-    def select_rows(self, conditions: Sequence[Condition]) -> list[int]:
+    def select_rows(self, conditions: Sequence[RowCondition]) -> list[int]:
         """Return the numbers of the rows of entities that satisfy some conditions."""
         return [
             row
@@ -46,7 +46,7 @@ class Rows(NamedTuple):
             if all(self._holds(condition, row) for condition in conditions)
         ]
 
-    def _holds(self, condition: Condition, row: int) -> bool:
+    def _holds(self, condition: RowCondition, row: int) -> bool:
         columns = self.places if condition.place else self.entities
         values = columns[condition.word]
         value = values[self.where[row] - 1 if condition.place else row]
@@ -61,17 +61,19 @@ class Rows(NamedTuple):
         return left > bound if condition.test == "above" else left < bound
 
 
-def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request:
+def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> DatabaseRequest:
     """Draw a request."""
     kind = stream.choice(config.kinds)
     entity = rows.domain.entity
     word = stream.choice(entity.quantities).word
     best, amount, least = stream.choice((HIGHEST, LOWEST)), "", 2
     if kind == "insert":
-        return Request(kind, entity.word, row=_new_row(rows, stream))
+        return DatabaseRequest(kind, entity.word, row=_new_row(rows, stream))
     if kind == "lookup":
         name = str(stream.choice(rows.entities["name"]))
-        return Request(kind, entity.word, word, conditions=(Condition("name", "named", name),))
+        return DatabaseRequest(
+            kind, entity.word, word, conditions=(RowCondition("name", "named", name),)
+        )
     if kind == "rank":
         amount = stream.choice([*ORDINALS])
         least = ORDINALS[amount] + 2
@@ -86,7 +88,7 @@ def make_request(config: GeneratorConfig, rows: Rows, stream: Stream) -> Request
     # All rows are no answer to how many, and no table is emptied.
     count = max(stream.between(*config.conditions), int(kind in ("count", "delete")))
     conditions = _conditions(config, rows, stream, word, least, count)
-    return Request(
+    return DatabaseRequest(
         kind,
         entity.word,
         "" if kind in ("count", "delete") else word,
@@ -109,7 +111,7 @@ def _new_row(rows: Rows, stream: Stream) -> tuple[tuple[str, str], ...]:
 
 def _conditions(
     config: GeneratorConfig, rows: Rows, stream: Stream, word: str, least: int, count: int
-) -> tuple[Condition, ...]:
+) -> tuple[RowCondition, ...]:
     """Draw conditions that some rows hold, at least so many, and others do not."""
     for _ in range(TRIES if count else 0):
         drawn = tuple(_condition(config, rows, stream, word) for _ in range(count))
@@ -121,20 +123,20 @@ def _conditions(
     return ()
 
 
-def _condition(config: GeneratorConfig, rows: Rows, stream: Stream, excluded: str) -> Condition:
+def _condition(config: GeneratorConfig, rows: Rows, stream: Stream, excluded: str) -> RowCondition:
     """Draw a condition."""
     place = bool(rows.where) and stream.percent(40)
     entity = rows.domain.place if place else rows.domain.entity
     columns = rows.places if place else rows.entities
     if not config.numeric and stream.percent(40):
         if place and stream.percent(50):
-            return Condition("name", "named", str(stream.choice(rows.places["name"])), True)
+            return RowCondition("name", "named", str(stream.choice(rows.places["name"])), True)
         word = entity.category.word
-        return Condition(word, "is", str(stream.choice(columns[word])), place)
+        return RowCondition(word, "is", str(stream.choice(columns[word])), place)
     word = stream.choice(
         [quantity.word for quantity in entity.quantities if quantity.word != excluded]
     )
     test = stream.choice(("above", "below"))
     average = not config.numeric and stream.percent(30)
     value = "average" if average else str(stream.choice(columns[word]))
-    return Condition(word, test, value, place)
+    return RowCondition(word, test, value, place)

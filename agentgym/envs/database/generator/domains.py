@@ -30,7 +30,7 @@ class Category(NamedTuple):
     """The kinds."""
 
 
-class Entity(NamedTuple):
+class TableSubject(NamedTuple):
     """The subject of a table."""
 
     word: str
@@ -53,9 +53,9 @@ class Entity(NamedTuple):
 class Domain(NamedTuple):
     """Entities and their places."""
 
-    entity: Entity
+    entity: TableSubject
     """The main table."""
-    place: Entity
+    place: TableSubject
     """The table that it references."""
 
 
@@ -67,79 +67,79 @@ COLOUR = Category("colour", ("colour", "paint"), (
 ))  # fmt: skip
 DOMAINS: tuple[Domain, ...] = (
     Domain(
-        Entity("worker", "workers", ("worker", "employee", "staff_member"), (
+        TableSubject("worker", "workers", ("worker", "employee", "staff_member"), (
             Quantity("pay", ("pay", "wage", "monthly_pay")),
             Quantity("age", ("age", "years", "age_in_years")),
             Quantity("leave", ("leave", "vacation", "leave_days")),
         ), Category("role", ("role", "job"), (
             "clerk", "driver", "guard", "cook", "welder", "tutor", "nurse", "pilot",
         ))),
-        Entity("team", "teams", ("team", "crew", "work_team"), (
+        TableSubject("team", "teams", ("team", "crew", "work_team"), (
             Quantity("budget", ("budget", "funds", "yearly_budget")),
             Quantity("floor", ("floor", "storey", "floor_number")),
         ), CITY),
     ),
     Domain(
-        Entity("book", "books", ("book", "volume", "book_copy"), (
+        TableSubject("book", "books", ("book", "volume", "book_copy"), (
             Quantity("price", ("price", "cost", "price_paid")),
             Quantity("length", ("length", "pages", "page_count")),
             Quantity("stock", ("stock", "copies", "copy_count")),
         ), Category("genre", ("genre", "subject"), (
             "poetry", "travel", "history", "crime", "drama", "cooking", "science", "fable",
         ))),
-        Entity("shelf", "shelves", ("shelf", "rack", "book_shelf"), (
+        TableSubject("shelf", "shelves", ("shelf", "rack", "book_shelf"), (
             Quantity("height", ("height", "tallness", "height_cm")),
             Quantity("width", ("width", "breadth", "width_cm")),
         ), COLOUR),
     ),
     Domain(
-        Entity("animal", "animals", ("animal", "beast", "farm_animal"), (
+        TableSubject("animal", "animals", ("animal", "beast", "farm_animal"), (
             Quantity("weight", ("weight", "mass", "weight_kg")),
             Quantity("feed", ("feed", "fodder", "daily_feed")),
             Quantity("value", ("value", "worth", "market_value")),
         ), Category("species", ("species", "breed"), (
             "goat", "horse", "sheep", "donkey", "goose", "rabbit", "llama", "pig",
         ))),
-        Entity("barn", "barns", ("barn", "stable", "farm_barn"), (
+        TableSubject("barn", "barns", ("barn", "stable", "farm_barn"), (
             Quantity("area", ("area", "space", "floor_area")),
             Quantity("rent", ("rent", "fee", "yearly_rent")),
         ), COLOUR),
     ),
     Domain(
-        Entity("ship", "ships", ("ship", "vessel", "cargo_ship"), (
+        TableSubject("ship", "ships", ("ship", "vessel", "cargo_ship"), (
             Quantity("cargo", ("cargo", "load", "cargo_tons")),
             Quantity("speed", ("speed", "knots", "top_speed")),
             Quantity("crew", ("crew", "sailors", "crew_size")),
         ), Category("flag", ("flag", "nation"), (
             "Panama", "Malta", "Norway", "Japan", "Chile", "Kenya", "India", "Peru",
         ))),
-        Entity("harbour", "harbours", ("harbour", "port", "home_harbour"), (
+        TableSubject("harbour", "harbours", ("harbour", "port", "home_harbour"), (
             Quantity("depth", ("depth", "draught", "depth_m")),
             Quantity("capacity", ("capacity", "berths", "berth_count")),
         ), CITY),
     ),
     Domain(
-        Entity("machine", "machines", ("machine", "device", "shop_machine"), (
+        TableSubject("machine", "machines", ("machine", "device", "shop_machine"), (
             Quantity("power", ("power", "watts", "power_kw")),
             Quantity("noise", ("noise", "loudness", "noise_db")),
             Quantity("wear", ("wear", "decay", "wear_percent")),
         ), Category("maker", ("maker", "brand"), (
             "Axtor", "Bolvek", "Cramm", "Dynor", "Ekstal", "Fergo", "Grontec", "Hymas",
         ))),
-        Entity("hall", "halls", ("hall", "workshop", "machine_hall"), (
+        TableSubject("hall", "halls", ("hall", "workshop", "machine_hall"), (
             Quantity("heat", ("heat", "warmth", "heat_degrees")),
             Quantity("height", ("height", "tallness", "height_m")),
         ), COLOUR),
     ),
     Domain(
-        Entity("patient", "patients", ("patient", "client", "ward_patient"), (
+        TableSubject("patient", "patients", ("patient", "client", "ward_patient"), (
             Quantity("pulse", ("pulse", "heartbeat", "resting_pulse")),
             Quantity("stay", ("stay", "nights", "stay_days")),
             Quantity("dose", ("dose", "dosage", "daily_dose")),
         ), Category("illness", ("illness", "disease"), (
             "flu", "asthma", "gout", "fever", "measles", "mumps", "angina", "anaemia",
         ))),
-        Entity("ward", "wards", ("ward", "clinic", "hospital_ward"), (
+        TableSubject("ward", "wards", ("ward", "clinic", "hospital_ward"), (
             Quantity("size", ("size", "beds", "bed_count")),
             Quantity("staff", ("staff", "nurses", "nurse_count")),
         ), CITY),

@@ -9,8 +9,14 @@ from agentgym.envs.database.engine.session import Problem, write_cell
 from agentgym.envs.database.engine.tables import Cell, Column, Table
 from agentgym.envs.database.generator.asking import Columns, Rows, make_request
 from agentgym.envs.database.generator.config import GENERATOR_VERSION, GeneratorConfig
-from agentgym.envs.database.generator.domains import DOMAINS, NAMES, REFERENCES, Domain, Entity
-from agentgym.envs.database.generator.request import CHANGES, Names, say, statement
+from agentgym.envs.database.generator.domains import (
+    DOMAINS,
+    NAMES,
+    REFERENCES,
+    Domain,
+    TableSubject,
+)
+from agentgym.envs.database.generator.request import CHANGES, SchemaNames, say, statement
 from agentgym.support.random_stream import Stream
 
 SPAN = 50
@@ -54,7 +60,7 @@ def make_problem(config: GeneratorConfig, *key: str | int) -> Problem:
         database.close()
 
 
-def _draw_columns(entity: Entity, names: list[str], stream: Stream) -> dict[str, list[Cell]]:
+def _draw_columns(entity: TableSubject, names: list[str], stream: Stream) -> dict[str, list[Cell]]:
     """Draw the rows of a table; in no column of numbers is one twice."""
     columns: dict[str, list[Cell]] = {"id": [*range(1, len(names) + 1)], "name": [*names]}
     for quantity in entity.quantities:
@@ -71,22 +77,26 @@ def _tables(
     entities: Columns,
     places: Columns,
     where: list[int],
-) -> tuple[Names, tuple[Table, ...]]:
+) -> tuple[SchemaNames, tuple[Table, ...]]:
     """Name tables and columns, and put the rows into them."""
     place, place_columns = _named(domain.place, config, stream)
     entity, columns = _named(domain.entity, config, stream)
     if not config.places:
-        return Names(entity, columns), (_table(entity, columns, entities, stream, {}, {}),)
+        return SchemaNames(entity, columns), (_table(entity, columns, entities, stream, {}, {}),)
     reference = f"{place}{stream.choice(REFERENCES)}"
     declared = {reference: f"INTEGER REFERENCES {place}(id)"}
     tables = [
         _table(entity, columns, entities, stream, {reference: where}, declared),
         _table(place, place_columns, places, stream, {}, {}),
     ]
-    return Names(entity, columns, place, place_columns, reference), tuple(stream.shuffled(tables))
+    return SchemaNames(entity, columns, place, place_columns, reference), tuple(
+        stream.shuffled(tables)
+    )
 
 
-def _named(entity: Entity, config: GeneratorConfig, stream: Stream) -> tuple[str, dict[str, str]]:
+def _named(
+    entity: TableSubject, config: GeneratorConfig, stream: Stream
+) -> tuple[str, dict[str, str]]:
     """Draw what a table and its columns are called."""
     columns = {"id": "id", "name": "name"}
     for part in entity.parts:

@@ -1,7 +1,7 @@
 """Requests to a database: written in words, parsed from words, and written in SQL.
 
-`say` and `read` are inverses of each other. `statement` needs the `Names` of tables and columns,
-from the generator or from the schema that an expert has read.
+`say` and `read` are inverses of each other. `statement` needs the `SchemaNames` of tables and
+columns, from the generator or from the schema that an expert has read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS = (
 CHANGES = KINDS[9:]
 
 
-class Condition(NamedTuple):
+class RowCondition(NamedTuple):
     """A condition on rows."""
 
     word: str
@@ -37,7 +37,7 @@ class Condition(NamedTuple):
     """Whether it is about the place of an entity."""
 
 
-class Request(NamedTuple):
+class DatabaseRequest(NamedTuple):
     """A question or a change to make."""
 
     kind: str
@@ -50,13 +50,13 @@ class Request(NamedTuple):
     """`HIGHEST` or `LOWEST`."""
     amount: str = ""
     """Position in the order, count, or the number of a change."""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[RowCondition, ...] = ()
     """Conditions that select the rows; all must hold."""
     row: tuple[tuple[str, str], ...] = ()
     """Values of a new row, by their names in questions; its place by the place's name."""
 
 
-class Names(NamedTuple):
+class SchemaNames(NamedTuple):
     """The names of the tables and columns of a database."""
 
     entity: str
@@ -117,7 +117,7 @@ _NAMED = re.compile(r"named (?P<name>\w+)")
 _PAIR = re.compile(r"(\w+) (\w+)")
 
 
-def say(request: Request) -> str:
+def say(request: DatabaseRequest) -> str:
     """Write a request in words."""
     domain = BY_WORD[request.entity]
     conditions = " ".join(
@@ -134,7 +134,7 @@ def say(request: Request) -> str:
     )
 
 
-def _condition(condition: Condition, domain: Domain) -> str:
+def _condition(condition: RowCondition, domain: Domain) -> str:
     """Write a condition in words."""
     word, test, value, place = condition
     if word == "name":
@@ -150,7 +150,7 @@ def _listed(parts: list[str]) -> str:
     return ", ".join(parts[:-1]) + f" and {parts[-1]}" if len(parts) > 1 else "".join(parts)
 
 
-def read(text: str) -> Request | None:
+def read(text: str) -> DatabaseRequest | None:
     """Parse a request from words; None if it is not one."""
     for kind in _ORDER:
         match = _READS[kind].fullmatch(text) if kind != "lookup" else None
@@ -162,8 +162,8 @@ def read(text: str) -> Request | None:
         domain = BY_WORD.get(part.get("entities") or part.get("entity", ""))
         if domain is None:
             return None
-        named = Condition("name", "named", part.get("name", ""))
-        return Request(
+        named = RowCondition("name", "named", part.get("name", ""))
+        return DatabaseRequest(
             kind,
             domain.entity.word,
             part.get("word", ""),
@@ -178,20 +178,22 @@ def read(text: str) -> Request | None:
 _LOOKUP = re.compile(r"What is the (?P<word>\w+) of the (?P<entity>\w+) named (?P<name>\w+)\?")
 
 
-def _conditions(text: str) -> tuple[Condition, ...]:
+def _conditions(text: str) -> tuple[RowCondition, ...]:
     conditions = []
     for match in _CONDITION.finditer(text):
         if match["name"]:
-            conditions.append(Condition("name", "named", match["name"], True))
+            conditions.append(RowCondition("name", "named", match["name"], True))
         else:
             value = match["average"] or match["number"] or match["value"]
             conditions.append(
-                Condition(match["word"], match["test"] or "is", value, match["place"] is not None)
+                RowCondition(
+                    match["word"], match["test"] or "is", value, match["place"] is not None
+                )
             )
     return tuple(conditions)
 
 
-def statement(request: Request, names: Names) -> str:
+def statement(request: DatabaseRequest, names: SchemaNames) -> str:
     """Write a request in SQL.
 
     Raises:
@@ -219,7 +221,9 @@ def statement(request: Request, names: Names) -> str:
     return _select(request, names, column, f"{table}{where}", prefix)
 
 
-def _select(request: Request, names: Names, column: str, source: str, prefix: str) -> str:
+def _select(
+    request: DatabaseRequest, names: SchemaNames, column: str, source: str, prefix: str
+) -> str:
     """Write a question, given where the rows come from."""
     kind, descending = request.kind, " DESC" if request.best == HIGHEST else ""
     name = f"{prefix}{quoted(names.columns['name'])}"
@@ -244,7 +248,7 @@ def _select(request: Request, names: Names, column: str, source: str, prefix: st
     return f"SELECT {expression} FROM {source}"
 
 
-def _where(condition: Condition, names: Names, prefix: str, joined: bool) -> str:
+def _where(condition: RowCondition, names: SchemaNames, prefix: str, joined: bool) -> str:
     """Write a condition in SQL."""
     columns = names.place_columns if condition.place else names.columns
     table = names.place if condition.place else names.entity
@@ -264,7 +268,7 @@ def _where(condition: Condition, names: Names, prefix: str, joined: bool) -> str
     return f"{prefix}{column} {compared}"
 
 
-def _insert(request: Request, names: Names) -> str:
+def _insert(request: DatabaseRequest, names: SchemaNames) -> str:
     columns, values = [], []
     for word, value in request.row:
         if word in names.columns:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agentgym.core.row_splits import Row, by_split, file_split, named_split
+from agentgym.core.row_splits import SplitRow, by_split, file_split, named_split
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.database.engine.database import Database, SqlError
 from agentgym.envs.database.engine.session import Problem
@@ -49,7 +49,7 @@ def read_problems(file: Path) -> Mapping[str, tuple[Problem, ...]]:
                 f"({type(error).__name__}: {error})"
             ) from error
         problems.append(problem)
-        rows.append(Row(canonical_json([problem.text, schema(problem.tables)]), split))
+        rows.append(SplitRow(canonical_json([problem.text, schema(problem.tables)]), split))
     if not problems:
         raise DataError(f"expected rows of dbbench in {file}, got none")
     return by_split(problems, rows)

@@ -18,7 +18,7 @@ from typing import Any
 
 from agentgym.core.outcome import well_formed
 from agentgym.core.question_rows import OPTIONS, STORIES, with_story
-from agentgym.core.row_splits import Row, by_split, file_split, named_split
+from agentgym.core.row_splits import SplitRow, by_split, file_split, named_split
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.database.engine.database import Database, SqlError
 from agentgym.envs.database.engine.session import Problem, contents_digest, write_cell
@@ -65,7 +65,7 @@ def read_own(
         except ValueError as error:
             raise DataError(f"{error}, in {place} of {file}") from None
         problems.append(problem)
-        rows.append(Row(problem.text, split or file_split(file)))
+        rows.append(SplitRow(problem.text, split or file_split(file)))
     if not problems:
         raise DataError(f"expected questions in {file}, got none")
     return by_split(problems, rows)

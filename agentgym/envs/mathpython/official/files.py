@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentgym.core.row_splits import SPLIT_NAMES, Row, by_split, file_split
-from agentgym.envs.mathpython.official.rows import Unusable, read_row
+from agentgym.core.row_splits import SPLIT_NAMES, SplitRow, by_split, file_split
+from agentgym.envs.mathpython.official.rows import UnusableRow, read_row
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.datafiles import ENDINGS as RECORD_ENDINGS
@@ -43,7 +43,7 @@ def read_problems(path: str | os.PathLike[str]) -> Mapping[str, tuple[Problem, .
         for place, row in read_records(file, "math"):
             try:
                 problem, of_row = read_row(row)
-            except Unusable as fault:
+            except UnusableRow as fault:
                 raise DataError(f"{fault}, in {place} of {file}") from None
             problems.setdefault(problem.text, problem)
             split = of_row or of_file
@@ -57,7 +57,7 @@ def read_problems(path: str | os.PathLike[str]) -> Mapping[str, tuple[Problem, .
                 )
     if not problems:
         raise DataError(f"expected problems in {path}, got none")
-    rows = [Row(text, named[text][0] if text in named else None) for text in problems]
+    rows = [SplitRow(text, named[text][0] if text in named else None) for text in problems]
     return by_split([*problems.values()], rows)
 
 

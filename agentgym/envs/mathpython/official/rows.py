@@ -44,7 +44,7 @@ BOXES = (r"\boxed", r"\fbox")
 """Commands that contain the answer of a solution."""
 
 
-class Unusable(Exception):
+class UnusableRow(Exception):
     """A row cannot be used; the message says what was expected and what it contains."""
 
 
@@ -52,10 +52,10 @@ def read_row(row: object) -> tuple[Problem, str | None]:
     """Read a row; return its problem, and its split if it has one.
 
     Raises:
-        Unusable: It has no question or no answer, or an unknown split.
+        UnusableRow: It has no question or no answer, or an unknown split.
     """
     if not isinstance(row, Mapping):
-        raise Unusable(f"expected an object, got {row!r:.80}")
+        raise UnusableRow(f"expected an object, got {row!r:.80}")
     fields = {str(key).lower(): value for key, value in row.items()}
     kind = next((str(fields[name]) for name in KINDS if fields.get(name)), "listed")
     try:
@@ -63,7 +63,7 @@ def read_row(row: object) -> tuple[Problem, str | None]:
         problem = Problem(well_formed(text), well_formed(answer), kind)
         return problem, named_split(fields.get("split"))
     except ValueError as error:
-        raise Unusable(str(error)) from None
+        raise UnusableRow(str(error)) from None
 
 
 def _posed(fields: Mapping[str, Any]) -> tuple[str, str]:
@@ -81,7 +81,7 @@ def _question(fields: Mapping[str, Any]) -> str:
     texts = [fields[name] for name in QUESTIONS if name in fields]
     first = texts[0] if texts else None
     if not isinstance(first, str) or not first.strip():
-        raise Unusable(f"expected a question as {' or '.join(QUESTIONS)}, got {first!r:.80}")
+        raise UnusableRow(f"expected a question as {' or '.join(QUESTIONS)}, got {first!r:.80}")
     question = first.strip()
     for text in texts[1:]:
         if isinstance(text, str) and text.strip() not in question:
@@ -94,18 +94,18 @@ def _answer(fields: Mapping[str, Any]) -> str:
     answer = fields.get("answer")
     number = isinstance(answer, int | float) and math.isfinite(answer)
     if isinstance(answer, bool) or not (number or isinstance(answer, str | None)):
-        raise Unusable(f"expected an answer as a text or a number, got {answer!r:.80}")
+        raise UnusableRow(f"expected an answer as a text or a number, got {answer!r:.80}")
     text = "" if answer is None else str(answer)
     if MARK in text:
         text = text.rpartition(MARK)[2]
     elif answer is None:
         solution = fields.get("solution")
         if not isinstance(solution, str) or not any(box in solution for box in BOXES):
-            raise Unusable(
+            raise UnusableRow(
                 f"expected an answer, or a solution with \\boxed{{}}, got {solution!r:.80}"
             )
         text = solution
     text = answer_text(text)
     if not text or len(text) > LONGEST:
-        raise Unusable(f"expected an answer of 1 to {LONGEST} characters, got {text!r:.80}")
+        raise UnusableRow(f"expected an answer of 1 to {LONGEST} characters, got {text!r:.80}")
     return text

@@ -14,7 +14,7 @@ _LINE = re.compile(r'Doc \d+ \(Title: "(.*)"\) ?(.*)')
 _ARTICLE = re.compile(r"^the (?=[A-Z0-9])")
 
 
-class Fact(NamedTuple):
+class StatedFact(NamedTuple):
     """What a sentence states."""
 
     subject: str
@@ -32,7 +32,7 @@ class Article(NamedTuple):
 
     title: str
     """Its title."""
-    facts: tuple[Fact, ...]
+    facts: tuple[StatedFact, ...]
     """What could be read in it."""
 
 
@@ -43,10 +43,10 @@ def read_block(block: str) -> list[Article]:
 
 
 @lru_cache(CACHED_ARTICLES)
-def read_article(title: str, text: str) -> tuple[Fact, ...]:
+def read_article(title: str, text: str) -> tuple[StatedFact, ...]:
     """Return the facts of an article, sentence by sentence."""
     return tuple(
-        Fact(title, relation, _ARTICLE.sub("", value), sentence)
+        StatedFact(title, relation, _ARTICLE.sub("", value), sentence)
         for sentence in sentences(text)
         for relation, value in read_facts(title, sentence).items()
     )

@@ -15,13 +15,13 @@ from typing import NamedTuple
 from agentgym.envs.search.engine.commands import ANSWER, SEARCH, SearchCommand
 from agentgym.envs.search.engine.session import SearchSession
 from agentgym.envs.search.experts.base import Expert
-from agentgym.envs.search.experts.passage_reader import Article, Fact, read_block
+from agentgym.envs.search.experts.passage_reader import Article, StatedFact, read_block
 from agentgym.envs.search.experts.wordings import (
     ComparisonPhrase,
     Count,
     Intersection,
     Meaning,
-    Name,
+    Mention,
     Phrase,
     Value,
     read_question,
@@ -90,8 +90,8 @@ class _Reading:
     def __init__(self, searches: Sequence[KnownSearch]) -> None:
         self._earlier_queries = {search.query.casefold() for search in searches}
         self._pages: list[list[Article]] = [read_block(search.block) for search in searches]
-        self._facts: dict[tuple[str, str], Fact] = {}
-        self._holders: dict[tuple[str, str], list[Fact]] = {}
+        self._facts: dict[tuple[str, str], StatedFact] = {}
+        self._holders: dict[tuple[str, str], list[StatedFact]] = {}
         for fact in (fact for page in self._pages for article in page for fact in article.facts):
             if (fact.subject, fact.relation) not in self._facts:
                 self._facts[fact.subject, fact.relation] = fact
@@ -126,7 +126,7 @@ class _Reading:
 
     def _follow(self, phrase: Phrase) -> str | None:
         """Return the name, or the year, that a phrase stands for."""
-        if isinstance(phrase, Name):
+        if isinstance(phrase, Mention):
             return phrase.title
         forward = isinstance(phrase, Value)
         name = self._follow(phrase.of if isinstance(phrase, Value) else phrase.value)
@@ -139,7 +139,7 @@ class _Reading:
             return None
         return fact.value if forward else fact.subject
 
-    def _holder(self, relation: Relation, value: str) -> Fact | None:
+    def _holder(self, relation: Relation, value: str) -> StatedFact | None:
         """Return the first fact that gives a thing a value."""
         return next(iter(self._holders.get((value, relation.name), ())), None)
 
@@ -182,7 +182,7 @@ class _Reading:
         values: list[tuple[int, str]] = []
         for phrase in (comparison.first, comparison.second):
             name = self._follow(phrase)
-            year = None if name is None else self._follow(Value(relation, Name(name)))
+            year = None if name is None else self._follow(Value(relation, Mention(name)))
             if name is None or year is None or _YEAR.fullmatch(year) is None:
                 return None
             values.append((int(year), name))
@@ -192,7 +192,7 @@ class _Reading:
 
 def _queries(phrase: Phrase, name: str) -> Iterator[str]:
     """Yield what to search for, best first, when a relation is wanted from one known thing."""
-    if isinstance(phrase, Name):
+    if isinstance(phrase, Mention):
         return
     relation = phrase.relation
     if isinstance(phrase, Value) and phrase.plain:

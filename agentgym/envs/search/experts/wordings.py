@@ -25,7 +25,7 @@ _WHICH = re.compile(r"Which (.+)\?")
 
 
 @dataclass(frozen=True)
-class Name:
+class Mention:
     """Something that the question names."""
 
     title: str
@@ -75,7 +75,7 @@ class ComparisonPhrase:
     greater: bool
 
 
-Phrase = Name | Value | Holder
+Phrase = Mention | Value | Holder
 """What stands for one thing."""
 Meaning = Value | Holder | Count | Intersection | ComparisonPhrase
 """What a question asks for."""
@@ -181,7 +181,7 @@ def _phrases(text: str, kind: str | None, *, plain: bool = False) -> Iterator[Ph
     """
     name = _NAME.fullmatch(text)
     if name is not None:
-        yield Name(name[1])
+        yield Mention(name[1])
         return
     for relation, (inner,) in _recognised("phrases", text, 1 if plain else None):
         if kind in (None, relation.object):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from agentgym.envs.search.generator.config import GeneratorConfig
-from agentgym.envs.search.generator.facts import Facts
+from agentgym.envs.search.generator.facts import UniverseFacts
 from agentgym.envs.search.generator.relations import MOST, RELATIONS, WORD, YEAR, Relation
 from agentgym.support.random_stream import Stream
 
@@ -65,7 +65,7 @@ class Drafter:
         facts: What they are about.
     """
 
-    def __init__(self, config: GeneratorConfig, facts: Facts) -> None:
+    def __init__(self, config: GeneratorConfig, facts: UniverseFacts) -> None:
         self._config = config
         self._facts = facts
         relations = [RELATIONS[name] for name in facts.values if RELATIONS[name].object != WORD]

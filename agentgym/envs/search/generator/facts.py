@@ -13,7 +13,7 @@ from functools import cached_property
 
 from agentgym.envs.search.generator.config import GeneratorConfig
 from agentgym.envs.search.generator.kinds import KINDS
-from agentgym.envs.search.generator.names import SPACES, Names
+from agentgym.envs.search.generator.names import SPACES, UniverseNames
 from agentgym.envs.search.generator.relations import MOST, RELATIONS, WORD, YEAR, Relation
 from agentgym.envs.search.generator.vocabulary import WORDS
 from agentgym.support.random_stream import Stream
@@ -59,7 +59,7 @@ _AGAIN = 60
 _TRIES = 8
 
 
-class Facts:
+class UniverseFacts:
     """The things of one universe, numbered from 0; those of a kind have numbers in a row.
 
     Args:
@@ -166,7 +166,7 @@ class Facts:
     def _draw_names(self, config: GeneratorConfig, seed: int) -> list[str]:
         """Name all things: towns first, since others are called after them."""
         counts = {kind: len(numbers) for kind, numbers in self.entities.items()}
-        names = Names(
+        names = UniverseNames(
             space=seed % SPACES,
             plain=config.plain,
             counts=counts,

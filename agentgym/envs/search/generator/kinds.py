@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class ArticleKind:
     """A kind of thing, with the sentences of its articles.
 
     A group holds paraphrases of one sentence; each states the same relations. What an article says
@@ -32,10 +32,10 @@ class Kind:
     """Groups of sentences that state nothing; most of them name other things."""
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ArticleKind] = {
     kind.name: kind
     for kind in (
-        Kind(
+        ArticleKind(
             name="person",
             share=500,
             sentences=(
@@ -83,7 +83,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="town",
             share=100,
             sentences=(
@@ -129,7 +129,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="region",
             share=5,
             sentences=(
@@ -163,7 +163,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="company",
             share=90,
             sentences=(
@@ -204,7 +204,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="school",
             share=30,
             sentences=(
@@ -242,7 +242,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="book",
             share=110,
             sentences=(
@@ -289,7 +289,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="ensemble",
             share=35,
             definite=True,
@@ -326,7 +326,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="building",
             share=45,
             sentences=(
@@ -362,7 +362,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="festival",
             share=20,
             definite=True,
@@ -397,7 +397,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="ship",
             share=25,
             sentences=(
@@ -431,7 +431,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="newspaper",
             share=15,
             definite=True,
@@ -466,7 +466,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="river",
             share=10,
             sentences=(
@@ -498,7 +498,7 @@ KINDS: dict[str, Kind] = {
                 ),
             ),
         ),
-        Kind(
+        ArticleKind(
             name="event",
             share=15,
             definite=True,

@@ -87,7 +87,7 @@ def _unwanted() -> re.Pattern[str]:
     return re.compile("|".join(_UNWANTED))
 
 
-class Names:
+class UniverseNames:
     """The names of one universe, each given once.
 
     Args:

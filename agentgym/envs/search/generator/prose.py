@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from agentgym.envs.search.generator.config import GeneratorConfig
-from agentgym.envs.search.generator.facts import TODAY, Facts
+from agentgym.envs.search.generator.facts import TODAY, UniverseFacts
 from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.relations import RELATIONS
 from agentgym.envs.search.generator.templates import PRONOUNS, SUBJECT, QuestionTemplate, article
@@ -41,7 +41,7 @@ class Writer:
         facts: What it writes about.
     """
 
-    def __init__(self, config: GeneratorConfig, facts: Facts) -> None:
+    def __init__(self, config: GeneratorConfig, facts: UniverseFacts) -> None:
         self._config = config
         self._facts = facts
         self._fillers: dict[str, _Filler] = {}

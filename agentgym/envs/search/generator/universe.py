@@ -7,7 +7,7 @@ from functools import cached_property
 
 from agentgym.core.options import integer
 from agentgym.envs.search.generator.config import GeneratorConfig
-from agentgym.envs.search.generator.facts import Facts
+from agentgym.envs.search.generator.facts import UniverseFacts
 from agentgym.envs.search.generator.prose import Writer
 from agentgym.retrieval.retriever import Passage
 
@@ -42,9 +42,9 @@ class Universe:
         return Universe, (self.config, self.size, self.seed)
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> UniverseFacts:
         """What there is and what is true."""
-        return Facts(self.config, self.size, self.seed)
+        return UniverseFacts(self.config, self.size, self.seed)
 
     @cached_property
     def _writer(self) -> Writer:

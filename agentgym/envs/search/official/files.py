@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from agentgym.core.row_splits import SPLIT_NAMES, Row, by_split, file_split
-from agentgym.envs.search.official.records import FIELDS, Unusable, content_of, read_record
+from agentgym.core.row_splits import SPLIT_NAMES, SplitRow, by_split, file_split
+from agentgym.envs.search.official.records import FIELDS, UnusableRecord, content_of, read_record
 from agentgym.envs.search.question import Question
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.support.datafiles import ENDINGS as RECORD_ENDINGS
@@ -78,17 +78,17 @@ def read_questions(path: str | os.PathLike[str]) -> QuestionSet:
         DependencyNotInstalled: A parquet file needs the package ``pyarrow``.
     """
     questions: list[Question] = []
-    rows: list[Row] = []
+    rows: list[SplitRow] = []
     for file, split in question_files(path).items():
         for place, record in read_records(file, "search", FIELDS):
             try:
                 question, named_split = read_record(record)
-            except Unusable as problem:
+            except UnusableRecord as problem:
                 raise DataError(
                     f"{problem} in {file}, {place}; correct it or leave it out"
                 ) from None
             questions.append(question)
-            rows.append(Row(content_of(question), split or named_split or file_split(file)))
+            rows.append(SplitRow(content_of(question), split or named_split or file_split(file)))
     if not questions:
         raise DataError(f"expected questions in {path}, but there is none")
     return by_split(questions, rows)

@@ -60,7 +60,7 @@ FIELDS = (
 """Fields of records that mean something."""
 
 
-class Unusable(Exception):
+class UnusableRecord(Exception):
     """A record cannot be used; says what was expected and what it holds."""
 
 
@@ -77,15 +77,17 @@ def read_record(record: Any) -> QuestionEntry:
     """Read one record.
 
     Raises:
-        Unusable: It holds no question or no answers, or says that there is none.
+        UnusableRecord: It holds no question or no answers, or says that there is none.
     """
     if not isinstance(record, Mapping):
-        raise Unusable(f"expected an object, got {record!r:.80}")
+        raise UnusableRecord(f"expected an object, got {record!r:.80}")
     record = {str(name).lower(): value for name, value in record.items()}
     _check_answerable(record)
     text = " ".join(well_formed(_question(record)).split())
     if not text:
-        raise Unusable(f"expected a question, got the fields {', '.join(map(str, record))!r:.200}")
+        raise UnusableRecord(
+            f"expected a question, got the fields {', '.join(map(str, record))!r:.200}"
+        )
     if not text.endswith("?"):
         text += "?"  # as Search-R1 does
     try:
@@ -93,7 +95,7 @@ def read_record(record: Any) -> QuestionEntry:
         text = with_options(with_story(text, record, SHOWN_BEFORE), options)
         answers = _option(record, options) if options else _answers(record)
     except ValueError as error:
-        raise Unusable(str(error)) from None
+        raise UnusableRecord(str(error)) from None
     kinds = [record.get(name) for name in ("data_source", "type")]
     question = Question(
         well_formed(text),
@@ -116,7 +118,7 @@ def _check_answerable(record: Mapping[str, Any]) -> None:
     for place in (place for place in places if isinstance(place, Mapping)):
         for name, usual in ANSWERABLE.items():
             if str(place.get(name)).lower() in (("false", "0") if usual else ("true", "1")):
-                raise Unusable(
+                raise UnusableRecord(
                     f"expected a question that can be answered, got {name}={place[name]!r}, whose "
                     "right answer would be that there is none"
                 )
@@ -154,7 +156,7 @@ def _answers(record: Mapping[str, Any]) -> tuple[str, ...]:
     texts = [*_spellings(target, listed), *_texts(record.get("answer_aliases"), "answer_aliases")]
     answers = tuple(dict.fromkeys(text for text in texts if text.strip()))
     if not answers:
-        raise Unusable(f"expected answers in golden_answers, got {target!r:.80}")
+        raise UnusableRecord(f"expected answers in golden_answers, got {target!r:.80}")
     return answers
 
 
@@ -178,10 +180,10 @@ def _texts(raw: Any, name: str) -> tuple[str, ...]:
     """Read a text or a list of texts; numbers and truth values are texts, too."""
     values = [raw] if isinstance(raw, str | int | float) else [] if raw is None else raw
     if not isinstance(values, Iterable) or isinstance(values, Mapping | bytes):
-        raise Unusable(f"expected {name} to be a list of texts, got {raw!r:.80}")
+        raise UnusableRecord(f"expected {name} to be a list of texts, got {raw!r:.80}")
     texts = [text for value in values for text in _as_texts(value)]
     if not all(isinstance(text, str) for text in texts):
-        raise Unusable(f"expected {name} to be a list of texts, got {raw!r:.80}")
+        raise UnusableRecord(f"expected {name} to be a list of texts, got {raw!r:.80}")
     return tuple(map(well_formed, texts))
 
 
@@ -201,7 +203,7 @@ def _hops(record: Mapping[str, Any]) -> int:
     if hops is None:
         return 0
     if not isinstance(hops, int) or isinstance(hops, bool) or not 0 <= hops <= 100:
-        raise Unusable(f"expected hops to be a small number, got {hops!r:.80}")
+        raise UnusableRecord(f"expected hops to be a small number, got {hops!r:.80}")
     return hops
 
 
@@ -212,4 +214,4 @@ def _split(record: Mapping[str, Any]) -> str | None:
     try:
         return named_split(name)
     except ValueError as error:
-        raise Unusable(str(error)) from None
+        raise UnusableRecord(str(error)) from None

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from agentgym.core.row_splits import Row, by_split, file_split, named_split
+from agentgym.core.row_splits import SplitRow, by_split, file_split, named_split
 from agentgym.core.tasks import canonical_json
 from agentgym.envs.shell.engine.patterns import check_patterns, is_anchored
 from agentgym.envs.shell.engine.session import Problem
@@ -48,7 +48,7 @@ def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
             or no row is supported.
     """
     problems: list[Problem] = []
-    rows: list[Row] = []
+    rows: list[SplitRow] = []
     patterns: dict[str, str] = {}
     left_out = 0
     for place, row in read_records(file, "search"):
@@ -66,7 +66,7 @@ def read_problems(file: Path, image: str) -> Mapping[str, tuple[Problem, ...]]:
         if problem.pattern:
             patterns[f"{file}, {place}"] = problem.answer
         problems.append(problem)
-        rows.append(Row(canonical_json([problem.text, problem.setup]), split))
+        rows.append(SplitRow(canonical_json([problem.text, problem.setup]), split))
     if not problems:
         raise DataError(
             f"expected a row in {file} that is judged by its match and starts no background "

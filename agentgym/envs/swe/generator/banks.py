@@ -17,7 +17,7 @@ from agentgym.envs.swe.generator.stored_instances import StoredInstances, bank_f
 from agentgym.envs.swe.generator.wrong_repairs import edits_anywhere, wrong_repairs
 from agentgym.envs.swe.grading.protection import is_protected
 from agentgym.envs.swe.held_out.bank import Questions, read_bank
-from agentgym.envs.swe.held_out.building import BankBuilder, Fault
+from agentgym.envs.swe.held_out.building import BankBuilder, QuestionedTask
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.envs.swe.trees import contents
@@ -127,7 +127,7 @@ class _Task:
     tests: Mapping[str, str]
     sound: Files
     repaired: Files
-    fault: Fault
+    fault: QuestionedTask
 
 
 def _tasks(stored: StoredInstances) -> Iterator[_Task]:
@@ -137,7 +137,7 @@ def _tasks(stored: StoredInstances) -> Iterator[_Task]:
         repository = record.folder or record.repo
         sound, faulty, tests = states(instance)
         bank_name = record.id if sound else repository
-        fault = Fault(record.id, faulty, instance.fail_to_pass)
+        fault = QuestionedTask(record.id, faulty, instance.fail_to_pass)
         folder = contents(FolderSource(stored.folder_of(repository)))
         repaired = {path: sound.get(path, folder.get(path)) for path in faulty}
         yield _Task(repository, bank_file(stored.folder, bank_name), tests, sound, repaired, fault)

@@ -66,7 +66,7 @@ _MODULE = re.compile(r"^(?:\w+\.)+(?=\w+(?::|$))")
 
 
 @dataclass(frozen=True)
-class Baseline:
+class SoundRun:
     """How the tests of a sound repository come out."""
 
     tests: tuple[str, ...]
@@ -139,7 +139,7 @@ class Workbench:
             self._box.close()
             self._box = None
 
-    def baseline(self) -> Baseline:
+    def baseline(self) -> SoundRun:
         """Run the tests of the sound repository until it is known which can be relied on.
 
         Raises:
@@ -165,7 +165,7 @@ class Workbench:
         collected = tuple(
             test for test in runs[0].results if test.partition("::")[0] in stable_files
         )
-        return Baseline(tests, flaky, collected, seconds)
+        return SoundRun(tests, flaky, collected, seconds)
 
     def _check(self, run: TestRun) -> None:
         """Refuse a run of the sound repository that says nothing about its faults."""
@@ -182,7 +182,7 @@ class Workbench:
 
     def trial(
         self,
-        baseline: Baseline,
+        baseline: SoundRun,
         changed: Files,
         most: int = MOST_FAILING,
         *,
@@ -219,7 +219,7 @@ class Workbench:
                 symptoms = self._symptoms(run, baseline, failing[0], parts)
         return Trial("usable", failing[0], symptoms)
 
-    def failing(self, baseline: Baseline, changed: Files) -> frozenset[str]:
+    def failing(self, baseline: SoundRun, changed: Files) -> frozenset[str]:
         """Return the tests that fail with a change, in one run; all where it does not end well.
 
         Args:
@@ -262,7 +262,7 @@ class Workbench:
     def _symptoms(
         self,
         run: TestRun,
-        baseline: Baseline,
+        baseline: SoundRun,
         failing: Iterable[str],
         parts: Sequence[frozenset[str]],
     ) -> tuple[Symptom, ...]:
@@ -359,7 +359,7 @@ def _read_outcome(line: str) -> ScriptOutcome | None:
     return ScriptOutcome(str(printed).rstrip("\n"), _MODULE.sub("", str(error)))
 
 
-def _judge(run: TestRun, baseline: Baseline, most: int, complete: bool) -> str:
+def _judge(run: TestRun, baseline: SoundRun, most: int, complete: bool) -> str:
     """Return what a run says of a change."""
     if run.timed_out:
         return "too slow"
@@ -375,7 +375,7 @@ def _part(test: str, parts: Sequence[frozenset[str]]) -> int:
     return min(numbers, key=lambda number: len(parts[number]), default=0)
 
 
-def _place(test: str, baseline: Baseline) -> int:
+def _place(test: str, baseline: SoundRun) -> int:
     """Return the place of a test among those that come from one function by ``parametrize``."""
     function = test.partition("[")[0]
     alike = [name for name in baseline.collected if name.partition("[")[0] == function]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agentgym.core.row_splits import Row, deal
+from agentgym.core.row_splits import SplitRow, deal
 from agentgym.core.tasks import SPLITS
 from agentgym.envs.swe.edits import edited_files, write_diff
 from agentgym.envs.swe.generator.hidden_tests import cutting_edits
@@ -313,7 +313,9 @@ def _homes(records: Sequence[InstanceRecord]) -> dict[str, str]:
     """
     names = {record.repo for record in records}
     apart = len(names) >= len(SPLITS)
-    rows = [Row(record.repo if apart else record.id, record.split or None) for record in records]
+    rows = [
+        SplitRow(record.repo if apart else record.id, record.split or None) for record in records
+    ]
     return {record.id: split for record, split in zip(records, deal(rows), strict=True)}
 
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from agentgym.envs.swe.edits import edited_files
 from agentgym.envs.swe.generator.change_size import hunks, repairing_patch, size_of
-from agentgym.envs.swe.generator.fault_trials import MOST_FAILING, Baseline, Trial, Workbench
-from agentgym.envs.swe.generator.kinds import KINDS, Candidate, Library
+from agentgym.envs.swe.generator.fault_trials import MOST_FAILING, SoundRun, Trial, Workbench
+from agentgym.envs.swe.generator.kinds import KINDS, Candidate, LibrarySource
 from agentgym.envs.swe.generator.statements import report, statement
 from agentgym.envs.swe.generator.stored_instances import (
     INSTANCES,
@@ -186,7 +186,7 @@ def build_tasks(
     name = name or source.name
     task_folder = TaskFolder(output)
     folder = task_folder.hold(source, name)
-    library = Library.read(folder, regressions, release_before)
+    library = LibrarySource.read(folder, regressions, release_before)
     if not any(True for _ in library.functions()):
         raise DataError(f"expected Python files with functions in {source}, got none")
     progress = BuildProgress(name, sum(kinds.values()))
@@ -224,8 +224,8 @@ class _Maker:
 
     task_folder: TaskFolder
     bench: Workbench
-    baseline: Baseline
-    library: Library
+    baseline: SoundRun
+    library: LibrarySource
     kind: str
     name: str
     split: str
@@ -330,7 +330,7 @@ def _place(record: InstanceRecord) -> tuple[str, str]:
     return facts["kind"], facts.get("place", record.id)
 
 
-def _baseline(bench: Workbench, task_folder: TaskFolder, name: str) -> Baseline:
+def _baseline(bench: Workbench, task_folder: TaskFolder, name: str) -> SoundRun:
     """Run the sound tests; where tasks exist already, their numbers of tests stay valid."""
     baseline = bench.baseline()
     repository = task_folder.repositories.get(name)
@@ -372,7 +372,9 @@ def _key(edit: Any) -> tuple[str | int, ...]:
     return tuple(value if isinstance(value, int) else str(value) for value in edit)
 
 
-def _try(bench: Workbench, baseline: Baseline, candidate: Candidate, library: Library) -> Trial:
+def _try(
+    bench: Workbench, baseline: SoundRun, candidate: Candidate, library: LibrarySource
+) -> Trial:
     """Put a fault into the repository and run its tests."""
     if not library.changed(candidate):
         return Trial("no fault")

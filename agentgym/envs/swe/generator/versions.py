@@ -16,7 +16,7 @@ from pathlib import Path
 from agentgym.envs.swe.diffs import changed_lines
 from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.generator.changelog import entries
-from agentgym.envs.swe.generator.fault_trials import Baseline, Trial, Workbench
+from agentgym.envs.swe.generator.fault_trials import SoundRun, Trial, Workbench
 from agentgym.envs.swe.generator.mutation import source_files
 from agentgym.envs.swe.generator.statements import release_statement
 from agentgym.envs.swe.generator.stored_instances import InstanceRecord, Repository, digest
@@ -169,7 +169,7 @@ def _write(
     task_folder: TaskFolder,
     library: str,
     pair: Pair,
-    baseline: Baseline,
+    baseline: SoundRun,
     trial: Trial,
     seed: int,
     split: str,

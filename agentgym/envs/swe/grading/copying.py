@@ -24,7 +24,7 @@ _OPPOSITES: Mapping[str, str] = {
 }  # fmt: skip
 
 
-class Change(NamedTuple):
+class CopyEdit(NamedTuple):
     """A piece of a file that becomes another."""
 
     start: int
@@ -35,7 +35,7 @@ class Change(NamedTuple):
     """What stands there instead."""
 
 
-def changed(content: bytes, changes: list[Change]) -> bytes:
+def changed(content: bytes, changes: list[CopyEdit]) -> bytes:
     """Return a text with pieces of it changed; offsets are those of the text as it was."""
     for change in sorted(changes, key=lambda piece: piece.start, reverse=True):
         content = content[: change.start] + change.new + content[change.end :]
@@ -120,7 +120,7 @@ class CopiedTest(NamedTuple):
         named = re.findall(rb"\b%s\b" % function.name.encode(), text)
         return not (more or names - set(parametrized[0]) or _UNFIT.search(text) or len(named) != 1)
 
-    def expecting_something_else(self, stream: Stream) -> list[Change] | None:
+    def expecting_something_else(self, stream: Stream) -> list[CopyEdit] | None:
         """Return what makes it fail wherever it passes as it is; None if nothing is known to."""
         for statement in stream.shuffled(self.function.body):
             changes = (
@@ -132,25 +132,27 @@ class CopiedTest(NamedTuple):
                 return changes
         return None
 
-    def _opposite(self, statement: ast.stmt, stream: Stream) -> list[Change]:
+    def _opposite(self, statement: ast.stmt, stream: Stream) -> list[CopyEdit]:
         """Return the change of an assertion into its opposite."""
         test = statement.test if isinstance(statement, ast.Assert) else None
         source = self.text.source
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             begin, end = source.start(test), source.start(test.operand)
             bare = source.content[begin:end].strip() == b"not"  # and no bracket that closes later
-            return [Change(begin, end, b"")] if bare else []
+            return [CopyEdit(begin, end, b"")] if bare else []
         if isinstance(test, ast.Compare):
             number = stream.below(len(test.ops))
             left, right = [test.left, *test.comparators][number : number + 2]
             place, operator = source.between(left, right) or (0, "")
             new = _OPPOSITES.get(operator, "").encode()
-            return [Change(place, place + len(operator), new)] if new else []
+            return [CopyEdit(place, place + len(operator), new)] if new else []
         if isinstance(test, (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
-            return [Change(source.start(test), source.start(test), b"not ")]
+            return [CopyEdit(source.start(test), source.start(test), b"not ")]
         return []
 
-    def _other_value(self, expected: ast.expr | None, stream: Stream, other: _Way) -> list[Change]:
+    def _other_value(
+        self, expected: ast.expr | None, stream: Stream, other: _Way
+    ) -> list[CopyEdit]:
         """Return the changes of what is expected, or of the column of a parameter that is."""
         nodes = [expected] if expected is not None else []
         if isinstance(expected, ast.Name):
@@ -171,7 +173,7 @@ class CopiedTest(NamedTuple):
 
     def _other_literal(
         self, node: ast.expr, column: list[ast.expr], stream: Stream
-    ) -> Change | None:
+    ) -> CopyEdit | None:
         """Return what makes a literal another one, of the same column or file if that can be had.
 
         None if it is none, or stays equal.
@@ -189,7 +191,7 @@ class CopiedTest(NamedTuple):
         if not spellings and not stream.percent(30):
             spellings = [new for other, new in self.text.literals[kind] if other != value[0]]
         if spellings:
-            return Change(source.start(node), source.end(node), stream.choice(spellings))
+            return CopyEdit(source.start(node), source.end(node), stream.choice(spellings))
         place = _constants(node)
         for _ in range(TRIES if place else 0):
             number, other = stream.below(len(place)), copy.deepcopy(node)
@@ -199,7 +201,9 @@ class CopiedTest(NamedTuple):
                 return self._change_literal(place[number], part.value)
         return None
 
-    def _other_order(self, node: ast.expr, column: list[ast.expr], stream: Stream) -> Change | None:
+    def _other_order(
+        self, node: ast.expr, column: list[ast.expr], stream: Stream
+    ) -> CopyEdit | None:
         """Return what exchanges two words of a message; None if it has no two.
 
         A message may well hold another text of the file, but hardly its own words the other way.
@@ -212,16 +216,16 @@ class CopiedTest(NamedTuple):
                         return self._change_literal(node, new)
         return None
 
-    def _change_literal(self, node: ast.expr, value: Any) -> Change:
+    def _change_literal(self, node: ast.expr, value: Any) -> CopyEdit:
         """Return the change of a literal, in the quotes that it has."""
         source, new = self.text.source, repr(value)
         if isinstance(value, str) and "'" not in value and '"' not in value:
             quote = source.text(node)[-1]
             new = f"{quote}{new[1:-1]}{quote}" if quote in "'\"" else new
-        return Change(source.start(node), source.end(node), new.encode())
+        return CopyEdit(source.start(node), source.end(node), new.encode())
 
 
-_Way = Callable[[ast.expr, "list[ast.expr]", Stream], "Change | None"]
+_Way = Callable[[ast.expr, "list[ast.expr]", Stream], "CopyEdit | None"]
 
 
 def lines_of(source: ParsedSource, function: ast.FunctionDef) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from agentgym.envs.swe.grading.protection import (
 )
 from agentgym.envs.swe.grading.suspicion import suspicious_edits
 from agentgym.envs.swe.grading.test_run import run_tests
-from agentgym.envs.swe.grading.twins import Canaries, canaries_for_suite
+from agentgym.envs.swe.grading.twins import TwinCanaries, canaries_for_suite
 from agentgym.envs.swe.grading.verdict import (
     FULL,
     HELD_OUT,
@@ -186,13 +186,13 @@ class Grader:
         edits: Changes,
         suite: Mapping[str, bytes],
         selection: Sequence[str],
-    ) -> Canaries:
+    ) -> TwinCanaries:
         """Make the canaries of a run, which only those who have the solution can foretell."""
         stream = Stream("canaries", instance.id, instance.patch, Edits(dict(edits), ()).digest)
         failing, passing = instance.fail_to_pass, instance.pass_to_pass
         return canaries_for_suite(suite, selection, failing, passing, stream, apart=self.apart)
 
-    def _run(self, box: Sandbox, selection: Sequence[str], canaries: Canaries) -> GuardedRun:
+    def _run(self, box: Sandbox, selection: Sequence[str], canaries: TwinCanaries) -> GuardedRun:
         """Run tests together with canaries, and read the report."""
         run = run_tests(
             box, selection, along=canaries.along, apart=self.apart, timeout=self.timeout

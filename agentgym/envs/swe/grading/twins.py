@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from agentgym.envs.swe.grading.copying import (
     TRIES,
-    Change,
     CopiedTest,
+    CopyEdit,
     SuiteText,
     changed,
     functions,
@@ -65,7 +65,7 @@ class Twin(NamedTuple):
         return failed and len(self.outcomes(results)) == self.cases
 
 
-class Canaries(NamedTuple):
+class TwinCanaries(NamedTuple):
     """The canaries of one run."""
 
     files: Mapping[str, bytes]
@@ -112,7 +112,7 @@ def canaries_for_suite(
     stream: Stream,
     *,
     apart: bool = False,
-) -> Canaries:
+) -> TwinCanaries:
     """Make the canaries of a run.
 
     Args:
@@ -155,10 +155,10 @@ def canaries_for_suite(
         new[path] = content
         twins += plain
         along.append(path)
-    return Canaries(new, tuple(twins), tuple(along))
+    return TwinCanaries(new, tuple(twins), tuple(along))
 
 
-Drawn = tuple[CopiedTest, "list[Change] | None"]
+Drawn = tuple[CopiedTest, "list[CopyEdit] | None"]
 """A test to be copied, and what its copy expects instead; None: the same."""
 
 
@@ -201,7 +201,7 @@ def _planted(
         pattern = re.compile(rb"\b%s\b" % test.function.name.encode())
         match = pattern.search(source.content, source.start(test.function))
         assert match is not None
-        edits = [Change(*match.span(), name.encode()), *(other or ())]
+        edits = [CopyEdit(*match.span(), name.encode()), *(other or ())]
         edits += _other_description(test, docstrings, stream)
         moved = [edit._replace(start=edit.start - start, end=edit.end - start) for edit in edits]
         behind = stream.choice(siblings[siblings.index(test.function) :])
@@ -210,7 +210,7 @@ def _planted(
         if not source.content[:place].endswith(b"\n"):
             gap += b"\n"
         changes.append(
-            Change(place, place, gap + changed(source.content[start:end], moved) + b"\n")
+            CopyEdit(place, place, gap + changed(source.content[start:end], moved) + b"\n")
         )
         twin = test.id.rpartition("::")[0] + f"::{name}"
         twins.append(Twin(twin, test.id, other is not None, test.cases))
@@ -218,7 +218,7 @@ def _planted(
     return planted, twins if suite_text(text.path, planted) else []
 
 
-def _other_description(test: CopiedTest, docstrings: set[str], stream: Stream) -> list[Change]:
+def _other_description(test: CopiedTest, docstrings: set[str], stream: Stream) -> list[CopyEdit]:
     """Return the change of a docstring, which would tell a copy from its original."""
     first = test.function.body[0]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
@@ -235,7 +235,7 @@ def _other_description(test: CopiedTest, docstrings: set[str], stream: Stream) -
             break
     docstrings.add(docstring)
     source = test.text.source
-    return [Change(source.start(first), source.end(first), f'"""{docstring}"""'.encode())]
+    return [CopyEdit(source.start(first), source.end(first), f'"""{docstring}"""'.encode())]
 
 
 def _plain_canaries(

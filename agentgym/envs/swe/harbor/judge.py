@@ -25,7 +25,7 @@ from typing import Any
 
 from agentgym.envs.swe.grading.protection import LARGEST_EDIT, source_edits
 from agentgym.envs.swe.grading.test_run import run_tests
-from agentgym.envs.swe.grading.twins import Canaries, Twin
+from agentgym.envs.swe.grading.twins import Twin, TwinCanaries
 from agentgym.envs.swe.grading.verdict import (
     FULL,
     NO,
@@ -61,7 +61,7 @@ def main() -> int:
     knowledge = json.loads(gzip.decompress((TESTS / KNOWLEDGE).read_bytes()))
     for path in TESTS.iterdir():  # nothing of it is needed any more
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    task = Task(knowledge, base)
+    task = ExportedTask(knowledge, base)
     begun = time.monotonic()
     grade = task.grade(changes_of(REPOSITORY, task.before))
     verdict = {
@@ -101,7 +101,7 @@ def unfit() -> str:
     )
 
 
-class Task:
+class ExportedTask:
     """What an exported task is graded by.
 
     Args:
@@ -114,7 +114,7 @@ class Task:
         self.before = {path: base64.b64decode(text) for path, text in knowledge["before"].items()}
         self._fixed = {path: base64.b64decode(text) for path, text in knowledge["fixed"].items()}
         twins = tuple(Twin(*fields) for fields in knowledge["twins"])
-        self._canaries = Canaries({}, twins, tuple(knowledge["along"]))
+        self._canaries = TwinCanaries({}, twins, tuple(knowledge["along"]))
         self._instance = Instance(
             id="",
             repo="",

@@ -10,14 +10,14 @@ compares (:mod:`.judge`). So nothing that the judged code reads or writes can te
 from __future__ import annotations
 
 from agentgym.envs.swe.held_out.bank import Bank, Questions, load_bank
-from agentgym.envs.swe.held_out.building import BankBuilder, Fault
+from agentgym.envs.swe.held_out.building import BankBuilder, QuestionedTask
 from agentgym.envs.swe.held_out.judge import HeldOutResult, judge_behaviour
 
 __all__ = [
     "Bank",
     "BankBuilder",
-    "Fault",
     "HeldOutResult",
+    "QuestionedTask",
     "Questions",
     "judge_behaviour",
     "load_bank",

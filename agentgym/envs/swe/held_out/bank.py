@@ -29,7 +29,7 @@ LARGEST_BANK = 128 << 20
 """Bytes of a bank's JSON; a larger one is refused."""
 
 
-class Question(NamedTuple):
+class HeldOutQuestion(NamedTuple):
     """A program, and what the sound repository says."""
 
     program: str
@@ -69,7 +69,7 @@ class Bank:
     """Of the repository, see :func:`~agentgym.envs.swe.generator.stored_instances.digest`."""
     packages: tuple[str, ...]
     """What the driver imports."""
-    programs: tuple[Question, ...] = ()
+    programs: tuple[HeldOutQuestion, ...] = ()
     """Programs and answers, in the order of their texts."""
     general: tuple[int, ...] = ()
     """Changed programs of all tests."""
@@ -81,7 +81,7 @@ class Bank:
     unguarded: int = 0
     """Further such edits that no program tells: equivalent, or beyond what could be made."""
 
-    def draw(self, task: str, seed: str | int) -> list[Question]:
+    def draw(self, task: str, seed: str | int) -> list[HeldOutQuestion]:
         """Return the questions of one grading: other ones for another seed.
 
         Args:
@@ -189,7 +189,7 @@ def read_bank(file: Path) -> Bank:
         bank = Bank(
             digest=str(fields["digest"]),
             packages=tuple(map(str, fields["packages"])),
-            programs=tuple(Question(str(program), answer) for program, answer in pairs),
+            programs=tuple(HeldOutQuestion(str(program), answer) for program, answer in pairs),
             general=_numbers(fields["general"]),
             tasks={name: _questions(*entry) for name, entry in fields["tasks"].items()},
             guards=_lists(fields.get("guards")),  # banks of before there were any lack the field

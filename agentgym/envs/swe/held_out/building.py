@@ -23,7 +23,7 @@ from agentgym.envs.swe.held_out.asking import (
     read_answers,
     run_driver,
 )
-from agentgym.envs.swe.held_out.bank import FEW, FORMAT, Bank, Question, Questions, read_bank
+from agentgym.envs.swe.held_out.bank import FEW, FORMAT, Bank, HeldOutQuestion, Questions, read_bank
 from agentgym.envs.swe.held_out.programs import read_programs
 from agentgym.envs.swe.held_out.variation import Variation, boundaries_of
 from agentgym.envs.swe.instance import FolderSource, Instance
@@ -54,7 +54,7 @@ Files = Mapping[str, "bytes | None"]
 
 
 @dataclass(frozen=True)
-class Fault:
+class QuestionedTask:
     """A task whose questions are made."""
 
     id: str
@@ -139,7 +139,7 @@ class BankBuilder:
         """Close them."""
         self._opened.__exit__(kind, error, trace)
 
-    def add(self, faults: Sequence[Fault]) -> None:
+    def add(self, faults: Sequence[QuestionedTask]) -> None:
         """Make the questions of some tasks, those that the file has left out, and write it.
 
         Args:
@@ -165,7 +165,7 @@ class BankBuilder:
         if new:
             self.bank().save(self.file)
 
-    def tell_apart(self, fault: Fault, repairs: Sequence[Files]) -> None:
+    def tell_apart(self, fault: QuestionedTask, repairs: Sequence[Files]) -> None:
         """Find programs that tell wrong repairs which the tests accept, and write the file.
 
         Args:
@@ -234,7 +234,7 @@ class BankBuilder:
         """Return the bank as it is now."""
         guarding = [text for tellers in self._guards or () for text in tellers]
         used = {*self._general, *guarding}.union(*(texts.all() for texts in self._tasks.values()))
-        programs = tuple(Question(text, self._answers[text]) for text in sorted(used))
+        programs = tuple(HeldOutQuestion(text, self._answers[text]) for text in sorted(used))
         numbers = {question.program: number for number, question in enumerate(programs)}
         return replace(
             self._bank,
@@ -266,13 +266,13 @@ class BankBuilder:
             )
         return teller_lists
 
-    def _drawn(self, fault: Fault) -> tuple[list[str], list[str]]:
+    def _drawn(self, fault: QuestionedTask) -> tuple[list[str], list[str]]:
         """Return the tests that fail as programs, and changed ones of them."""
         functions = _functions(fault)
         plain = dict.fromkeys(p.text for p in self._programs if p.test in functions)
         return [*plain], self._fresh("near", fault.id, NEAR, functions)
 
-    def _search(self, faults: Sequence[Fault], task_texts: Sequence[_Texts]) -> None:
+    def _search(self, faults: Sequence[QuestionedTask], task_texts: Sequence[_Texts]) -> None:
         """Make more programs for the faults that too few tell."""
         for fault, texts in zip(faults, task_texts, strict=True):
             for number in range(ROUNDS):
@@ -379,7 +379,7 @@ class BankBuilder:
             self._dirty = False
 
 
-def _functions(fault: Fault) -> set[str]:
+def _functions(fault: QuestionedTask) -> set[str]:
     """Return the functions of the tests that fail, whatever their parameters."""
     return {test.partition("[")[0] for test in fault.tests}
 

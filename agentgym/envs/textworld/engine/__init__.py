@@ -1,7 +1,7 @@
 """Games without TextWorld: the state machine over a game's JSON, and the session that plays it.
 
-``Machine(World.of(game))`` plays a game that TextWorld 1.x generated and is equal to TextWorld's
-own machine at every step, but for commands that several rules answer (``prepare meal``): there it
-does what the compiled game does. It has no words: ``inform`` tells what its actions do, and
-``NativeSession`` joins the two.
+``Machine(GameWorld.of(game))`` plays a game that TextWorld 1.x generated and is equal to
+TextWorld's own machine at every step, but for commands that several rules answer (``prepare
+meal``): there it does what the compiled game does. It has no words: ``inform`` tells what its
+actions do, and ``NativeSession`` joins the two.
 """

@@ -44,7 +44,7 @@ _WINDOW = 32_000
 _HEAD = 8
 
 
-def bundled(key: str) -> Pack | None:
+def bundled(key: str) -> BundledPack | None:
     """Return the bundled games of a setting, or None where there are none.
 
     Raises:
@@ -54,9 +54,9 @@ def bundled(key: str) -> Pack | None:
 
 
 @lru_cache(maxsize=len(BUNDLED))
-def _open(key: str) -> Pack:
+def _open(key: str) -> BundledPack:
     try:
-        return Pack((files(__package__) / "data" / f"{key}.games").read_bytes())
+        return BundledPack((files(__package__) / "data" / f"{key}.games").read_bytes())
     except OSError as error:
         raise DataError(
             f"expected the bundled games of {key} in the package, but they cannot be read "
@@ -108,7 +108,7 @@ def pack(settings: str, made_with: str, games: Mapping[str, Sequence[Game]]) -> 
     return b"".join([b"%08x" % len(head), head, *chain.from_iterable(blobs.values())])
 
 
-class Pack:
+class BundledPack:
     """An opened pack.
 
     Raises:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from agentgym.core.row_splits import Row, by_split
+from agentgym.core.row_splits import SplitRow, by_split
 from agentgym.core.tasks import SPLITS, Task
 from agentgym.envs.textworld.engine.machine import Machine
 from agentgym.envs.textworld.engine.world import GameWorld
@@ -237,5 +237,5 @@ def _not_a_path(source: Any) -> ConfigurationError:
 
 def _split_by_content(files: list[Path]) -> dict[str, list[Path]]:
     """Split files by content, so that equal games are on the same side."""
-    rows = [Row(check_file(file), None) for file in files]
+    rows = [SplitRow(check_file(file), None) for file in files]
     return {split: list(group) for split, group in by_split(files, rows).items()}

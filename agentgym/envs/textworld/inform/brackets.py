@@ -68,7 +68,7 @@ class Condition:
         return context.state_of(entity, self.state)
 
 
-class Branches(NamedTuple):
+class TextBranches(NamedTuple):
     """``[if]...[else if]...[otherwise]...[end if]``: conditions (all must hold) and their parts."""
 
     ways: tuple[tuple[tuple[Condition, ...], Parts], ...]
@@ -88,13 +88,13 @@ class OwnName:
     """``[noun]``: the name of the thing that is described."""
 
 
-Part = str | Branches | Listing | OwnName
+Part = str | TextBranches | Listing | OwnName
 Parts = tuple[Part, ...]
 
 
 @dataclass(frozen=True)
 class Way:
-    """A bracket that begins a way of ``Branches``; ``[otherwise]`` has no conditions."""
+    """A bracket that begins a way of ``TextBranches``; ``[otherwise]`` has no conditions."""
 
     conditions: tuple[Condition, ...]
     first: bool
@@ -179,7 +179,7 @@ _Opened = tuple[list[Part], list[tuple[tuple[Condition, ...], list[Part]]]]
 def _close(opened: list[_Opened]) -> list[Part]:
     """End the innermost ``[if]``; return what it interrupted, with it."""
     parts, ways = opened.pop()
-    parts.append(Branches(tuple([(conditions, tuple(inner)) for conditions, inner in ways])))
+    parts.append(TextBranches(tuple([(conditions, tuple(inner)) for conditions, inner in ways])))
     return parts
 
 
@@ -236,7 +236,7 @@ def say(parts: Parts, context: TextContext, me: str = "") -> str:
     for part in parts:
         if isinstance(part, str):
             pieces.append(part)
-        elif isinstance(part, Branches):
+        elif isinstance(part, TextBranches):
             for conditions, inner in part.ways:
                 if all([condition.holds(context, me) for condition in conditions]):
                     pieces.append(say(inner, context, me))

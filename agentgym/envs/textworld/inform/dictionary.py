@@ -57,7 +57,7 @@ def key(word: str) -> str:
 _NUMBERS = {key(word): number + 1 for number, word in enumerate(_SPELT.split())}
 
 
-class Words(list[str]):
+class CommandWords(list[str]):
     """The words of a command as the dictionary keeps them.
 
     Attributes:
@@ -69,9 +69,9 @@ class Words(list[str]):
         self.typed = typed
 
 
-def split(line: str) -> Words:
+def split(line: str) -> CommandWords:
     """Return the words of a line, lower case; full stops, commas and quotation marks are words."""
-    return Words(_WORD.findall(line.lower())[:LIMIT])
+    return CommandWords(_WORD.findall(line.lower())[:LIMIT])
 
 
 def number(word: str) -> int:

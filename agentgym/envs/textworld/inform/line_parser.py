@@ -14,7 +14,7 @@ from agentgym.envs.textworld.inform.dictionary import (
     ME,
     PRONOUNS,
     THEN,
-    Words,
+    CommandWords,
 )  # fmt: skip
 from agentgym.envs.textworld.inform.grammar import MULTIPLE, GrammarLine, ParserError, prepositions
 from agentgym.envs.textworld.inform.nouns import (
@@ -79,7 +79,7 @@ class LineParser:
     """
 
     view: WorldView
-    words: Words
+    words: CommandWords
     antecedent: str
     several: list[str] = field(default_factory=list)
     best: ParserError = ParserError.STUCK

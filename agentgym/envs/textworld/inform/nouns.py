@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agentgym.envs.textworld.inform import dictionary
-from agentgym.envs.textworld.inform.dictionary import ALL_COUNT, ME, Words, key
+from agentgym.envs.textworld.inform.dictionary import ALL_COUNT, ME, CommandWords, key
 from agentgym.envs.textworld.inform.grammar import (
     MULTIPLE,
     NOUNS,
@@ -209,7 +209,7 @@ class Disambiguator:
     first line that asks decides for all, as in Inform.
     """
 
-    def __init__(self, view: WorldView, words: Words, antecedent: str) -> None:
+    def __init__(self, view: WorldView, words: CommandWords, antecedent: str) -> None:
         self._view, self._words, self._antecedent = view, words, antecedent
         self._second_nouns: list[str] | None = None
         self._searched = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agentgym.envs.textworld.inform.dictionary import ALL, Words, split
+from agentgym.envs.textworld.inform.dictionary import ALL, CommandWords, split
 from agentgym.envs.textworld.inform.grammar import REFUSED, GrammarLine, ParserError, verbs
 from agentgym.envs.textworld.inform.line_parser import SEVERAL, LineMismatch, LineParser, MoreNeeded
 from agentgym.envs.textworld.inform.story import COMPASS, DIRECTION_WORDS, PLAYER
@@ -84,12 +84,12 @@ class Parser:
             return "Sorry, you can only have one item here. Which exactly?"
         if pending is not None and words[0] not in table:
             before, after = pending.words[: pending.at], pending.words[pending.at :]
-            words = Words([*before, *pending.glue, *words.typed, *after])
+            words = CommandWords([*before, *pending.glue, *words.typed, *after])
         if words[0] not in table:
             return self._direction(words)
         return self._lines(words, table[words[0]], view)
 
-    def _direction(self, words: Words) -> ParsedRequest | str:
+    def _direction(self, words: CommandWords) -> ParsedRequest | str:
         """Read a command that does not begin with a verb."""
         direction = DIRECTION_WORDS.get(words[0])
         if words[0] == "it" and self.antecedent in COMPASS:
@@ -103,7 +103,7 @@ class Parser:
         return ParsedRequest("Go", (direction,), words=tuple(words.typed))
 
     def _lines(
-        self, words: Words, lines: tuple[GrammarLine, ...], view: WorldView
+        self, words: CommandWords, lines: tuple[GrammarLine, ...], view: WorldView
     ) -> ParsedRequest | str:
         """Try the lines of a verb in order."""
         parser = LineParser(view, words, self.antecedent)

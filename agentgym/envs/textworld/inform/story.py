@@ -16,7 +16,7 @@ from typing import Any
 from agentgym.envs.textworld import sanitise
 from agentgym.envs.textworld.inform.brackets import Parts, compile_text, plain
 from agentgym.envs.textworld.inform.dictionary import key
-from agentgym.envs.textworld.record import Info, QuestRecord, Record
+from agentgym.envs.textworld.record import EntityInfo, QuestRecord, Record
 from agentgym.envs.textworld.session import Fact
 from agentgym.errors import DataError
 
@@ -55,7 +55,7 @@ class Entity:
 
     __slots__ = ("_info", "_text", "article", "definite", "id", "kind", "kinds", "name", "rank")
 
-    def __init__(self, info: Info, kind: str, kinds: frozenset[str], rank: int) -> None:
+    def __init__(self, info: EntityInfo, kind: str, kinds: frozenset[str], rank: int) -> None:
         self._info = info
         self._text: Parts | None = None
         self.id = info.id
@@ -245,7 +245,7 @@ def _entities(order: Iterable[str], record: Record) -> dict[str, Entity]:
     entities = {}
     for rank, entity in enumerate(order):
         kind = record.kinds[entity]
-        info = infos.get(entity) or Info(entity, kind)
+        info = infos.get(entity) or EntityInfo(entity, kind)
         entities[entity] = Entity(info, kind, lineages.get(kind) or frozenset((kind,)), rank)
     return entities
 

@@ -7,8 +7,8 @@ demonstrations, in the usual record format.
 
 from __future__ import annotations
 
-from agentgym.envs.webshop.browser.page_parts import Part, page_parts
+from agentgym.envs.webshop.browser.page_parts import PagePart, page_parts
 from agentgym.envs.webshop.browser.server import make_app, serve
 from agentgym.envs.webshop.browser.visits import Visits
 
-__all__ = ["Part", "Visits", "make_app", "page_parts", "serve"]
+__all__ = ["PagePart", "Visits", "make_app", "page_parts", "serve"]

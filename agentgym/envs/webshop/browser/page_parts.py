@@ -33,7 +33,7 @@ OF_ENGINE = {SEARCHING: pages.BUTTON}
 """Their kinds in the engine."""
 
 
-class Part(NamedTuple):
+class PagePart(NamedTuple):
     """A piece of text on the page."""
 
     kind: str
@@ -57,7 +57,7 @@ class Part(NamedTuple):
         return self.before + self.text + self.after
 
 
-def page_parts(env: WebShopEnv) -> list[Part]:
+def page_parts(env: WebShopEnv) -> list[PagePart]:
     """Return the parts of the open page, in document order.
 
     Texts and marks, joined, are the page in the environment's observation mode; if that is
@@ -79,7 +79,7 @@ def page_parts(env: WebShopEnv) -> list[Part]:
     return list(_fitting(parts, bounded(page, OBSERVATION_LENGTH)))
 
 
-def _fitting(parts: Iterable[Part], text: str) -> Iterator[Part]:
+def _fitting(parts: Iterable[PagePart], text: str) -> Iterator[PagePart]:
     """Yield the parts with which a text begins, and the rest of it as one."""
     at = 0
     for part in parts:
@@ -88,10 +88,10 @@ def _fitting(parts: Iterable[Part], text: str) -> Iterator[Part]:
         at += len(part.full_text)
         yield part
     if at < len(text):
-        yield Part(pages.TEXT, text[at:])
+        yield PagePart(pages.TEXT, text[at:])
 
 
-def _text(parts: Iterable[Part]) -> Iterator[Part]:
+def _text(parts: Iterable[PagePart]) -> Iterator[PagePart]:
     """Mark parts as the mode ``text`` does."""
     before = ""
     for part in parts:
@@ -99,7 +99,7 @@ def _text(parts: Iterable[Part]) -> Iterator[Part]:
         before = SEPARATOR
 
 
-def _rich(parts: Iterable[Part], session: ShopSession) -> Iterator[Part]:
+def _rich(parts: Iterable[PagePart], session: ShopSession) -> Iterator[PagePart]:
     """Mark parts as the mode ``text_rich`` does; the engine says which of them count as clicked."""
     notes, lines = [], []
     for part in parts:
@@ -107,7 +107,7 @@ def _rich(parts: Iterable[Part], session: ShopSession) -> Iterator[Part]:
         line = pages.rich_text([(kind, part.text)], session)
         note = f"You have clicked {part.text}."
         if kind == pages.OPTION and line.startswith(f"{note}\n"):
-            notes.append(Part(NOTE, note, after="\n"))
+            notes.append(PagePart(NOTE, note, after="\n"))
             line = line[len(note) + 1 :]
         if kind not in (pages.BUTTON, pages.OPTION, pages.LINK):
             lines.append(part._replace(after="\n"))
@@ -120,11 +120,11 @@ def _rich(parts: Iterable[Part], session: ShopSession) -> Iterator[Part]:
     yield from lines
 
 
-def _arranged(parts: Iterable[pages.Part], session: ShopSession) -> Iterator[Part]:
+def _arranged(parts: Iterable[pages.Part], session: ShopSession) -> Iterator[PagePart]:
     """Say of the parts of an original page where they stand and what a click on them names."""
     hits, groups, group = -1, -1, ""
     for kind, content in parts:
-        part, name = Part(kind, content), content.strip().lower()
+        part, name = PagePart(kind, content), content.strip().lower()
         if kind == pages.BUTTON and session.state.page == INDEX:
             yield part._replace(kind=SEARCHING)
         elif kind == pages.BUTTON:
@@ -144,13 +144,13 @@ def _arranged(parts: Iterable[pages.Part], session: ShopSession) -> Iterator[Par
             yield part
 
 
-def _option(part: Part, session: ShopSession, group: str) -> Part:
+def _option(part: PagePart, session: ShopSession, group: str) -> PagePart:
     """Say whether a value can be chosen, and whether it is."""
     name = part.text if part.text in session.product.choosable else None
     return part._replace(name=name, chosen=session.options.get(group) == part.text)
 
 
-def _compact(session: ShopSession, highlights: bool) -> Iterator[Part]:
+def _compact(session: ShopSession, highlights: bool) -> Iterator[PagePart]:
     """Yield the parts of a short page, line by line."""
     page = session.state.page
     if page == RESULTS and session.hits():
@@ -159,43 +159,43 @@ def _compact(session: ShopSession, highlights: bool) -> Iterator[Part]:
         yield from _compact_item(session)
     elif page in (RESULTS, SUB, DONE):
         kind = pages.DETAIL if page == SUB else pages.COUNT if page == RESULTS else pages.TEXT
-        yield Part(kind, compact.page(session))
+        yield PagePart(kind, compact.page(session))
     else:
-        yield Part(pages.INSTRUCTION, session.goal.instruction_text)
+        yield PagePart(pages.INSTRUCTION, session.goal.instruction_text)
 
 
-def _compact_results(session: ShopSession, highlights: bool) -> Iterator[Part]:
+def _compact_results(session: ShopSession, highlights: bool) -> Iterator[PagePart]:
     before = ""
     for place, asin in enumerate(session.hits(), 1):
         item, box = session.shop.products[asin], f"hit {place}"
         short = [one_line(item.title).lower()]
         short += compact.highlights(item) if highlights else ()
-        yield Part(pages.TITLE, ", ".join(short), before, box=box)
-        yield Part(pages.PRICE, compact.price_tag(item), " ", box=box)
+        yield PagePart(pages.TITLE, ", ".join(short), before, box=box)
+        yield PagePart(pages.PRICE, compact.price_tag(item), " ", box=box)
         visited = asin in session.state.visited
-        yield Part(pages.LINK, f"#{place}", " ", box=box, name=str(place), chosen=visited)
+        yield PagePart(pages.LINK, f"#{place}", " ", box=box, name=str(place), chosen=visited)
         before = "\n"
     if compact.more(session):
-        yield Part(pages.BUTTON, "next", "\n", name="next")
+        yield PagePart(pages.BUTTON, "next", "\n", name="next")
 
 
-def _compact_item(session: ShopSession) -> Iterator[Part]:
+def _compact_item(session: ShopSession) -> Iterator[PagePart]:
     item, lead = session.product, ""
     features = ", ".join(filter(None, (one_line(bullet).lower() for bullet in item.bullets)))
     if features:
-        yield Part(pages.DETAIL, features)
+        yield PagePart(pages.DETAIL, features)
         lead = "\n"
     for number, (group, values) in enumerate(item.options.items()):
         box = f"group {number}"
-        yield Part(pages.GROUP, group, lead, "" if values else ": ", box=box)
+        yield PagePart(pages.GROUP, group, lead, "" if values else ": ", box=box)
         lead = "\n"
         for place, value in enumerate(values):
-            part = Part(pages.OPTION, value, " | " if place else ": ", box=box)
+            part = PagePart(pages.OPTION, value, " | " if place else ": ", box=box)
             yield _option(part, session, group)
-    yield Part(pages.INSTRUCTION, session.goal.instruction_text, lead)
+    yield PagePart(pages.INSTRUCTION, session.goal.instruction_text, lead)
 
 
-def other_names(env: WebShopEnv, parts: Iterable[Part]) -> list[str]:
+def other_names(env: WebShopEnv, parts: Iterable[PagePart]) -> list[str]:
     """Return the clickable names that the page does not show, in the engine's order.
 
     Compact pages leave out what is on every page.

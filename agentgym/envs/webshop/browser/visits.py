@@ -11,7 +11,7 @@ from typing import Any
 
 from agentgym.core.options import integer
 from agentgym.core.outcome import total
-from agentgym.envs.webshop.browser.page_parts import Part, other_names, page_parts
+from agentgym.envs.webshop.browser.page_parts import PagePart, other_names, page_parts
 from agentgym.envs.webshop.browser.recorded_visits import Demonstrations
 from agentgym.envs.webshop.engine.shop import plain_query
 from agentgym.envs.webshop.env import WebShopEnv
@@ -117,9 +117,9 @@ class Visit:
             "others": [
                 description
                 for name in other_names(env, parts)
-                if (description := self._describe_part(Part("button", name, name=name), actions))[
-                    "action"
-                ]
+                if (
+                    description := self._describe_part(PagePart("button", name, name=name), actions)
+                )["action"]
             ],
             "observation": self._observation,
             "admissible": info["admissible_actions"],
@@ -139,7 +139,7 @@ class Visit:
         """Close the environment."""
         self._recorder.close()
 
-    def _describe_part(self, part: Part, actions: set[str]) -> dict[str, Any]:
+    def _describe_part(self, part: PagePart, actions: set[str]) -> dict[str, Any]:
         """Return a part with the action that a click on it takes, if the agent could take it."""
         action = None
         if part.name is not None:

@@ -28,7 +28,7 @@ from agentgym.support.caching import BoundedCache
 CACHED_LISTS, CACHED_QUERIES = 8192, 8192
 
 
-class Candidate(NamedTuple):
+class MatchingHit(NamedTuple):
     """A hit with a line on the results page that matches the instruction."""
 
     rank: int
@@ -60,7 +60,7 @@ class CarefulExpert(Expert):
         self._highlights = highlights
         self._reward = reward
         self._thinks = thinks
-        self._lists: BoundedCache[tuple[str, str, str], tuple[Candidate, ...]] = BoundedCache(
+        self._lists: BoundedCache[tuple[str, str, str], tuple[MatchingHit, ...]] = BoundedCache(
             CACHED_LISTS
         )
         self._queries: BoundedCache[tuple[str, str], str] = BoundedCache(CACHED_QUERIES)
@@ -138,7 +138,7 @@ class CarefulExpert(Expert):
         on = self._from_results(goal, ShopState(RESULTS, query), size)
         return None if on is None else ExpertStep(1 + on.turns, "search", query)
 
-    def _candidates(self, goal: ShopGoal, query: str) -> tuple[Candidate, ...]:
+    def _candidates(self, goal: ShopGoal, query: str) -> tuple[MatchingHit, ...]:
         """List the hits that look right on the results page: words of the target, and price."""
         key = (goal.asin, goal.instruction_text, query)
         candidates = self._lists.get(key)
@@ -146,14 +146,14 @@ class CarefulExpert(Expert):
             candidates = self._lists.put(key, tuple(self._look(goal, query)))
         return candidates
 
-    def _look(self, goal: ShopGoal, query: str) -> Iterator[Candidate]:
+    def _look(self, goal: ShopGoal, query: str) -> Iterator[MatchingHit]:
         products = self._shop.products
         terms = set(tokenize(goal.instruction_text))
         listed_terms = terms.intersection(self._listed_terms(products[goal.asin]))
         for rank, asin in enumerate(self._shop.search(query)):
             item = products[asin]
             if item.price <= goal.price_upper and listed_terms.issubset(self._listed_terms(item)):
-                yield Candidate(rank, asin, self._suits(asin, goal))
+                yield MatchingHit(rank, asin, self._suits(asin, goal))
 
     def _listed_terms(self, item: Product) -> list[str]:
         """List the terms of a product's results line."""

@@ -13,7 +13,7 @@ from agentgym.envs.webshop.engine.goals import ShopGoal
 from agentgym.envs.webshop.engine.session import ShopSession, ShopState
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.experts.base import ExpertStep, buy, choose
-from agentgym.envs.webshop.experts.careful import Candidate, CarefulExpert
+from agentgym.envs.webshop.experts.careful import CarefulExpert, MatchingHit
 from agentgym.retrieval import tokenize
 from agentgym.support.random_stream import Stream
 
@@ -83,7 +83,7 @@ class LazyExpert(CarefulExpert):
             return buy(state, choose(self._shop.products[state.asin], goal))
         return super()._from_page(goal, state, size)
 
-    def _look(self, goal: ShopGoal, query: str) -> Iterator[Candidate]:
+    def _look(self, goal: ShopGoal, query: str) -> Iterator[MatchingHit]:
         """List the hits that it looks at; of its own short search, with one that it will take."""
         hits = super()._look(goal, query)
         if query != self.query(goal) or query == self._careful.query(goal):
@@ -91,7 +91,7 @@ class LazyExpert(CarefulExpert):
             return
         top = [hit for hit in hits if hit.rank < LOOKED_AT]
         if not any(hit.suits for hit in top):
-            first = [Candidate(0, asin, False) for asin in self._shop.search(query)[:1]]
+            first = [MatchingHit(0, asin, False) for asin in self._shop.search(query)[:1]]
             top = top or first
             top[-1:] = [hit._replace(suits=True) for hit in top[-1:]]
         yield from top

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentgym.envs.alfworld.engine.pddl import Problem, parse_problem, read_tree, typed_list
+from agentgym.envs.alfworld.engine.pddl import PddlProblem, parse_problem, read_tree, typed_list
 from agentgym.errors import DataError
 
 MINIMAL = """; a comment (with parentheses
@@ -25,7 +25,7 @@ def write(tree: object) -> str:
 
 
 def test_a_problem_is_read_in_lower_case_without_comments_and_costs() -> None:
-    assert parse_problem(MINIMAL) == Problem(
+    assert parse_problem(MINIMAL) == PddlProblem(
         types={"a": "object", "b": "object", "c": "object"},
         facts={"openable": [("a",)], "in": [("a", "b")]},
         goal=["and", ["openable", "a"], ["exists", ["?x", "-", "object"], ["openable", "?x"]]],

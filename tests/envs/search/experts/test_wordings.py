@@ -9,7 +9,7 @@ from agentgym.envs.search.experts.wordings import (
     Count,
     Holder,
     Intersection,
-    Name,
+    Mention,
     Value,
     read_question,
 )
@@ -29,7 +29,7 @@ def backward(relation, value):
 @pytest.mark.parametrize("name", RELATION_NAMES)
 def test_every_wording_means_its_relation(name):
     relation = RELATIONS[name]
-    person = Name("Ada Marley")
+    person = Mention("Ada Marley")
     for text in relation.questions:
         phrase = read_question(text.format("Ada Marley"))
         assert isinstance(phrase, Value) and (phrase.relation, phrase.of) == (relation, person), (
@@ -42,7 +42,9 @@ def test_every_wording_means_its_relation(name):
     for greater, texts in ((False, relation.earlier), (True, relation.later)):
         for text in texts:
             phrase = read_question(text.format("Ada Marley", "the Tor Quartet"))
-            assert phrase == ComparisonPhrase(relation, person, Name("Tor Quartet"), greater), text
+            assert phrase == ComparisonPhrase(relation, person, Mention("Tor Quartet"), greater), (
+                text
+            )
 
 
 @pytest.mark.parametrize("name", RELATION_NAMES)
@@ -58,7 +60,7 @@ def test_every_phrase_means_its_relation_inside_of_a_question(name):
             assert outer is not None
             # The last wording of a question is none of plain style.
             phrase = read_question(outer.questions[-1].format(text.format("Ada Marley")))
-            inner = make(relation.name, Name("Ada Marley"))
+            inner = make(relation.name, Mention("Ada Marley"))
             assert phrase in (Value(outer, inner), plainly(outer, inner)), text
 
 
@@ -75,13 +77,13 @@ def test_phrases_stand_in_phrases():
         "established?"
     )
     assert phrase == forward(
-        "established", backward("founder", forward("mayor", forward("home", Name("Bo Quartet"))))
+        "established", backward("founder", forward("mayor", forward("home", Mention("Bo Quartet"))))
     )
 
 
 def test_a_plain_question_is_known_as_one():
     phrase = read_question("Who is the mayor of the birthplace of Ada Marley?")
-    inner = forward("birthplace", Name("Ada Marley"), plain=True)
+    inner = forward("birthplace", Mention("Ada Marley"), plain=True)
     assert phrase == forward("mayor", inner, plain=True)
 
 
@@ -90,8 +92,8 @@ def test_names_may_hold_the_words_between_two_phrases():
         "Which novel was written by the mayor of Salt and Iron and is set in the birthplace of Bo?"
     )
     assert phrase == Intersection(
-        backward("author", forward("mayor", Name("Salt and Iron"))),
-        backward("setting", forward("birthplace", Name("Bo"))),
+        backward("author", forward("mayor", Mention("Salt and Iron"))),
+        backward("setting", forward("birthplace", Mention("Bo"))),
     )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from agentgym.envs.search.generator.kinds import KINDS, Kind
+from agentgym.envs.search.generator.kinds import KINDS, ArticleKind
 from agentgym.envs.search.generator.relations import RELATIONS, WORD, YEAR, Relation
 from agentgym.envs.search.generator.templates import QuestionTemplate
 from agentgym.envs.search.generator.vocabulary import WORDS
@@ -24,7 +24,7 @@ def test_there_are_enough_of_them():
 
 
 @KIND
-def test_the_sentences_of_a_kind_state_each_of_its_relations_once(kind: Kind):
+def test_the_sentences_of_a_kind_state_each_of_its_relations_once(kind: ArticleKind):
     stated: list[str] = []
     for group in kind.sentences:
         relations = {frozenset(QuestionTemplate(text).relations) for text in group}
@@ -37,7 +37,7 @@ def test_the_sentences_of_a_kind_state_each_of_its_relations_once(kind: Kind):
 
 
 @KIND
-def test_mentions_and_former_facts_state_nothing(kind: Kind):
+def test_mentions_and_former_facts_state_nothing(kind: ArticleKind):
     for text in (*kind.former, *(text for group in kind.mentions for text in group)):
         assert QuestionTemplate(text).relations == ()
     for text in kind.former:

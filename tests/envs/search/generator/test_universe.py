@@ -14,7 +14,7 @@ import pytest
 from agentgym.envs.search.generator import DIFFICULTIES, GeneratorConfig, Universe
 from agentgym.envs.search.generator import names as naming
 from agentgym.envs.search.generator.config import EASY, MEDIUM
-from agentgym.envs.search.generator.facts import TODAY, Facts
+from agentgym.envs.search.generator.facts import TODAY, UniverseFacts
 from agentgym.envs.search.generator.kinds import KINDS
 from agentgym.envs.search.generator.names import SPACES, acceptable
 from agentgym.envs.search.generator.prose import read_facts, sentences
@@ -259,7 +259,7 @@ def test_nothing_is_made_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch)
     def unexpected(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(Facts, "__init__", unexpected)
+    monkeypatch.setattr(UniverseFacts, "__init__", unexpected)
     Universe("medium", 2_000_000, 0)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from agentgym.envs.swe.edits import edited_files
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.generator.kinds import KINDS, LARGER, Library
+from agentgym.envs.swe.generator.kinds import KINDS, LARGER, LibrarySource
 from agentgym.envs.swe.generator.stored_instances import StoredInstances
 from agentgym.envs.swe.generator.task_builder import TRIALS
 from agentgym.errors import DataError
@@ -35,7 +35,7 @@ PATCH = """--- a/prices/checking.py
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return Library.read(make_two_modules(tmp_path_factory.mktemp("library") / "prices"))
+    return LibrarySource.read(make_two_modules(tmp_path_factory.mktemp("library") / "prices"))
 
 
 def proposed(library, kind, seed=0):
@@ -135,17 +135,17 @@ def patches(tmp_path):
 
 def test_a_regression_is_what_its_patch_says_and_knows_its_releases(tmp_path, patches):
     folder = make_two_modules(tmp_path / "prices-2.1")
-    [candidate] = proposed(Library.read(folder, patches, "2.0"), "regression")
+    [candidate] = proposed(LibrarySource.read(folder, patches, "2.0"), "regression")
     assert (candidate.place, candidate.releases) == ("checked", ("2.0", "2.1"))
-    text = faulty(Library.read(folder), candidate)["prices/checking.py"]
+    text = faulty(LibrarySource.read(folder), candidate)["prices/checking.py"]
     assert "ValueError" not in text and "OverflowError" in text
-    assert not proposed(Library.read(folder), "regression")
+    assert not proposed(LibrarySource.read(folder), "regression")
 
 
 @pytest.mark.parametrize("path", ["prices/gone.py", "README.md"])
 def test_a_patch_of_another_library_is_refused(tmp_path, patches, path):
     (patches / "no-guard.patch").write_text(PATCH.replace("prices/checking.py", path))
-    library = Library.read(make_two_modules(tmp_path / "prices"), patches)
+    library = LibrarySource.read(make_two_modules(tmp_path / "prices"), patches)
     with pytest.raises(DataError):
         proposed(library, "regression")
 

@@ -15,7 +15,7 @@ from agentgym.envs.swe.grading.grader import Grader
 from agentgym.envs.swe.grading.junit import CaseResult
 from agentgym.envs.swe.grading.suite_names import another_name
 from agentgym.envs.swe.grading.test_run import FileRun
-from agentgym.envs.swe.grading.twins import Canaries, Twin, canaries_for_suite, function_of
+from agentgym.envs.swe.grading.twins import Twin, TwinCanaries, canaries_for_suite, function_of
 from agentgym.envs.swe.instance_boxes import Boxes
 from agentgym.envs.swe.trees import contents
 from agentgym.support.random_stream import Stream
@@ -69,7 +69,9 @@ KEPT = (
 )  # fmt: skip
 
 
-def make_canaries(key: int | str, text: str = SUITE, paths: tuple[str, ...] = (FILE,)) -> Canaries:
+def make_canaries(
+    key: int | str, text: str = SUITE, paths: tuple[str, ...] = (FILE,)
+) -> TwinCanaries:
     stream = Stream("test", key)
     return canaries_for_suite({FILE: text.encode()}, paths, FAILING, KEPT, stream)
 
@@ -139,7 +141,7 @@ def test_single_tests_run_with_their_twins() -> None:
 
 def test_canaries_sing() -> None:
     twins = (Twin("a::bad", "a::one", True, 1), Twin("a::good", "a::two", False, 2))
-    canaries = Canaries({}, twins, ())
+    canaries = TwinCanaries({}, twins, ())
     passed, failed = CaseResult("passed"), CaseResult("failed")
     right = {
         "a::one": passed, "a::two[1]": passed, "a::two[2]": passed, "a::bad": failed,

@@ -11,7 +11,7 @@ import pytest
 from agentgym.envs.swe.diffs import apply_diff
 from agentgym.envs.swe.generator.banks import states
 from agentgym.envs.swe.grading import FULL, NO, Grader
-from agentgym.envs.swe.held_out import Bank, BankBuilder, Fault, judge_behaviour, load_bank
+from agentgym.envs.swe.held_out import Bank, BankBuilder, QuestionedTask, judge_behaviour, load_bank
 from agentgym.envs.swe.held_out.bank import FEW, Questions, read_bank
 from agentgym.envs.swe.instance import FolderSource, HeldOut, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
@@ -53,7 +53,7 @@ def test_a_bank_grows_task_by_task_and_is_kept(
     assert not sound and list(faulty) == [WHERE] and list(tests) == ["tests/test_plain.py"]
     file = tmp_path / "sums.json.gz"
     file.write_bytes(instance.held_out.file.read_bytes())
-    fault = Fault(PLAIN.id, faulty, PLAIN.fail_to_pass)
+    fault = QuestionedTask(PLAIN.id, faulty, PLAIN.fail_to_pass)
     with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, boxes=BOXES) as builder:
         builder.add([fault])
         builder.tell_apart(fault, [])
@@ -103,7 +103,10 @@ def test_another_state_of_a_library_borrows_what_guards_it(
     assert isinstance(PLAIN.source, FolderSource) and bank.guards is not None
     tests = states(PLAIN)[2]
     renamed = {"sums/more.py": SOUND.encode(), WHERE: b"from sums.more import *\n"}
-    file, fault = tmp_path / "other.json.gz", Fault("other", {WHERE: b""}, PLAIN.fail_to_pass)
+    file, fault = (
+        tmp_path / "other.json.gz",
+        QuestionedTask("other", {WHERE: b""}, PLAIN.fail_to_pass),
+    )
     with BankBuilder(PLAIN.source.folder, "d", file, tests=tests, sound=renamed) as builder:
         builder.add([fault])
         builder.borrow(bank)

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from agentgym.envs.textworld.games.bundled import BUNDLED, FORMAT, Pack, bundled, pack
+from agentgym.envs.textworld.games.bundled import BUNDLED, FORMAT, BundledPack, bundled, pack
 from agentgym.envs.textworld.generator.config import DEFAULT, Custom, GeneratorConfig
 from agentgym.envs.textworld.generator.generate import stored_plan, version
 from agentgym.envs.textworld.generator.splits import fingerprint, make_split_game, split_of_content
@@ -15,13 +15,13 @@ from agentgym.errors import DataError
 
 
 @pytest.fixture(scope="module", params=BUNDLED)
-def games(request: pytest.FixtureRequest) -> Pack:
+def games(request: pytest.FixtureRequest) -> BundledPack:
     pack_of_setting = bundled(request.param)
     assert pack_of_setting is not None and pack_of_setting.settings == request.param
     return pack_of_setting
 
 
-def test_they_are_small_and_the_default_is_among_them(games: Pack) -> None:
+def test_they_are_small_and_the_default_is_among_them(games: BundledPack) -> None:
     assert games.sizes == BUNDLED[games.settings]
     data = files("agentgym.envs.textworld.games") / "data" / f"{games.settings}.games"
     assert len(data.read_bytes()) < 2_500_000
@@ -31,7 +31,7 @@ def test_they_are_small_and_the_default_is_among_them(games: Pack) -> None:
 
 
 @pytest.mark.slow
-def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
+def test_every_game_is_whole_and_in_the_right_split(games: BundledPack) -> None:
     setting, sizes = GeneratorConfig.of(games.settings), BUNDLED[games.settings]
     prints: dict[str, set[str]] = {split: set() for split in sizes}
     for split, size in sizes.items():
@@ -55,7 +55,7 @@ def test_every_game_is_whole_and_in_the_right_split(games: Pack) -> None:
 
 
 @pytest.mark.parametrize(("split", "index"), [("train", 0), ("train", 999), ("test", 57)])
-def test_they_are_what_the_generator_makes(games: Pack, split: str, index: int) -> None:
+def test_they_are_what_the_generator_makes(games: BundledPack, split: str, index: int) -> None:
     pytest.importorskip("textworld", reason="needs the package textworld")
     if version() != games.made_with:
         pytest.skip(f"bundled with textworld {games.made_with}, {version()} is installed")
@@ -64,7 +64,7 @@ def test_they_are_what_the_generator_makes(games: Pack, split: str, index: int) 
     )
 
 
-def test_a_game_can_be_changed_without_harm(games: Pack) -> None:
+def test_a_game_can_be_changed_without_harm(games: BundledPack) -> None:
     games.game("valid", 1)["objective"] = ""
     assert games.game("valid", 1)["objective"]
 
@@ -88,7 +88,7 @@ def small_pack() -> tuple[bytes, dict[str, list[dict[str, object]]]]:
 
 def test_packs_give_back_what_went_in() -> None:
     data, content = small_pack()
-    opened = Pack(data)
+    opened = BundledPack(data)
     assert (opened.settings, opened.made_with) == ("key", "1.7.0")
     assert opened.sizes == {"train": 3, "test": 3}
     for split, entries in content.items():
@@ -114,8 +114,8 @@ def test_damaged_packs_are_told() -> None:
     data, _ = small_pack()
     for wrong in (b"", b"00000010", b"xyz", data[:30], b"00000000" + data[8:]):
         with pytest.raises(DataError, match="install the package again"):
-            Pack(wrong)
-    cut = Pack(data[:-20])
+            BundledPack(wrong)
+    cut = BundledPack(data[:-20])
     with pytest.raises(DataError, match=r"game 2 of split 'test'.*damaged"):
         cut.game("test", 2)
 
@@ -125,4 +125,4 @@ def test_packs_of_another_format_are_refused() -> None:
 
     head = zlib.compress(json.dumps({"format": FORMAT + 1}).encode())
     with pytest.raises(DataError, match=f"its format is {FORMAT + 1}"):
-        Pack(b"%08x" % len(head) + head)
+        BundledPack(b"%08x" % len(head) + head)

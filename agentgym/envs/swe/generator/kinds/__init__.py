@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, Propose
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, LibrarySource, Propose
 from agentgym.envs.swe.generator.kinds.changed_interface import changed_interface
 from agentgym.envs.swe.generator.kinds.missing_validation import missing_validation
 from agentgym.envs.swe.generator.kinds.moved_function import moved_function
@@ -26,4 +26,4 @@ KINDS: Mapping[str, Propose] = {
 LARGER = tuple(name for name in KINDS if name not in ("mutation", "regression"))
 """Kinds that are more than one token, and need nothing but a library."""
 
-__all__ = ["KINDS", "LARGER", "Candidate", "Library", "Propose"]
+__all__ = ["KINDS", "LARGER", "Candidate", "LibrarySource", "Propose"]

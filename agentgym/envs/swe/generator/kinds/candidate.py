@@ -48,7 +48,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Library:
+class LibrarySource:
     """The sound source of a library, parsed once for all kinds of tasks."""
 
     folder: Path
@@ -63,7 +63,7 @@ class Library:
     @classmethod
     def read(
         cls, folder: Path, regressions: Path | None = None, release_before: str = ""
-    ) -> Library:
+    ) -> LibrarySource:
         """Parse the library that lies in a folder.
 
         Args:
@@ -107,7 +107,7 @@ class Library:
                 yield path, name, node
 
 
-Propose = Callable[[Library, Stream, int], Iterator[Candidate]]
+Propose = Callable[[LibrarySource, Stream, int], Iterator[Candidate]]
 """Yields candidates of a library in an order drawn by the stream, for so many tasks at most."""
 
 

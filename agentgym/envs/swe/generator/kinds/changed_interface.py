@@ -13,7 +13,7 @@ import keyword
 import re
 from collections.abc import Iterator
 
-from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, is_public
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, LibrarySource, is_public
 from agentgym.envs.swe.instance import Edit
 from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
@@ -46,7 +46,7 @@ OLDER = {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def changed_interface(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
+def changed_interface(library: LibrarySource, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield older interfaces, those that touch most files first.
 
     Args:
@@ -59,7 +59,7 @@ def changed_interface(library: Library, stream: Stream, count: int) -> Iterator[
     yield from sorted(order, key=lambda candidate: -len({edit.path for edit in candidate.edits}))
 
 
-def _renamed(library: Library) -> Iterator[Candidate]:
+def _renamed(library: LibrarySource) -> Iterator[Candidate]:
     """Yield candidates in which parameters of one name are called something else."""
     holders: dict[str, list[tuple[str, str, Function]]] = {}
     for path, name, node in library.functions():
@@ -87,7 +87,7 @@ def _renamed(library: Library) -> Iterator[Candidate]:
 
 
 def _renaming(
-    library: Library, parameter: str, old: str, places: list[tuple[str, str, Function]]
+    library: LibrarySource, parameter: str, old: str, places: list[tuple[str, str, Function]]
 ) -> Iterator[Edit]:
     """Yield the edits that rename a parameter in definitions, bodies, docstrings and calls."""
     called = {name.split(".")[-2 if name.endswith("__init__") else -1] for _, name, _ in places}
@@ -122,7 +122,7 @@ def _word(source: ParsedSource, path: str, start: int, name: str, new: str) -> I
         yield Edit(path, start, name, new)
 
 
-def _reordered(library: Library) -> Iterator[Candidate]:
+def _reordered(library: LibrarySource) -> Iterator[Candidate]:
     """Yield candidates in which the first two parameters of a function change places."""
     for path, name, node in library.functions():
         arguments = node.args

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, spread
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, LibrarySource, spread
 from agentgym.envs.swe.instance import Edit
 from agentgym.envs.swe.parsed_source import ParsedSource
 from agentgym.support.random_stream import Stream
@@ -14,7 +14,7 @@ MOST_GUARD_LINES = 12
 """Most lines of one guard."""
 
 
-def missing_validation(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
+def missing_validation(library: LibrarySource, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield functions without their guards: where there are several without all, and without each.
 
     Args:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library, spread
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, LibrarySource, spread
 from agentgym.envs.swe.generator.syntax import FUNCTIONS
 from agentgym.envs.swe.instance import Edit
 from agentgym.envs.swe.parsed_source import ParsedSource
@@ -17,7 +17,7 @@ from agentgym.support.random_stream import Stream
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-def moved_function(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
+def moved_function(library: LibrarySource, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield moves of functions that need a name which their new module does not import.
 
     The old module imports the function from the new one, so that everybody still finds it. The new

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, LibrarySource
 from agentgym.envs.swe.generator.mutation import diverse, mutations
 from agentgym.support.random_stream import Stream
 
 
-def one_token(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
+def one_token(library: LibrarySource, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield faults of one place each, different ones first.
 
     Args:

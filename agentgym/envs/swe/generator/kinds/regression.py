@@ -11,13 +11,13 @@ from pathlib import Path
 
 from agentgym.envs.swe.diffs import apply_diff
 from agentgym.envs.swe.edits import edits_between
-from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, LibrarySource
 from agentgym.envs.swe.instance import Edit
 from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
 
 
-def regression(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
+def regression(library: LibrarySource, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield what the patches of a library put into it; nothing where it has none.
 
     Args:
@@ -37,7 +37,7 @@ def regression(library: Library, stream: Stream, count: int) -> Iterator[Candida
         yield Candidate("regression", _place(library, edits[0]), (edits,), releases=releases)
 
 
-def _edits(library: Library, file: Path) -> tuple[Edit, ...]:
+def _edits(library: LibrarySource, file: Path) -> tuple[Edit, ...]:
     """Read a patch."""
     sound = {path: source.content for path, source in library.sources.items()}
     after = apply_diff(file.read_bytes().decode(), sound.get)
@@ -50,7 +50,7 @@ def _edits(library: Library, file: Path) -> tuple[Edit, ...]:
     return tuple(edit for file_edits in edits for edit in file_edits)
 
 
-def _place(library: Library, edit: Edit) -> str:
+def _place(library: LibrarySource, edit: Edit) -> str:
     """Return the innermost function that an edit lies in; else the file."""
     source = library.sources[edit.path]
     around = [

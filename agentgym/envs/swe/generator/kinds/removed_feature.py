@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from agentgym.envs.swe.generator.kinds.candidate import (
     Candidate,
-    Library,
+    LibrarySource,
     body_without_docstring,
     is_public,
     spread,
@@ -22,7 +22,7 @@ FEWEST_LINES, MOST_LINES = 5, 80
 """Lines of a body that is worth to be written anew, and that can be within an episode."""
 
 
-def removed_feature(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
+def removed_feature(library: LibrarySource, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield functions whose bodies are to be written anew.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agentgym.envs.swe.generator.kinds.candidate import Candidate, Library
+from agentgym.envs.swe.generator.kinds.candidate import Candidate, LibrarySource
 from agentgym.envs.swe.generator.mutation import Mutation, diverse, is_fault, mutations
 from agentgym.support.random_stream import Stream
 
@@ -12,7 +12,7 @@ DRAWN = 12
 """Faults that are drawn for each task that is asked for."""
 
 
-def two_faults(library: Library, stream: Stream, count: int) -> Iterator[Candidate]:
+def two_faults(library: LibrarySource, stream: Stream, count: int) -> Iterator[Candidate]:
     """Yield pairs of faults of one place each; no fault stands in two of them.
 
     Args:

@@ -6,7 +6,7 @@ from agentgym.envs.webshop.generator.vocabulary.schema import (
     Department,
     OptionGroup,
     ProductType,
-    Vocabulary,
+    ShopVocabulary,
     attributes,
     words,
 )
@@ -324,4 +324,4 @@ USES = words(
     "for home and away, for all seasons, for small budgets, for long days"
 )
 
-FULL = Vocabulary("full", (FASHION, BEAUTY, ELECTRONICS, HOME, GROCERY), BRANDS, NOISE, USES)
+FULL = ShopVocabulary("full", (FASHION, BEAUTY, ELECTRONICS, HOME, GROCERY), BRANDS, NOISE, USES)

@@ -62,7 +62,7 @@ class Department:
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class ShopVocabulary:
     """All words and templates of the texts."""
 
     name: str

@@ -6,7 +6,7 @@ from agentgym.envs.webshop.generator.vocabulary.schema import (
     Department,
     OptionGroup,
     ProductType,
-    Vocabulary,
+    ShopVocabulary,
     attributes,
     words,
 )
@@ -42,7 +42,7 @@ def _department(category: str, root: str, names: str, *groups: OptionGroup) -> D
     return Department(category, root, tuple(types), VISIBLE, HIDDEN)
 
 
-TINY = Vocabulary(
+TINY = ShopVocabulary(
     name="tiny",
     departments=(
         _department("fashion", "fashion", "hiking boots, dress shirt, tote bag", COLOR, SIZE),
