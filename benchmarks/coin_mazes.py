@@ -36,7 +36,7 @@ class MazeTasks(GameSet):
         first: Lowest level, which is the length of its shortest plan.
         last: Highest level.
         sizes: Number of games by split; those of a level are a part of them.
-        told: Whether the goal says the way.
+        tells_way: Whether the goal says the way.
     """
 
     def __init__(self, first: int, last: int, sizes: Mapping[str, int], tells_way: bool) -> None:

@@ -57,7 +57,7 @@ class FurtherImitation:
         place: Folder of the baseline.
         display: Shows the progress.
         name: Name of the baseline.
-        shown: The demonstrations.
+        demonstrations: The demonstrations.
 
     Attributes:
         chat: Turn tokenizer of the policy.

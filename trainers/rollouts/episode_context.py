@@ -22,7 +22,7 @@ class EpisodeContext:
     Args:
         chat: The turn tokenizer, which knows what becomes of earlier turns.
         prompt: Lays out the messages of each agent.
-        seen: The first observation.
+        seen_turn: The first observation.
         task: The task in words.
     """
 

@@ -30,7 +30,6 @@ def read_problems(path: str | os.PathLike[str]) -> Mapping[str, tuple[Problem, .
     Args:
         path: A file, or a folder that holds ``train``, ``valid`` (``dev``, ``val``) or ``test``
             with one of :data:`ENDINGS`.
-        owner: Returns the split of a question.
 
     Raises:
         ConfigurationError: ``path`` is not a path.

@@ -105,7 +105,7 @@ class ExportedTask:
     """What an exported task is graded by.
 
     Args:
-        known: What its file holds.
+        knowledge: What its file holds.
         base: Folder of the judge, which the source under test can read.
     """
 

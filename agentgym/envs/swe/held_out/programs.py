@@ -237,7 +237,7 @@ class _Looking(ast.NodeTransformer):
     """Asserts into looks.
 
     Args:
-        given: Names of columns of ``parametrize``: as a side of ``==`` they are expectations.
+        columns: Names of columns of ``parametrize``: as a side of ``==`` they are expectations.
     """
 
     def __init__(self, columns: set[str]) -> None:

@@ -65,7 +65,8 @@ class Admitted:
 
     Args:
         rules: The rules.
-        found: Name of a rule to its commands and what each binds, in the order of the rules.
+        bindings_by_rule: Name of a rule to its commands and what each binds, in the order of the
+            rules.
     """
 
     __slots__ = ("_bindings_by_rule", "_rules", "commands")
