@@ -22,7 +22,7 @@ DEEPEST = 4
 """Most applications within one another."""
 
 
-class Constant(NamedTuple):
+class NameTerm(NamedTuple):
     """An entity, or a word, by its name."""
 
     name: str
@@ -41,7 +41,7 @@ class Application(NamedTuple):
     of: tuple[Term, ...]
 
 
-Term: TypeAlias = "Constant | Variable | Application"
+Term: TypeAlias = "NameTerm | Variable | Application"
 
 
 class Equation(NamedTuple):
@@ -110,7 +110,7 @@ class Vocabulary(NamedTuple):
                     else "write either `not` or a value"
                 )
             reader.end()
-            return Equation(left, Constant(NO if negative else YES))
+            return Equation(left, NameTerm(NO if negative else YES))
         if effect and sign == "!=":
             raise Misread("an effect says what a fact becomes: write = in place of !=")
         right = reader.term()
@@ -176,7 +176,7 @@ class _Reader:
         if token == name and name in self._variables:
             return Variable(name)
         if name in self._vocabulary.names or name in (YES, NO):
-            return Constant(name)
+            return NameTerm(name)
         names = [*self._variables, *self._vocabulary.facts, *self._vocabulary.names]
         raise Misread(f"{token[:40]!r} is none of {_list(names[:40])}")
 

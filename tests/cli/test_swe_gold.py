@@ -21,7 +21,7 @@ from tests.envs.swe.grading.test_blinded import (
     TESTS,
     WRONG,
 )
-from tests.envs.swe.official.folder_image import BOXES, FOLDERS, diff, made
+from tests.envs.swe.official.folder_image import BOXES, FOLDERS, diff, make_instance
 from tests.envs.swe.official.sample_rows import swe_gym
 
 __all__ = ["wide"]
@@ -34,7 +34,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two rows of one image: one with a right solution, and one whose patch fits nowhere."""
     folder = tmp_path_factory.mktemp("rows")
     files = {"ledger/__init__.py": "", PATH: WRONG, TESTS: FIRST}
-    made(folder / "image", files, {PATH: RIGHT})
+    make_instance(folder / "image", files, {PATH: RIGHT})
     FOLDERS[IMAGE] = folder / "image"
     sound = swe_gym(
         image_name=IMAGE,
