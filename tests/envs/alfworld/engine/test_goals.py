@@ -40,8 +40,8 @@ def true(text: str, **changes: object) -> bool:
     [
         ("(inReceptacle mug desk)", {"contents": ((), ())}),
         ("(atLocation me here)", {"place": THERE}),
-        ("(not (holds me mug))", {"held": MUG}),
-        ("(not (holdsAny me))", {"held": PEN}),
+        ("(not (holds me mug))", {"hand": MUG}),
+        ("(not (holdsAny me))", {"hand": PEN}),
         ("(not (opened desk))", {"opened": frozenset({DESK})}),
         ("(objectAtLocation mug here)", {"lying": frozenset()}),
         *(
