@@ -75,11 +75,11 @@ PACKAGES = {
 MARKS = {
     "llama3": (
         "<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>",
-        "<|eom_id|>", "<|eot_id|>", "<|python_tag|>",
+        "<|eom_id|>", "<|python_tag|>", "<|eot_id|>",
     ),
     "qwen": ("<|endoftext|>", "<|im_start|>", "<|im_end|>"),
 }  # fmt: skip
-"""Special tokens besides the file's; those of the end of a turn are the last."""
+"""Special tokens besides the file's: the first begins a text, the last ends a turn."""
 SETUPS = {
     "smollm2": ("smollm2", None, ""),
     "llama3": ("llama3", "llama3", ""),
@@ -138,11 +138,8 @@ def load_tokenizer(name: str, template: str | None) -> Any:
         marks = MARKS[name]
         tokenizer = PreTrainedTokenizerFast(
             tokenizer_object=convert_ranks(str(file), name, marks),
-            bos_token=marks[0], eos_token=marks[-2] if name == "llama3" else marks[-1],
-            pad_token=marks[0],
+            bos_token=marks[0], eos_token=marks[-1], pad_token=marks[0],
         )  # fmt: skip
-        if name == "llama3":
-            tokenizer.eos_token = "<|eot_id|>"
     path = template_names()[template or ""]
     assert path is not None
     tokenizer.chat_template = path.read_text("utf-8")

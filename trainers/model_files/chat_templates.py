@@ -51,8 +51,7 @@ def read_tokenizer(
     if chat_template is not None:
         tokenizer.chat_template = _read_template(chat_template)
     if end_of_turn is not None:
-        number = tokenizer.get_vocab().get(end_of_turn)
-        if number is None:
+        if end_of_turn not in tokenizer.get_vocab():
             raise ConfigurationError(
                 "expected the end of turn to be a token of the model's vocabulary, such as "
                 f"{tokenizer.eos_token or '<|im_end|>'!r}, got {end_of_turn!r:.80}"

@@ -86,11 +86,11 @@ def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
 
     config = run.config
     # Checkpoints have the tokenizer that the run began with.
-    completed = (config.chat_template, config.end_of_turn) if path == config.model else (None, None)
+    choices = (config.chat_template, config.end_of_turn) if path == config.model else (None, None)
     # Adapters store where their base lies, and are loaded from other folders than this run's.
     path = Path(path).resolve() if Path(path).exists() else path
     with loading(path) as source:
-        tokenizer = read_tokenizer(source, *completed, padding_side="left")
+        tokenizer = read_tokenizer(source, *choices, padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(source, **_weights(run))
     keep_differentiable(model)
     return _assemble(run, model, tokenizer, make_prompts(run))
