@@ -198,6 +198,7 @@ def test_a_process_that_dies_ends_the_command(capsys: Any, path: Path) -> None:
     assert code == 2 and "expected 2 processes to keep running, but one died" in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     write(path, *[recorded(gymnasium.make("tests.dying:Hanging-v0"), 3)] * 4)

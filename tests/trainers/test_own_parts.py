@@ -188,6 +188,7 @@ def test_a_sampler_of_ones_own_sees_what_was_played(module_path, plain, tmp_path
     assert tasks_by_step(out) == {1: {*order[:4]}, 2: {*order[4:]}}
 
 
+@pytest.mark.slow
 def test_a_schedule_of_ones_own_decides_on_the_turns(module_path, plain, tmp_path):
     out = trained(tmp_path / "run", horizon="mine:ZIGZAG")
     assert [record["horizon"] for record in toy_runs.by_phase(out)["rl"]] == [4, 2]

@@ -29,6 +29,7 @@ def priced_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_the_price_of_what_is_above_its_limit_rises_by_the_rule(priced_run: Path) -> None:
     price = 0.0
     for record in steps(priced_run):

@@ -316,6 +316,7 @@ def test_the_same_seed_gives_the_same_run(finished, tmp_path):
     assert first == second
 
 
+@pytest.mark.slow
 def test_another_seed_gives_another_run_on_the_same_panel(finished, tmp_path):
     out = tmp_path / "other"
     quick = {"steps": 1, "sft__max_steps": 10, "eval__every": 0}
@@ -379,6 +380,7 @@ def test_greedy_evaluation_is_said(tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_the_time_limit_ends_the_training_and_stays_ended(tmp_path, monkeypatch):
     """An hour passes in the third step; what follows is evaluated, also after a kill."""
     late = [0.0]

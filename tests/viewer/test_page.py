@@ -134,6 +134,7 @@ def test_hostile_names_of_files_are_inert(tmp_path: Path) -> None:
     assert skeleton(page) == skeleton(page_of(tmp_path, [episode()]))
 
 
+@pytest.mark.slow
 def test_small_pages_are_readable_and_large_ones_packed(tmp_path: Path) -> None:
     assert set(page_of(tmp_path, make_episodes(3)).kinds().values()) == {"application/json"}
     large = page_of(tmp_path, make_episodes(3000))

@@ -175,6 +175,7 @@ def test_a_picture_is_a_file_that_is_the_same_every_time(tmp_path: Path) -> None
         report.chart(tmp_path / "one.png" / "two.png")
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_it_and_no_state_of_matplotlib_changes() -> None:
     code = (
         "import os, sys, matplotlib, agentgym\n"

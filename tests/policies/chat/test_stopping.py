@@ -111,6 +111,7 @@ def test_an_interrupted_evaluation_ends_and_its_policy_can_go_on(serve: Serve) -
     assert report.success == 1.0 and report.errors == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_command_while_requests_wait(
     silence: tuple[ChatServer, threading.Semaphore], tmp_path: Path
 ) -> None:

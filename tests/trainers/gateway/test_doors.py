@@ -58,6 +58,7 @@ def test_the_records_of_a_run_replay_and_tell_every_call(trained: Path) -> None:
     assert len(held_out) == 4 and all(replay(episode).equal for episode in held_out)
 
 
+@pytest.mark.slow
 def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_path: Path) -> None:
     agents = {"other": "roles", "async": "later"}
     agent_flags = {

@@ -119,6 +119,7 @@ def test_a_shared_trunk_is_trained_by_the_critics_error_and_a_detached_one_is_no
     assert not same(error_alone(trunk="shared"), start)
 
 
+@pytest.mark.slow
 @every_kind
 def test_while_it_warms_up_the_policy_stays_as_it_is_bit_by_bit(kind, tmp_path):
     critic = replace(KINDS[kind], warmup=2)

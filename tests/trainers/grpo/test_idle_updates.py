@@ -71,6 +71,7 @@ def paid_in(monkeypatch) -> Callable[..., list[TextVectorEnv]]:
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", [DAPO, "rloo", "default"], ids=str)
 @pytest.mark.parametrize("updates", [{}, {"minibatches": 2, "iterations": 2}], ids=str)
 def test_a_step_in_which_nothing_trains_changes_no_weight(tmp_path, paid_in, preset, updates):

@@ -182,6 +182,7 @@ def test_difficulties_grow() -> None:
     assert easy[0] <= 6 and easy[1] <= 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
 def test_games_are_the_same_in_every_process(hash_seed: str) -> None:
     environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)}

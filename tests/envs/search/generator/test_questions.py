@@ -135,6 +135,7 @@ def test_the_question_itself_does_not_find_the_answer(difficulty: str):
     assert sum(answered) <= 0.05 * len(answered)
 
 
+@pytest.mark.slow
 @DIFFICULTY
 def test_no_constant_answer_is_worth_giving(difficulty: str):
     answers = Counter(
@@ -144,6 +145,7 @@ def test_no_constant_answer_is_worth_giving(difficulty: str):
     assert answers.most_common(1)[0][1] <= 0.01 * 1000
 
 
+@pytest.mark.slow
 @DIFFICULTY
 def test_no_two_questions_are_alike(difficulty: str):
     assert (

@@ -72,6 +72,7 @@ def test_no_sentence_states_anything_in_an_article_of_another_title(difficulty: 
         assert read_facts("Someone Else", first) == {}
 
 
+@pytest.mark.slow
 @DIFFICULTY
 def test_titles_are_unique_as_answers_and_differ_between_name_spaces(difficulty: str):
     spaces = []
@@ -83,6 +84,7 @@ def test_titles_are_unique_as_answers_and_differ_between_name_spaces(difficulty:
         assert first.isdisjoint(second)
 
 
+@pytest.mark.slow
 @DIFFICULTY
 def test_names_hold_nothing_offensive(difficulty: str):
     real = {*naming.ADJECTIVES, *naming.NOUNS, *(w for ws in naming._SECOND.values() for w in ws)}

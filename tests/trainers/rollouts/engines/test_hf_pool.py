@@ -104,6 +104,7 @@ def test_without_stale_turns_it_is_the_plain_engine_to_the_bit(kind, make):
     assert engine.exact == plain.exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("kind", ENGINES)
 def test_with_a_share_of_all_it_is_the_past_policy(kind, make):
