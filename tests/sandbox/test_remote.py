@@ -277,6 +277,7 @@ def test_the_number_of_boxes_is_bounded(server: tuple[str, LeasedBoxes]) -> None
     assert len(server[1]) == 0 and all(sandbox.closed for sandbox in Counting.instances)
 
 
+@pytest.mark.slow
 def test_boxes_of_a_client_that_fell_silent_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     with served(lease=2.0) as (url, boxes), open_remote(url) as box:
         time.sleep(2.5)  # a client that lives keeps its box without asking anything of it

@@ -221,6 +221,7 @@ def test_histories_of_long_episodes_are_bounded() -> None:
     expected.close()
 
 
+@pytest.mark.slow
 def test_a_neighbours_hang_does_not_make_the_others_wait() -> None:
     """Bringing back episodes of many slow turns means to repeat a few of them."""
     seconds, turns = 0.02, 40

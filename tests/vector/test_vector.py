@@ -228,6 +228,7 @@ def test_a_failed_reset_is_a_failed_episode(backend: str, how: str) -> None:
     envs.close()
 
 
+@pytest.mark.slow
 def test_a_hung_step_is_given_up_and_costs_one_episode() -> None:
     """And what follows it is the same on threads and processes."""
     script = {(1, 2): "hang"}

@@ -98,6 +98,7 @@ def run(env: TextEnv, code: str) -> str:
     return env.step(f"```run_python\n<code>{code}</code>\n```")[0]
 
 
+@pytest.mark.slow
 @needs_box
 def test_python_keeps_files_for_an_episode_and_nothing_else() -> None:
     env = begun(seconds=1, max_observation_chars=200)

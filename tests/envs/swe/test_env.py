@@ -339,6 +339,7 @@ def test_a_box_that_cannot_be_opened_costs_its_episode(monkeypatch: pytest.Monke
     envs.close()
 
 
+@pytest.mark.slow
 def test_sixteen_members() -> None:
     envs = TextVectorEnv([small_env] * 16, backend="thread")
     envs.reset(seed=list(range(16)), options=FIRST)

@@ -316,6 +316,7 @@ def test_an_error_of_the_thread_is_raised_where_it_trains(tmp_path):
     assert not producing()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["sync", "thread"])
 def test_an_interrupt_gives_up_what_is_in_flight(tmp_path, backend):
     class Sluggish(Picky):

@@ -57,6 +57,7 @@ def test_the_tasks_can_be_solved_and_not_by_doing_nothing(built):
         assert path not in instance.statement and instance.details["kind"] not in instance.statement
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on_where_it_stopped(built, tmp_path, monkeypatch):
     root, progress, _ = built
     instances = (root / "out" / INSTANCES).read_text()

@@ -93,6 +93,7 @@ def test_a_campaign_is_written_down_and_goes_on(tmp_path: Path) -> None:
         run_campaign(campaign)
 
 
+@pytest.mark.slow
 @needs_box
 def test_an_error_is_played_again(tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
@@ -107,6 +108,7 @@ def test_an_error_is_played_again(tmp_path: Path) -> None:
     assert exploits == ["own/kill"]
 
 
+@pytest.mark.slow
 @needs_box
 def test_several_at_once_come_out_alike() -> None:
     exploits = load_exploits(only=("exits/exit-at-import", "hooks/conftest-in-the-root"))
