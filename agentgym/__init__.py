@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     )
     from agentgym.evaluation.agent_session import Session, play_agent
     from agentgym.evaluation.policy_names import load_policy
-    from agentgym.making import list_envs, make, make_vec
+    from agentgym.registration.making import list_envs, make, make_vec
 
 __version__ = "0.1.0"
 __all__ = [
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 _ELSEWHERE = {
-    **dict.fromkeys(("list_envs", "make", "make_vec"), "making"),
+    **dict.fromkeys(("list_envs", "make", "make_vec"), "registration.making"),
     **dict.fromkeys(("Session", "play_agent"), "evaluation.agent_session"),
     **dict.fromkeys(("replay_file", "rescore_file"), "episodes"),
     "load_policy": "evaluation.policy_names",

@@ -37,7 +37,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from agentgym.core.env import TextEnv
 from agentgym.evaluation import DEMONSTRATIONS, demonstrate
-from agentgym.making import parse_pairs
 from agentgym.policies.base import Policy, begin, public_info
 from agentgym.policies.blind import (
     BLIND,
@@ -50,6 +49,7 @@ from agentgym.policies.blind import (
 )
 from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
 from agentgym.registration import FAMILIES, family
+from agentgym.registration.making import parse_pairs
 from agentgym.support.statistics import wilson_ci95
 from trainers.config.family_defaults import defaults_for
 

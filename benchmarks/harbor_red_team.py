@@ -29,7 +29,7 @@ from agentgym.envs.swe.red_team import MUST_LOSE, MUST_WIN, Exploit, load_exploi
 from agentgym.envs.swe.red_team.campaign import sample_tasks
 from agentgym.envs.swe.red_team.target import Target, target_of
 from agentgym.errors import EnvFailure
-from agentgym.making import make
+from agentgym.registration.making import make
 from agentgym.support.growing_file import append_line, drop_cut_line
 from benchmarks.provenance import to_json
 

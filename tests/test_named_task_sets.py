@@ -16,9 +16,9 @@ from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite_file import make_suite, read_suite
-from agentgym.imports.table import IMPORTS
-from agentgym.making import env_name, make_named, resolve
 from agentgym.registration import FAMILIES, EnvFamily, NamedTaskSet, family
+from agentgym.registration.imports import IMPORTS
+from agentgym.registration.making import env_name, make_named, resolve
 from tests.cli.test_commands import run
 from trainers.cli import parse_config
 from trainers.config.describe import describe

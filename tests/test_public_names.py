@@ -23,7 +23,7 @@ def test_every_name_is_there() -> None:
 def test_nothing_is_imported_before_it_is_used() -> None:
     code = (
         "import sys, agentgym\n"
-        "heavy = {'agentgym.evaluation', 'agentgym.making', 'scipy', 'rich'}\n"
+        "heavy = {'agentgym.evaluation', 'agentgym.registration.making', 'scipy', 'rich'}\n"
         "assert not heavy & set(sys.modules)\n"
         "agentgym.evaluate\n"
         "assert 'agentgym.evaluation' in sys.modules\n"

@@ -33,7 +33,7 @@ from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import integer, with_guesses
 from agentgym.core.outcome import bounded
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
-from agentgym.making import env_name, resolve
+from agentgym.registration.making import env_name, resolve
 
 __all__ = ["INTERFACES", "Conformance", "InterfaceResult", "conform", "digest"]
 
@@ -67,7 +67,7 @@ class Conformance:
     """Result of `conform`."""
 
     env: str
-    """Name of the environment, in the form of `agentgym.making.env_name`."""
+    """Name of the environment, in the form of `agentgym.registration.making.env_name`."""
     expert: bool
     """Whether a demonstrator played."""
     failed: int

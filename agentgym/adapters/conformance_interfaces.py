@@ -30,7 +30,7 @@ from agentgym.errors import EnvFailure
 from agentgym.evaluation.agent_session import call_text
 from agentgym.imports.mcp_client import McpServer
 from agentgym.imports.openenv_client import TOKEN, OpenEnvServer
-from agentgym.making import make_named
+from agentgym.registration.making import make_named
 from agentgym.vector.isolated import IsolatedEnv
 
 PATIENCE = 600.0

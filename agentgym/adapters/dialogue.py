@@ -17,7 +17,7 @@ from agentgym.core.options import integer
 from agentgym.core.tasks import TaskSet
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.prompts import find_prompt
-from agentgym.making import make
+from agentgym.registration.making import make
 
 OVER = "The episode is over."
 """Text after the last observation."""

@@ -23,8 +23,8 @@ from agentgym.adapters.dialogue import Dialogue
 from agentgym.core.options import check_seed, integer
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.plan import plan
-from agentgym.making import resolve
 from agentgym.registration import families
+from agentgym.registration.making import resolve
 
 _inspect = require("inspect_ai", "inspect")
 _data = require("inspect_ai.dataset", "inspect")

@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 import agentgym.registration as registration
 from agentgym.core.env import TextEnv
 from agentgym.errors import DISTRIBUTION, ConfigurationError
-from agentgym.making import make_asked
+from agentgym.registration.making import make_asked
 from agentgym.support.caching import publish
 from agentgym.support.folder_lock import holds_other_files
 
@@ -34,7 +34,7 @@ APP = '''"""Serves {name} as OpenEnv does; written by agentgym {version}."""
 from functools import partial
 
 from agentgym.adapters.openenv_server import make_app
-from agentgym.making import make_asked
+from agentgym.registration.making import make_asked
 
 app = make_app(partial(make_asked, {name!r}, {pairs!r}, "--env-kwargs", {grammar!r}), {name!r})
 

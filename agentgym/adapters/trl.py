@@ -24,7 +24,7 @@ from agentgym.core.delegation import refuse_workers
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, require
 from agentgym.evaluation.agent_session import GRAMMAR, Session, tool_function
-from agentgym.making import make, resolve
+from agentgym.registration.making import make, resolve
 
 __all__ = ["TrlTasks"]
 

@@ -31,7 +31,7 @@ from agentgym.cli.arguments import (
 )
 from agentgym.cli.environments import make
 from agentgym.cli.families import family_subcommands
-from agentgym.making import resolve
+from agentgym.registration.making import resolve
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from agentgym.making import parse_pairs
+from agentgym.registration.making import parse_pairs
 from agentgym.support.terminal import cell, say
 
 if TYPE_CHECKING:

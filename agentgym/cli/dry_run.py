@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import AgentGymError
 from agentgym.evaluation.suites.chat_settings import chat_policy
-from agentgym.making import env_name
+from agentgym.registration.making import env_name
 from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentgym.making import make_asked
+from agentgym.registration.making import make_asked
 
 if TYPE_CHECKING:
     from agentgym.core.env import TextEnv

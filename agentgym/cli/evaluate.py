@@ -16,8 +16,8 @@ from agentgym.evaluation.suites.named_evaluation import EvaluationProgress
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite import check_suite, play_suite, usual_folder
 from agentgym.evaluation.suites.suite_file import Suite, make_suite, read_suite
-from agentgym.making import resolve
 from agentgym.registration import STANDARD, find_family
+from agentgym.registration.making import resolve
 from agentgym.support.exits import INCOMPLETE
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from agentgym.cli.arguments import Export
 from agentgym.cli.record_files import say
 from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError
-from agentgym.making import make_asked
+from agentgym.registration.making import make_asked
 
 if TYPE_CHECKING:
     from rich.console import Console

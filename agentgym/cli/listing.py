@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import AgentGymError
 from agentgym.imports.imported_env import ImportedEnv
-from agentgym.imports.table import IMPORTS, Import, offered
-from agentgym.making import make_env, resolve
 from agentgym.registration import EnvFamily, families
+from agentgym.registration.imports import IMPORTS, Import, offered
+from agentgym.registration.making import make_env, resolve
 from agentgym.support.terminal import cell, printable
 
 if TYPE_CHECKING:

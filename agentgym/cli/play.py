@@ -15,8 +15,8 @@ from agentgym.core.options import arguments
 from agentgym.core.outcome import ending_words
 from agentgym.episodes.recorder import invalid_reason
 from agentgym.errors import NotSupported
-from agentgym.making import env_name
 from agentgym.policies import play as playing
+from agentgym.registration.making import env_name
 
 Ask = Callable[[], str]
 """Reads one line of the player's input."""

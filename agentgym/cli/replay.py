@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.cli.record_files import episodes_file, progress, say, torn_note
 from agentgym.errors import ConfigurationError
-from agentgym.making import parse_pairs, resolve
+from agentgym.registration.making import parse_pairs, resolve
 from agentgym.support.terminal import cell
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentgym.cli.arguments import ServeEnv, ServeHttp, ServeMcp, ServeOpenEnv
-from agentgym.making import make_asked, resolve
+from agentgym.registration.making import make_asked, resolve
 from agentgym.support.terminal import say
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agentgym.cli.advice import in_flags
 from agentgym.errors import ConfigurationError
-from agentgym.making import make_named, parse_pairs
+from agentgym.registration.making import make_named, parse_pairs
 from agentgym.support.terminal import printable
 
 if TYPE_CHECKING:

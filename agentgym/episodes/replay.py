@@ -44,9 +44,9 @@ from agentgym.episodes.recorder import (
 )
 from agentgym.episodes.records import Episode, RecordedState, Turn, clean
 from agentgym.errors import AgentGymError, ConfigurationError, DataError
-from agentgym.imports.table import find, split
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.play import Moment, play
+from agentgym.registration.imports import find, split
 from agentgym.rewards import ShapedReward
 from agentgym.rewards.table import hooks_from_json
 from agentgym.trust import check_trusted, env_claims

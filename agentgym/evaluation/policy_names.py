@@ -24,12 +24,12 @@ from agentgym.evaluation.policy_maker import (
     PolicyMaker,
     check_options,
 )
-from agentgym.making import HOW_PLAYED, NamedEnv
 from agentgym.policies.base import Policy
 from agentgym.policies.basic import RandomPolicy
 from agentgym.policies.blind import BLIND, FITTED, UNFITTED, blind_policy, fit_blind
 from agentgym.policies.identity import source_sha256
 from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
+from agentgym.registration.making import HOW_PLAYED, NamedEnv
 from agentgym.trust import argument_claims, check_trusted
 from agentgym.trust.typed_here import TypedHere
 

@@ -43,8 +43,8 @@ from agentgym.evaluation.protocols.setup import (
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
-from agentgym.making import make, resolve
 from agentgym.policies.base import ModelOutput, Policy
+from agentgym.registration.making import make, resolve
 from agentgym.support.event_loop import EventLoop
 from agentgym.support.provenance import commit, machine
 from agentgym.vector.backends import backend_session

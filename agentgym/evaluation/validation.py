@@ -21,10 +21,10 @@ from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.evaluation.policy_names import load_policy
 from agentgym.evaluation.reports.report_tables import html
 from agentgym.evaluation.runner import evaluate
-from agentgym.making import make_named
 from agentgym.policies.base import Policy
 from agentgym.policies.blind import FITTED, UNFITTED, ConstantPolicy, blind_policy, fit_blind
 from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
+from agentgym.registration.making import make_named
 from agentgym.support.repeated_tracebacks import tracebacks_once
 from agentgym.support.statistics import Estimate, wilson_ci95
 from agentgym.support.terminal import cell

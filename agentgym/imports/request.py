@@ -12,7 +12,7 @@ from typing import Any
 from agentgym.core.guard import words
 from agentgym.core.options import with_guesses
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.imports.table import IMPORTS
+from agentgym.registration.imports import IMPORTS
 
 
 @dataclass(frozen=True)

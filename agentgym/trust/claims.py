@@ -11,9 +11,9 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.imports.table import split
-from agentgym.making import parse_pairs
 from agentgym.registration import FAMILIES, find_family
+from agentgym.registration.imports import split
+from agentgym.registration.making import parse_pairs
 from agentgym.support.nested import flat
 from agentgym.support.redaction import for_others, hide_secrets
 from agentgym.trust.table import (
@@ -80,7 +80,7 @@ def env_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
     """Return the claims of an environment's name and arguments.
 
     Args:
-        env: A name that `agentgym.making.resolve` accepts, or an id.
+        env: A name that `agentgym.registration.making.resolve` accepts, or an id.
         arguments: Keyword arguments of the environment.
     """
     return [_name_claim(env), *argument_claims(env, arguments)]

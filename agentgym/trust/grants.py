@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from agentgym.errors import ConfigurationError
-from agentgym.making import resolve
+from agentgym.registration.making import resolve
 from agentgym.trust.claims import Claim, env_claims
 
 logger = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ import gymnasium
 from agentgym.core.guard import words
 from agentgym.core.options import choice
 from agentgym.errors import ConfigurationError
-from agentgym.imports.table import IMPORTS, split
 from agentgym.registration import families
+from agentgym.registration.imports import IMPORTS, split
 from agentgym.vector.env_slots import Description, EnvFactory, Slots, SlotState
 from agentgym.vector.process import Processes
 from agentgym.vector.ray_actors import Actors, connected

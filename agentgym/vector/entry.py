@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from agentgym.imports.table import IMPORTS, register
 from agentgym.registration import family
+from agentgym.registration.imports import IMPORTS, register
 from agentgym.vector.env import TextVectorEnv
 
 

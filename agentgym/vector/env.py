@@ -17,7 +17,7 @@ from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed, integer
 from agentgym.core.outcome import Snapshot
 from agentgym.errors import ConfigurationError
-from agentgym.making import resolve
+from agentgym.registration.making import resolve
 from agentgym.vector.backends import make_backend, preferred_backend
 from agentgym.vector.env_slots import EnvFactory, Spec
 from agentgym.vector.episode import SlotSnapshot, derive_seed

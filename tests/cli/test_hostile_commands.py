@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from agentgym.cli import main
 from agentgym.cli.arguments import Play
 from agentgym.errors import ConfigurationError
-from agentgym.making import parse_pairs
+from agentgym.registration.making import parse_pairs
 from agentgym.support.exits import run_command
 from agentgym.support.flag_parsing import split_words
 from agentgym.support.help_page import flag_rows

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentgym.cli import listing
-from agentgym.imports.table import IMPORTS
+from agentgym.registration.imports import IMPORTS
 from tests.cli.test_commands import run
 
 

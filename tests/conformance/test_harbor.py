@@ -27,7 +27,7 @@ from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.harbor.folders import FolderOptions, folder_name, write_folder
 from agentgym.errors import ConfigurationError
 from agentgym.imports.harbor.folder import open_folder
-from agentgym.making import make
+from agentgym.registration.making import make
 from agentgym.sandbox.base import ExecResult
 from tests.conformance.episodes import indices
 from tests.envs.swe.boxed import needs_box

@@ -19,7 +19,7 @@ from agentgym import evaluate
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.evaluation.plan import Job, plan
-from agentgym.making import make
+from agentgym.registration.making import make
 from tests.conformance.episodes import IDS, bare, indices
 
 HORIZON = 6

@@ -21,8 +21,8 @@ from agentgym.core.extension import LONGEST, read_order
 from agentgym.core.extensions import ExtendedLanguage, Extensions
 from agentgym.core.language import ACTION_LENGTH, Language
 from agentgym.errors import ConfigurationError
-from agentgym.making import make_env
 from agentgym.policies.play import play
+from agentgym.registration.making import make_env
 from agentgym.rewards import parse_hooks
 from tests.envs.swe.boxed import needs_box
 from tests.toy import TOY_ID, ToyEnv

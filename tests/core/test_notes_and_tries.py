@@ -13,8 +13,8 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskList
 from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
-from agentgym.making import make_env
 from agentgym.policies.play import play
+from agentgym.registration.making import make_env
 from agentgym.rewards import Progressive, RetrievalHit
 from tests.core.test_delegation import walk
 from tests.envs.swe.boxed import needs_box

@@ -9,7 +9,7 @@ import numpy as np
 
 import agentgym
 from agentgym.imports.imported_env import ImportedEnv
-from agentgym.making import make_env, resolve
+from agentgym.registration.making import make_env, resolve
 
 
 def make_imported(name: str, **kwargs: Any) -> ImportedEnv:

@@ -11,7 +11,7 @@ import agentgym
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import ImportedEnv
-from agentgym.making import make_env, resolve
+from agentgym.registration.making import make_env, resolve
 from tests.cli.test_commands import run
 
 

@@ -28,7 +28,7 @@ from agentgym.core.guard import GuardedEnv
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import ImportedEnv
 from agentgym.imports.openenv import make
-from agentgym.making import resolve
+from agentgym.registration.making import resolve
 from tests.cli.test_commands import run
 from tests.servers import serve_in_thread
 

@@ -8,7 +8,7 @@ import pytest
 import agentgym
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import ImportedEnv
-from agentgym.making import make_env, resolve
+from agentgym.registration.making import make_env, resolve
 
 pytest.importorskip("reasoning_gym", reason="reasoning-gym is in .ci/peers")
 

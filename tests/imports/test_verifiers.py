@@ -9,7 +9,7 @@ import pytest
 import agentgym
 from agentgym.errors import ConfigurationError
 from agentgym.imports.imported_env import ImportedEnv
-from agentgym.making import make_env, resolve
+from agentgym.registration.making import make_env, resolve
 
 pytest.importorskip("verifiers", reason="verifiers is in .ci/peers")
 

@@ -13,7 +13,7 @@ import yaml
 
 from agentgym.core.env import TextEnv
 from agentgym.errors import DataError
-from agentgym.making import resolve
+from agentgym.registration.making import resolve
 from tests.contract import test_api as api
 from tests.contract import test_determinism as determinism
 from tests.contract import test_task_sets as task_sets

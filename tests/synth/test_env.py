@@ -16,7 +16,7 @@ import pytest
 from agentgym.cli import main
 from agentgym.core.env import TextEnv
 from agentgym.episodes import Recorder, read_episodes, replay
-from agentgym.making import make, make_env, resolve
+from agentgym.registration.making import make, make_env, resolve
 from agentgym.synth.making import names
 from tests.contract.playing import finish
 from tests.synth.test_specification import LAMPS, write_file

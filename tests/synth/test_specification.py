@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentgym.errors import AgentGymError, DataError
-from agentgym.making import make_env, resolve
+from agentgym.registration.making import make_env, resolve
 from agentgym.synth.facts import Fact, Misread, Vocabulary
 from agentgym.synth.making import make
 from agentgym.synth.specification import read

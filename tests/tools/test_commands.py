@@ -9,7 +9,7 @@ import pytest
 
 import agentgym
 from agentgym.errors import ConfigurationError
-from agentgym.making import make_env, resolve
+from agentgym.registration.making import make_env, resolve
 from agentgym.tools import PythonTool, ToolEnv
 from agentgym.tools.register import make
 from agentgym.vector import TextVectorEnv

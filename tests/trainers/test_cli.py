@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from agentgym.cli.parsing import subcommands
-from agentgym.making import list_envs
+from agentgym.registration.making import list_envs
 from agentgym.support.flag_parsing import known_flags
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import toy_runs

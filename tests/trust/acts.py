@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agentgym.imports.table import IMPORTS
+from agentgym.registration.imports import IMPORTS
 from agentgym.trust.table import BASE, ENVIRONMENTS, EVALUATION, HOOKS, TOOLS, TRAINING, Entry
 
 MODULE = "hostile_module_of_a_download"

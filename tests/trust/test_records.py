@@ -14,8 +14,8 @@ from agentgym.cli import main
 from agentgym.episodes import ChatWriter, Episode, Rescorer, read_episodes, replay
 from agentgym.episodes.exporter import export
 from agentgym.errors import AgentGymError
-from agentgym.imports.table import register
 from agentgym.registration import FAMILIES
+from agentgym.registration.imports import register
 from agentgym.trust import NotTrusted, trusting
 from tests.trust.acts import MODULE, Place, acting_arguments, hostile_place
 

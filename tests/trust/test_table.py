@@ -18,8 +18,8 @@ from agentgym.evaluation.policy_maker import GROUP
 from agentgym.evaluation.protocols import bundled, load_protocol
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.imports.imported_env import ImportedEnv
-from agentgym.imports.table import IMPORTS
 from agentgym.registration import FAMILIES
+from agentgym.registration.imports import IMPORTS
 from agentgym.rewards.table import HOOKS as REGISTERED_HOOKS
 from agentgym.synth.env import SynthEnv
 from agentgym.synth.making import names as bundled_specifications

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from agentgym import making
 from agentgym.errors import AgentGymError
+from agentgym.registration import making
 from trainers.model_files.chat_templates import read_tokenizer
 from trainers.model_files.source import model_source
 from trainers.rollouts.template import ChatTemplate

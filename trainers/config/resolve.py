@@ -20,10 +20,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from agentgym import making
 from agentgym.core.hooks import TurnReward
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
+from agentgym.registration import making
 from agentgym.rewards import JudgeMask
 from trainers.algorithms.preset import JUDGE, SERVES, TEACHER, Preset
 from trainers.config.agents import check_agent

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentgym import making
 from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.extensions import Extensions
@@ -21,7 +20,8 @@ from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.demonstrations import make_shots
 from agentgym.evaluation.protocols.prompts import find_prompt
-from agentgym.imports.table import split
+from agentgym.registration import making
+from agentgym.registration.imports import split
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
 from agentgym.support.redaction import for_others
 from agentgym.vector.backends import preferred_backend

@@ -222,7 +222,7 @@ class RunSettings:
             env: The environment that is played.
             trained: That of the run.
         """
-        from agentgym.making import parse_pairs
+        from agentgym.registration.making import parse_pairs
         from trainers.rollouts.engines.base import Sampling
 
         unwrapped: Any = env.unwrapped

@@ -75,7 +75,7 @@ def _make(command: ServeShop) -> WebShopEnv:
         ConfigurationError: It is none that has pages, or an argument is wrong.
     """
     from agentgym.envs.webshop.env import WebShopEnv
-    from agentgym.making import make_named, parse_pairs, resolve
+    from agentgym.registration.making import make_named, parse_pairs, resolve
 
     arguments = parse_pairs(command.env_kwargs, "--env-kwargs")
     env = make_named(command.env, arguments, "--env-kwargs")

@@ -9,7 +9,7 @@ from agentgym.conversation import BARE, DEFAULT, Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.protocols.protocol_file import protocol_file, read_protocol
-from agentgym.making import resolve
+from agentgym.registration.making import resolve
 
 HOUSE = {"default": DEFAULT, "bare": BARE}
 """The prompts of the suite, by name."""

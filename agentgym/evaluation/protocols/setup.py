@@ -20,8 +20,8 @@ from agentgym.evaluation.protocols.items import are_items, choose_tasks
 from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
 from agentgym.evaluation.protocols.protocol_file import load_protocol
 from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
-from agentgym.making import resolve
 from agentgym.policies.base import Policy, PolicyWithPrompt
+from agentgym.registration.making import resolve
 
 _log = logging.getLogger(__name__)
 USUAL_SPLIT, USUAL_TASKS = "test", 100

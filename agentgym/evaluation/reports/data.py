@@ -14,7 +14,7 @@ from agentgym.evaluation.episode_result import EpisodeResult, JudgeCount
 from agentgym.evaluation.prices import Limits, Prices
 from agentgym.evaluation.protocols.schema import ProtocolFigure, ProtocolUse
 from agentgym.evaluation.reports.scale import Scale
-from agentgym.making import env_name
+from agentgym.registration.making import env_name
 from agentgym.support.statistics import (
     Estimate,
     mean_ci95,

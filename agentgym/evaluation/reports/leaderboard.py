@@ -30,7 +30,7 @@ from agentgym.evaluation.reports.report_tables import (
     interval,
     markdown_table,
 )
-from agentgym.making import HOW_PLAYED
+from agentgym.registration.making import HOW_PLAYED
 from agentgym.support.statistics import Estimate
 from agentgym.support.terminal import cell
 

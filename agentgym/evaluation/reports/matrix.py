@@ -94,8 +94,8 @@ def short_names(names: Sequence[str], suffixes: Sequence[str]) -> list[str]:
     """Return short names of environments: of ids such as my/Lock-v0 what is between / and -v0.
 
     Args:
-        names: What `agentgym.making.env_name` calls them. Ids stay whole where short ones would be
-            ambiguous.
+        names: What `agentgym.registration.making.env_name` calls them. Ids stay whole where short
+            ones would be ambiguous.
         suffixes: What tells each panel apart from others of its name, to stand behind it.
     """
     short = {name: (_ID.fullmatch(name) or [name, name])[1] for name in names}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
-from agentgym.making import parse_pairs
+from agentgym.registration.making import parse_pairs
 from agentgym.support.redaction import public_url
 
 OPENAI = "https://api.openai.com/v1"

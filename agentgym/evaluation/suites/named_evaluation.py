@@ -38,9 +38,9 @@ from agentgym.evaluation.reports.scale import Scale
 from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.chat_settings import at_endpoint, chat_policy
 from agentgym.evaluation.suites.settings import EvaluationSettings
-from agentgym.making import HOW_PLAYED, make_asked, parse_pairs, resolve
 from agentgym.policies.base import ModelOutput, Policy
 from agentgym.policies.blind import is_yardstick
+from agentgym.registration.making import HOW_PLAYED, make_asked, parse_pairs, resolve
 from agentgym.rewards import parse_hooks
 from agentgym.rewards.judge.terms import AskingHook
 from agentgym.support.redaction import hide_secrets

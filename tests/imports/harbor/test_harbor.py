@@ -15,7 +15,7 @@ from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.harbor.folder import open_folder
 from agentgym.imports.harbor.world import read_reward
-from agentgym.making import make
+from agentgym.registration.making import make
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, bash
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentgym.evaluation.policy_names import policy_env_kwargs
-from agentgym.making import resolve as named
+from agentgym.registration.making import resolve as named
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs

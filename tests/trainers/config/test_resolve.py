@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from agentgym import making
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.making import list_envs
+from agentgym.registration import making
+from agentgym.registration.making import list_envs
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from trainers.algorithms.presets import PRESETS, runnable

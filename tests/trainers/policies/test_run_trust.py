@@ -12,8 +12,8 @@ import yaml
 import agentgym
 from agentgym.cli import main
 from agentgym.evaluation.policy_names import policy_env_kwargs
-from agentgym.making import make, resolve
 from agentgym.registration import FAMILIES
+from agentgym.registration.making import make, resolve
 from agentgym.trust import NotTrusted, trusting
 from agentgym.trust.table import ENVIRONMENTS
 from tests.trust.acts import MODULE, Place, acting_arguments, hostile_place

@@ -17,8 +17,8 @@ from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Report, evaluate
 from agentgym.evaluation.policy_names import load_policy, policy_content, policy_env_kwargs
-from agentgym.making import resolve
 from agentgym.policies.play import Moment, play
+from agentgym.registration.making import resolve
 from tests.policies.installed import declared, install
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers.toy_runs import SETTINGS

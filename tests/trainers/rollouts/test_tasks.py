@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agentgym.core.tasks import Task, TaskList
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.making import make_env
+from agentgym.registration.making import make_env
 from tests.toy import ToyTasks
 from trainers.algorithms.sampling import InformativeSampler
 from trainers.algorithms.schedule import PerFamily, Stages

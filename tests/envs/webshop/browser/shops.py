@@ -10,7 +10,7 @@ from http.client import HTTPConnection
 from typing import Any
 
 from agentgym.envs.webshop.browser import Visits, make_app
-from agentgym.making import make_env
+from agentgym.registration.making import make_env
 from tests.servers import serve_in_thread
 
 TOKEN = "token-of-the-tests"

@@ -12,7 +12,7 @@ import pytest
 from agentgym.core.env import OBSERVATION_LENGTH
 from agentgym.envs.webshop.browser import page_parts
 from agentgym.envs.webshop.browser.page_parts import other_names
-from agentgym.making import make_env
+from agentgym.registration.making import make_env
 from tests.envs.webshop.browser.shops import SMALL
 from tests.envs.webshop.conftest import shared_data
 

@@ -14,7 +14,7 @@ from agentgym.cli import main
 from agentgym.envs.webshop.browser import Visits, serve
 from agentgym.episodes import read_episodes
 from agentgym.errors import ConfigurationError
-from agentgym.making import make_env
+from agentgym.registration.making import make_env
 from tests.envs.webshop.browser.shops import SMALL, TOKEN, Shop
 
 Serve = Callable[..., Shop]

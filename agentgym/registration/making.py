@@ -20,8 +20,8 @@ from agentgym.core.env import TextEnv
 from agentgym.core.fingerprint import VIEWS
 from agentgym.core.options import arguments, import_named
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.imports import table
-from agentgym.registration import families, family, find_family
+from agentgym.registration import imports
+from agentgym.registration.families import families, family, find_family
 from agentgym.support.redaction import for_others, hide_secrets
 
 _REPEATED = " was raised from the environment creator"
@@ -64,14 +64,14 @@ def resolve(name: str) -> NamedEnv:
     Args:
         name: A short name such as ``webshop``, one of its task sets such as ``webshop:easy``, an id
             that is registered with Gymnasium, the name of another project's environment such as
-            ``gem:ID`` (see :mod:`agentgym.imports.table`), or ``MODULE:ID``, where importing the
-            module registers the id. Modules are also searched in the working directory; they cannot
-            have the name of a family.
+            ``gem:ID`` (see :mod:`agentgym.registration.imports`), or ``MODULE:ID``, where importing
+            the module registers the id. Modules are also searched in the working directory; they
+            cannot have the name of a family.
 
     Raises:
         ConfigurationError: The module cannot be imported, or the name is unknown.
     """
-    if (imported := table.find(name)) is not None:
+    if (imported := imports.find(name)) is not None:
         short, env_id = imported
         return NamedEnv(short, env_id, short)
     module, colon, rest = name.rpartition(":")
@@ -80,7 +80,7 @@ def resolve(name: str) -> NamedEnv:
         short, demonstrator = f"{entry.name}-{task_set.name}", task_set.demonstrator
         return NamedEnv(short, entry.id, entry.name, task_set.kwargs, task_set.name, demonstrator)
     if colon:
-        import_named(module, f"one of {table.FORMS}, or MODULE:ID")
+        import_named(module, f"one of {imports.FORMS}, or MODULE:ID")
         name = rest
     if name in gymnasium.registry and not name.startswith("agentgym/"):
         short = name.rsplit("/", 1)[-1].rsplit("-v", 1)[0].lower()

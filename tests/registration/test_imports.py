@@ -9,24 +9,24 @@ from hypothesis import strategies as st
 
 import agentgym
 from agentgym.errors import ConfigurationError, DependencyNotInstalled
-from agentgym.imports import table
-from agentgym.making import make_env, resolve
+from agentgym.registration import imports
+from agentgym.registration.making import make_env, resolve
 from agentgym.vector import TextVectorEnv
 
 
-@given(st.sampled_from(sorted(table.IMPORTS)), st.text(min_size=1))
+@given(st.sampled_from(sorted(imports.IMPORTS)), st.text(min_size=1))
 def test_every_name_has_an_id_that_can_be_read_back(prefix: str, reference: str) -> None:
     reference = reference.encode("utf-8", "replace").decode()
     try:
-        names = table.find(f"{prefix}:{reference}")
+        names = imports.find(f"{prefix}:{reference}")
     except ConfigurationError:  # blank, or a secret
         return
     assert names is not None
     try:
-        assert names[0].replace("-", "_").isidentifier() and len(names[0]) <= table.SHORT_NAME
-        assert table.split(names[1]) == (prefix, reference)
+        assert names[0].replace("-", "_").isidentifier() and len(names[0]) <= imports.SHORT_NAME
+        assert imports.split(names[1]) == (prefix, reference)
         assert gymnasium.spec(names[1]).kwargs == {"reference": reference}
-        assert table.find(names[1]) == names
+        assert imports.find(names[1]) == names
     finally:
         del gymnasium.registry[names[1]]
 
@@ -42,7 +42,7 @@ def test_versions_stand_beside_each_other_without_a_warning(
 
 @pytest.mark.parametrize("name", ["webshop", "agentgym/WebShop-v0", "toy:X-v0", "other/X-v0"])
 def test_other_names_are_not_its_business(name: str) -> None:
-    assert table.find(name) is None
+    assert imports.find(name) is None
 
 
 def test_nothing_behind_a_prefix_is_told_what_belongs_there() -> None:
@@ -68,7 +68,7 @@ def test_secrets_are_refused_and_not_repeated(url: str) -> None:
 def test_a_missing_package_is_named_with_what_installs_it(
     prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kind = table.IMPORTS[prefix]
+    kind = imports.IMPORTS[prefix]
     monkeypatch.setitem(sys.modules, kind.packages[0], None)
     with pytest.raises(DependencyNotInstalled, match=kind.extra):
         make_env(resolve(f"{prefix}:{kind.example}")[1], {}, "--env-kwargs")
