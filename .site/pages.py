@@ -56,7 +56,8 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     ),
     "Training": (
         "trainers.algorithms.preset", "trainers.algorithms.sampling",
-        "trainers.algorithms.schedule", "trainers.algorithms.shaping", "trainers.gateway.agents",
+        "trainers.algorithms.schedule", "trainers.algorithms.shaping",
+        "trainers.methods.gateway.agents",
     ),
 }  # fmt: skip
 """Modules whose public names are listed, by what a reader looks for."""

@@ -17,7 +17,7 @@ from agentgym.vector.backends import backend_session
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY, TrainConfig
-from trainers.gateway.agent_output import agent_output_to
+from trainers.methods.episode_loop import loop_of
 from trainers.models.memory import GIB
 from trainers.models.memory_plan import (
     MemoryPlan,
@@ -119,10 +119,11 @@ def train(
         processes.on_main(lambda: check_extension(run, folder))
         folder.extend()
         check_memory(memory)  # That of a complete run that is extended was not checked above.
+        loop = loop_of(run)
         with (
             display as live_display,
             _warnings_to(folder.warnings_path),
-            agent_output_to(folder.agent_output_path) if run.plays_agent else nullcontext(),
+            loop.output_to(folder.path) if loop else nullcontext(),
             backend_session(run.config.backend),
             processes.losses_explained(),
             computing_threads(threads := run_threads(run)),
@@ -363,8 +364,9 @@ class _Run:
             self._display.note(sentence)
         if self._folder.warnings_path.exists():
             self._display.note(f"there were warnings, see {self._folder.warnings_path}")
-        if self._folder.agent_output_path.exists():
-            self._display.note(f"what the agent printed is in {self._folder.agent_output_path}")
+        loop = loop_of(self._run)
+        if loop and (note := loop.output_note(self._folder.path)):
+            self._display.note(note)
         ends = (f"{summary.wall_s:.0f} s", summary.memory_sentence, f"open {report}")
         self._display.note("; ".join(end for end in ends if end))
 

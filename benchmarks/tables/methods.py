@@ -27,7 +27,7 @@ PROOFS: Mapping[str, str] = {
     **dict.fromkeys(("archer", "sweet"), "tests/trainers/test_turn_critic_doors.py"),
     "dpo": "tests/trainers/test_preset_knobs.py",
     "erpo": "tests/trainers/test_judges.py",
-    "lightning": "tests/trainers/gateway/test_doors.py",
+    "lightning": "tests/trainers/methods/gateway/test_doors.py",
     "istar": "tests/trainers/test_reward_model_doors.py",
     **dict.fromkeys(
         ("on-policy-distillation", "self-distillation"),

@@ -125,10 +125,9 @@ def can_warm_start(config: TrainConfig, envs: Sequence[ResolvedEnv]) -> bool:
     sft = config.sft
     if config.model == TINY or sft.max_steps == "auto" or sft.episodes or sft.rounds:
         return True
-    owns_loop = config.agent is not None or config.agent_command is not None
     validates = all(env.validates for env in envs)
     quantized = config.memory.quantize != "none"
-    return validates and not (owns_loop or quantized or processes.sharded())
+    return validates and not (config.foreign_loop or quantized or processes.sharded())
 
 
 def trainer_layer(

@@ -117,11 +117,6 @@ class ResolvedRun:
         return len(self.envs) > 1
 
     @property
-    def plays_agent(self) -> bool:
-        """Whether an agent that owns its loop plays the episodes."""
-        return self.config.agent is not None or self.config.agent_command is not None
-
-    @property
     def title(self) -> str:
         """What the environments are called, with their task sets: ``webshop:easy``."""
         return " + ".join(env.label if self.several else env.title for env in self.envs)

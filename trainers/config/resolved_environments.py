@@ -400,9 +400,8 @@ class _Decision:
             return ChosenGrammar("", "")
         if prompt.grammar:
             return ChosenGrammar(prompt.grammar, f"that of the prompt {prompt.name}")
-        plays_agent = config.agent is not None or config.agent_command is not None
         # A bare prompt does not explain a grammar, and agents word their own messages.
-        if config.model == TINY or prompt.name == "bare" or plays_agent:
+        if config.model == TINY or prompt.name == "bare" or config.foreign_loop:
             return ChosenGrammar("", "")
         return grammar_of_model(
             config.model, config.template_args, config.chat_template, config.end_of_turn

@@ -230,6 +230,11 @@ class TrainConfig:
     envs: Suppress[tuple[EnvConfig, ...]] = ()
     """The entries of the list ``env`` of a file."""
 
+    @property
+    def foreign_loop(self) -> bool:
+        """Whether something else than the trainer owns the loop of an episode."""
+        return self.agent is not None or self.agent_command is not None
+
 
 @dataclass(frozen=True, kw_only=True)
 class FilledConfig(TrainConfig):

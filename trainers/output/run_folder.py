@@ -66,7 +66,6 @@ class RunFolder:
         self.episodes_path = path / "episodes.jsonl"
         self.summary_path = path / "summary.json"
         self.warnings_path = path / "warnings.log"
-        self.agent_output_path = path / "agent.log"
         self._clock = time.monotonic()
         self._cpu_before = 0.0
         self._peak_before = 0

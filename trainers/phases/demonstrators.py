@@ -21,13 +21,11 @@ from agentgym.vector.backends import usual_workers
 from trainers.algorithms.imitation_weights import advantage_weights, copies
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import TRAIN, ResolvedEnv
-from trainers.gateway.demonstrations import encode_calls, player_of
-from trainers.gateway.server import GatewayServer
+from trainers.config.safe_env import make_safe_env
+from trainers.methods.episode_loop import loop_of
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.output.display import Display
 from trainers.phases.recorded_episodes import recorded_demonstrations
-from trainers.phases.rollout_setup import agent_of
-from trainers.phases.safe_env import make_safe_env
 from trainers.phases.spending import Spent, affordable
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
@@ -79,12 +77,12 @@ class Demonstrator:
         self._seed = run.config.seed
         self.imitated = run.imitates and bool(resolved.demonstrator)
         quick = resolved.backend == "sync"
-        is_slow = not quick or run.plays_agent
+        self._loop = loop_of(run)
+        is_slow = not quick or self._loop is not None
         self._count = min(count, WORDS_OF_A_SLOW_ONE) if is_slow and not self.imitated else count
         self._at_once = 1 if quick else run.config.workers or usual_workers(run.config.backend)
         self._envs = [make_safe_env(resolved, run.config)]
-        self._server = GatewayServer()
-        self._play = agent_shower(run, self._server) if run.plays_agent else play
+        self._play = self._loop.demonstrate if self._loop else play
         tasks, other_tasks = demonstration_tasks(run, resolved)
         self._opening = tasks[0]
         recorded = None
@@ -122,7 +120,8 @@ class Demonstrator:
     def close(self) -> None:
         """Stop playing, and close the environments."""
         self._source.close()
-        self._server.close()
+        if self._loop:
+            self._loop.close()
         for env in self._envs:
             env.close()
 
@@ -173,11 +172,6 @@ class Demonstrator:
                 return  # The phases that play report it.
         opening = first_messages(policy.prompts[self._name], observation, info)
         require_room(policy.chat, policy.budget, opening, info["task_id"])
-
-
-def agent_shower(run: ResolvedRun, server: GatewayServer) -> PlayOne:
-    """Return the function that plays a demonstration through the agent of a run."""
-    return player_of(*agent_of(run), server)
 
 
 def first_messages(prompt: Prompt, observation: str, info: Mapping[str, Any]) -> list[Message]:
@@ -316,10 +310,11 @@ def _rows(
     imitated = [
         episode for episode in demonstrations if episode.last["success"] or not only_successes
     ]
-    if run.plays_agent:
-        encoded = list(encode_calls(imitated, policy.chat))
-    else:
-        encoded = list(encode(imitated, policy.chat, policy.prompts[name]))
+    loop = loop_of(run)
+    prompt = policy.prompts[name]
+    encoded = list(
+        loop.encode(imitated, policy.chat) if loop else encode(imitated, policy.chat, prompt)
+    )
     if run.config.sft.weights == "none" or not encoded:
         return to_rows(encoded)
     returns = np.array([episode.episode_return for episode in encoded])

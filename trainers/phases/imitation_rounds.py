@@ -23,6 +23,7 @@ from agentgym.support.caching import write_atomically
 from trainers import processes
 from trainers.algorithms.sampling import InterleavedSampler
 from trainers.config.resolve import ResolvedRun
+from trainers.config.safe_env import make_safe_env
 from trainers.config.schema import TINY
 from trainers.models.loaded_policy import LoadedPolicy, load_policy
 from trainers.output.display import Display
@@ -30,7 +31,6 @@ from trainers.output.episode_log import EpisodeLog
 from trainers.output.phase import Phase
 from trainers.output.run_folder import COMPLETE, RunFolder
 from trainers.phases.held_out import HeldOutPlayer
-from trainers.phases.safe_env import make_safe_env
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
 from trainers.phases.spending import Spent, imitation_is_spent, note_round
 from trainers.rollouts.expert_labels import labelled_rows

@@ -16,6 +16,7 @@ from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.safe_env import make_safe_env
 from trainers.grpo.critic import CriticSettings
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.reward_model import RewardModelSettings
@@ -44,7 +45,6 @@ from trainers.phases.after_step import AfterStep, StopConditions
 from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.rollout_setup import rollout_setup
-from trainers.phases.safe_env import make_safe_env
 from trainers.phases.timed_checkpoints import TimedCheckpoints, is_by_time
 from trainers.rollouts.expert_plans import ExpertPlans
 from trainers.rollouts.priced_tasks import PricedTasks

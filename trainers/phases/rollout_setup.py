@@ -21,13 +21,10 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
-from trainers.gateway.agent_envs import AgentEnvs
-from trainers.gateway.agent_runner import AgentRules, AgentRunner
-from trainers.gateway.agents import Agent, find_agent
 from trainers.grpo.precision import weights_dtype
+from trainers.methods.episode_loop import loop_of
 from trainers.models.loaded_policy import LoadedPolicy, adapters, read_model_config, token_budget
 from trainers.models.memory_plan import MemoryPlan, plan_memory
-from trainers.phases.safe_env import make_safe_env
 from trainers.rollouts.engines import acting_engine, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, GenerationEngine
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -86,11 +83,8 @@ def rollout_setup(
     """
     memory = plan_memory(run)
     families = slot_families(run, memory.slots(slots))
-    if run.plays_agent:
-        envs: TextVectorEnv | AgentEnvs = make_agent_envs(run, families, training)
-        player: Callable[..., RolloutRunner] = agent_player(run)
-    else:
-        envs, player = make_envs(run, families, training), RolloutRunner
+    loop = loop_of(run)
+    player: Callable[..., RolloutRunner] = loop.player if loop else RolloutRunner
     return {
         "player": partial(player, end_after_invalid=run.config.rollout.end_after_invalid),
         # First: where it is missing nothing is started.
@@ -103,7 +97,9 @@ def rollout_setup(
             # Held-out episodes are the policy's own.
             pool=training and run.preset.pool is not None,
         ),
-        "envs": envs,
+        "envs": (
+            loop.make_envs(families, training) if loop else make_envs(run, families, training)
+        ),
         "chat": policy.chat,
         "budget": policy.budget,
         "prompt": policy.prompts,
@@ -145,30 +141,6 @@ def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> Text
         workers=config.workers,
         step_timeout=config.step_timeout,
     )
-
-
-def make_agent_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> AgentEnvs:
-    """Make the environments that agents play in, one per slot; reward hooks apply in training."""
-
-    def make_env(env: ResolvedEnv) -> gymnasium.Env[str, str]:
-        hooks = env.make_hooks() if training else []
-        extra = {"reward_hooks": hooks} if hooks else {}
-        return make_safe_env(env, run.config, **extra)
-
-    return AgentEnvs([partial(make_env, run.env(name)) for name in families])
-
-
-def agent_player(run: ResolvedRun) -> Callable[..., RolloutRunner]:
-    """Return the maker of a runner that plays episodes through the run's agent."""
-    agent, rules = agent_of(run)
-    return partial(AgentRunner, agent=agent, rules=rules)
-
-
-def agent_of(run: ResolvedRun) -> tuple[Agent, AgentRules]:
-    """Return the agent of a run, and its limits."""
-    settings = run.config.rollout
-    rules = AgentRules(settings.agent_timeout, settings.agent_calls)
-    return find_agent(run.config.agent, run.config.agent_command), rules
 
 
 def _spec(env: ResolvedEnv, training: bool) -> Spec:

@@ -18,6 +18,7 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.config.schema import TINY, TrainConfig, checked
 from trainers.methods.distillation.teacher_names import check_teacher
+from trainers.methods.episode_loop import loop_of
 from trainers.models.loaded_policy import check_model, make_prompts, reader_of
 from trainers.models.memory_choice import with_chosen_memory
 from trainers.output.hub import check_hub
@@ -25,7 +26,6 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.adapter_merge import check_export
 from trainers.phases.demonstrators import demonstration_tasks, first_messages, require_room
 from trainers.phases.recorded_episodes import recorded_demonstrations
-from trainers.phases.rollout_setup import agent_of
 from trainers.rollouts.engines import check_installed
 
 __all__ = ["PACKAGES", "checked_run"]
@@ -77,9 +77,7 @@ def _check_packages(run: ResolvedRun) -> None:
     for module in PACKAGES:
         require(module, "train")
     check_installed(run.config.engine, pool=run.preset.pool is not None)
-    if run.plays_agent:
-        require("uvicorn", "serve")
-        agent_of(run)
+    loop_of(run)
     if run.config.backend == "ray":
         require("ray", "ray")
     for hook in (hook for env in run.envs for hook in env.judges):
@@ -137,7 +135,7 @@ def _check_openings(run: ResolvedRun) -> int:
         Tokens of the longest opening; 0 if one cannot be measured, or if an episode may become
         several rows, whose openings are longer.
     """
-    prompts, sizes, is_measured = make_prompts(run), [0], not run.plays_agent
+    prompts, sizes, is_measured = make_prompts(run), [0], not run.config.foreign_loop
     for resolved in run.envs:
         if run.imitates and run.config.sft.episodes:
             recorded_demonstrations(run, resolved)

@@ -12,7 +12,6 @@ from agentgym.errors import ConfigurationError
 from agentgym.evaluation.policy_maker import PolicyMaker
 from trainers.model_files.source import model_folder, problem_of
 from trainers.policies.players import PlaySettings, check_counts, check_packages, load_player, maker
-from trainers.policies.served_agents import agent_maker
 
 __all__ = ["LocalModels"]
 
@@ -142,6 +141,4 @@ class LocalModels:
                 "system": system,
             },
         )
-        if agent is not None:
-            return agent_maker(f"hf:{path}", player, env, seed, agent)
-        return maker(f"hf:{path}", player, env, seed)
+        return maker(f"hf:{path}", player, env, seed, agent)

@@ -131,8 +131,33 @@ def load_player(
     return ModelPlayer(engine, chat, settings.prompt, budget, facts, horizon, settings.window)
 
 
-def maker(name: str, player: ModelPlayer, env: gymnasium.Env[str, str], seed: int) -> PolicyMaker:
-    """Return what makes the policies of a model."""
+def maker(
+    name: str,
+    player: ModelPlayer,
+    env: gymnasium.Env[str, str],
+    seed: int,
+    agent: str | None = None,
+    command: str | None = None,
+    calls: int | None = None,
+) -> PolicyMaker:
+    """Return what makes the policies of a model, or an agent that plays with it.
+
+    Args:
+        name: Name of the policy.
+        player: The model.
+        env: The environment that will be played.
+        seed: Seed of what is drawn.
+        agent: ``MODULE:FUNCTION`` of an agent; None: the model plays by itself.
+        command: A command in its place.
+        calls: Calls that the agent may make in an episode; None: four for each turn, and 16.
+
+    Raises:
+        ConfigurationError: There is no such agent.
+    """
+    if agent or command:
+        from trainers.methods.gateway.served_agents import agent_maker
+
+        return agent_maker(name, player, env, seed, agent, command, calls)
     return PolicyMaker(
         name,
         lambda env: ModelPolicy(player, seed),

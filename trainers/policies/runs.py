@@ -26,7 +26,6 @@ from trainers.output.run_checkpoints import (
 )
 from trainers.policies.players import PlaySettings, check_counts, check_packages, load_player, maker
 from trainers.policies.run_envs import HARMLESS, RunEnv, check_env
-from trainers.policies.served_agents import agent_maker
 
 __all__ = ["RunSettings", "Runs", "checkpoint_of", "environments_of"]
 
@@ -151,11 +150,8 @@ class Runs:
             horizon=run_env.horizon,
         )
         command = None if agent else settings.get("agent_command")
-        if agent or command or settings.get("agent"):
-            played_by = agent or settings.get("agent")
-            calls = settings.get("rollout", "agent_calls")
-            return agent_maker(f"run:{path}", player, env, seed, played_by, command, calls)
-        return maker(f"run:{path}", player, env, seed)
+        played_by, calls = agent or settings.get("agent"), settings.get("rollout", "agent_calls")
+        return maker(f"run:{path}", player, env, seed, played_by, command, calls)
 
 
 # -- settings --------------------------------------------------------------------------------------

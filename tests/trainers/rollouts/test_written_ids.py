@@ -16,9 +16,9 @@ from transformers import PreTrainedTokenizerFast
 from agentgym.conversation import BARE, Prompt, SeenTurn
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
-from trainers.gateway.call_log import CallLog
-from trainers.gateway.chat_request import ChatMessage, ChatRequest
-from trainers.gateway.demonstrations import UNBOUNDED
+from trainers.methods.gateway.call_log import CallLog
+from trainers.methods.gateway.chat_request import ChatMessage, ChatRequest
+from trainers.methods.gateway.demonstrations import UNBOUNDED
 from trainers.phases.recorded_episodes import _without_end
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.context import TokenContext

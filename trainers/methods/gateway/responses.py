@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from agentgym.support.http_server import Refused
-from trainers.gateway.chat_answer import GatewayAnswer
-from trainers.gateway.chat_request import ChatRequest, read_limit, read_messages, read_tools
+from trainers.methods.gateway.chat_answer import GatewayAnswer
+from trainers.methods.gateway.chat_request import ChatRequest, read_limit, read_messages, read_tools
 
 __all__ = ["read_responses_request", "response"]
 

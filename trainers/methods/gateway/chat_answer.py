@@ -12,7 +12,7 @@ from agentgym.actions.json_values import DECODER
 from agentgym.core.language import Language
 from agentgym.errors import ConfigurationError
 from agentgym.support.strict_json import parse_json
-from trainers.gateway.chat_request import ChatMessage, ChatRequest, MessageToolCall
+from trainers.methods.gateway.chat_request import ChatMessage, ChatRequest, MessageToolCall
 
 __all__ = ["GatewayAnswer", "chunks", "completion", "read_answer"]
 

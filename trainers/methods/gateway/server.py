@@ -35,12 +35,12 @@ from agentgym.support.http_server import (
     read_body,
 )
 from agentgym.support.strict_json import dump_json
-from trainers.gateway.agents import MODEL_NAME
-from trainers.gateway.chat_answer import chunks, completion
-from trainers.gateway.chat_request import read_request
-from trainers.gateway.episode import AgentEpisode
-from trainers.gateway.mcp_door import answer_message
-from trainers.gateway.responses import read_responses_request, response
+from trainers.methods.gateway.agents import MODEL_NAME
+from trainers.methods.gateway.chat_answer import chunks, completion
+from trainers.methods.gateway.chat_request import read_request
+from trainers.methods.gateway.episode import AgentEpisode
+from trainers.methods.gateway.mcp_door import answer_message
+from trainers.methods.gateway.responses import read_responses_request, response
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

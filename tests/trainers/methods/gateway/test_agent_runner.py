@@ -24,12 +24,18 @@ from agentgym.episodes.recorder import origin
 from agentgym.support import json_rpc
 from tests.toy import TOY_ID, ToyEnv
 from tests.trainers import tiny_policy, toy_agents
-from tests.trainers.gateway.agent_runners import BUDGET, RecordingEngine, play, press, runner
 from tests.trainers.grpo import helpers
+from tests.trainers.methods.gateway.agent_runners import (
+    BUDGET,
+    RecordingEngine,
+    play,
+    press,
+    runner,
+)
 from tests.trainers.row_checks import check_rows
-from trainers.gateway.agent_envs import AgentEnvs
-from trainers.gateway.agent_runner import AgentRunner
-from trainers.gateway.agents import find_agent
+from trainers.methods.gateway.agent_envs import AgentEnvs
+from trainers.methods.gateway.agent_runner import AgentRunner
+from trainers.methods.gateway.agents import find_agent
 from trainers.models.tiny import build_tokenizer
 from trainers.output.episode_log import to_episode
 from trainers.rollouts.budget import TokenBudget

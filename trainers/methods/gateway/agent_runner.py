@@ -31,12 +31,12 @@ from agentgym.policies.invalid_streak import InvalidStreak
 from agentgym.support.event_loop import shared_event_loop
 from agentgym.support.http_server import Refused
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.gateway.agent_envs import AgentEnvs
-from trainers.gateway.agents import Agent
-from trainers.gateway.call_log import CallLog, LoggedCall
-from trainers.gateway.episode import AT_ONCE, AgentEpisode
-from trainers.gateway.policy_answers import PolicyAnswers
-from trainers.gateway.turns import fill
+from trainers.methods.gateway.agent_envs import AgentEnvs
+from trainers.methods.gateway.agents import Agent
+from trainers.methods.gateway.call_log import CallLog, LoggedCall
+from trainers.methods.gateway.episode import AT_ONCE, AgentEpisode
+from trainers.methods.gateway.policy_answers import PolicyAnswers
+from trainers.methods.gateway.turns import fill
 from trainers.rollouts.branches import Branches
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer

@@ -13,7 +13,7 @@ from typing import Any
 from agentgym.episodes.recorder import package_version
 from agentgym.errors import DISTRIBUTION
 from agentgym.support import json_rpc
-from trainers.gateway.episode import AgentEpisode
+from trainers.methods.gateway.episode import AgentEpisode
 
 __all__ = ["answer_message"]
 

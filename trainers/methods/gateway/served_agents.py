@@ -6,22 +6,37 @@ from collections.abc import Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass
 from inspect import iscoroutine
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 
 from agentgym.evaluation.agent_session import Session
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.policies.identity import source_sha256
-from trainers.gateway.agents import Agent, CommandAgent, find_agent
-from trainers.gateway.call_log import CallLog, LoggedCall
-from trainers.gateway.episode import AgentEpisode
-from trainers.gateway.policy_answers import PolicyAnswers
-from trainers.gateway.server import GatewayServer
-from trainers.policies.model_policy import ModelPlayer
+from trainers.methods.gateway.agents import Agent, CommandAgent, find_agent
+from trainers.methods.gateway.call_log import CallLog, LoggedCall
+from trainers.methods.gateway.episode import AgentEpisode
+from trainers.methods.gateway.policy_answers import PolicyAnswers
+from trainers.methods.gateway.server import GatewayServer
+from trainers.rollouts.budget import TokenBudget
+from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion
 
 __all__ = ["agent_maker"]
+
+
+class LoadedModel(Protocol):
+    """What an agent needs of a `trainers.policies.model_policy.ModelPlayer`."""
+
+    engine: Any
+    """Generates."""
+    chat: TurnTokenizer
+    """Turn tokenizer of the model."""
+    budget: TokenBudget
+    """Token budgets."""
+
+    def described(self) -> dict[str, Any]:
+        """Return what identifies the policies."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +45,7 @@ class ServedAgent:
 
     agent: Agent
     """The agent."""
-    player: ModelPlayer
+    player: LoadedModel
     """The model."""
     server: GatewayServer
     """The endpoint."""
@@ -82,7 +97,7 @@ async def _within(opened: ExitStack, coroutine: Coroutine[Any, Any, object]) -> 
 
 def agent_maker(
     name: str,
-    player: ModelPlayer,
+    player: LoadedModel,
     env: gymnasium.Env[str, str],
     seed: int,
     agent: str | None,

@@ -9,7 +9,7 @@ import pytest
 
 from agentgym.support.http_server import Refused
 from tests.asgi import FOREIGN, send
-from trainers.gateway.server import GatewayServer
+from trainers.methods.gateway.server import GatewayServer
 
 PATH = "/v1/chat/completions"
 

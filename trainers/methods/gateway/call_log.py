@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any
 
 from agentgym.support.http_server import Refused
-from trainers.gateway.chat_request import ChatMessage, ChatRequest
+from trainers.methods.gateway.chat_request import ChatMessage, ChatRequest
 from trainers.rollouts.branches import turn_seed
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer

@@ -13,8 +13,8 @@ from agentgym.core.guard import GuardedEnv
 from tests.toy import TOY_ID
 from tests.trainers import tiny_policy
 from tests.trainers.scripted_engine import ScriptedEngine
-from trainers.gateway.agent_envs import AgentEnvs
-from trainers.gateway.agent_runner import AgentRules, AgentRunner
+from trainers.methods.gateway.agent_envs import AgentEnvs
+from trainers.methods.gateway.agent_runner import AgentRules, AgentRunner
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion, Request, Sampling

@@ -21,13 +21,13 @@ from agentgym.support.http_server import Refused
 from tests.processes import alive
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy, toy_agents
-from tests.trainers.gateway.agent_runners import runner
-from tests.trainers.gateway.test_agent_runner import post
+from tests.trainers.methods.gateway.agent_runners import runner
+from tests.trainers.methods.gateway.test_agent_runner import post
 from tests.trainers.scripted_engine import ScriptedEngine
-from trainers.gateway import server
-from trainers.gateway.chat_answer import MOST_CALLS
-from trainers.gateway.chat_request import read_request
-from trainers.gateway.episode import AT_ONCE, AgentEpisode
+from trainers.methods.gateway import server
+from trainers.methods.gateway.chat_answer import MOST_CALLS
+from trainers.methods.gateway.chat_request import read_request
+from trainers.methods.gateway.episode import AT_ONCE, AgentEpisode
 from trainers.rollouts.engines.base import Completion
 
 ASKED = [{"role": "user", "content": "press"}]
@@ -200,7 +200,7 @@ def test_a_command_does_not_outlive_the_interpreter(tmp_path: Path) -> None:
 import threading, time
 from pathlib import Path
 from types import SimpleNamespace
-from trainers.gateway.agents import CommandAgent
+from trainers.methods.gateway.agents import CommandAgent
 agent = CommandAgent("sh -c 'echo $$ > {mark}; exec sleep 60'")
 session = SimpleNamespace(base_url="", mcp_url="", api_key="", model="", over=False)
 threading.Thread(target=agent, args=(session,), daemon=True).start()

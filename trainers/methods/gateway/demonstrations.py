@@ -19,14 +19,14 @@ from agentgym.errors import EnvFailure
 from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import ModelOutput, Policy, public_info
 from agentgym.policies.base import begin as begin_policy
-from trainers.gateway.agent_runner import AgentRules, run_agent
-from trainers.gateway.agents import Agent
-from trainers.gateway.call_log import CallLog
-from trainers.gateway.chat_answer import GatewayAnswer, read_answer
-from trainers.gateway.chat_request import ChatMessage, ChatRequest
-from trainers.gateway.episode import AgentEpisode
-from trainers.gateway.server import GatewayServer
-from trainers.gateway.turns import owners, shared
+from trainers.methods.gateway.agent_runner import AgentRules, run_agent
+from trainers.methods.gateway.agents import Agent
+from trainers.methods.gateway.call_log import CallLog
+from trainers.methods.gateway.chat_answer import GatewayAnswer, read_answer
+from trainers.methods.gateway.chat_request import ChatMessage, ChatRequest
+from trainers.methods.gateway.episode import AgentEpisode
+from trainers.methods.gateway.server import GatewayServer
+from trainers.methods.gateway.turns import owners, shared
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion

@@ -11,7 +11,7 @@ import pytest
 from agentgym import Session
 from tests.trainers import toy_agents, toy_runs
 from trainers.cli import main
-from trainers.gateway.agent_output import agent_output_to
+from trainers.methods.gateway.agent_output import agent_output_to
 
 
 def test_prints_and_warnings_go_to_the_file_and_errors_stay(
@@ -23,7 +23,7 @@ def test_prints_and_warnings_go_to_the_file_and_errors_stay(
         print("a tool call that cannot be parsed")
         logging.getLogger("framework").warning("a client was not closed")
         logging.getLogger("framework").info("only chatter")
-        logging.getLogger("trainers.gateway").warning("a warning of the run")
+        logging.getLogger("trainers.methods.gateway").warning("a warning of the run")
         print("a progress bar", file=sys.stderr)
     print("afterwards")
     text = path.read_text()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import gymnasium
 
-from trainers.gateway.server import GatewayServer
+from trainers.methods.gateway.server import GatewayServer
 
 __all__ = ["AgentEnvs"]
 

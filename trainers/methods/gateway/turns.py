@@ -14,7 +14,7 @@ from agentgym.episodes.recorder import costs_of, verdicts_of
 from agentgym.evaluation.agent_session import Session
 from agentgym.evaluation.episode_result import summed_costs
 from agentgym.policies.play import Moment
-from trainers.gateway.call_log import LoggedCall
+from trainers.methods.gateway.call_log import LoggedCall
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 

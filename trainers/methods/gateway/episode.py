@@ -16,10 +16,10 @@ from agentgym.errors import EnvFailure, PolicyFailure, PolicyStopped
 from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import ModelOutput
 from agentgym.support.http_server import Refused
-from trainers.gateway.agents import MODEL_NAME
-from trainers.gateway.call_log import NoRoom
-from trainers.gateway.chat_answer import MOST_CALLS, GatewayAnswer
-from trainers.gateway.chat_request import ChatMessage, ChatRequest
+from trainers.methods.gateway.agents import MODEL_NAME
+from trainers.methods.gateway.call_log import NoRoom
+from trainers.methods.gateway.chat_answer import MOST_CALLS, GatewayAnswer
+from trainers.methods.gateway.chat_request import ChatMessage, ChatRequest
 
 __all__ = ["AgentEpisode", "Answerer"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import ModelOutput
-from trainers.gateway.call_log import CallLog, LoggedCall
-from trainers.gateway.chat_answer import GatewayAnswer, read_answer
-from trainers.gateway.chat_request import ChatRequest
+from trainers.methods.gateway.call_log import CallLog, LoggedCall
+from trainers.methods.gateway.chat_answer import GatewayAnswer, read_answer
+from trainers.methods.gateway.chat_request import ChatRequest
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Completion
 

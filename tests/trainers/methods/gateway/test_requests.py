@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 from agentgym.support.http_server import Refused
 from tests.toy import ToyEnv
-from trainers.gateway.chat_answer import GatewayAnswer, chunks, completion, read_answer
-from trainers.gateway.chat_request import ChatMessage, ChatRequest, MessageToolCall, read_request
-from trainers.gateway.responses import read_responses_request, response
-from trainers.gateway.server import GatewayServer
+from trainers.methods.gateway.chat_answer import GatewayAnswer, chunks, completion, read_answer
+from trainers.methods.gateway.chat_request import (
+    ChatMessage,
+    ChatRequest,
+    MessageToolCall,
+    read_request,
+)
+from trainers.methods.gateway.responses import read_responses_request, response
+from trainers.methods.gateway.server import GatewayServer
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from agentgym.episodes import read_episodes, replay
 from tests.trainers import toy_runs
-from tests.trainers.gateway import framework_agents
+from tests.trainers.methods.gateway import framework_agents
 from trainers.cli import main
 
 SMALL: dict[str, Any] = {
