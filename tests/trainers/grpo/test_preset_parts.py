@@ -62,6 +62,12 @@ class Varied(ToyEnv):
         return outcome
 
 
+@pytest.fixture(autouse=True)
+def accelerate_state() -> None:
+    """Set the state that accelerators share: arguments that other tests make have unset it."""
+    Accelerator(cpu=True)
+
+
 @cache
 def maker() -> Any:
     """A trainer of varied episodes."""
@@ -129,9 +135,9 @@ def gradient(preset: Preset) -> torch.Tensor:
     trainer.critic = None
     if "critic" in preset.needs:  # In a shared trunk all that it learns by acts on the policy.
         inputs["old_values"] = scatter_tokens(values, mask)
-        # Arguments that another test makes without a trainer unset the state of older accelerators.
-        accelerator = Accelerator(cpu=True)
-        trainer.critic = make_critic(CriticSettings(trunk="shared"), accelerator, trainer.model)
+        trainer.critic = make_critic(
+            CriticSettings(trunk="shared"), trainer.accelerator, trainer.model
+        )
         torch.nn.init.normal_(
             trainer.critic._head.weight, generator=torch.Generator().manual_seed(4)
         )
