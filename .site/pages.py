@@ -45,7 +45,7 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     ),
     "Policies and evaluation": (
         "agentgym.policies", "agentgym.policies.asynchronous",
-        "agentgym.evaluation", "agentgym.evaluation.agent_session", "agentgym.episodes",
+        "agentgym.evaluation", "agentgym.agents", "agentgym.episodes",
         "agentgym.conversation", "agentgym.viewer",
     ),
     "Sandboxes and retrieval": ("agentgym.sandbox", "agentgym.retrieval"),

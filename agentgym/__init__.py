@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentgym.registration import register_all
 
 if TYPE_CHECKING:
+    from agentgym.agents import Session, play_agent
     from agentgym.episodes import replay_file, rescore_file
     from agentgym.evaluation import (
         Leaderboard,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
         read_report,
         validate,
     )
-    from agentgym.evaluation.agent_session import Session, play_agent
     from agentgym.evaluation.policy_names import load_policy
     from agentgym.registration.making import list_envs, make, make_vec
 
@@ -58,7 +58,7 @@ __all__ = [
 
 _ELSEWHERE = {
     **dict.fromkeys(("list_envs", "make", "make_vec"), "registration.making"),
-    **dict.fromkeys(("Session", "play_agent"), "evaluation.agent_session"),
+    **dict.fromkeys(("Session", "play_agent"), "agents"),
     **dict.fromkeys(("replay_file", "rescore_file"), "episodes"),
     "load_policy": "evaluation.policy_names",
 }

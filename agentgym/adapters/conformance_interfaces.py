@@ -23,11 +23,11 @@ from urllib.request import ProxyHandler, Request, build_opener
 import gymnasium
 
 from agentgym.adapters.mcp_server import START
+from agentgym.agents import call_text
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.outcome import well_formed
 from agentgym.errors import EnvFailure
-from agentgym.evaluation.agent_session import call_text
 from agentgym.imports.mcp_client import McpServer
 from agentgym.imports.openenv_client import TOKEN, OpenEnvServer
 from agentgym.registration.making import make_named

@@ -16,7 +16,7 @@ from agentgym.core.guard import GuardedEnv
 from agentgym.core.options import integer
 from agentgym.core.tasks import TaskSet
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.protocols.prompts import find_prompt
+from agentgym.protocols.prompts import find_prompt
 from agentgym.registration.making import make
 
 OVER = "The episode is over."

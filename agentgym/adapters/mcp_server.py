@@ -20,6 +20,7 @@ from gymnasium.error import ResetNeeded
 
 from agentgym.actions import mcp_tools
 from agentgym.adapters.served_envs import ENDED, ServedEnv, ServedEnvs, TooManyEnvs
+from agentgym.agents import call_text
 from agentgym.conversation import tool_instructions
 from agentgym.core.env import TextEnv
 from agentgym.episodes.recorder import package_version
@@ -30,7 +31,6 @@ from agentgym.errors import (
     EnvFailure,
     TaskNotFound,
 )
-from agentgym.evaluation.agent_session import call_text
 from agentgym.support import json_rpc
 
 START = "start_episode"

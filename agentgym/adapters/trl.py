@@ -20,10 +20,10 @@ from collections.abc import Callable
 from typing import Any
 
 from agentgym.actions import ActionSpec
+from agentgym.agents import GRAMMAR, Session, tool_function
 from agentgym.core.delegation import refuse_workers
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, require
-from agentgym.evaluation.agent_session import GRAMMAR, Session, tool_function
 from agentgym.registration.making import make, resolve
 
 __all__ = ["TrlTasks"]

@@ -12,7 +12,7 @@ from agentgym.cli.record_files import episodes_file, progress, say, torn_note
 from agentgym.conversation import Prompt
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.protocols import find_prompt
+from agentgym.protocols import find_prompt
 from agentgym.trust import trusting_env
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from agentgym.evaluation.protocols import bundled, load_protocol
+from agentgym.protocols import bundled, load_protocol
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,8 +1,8 @@
 """Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash.
 
-Contains policies by name, sessions for agents with their own loop, evaluation on panels, and checks
-of tasks (`validation`); ``suites/`` of several evaluations, ``protocols/`` of papers, ``reports/``
-with tables, charts, comparisons and leaderboards.
+Contains policies by name, evaluation on panels as a paper does it (`protocol_terms`), and checks of
+tasks (`validation`); ``suites/`` of several evaluations, ``reports/`` with tables, charts,
+comparisons and leaderboards.
 
 To add one of these, touch these files:
 
@@ -17,7 +17,6 @@ from agentgym.evaluation.demonstrations import DEMONSTRATIONS, demonstrate
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.evaluation_folder import read_report
 from agentgym.evaluation.prices import Limits, Prices
-from agentgym.evaluation.protocols import Protocol, ProtocolUse, load_protocol
 from agentgym.evaluation.reports.comparison import Comparison, compare
 from agentgym.evaluation.reports.data import FigureResult
 from agentgym.evaluation.reports.leaderboard import Leaderboard, Standing
@@ -33,6 +32,7 @@ from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.evaluation.suites.suite import SuiteResult, evaluate_all
 from agentgym.evaluation.validation import Validation, validate
+from agentgym.protocols import Protocol, ProtocolUse, load_protocol
 from agentgym.support.statistics import (
     Estimate,
     mean_ci95,

@@ -24,9 +24,9 @@ from agentgym.episodes import Episode, append_episode, read_episodes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.episode_result import EpisodeResult, place_of
 from agentgym.evaluation.prices import Limits, Prices
-from agentgym.evaluation.protocols.schema import ProtocolUse
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.report_reader import report_from_dict
+from agentgym.protocols.schema import ProtocolUse
 from agentgym.support.caching import write_atomically
 from agentgym.support.folder_links import check_no_link_leads_out
 from agentgym.support.folder_lock import holds_other_files, lock_folder

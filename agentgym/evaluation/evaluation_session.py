@@ -13,7 +13,7 @@ from agentgym.errors import EvaluationFailed
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.evaluation_folder import EvaluationFolder, Key
 from agentgym.evaluation.plan import Job, Plan
-from agentgym.evaluation.players import PlayedEpisode, Player, play_all
+from agentgym.evaluation.players import JobOutcome, Player, play_all
 from agentgym.evaluation.prices import Limits, Prices, Spending
 
 PATIENCE = 20
@@ -132,7 +132,7 @@ class EvaluationSession:
             return ""
         return f"the limit on all episodes together, {self.limits}, is reached: {RAISE}"
 
-    def _keep(self, outcome: PlayedEpisode) -> None:
+    def _keep(self, outcome: JobOutcome) -> None:
         self.results[outcome.job.key] = outcome.result
         if outcome.episode is not None and self._folder is not None:
             self._folder.append(outcome.episode)

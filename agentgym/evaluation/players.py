@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
+from agentgym.agents import play_agent
 from agentgym.core.hooks import HookRunner
 from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Recorder
 from agentgym.errors import PolicyFailure
-from agentgym.evaluation.agent_session import play_agent
 from agentgym.evaluation.episode_result import EpisodeResult, Tally
 from agentgym.evaluation.plan import Job
 from agentgym.evaluation.policy_maker import Agent
@@ -30,8 +30,8 @@ POLL = 0.05
 """Seconds between two looks at episodes that are stopped."""
 
 
-class PlayedEpisode(NamedTuple):
-    """An episode that has ended."""
+class JobOutcome(NamedTuple):
+    """What became of a job: its result, and its episode."""
 
     job: Job
     """What was to be played."""
@@ -79,7 +79,7 @@ class Player:
         self._policy, self._agent, self._env, self._rules = policy, agent, env, rules
         self._recorder = env if isinstance(env, Recorder) else None
 
-    def play(self, job: Job, stop: threading.Event) -> PlayedEpisode | None:
+    def play(self, job: Job, stop: threading.Event) -> JobOutcome | None:
         """Play an episode; None if it was stopped."""
         rules = self._rules
         options: dict[str, Any] = {"task_id": job.task_id}
@@ -109,10 +109,10 @@ class Player:
         self._end(moment)
         result = tally.result(moment)
         if self._recorder is None or self._recorder.last is None:
-            return PlayedEpisode(job, result, None)
+            return JobOutcome(job, result, None)
         episode = self._recorder.last
         extra = {**episode.extra, "sample": job.sample, "labels": labels}
-        return PlayedEpisode(job, result, replace(episode, extra=extra))
+        return JobOutcome(job, result, replace(episode, extra=extra))
 
     def interrupt(self) -> None:
         """End what the policy waits for, and judges of its turns, from any thread."""
@@ -149,7 +149,7 @@ class Player:
 
 def play_all(
     players: Sequence[Player], jobs: Sequence[Job], spending: Spending
-) -> Generator[PlayedEpisode, None, None]:
+) -> Generator[JobOutcome, None, None]:
     """Let players play jobs, and yield what was played as it ends.
 
     Whoever closes the generator stops the episodes at their next turn, and what they wait for.
@@ -176,7 +176,7 @@ def play_all(
     for player in players:
         free.put(player)
 
-    def episode(job: Job) -> PlayedEpisode | None:
+    def episode(job: Job) -> JobOutcome | None:
         player = free.get()
         try:
             # Asked here, where it begins: all jobs wait in the pool from the start.
@@ -188,7 +188,7 @@ def play_all(
             free.put(player)
 
     pool = ThreadPoolExecutor(len(players), thread_name_prefix="agentgym-episode")
-    futures: list[Future[PlayedEpisode | None]] = []
+    futures: list[Future[JobOutcome | None]] = []
     try:
         futures += [pool.submit(episode, job) for job in jobs]
         for future in as_completed(futures):

@@ -13,8 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import gymnasium
 
+from agentgym.agents import Session
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import Policy
 
 GROUP = "agentgym.policies"

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import gymnasium
 
+from agentgym.agents import check_grammar, takes_any_grammar
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.agent_session import check_grammar, takes_any_grammar
 from agentgym.evaluation.policy_maker import Agent, PolicyMaker
 from agentgym.evaluation.policy_names import load_policy, names_agent
 from agentgym.policies.asynchronous import AsyncFunction
@@ -53,7 +53,7 @@ class PolicySource:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the policy says of itself."""
     agent: Agent | None = None
-    """Plays whole episodes by itself, see `agentgym.evaluation.agent_session.play_agent`."""
+    """Plays whole episodes by itself, see `agentgym.agents.play_agent`."""
 
 
 def _as_it_is(policy: Policy) -> Policy:

@@ -12,6 +12,7 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.agents import GRAMMAR
 from agentgym.core.guard import GuardedEnv
 from agentgym.core.hooks import HookRunner
 from agentgym.core.options import check_seed, choice, integer
@@ -19,7 +20,6 @@ from agentgym.core.tasks import TaskSet
 from agentgym.episodes import Recorder
 from agentgym.episodes.recorder import origin, package_versions, plain
 from agentgym.errors import ConfigurationError, EvaluationFailed, NotSupported
-from agentgym.evaluation.agent_session import GRAMMAR
 from agentgym.evaluation.argument_checks import check_kinds
 from agentgym.evaluation.demonstrations import make_shots
 from agentgym.evaluation.episode_result import EpisodeResult
@@ -31,9 +31,7 @@ from agentgym.evaluation.players import EpisodeRules, Player
 from agentgym.evaluation.policy_names import policy_env_kwargs
 from agentgym.evaluation.policy_sources import GuardedPolicy, PolicySource, is_agent, policy_source
 from agentgym.evaluation.prices import Limits, Prices
-from agentgym.evaluation.protocols.prompts import NamedPrompt
-from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
-from agentgym.evaluation.protocols.setup import (
+from agentgym.evaluation.protocol_terms import (
     Terms,
     chosen_prompt,
     env_arguments,
@@ -44,6 +42,8 @@ from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
 from agentgym.policies.base import ModelOutput, Policy
+from agentgym.protocols.prompts import NamedPrompt
+from agentgym.protocols.schema import ProtocolUse, Setup
 from agentgym.registration.making import make, resolve
 from agentgym.support.event_loop import EventLoop
 from agentgym.support.provenance import commit, machine
@@ -103,7 +103,7 @@ def evaluate(
             100, or all tasks of the protocol.
         seed: Seed of the panel, of the episodes and of the random policy.
         protocol: Evaluate as a paper does: ``"verl-agent"``, ``"agentgym"``, ``"official"``, or a
-            file of your own (`agentgym.evaluation.protocols.protocol_file`). It defines the tasks
+            file of your own (`agentgym.protocols.protocol_file`). It defines the tasks
             and the prompts; other arguments override it, and the report lists them under
             `Report.departures`.
         prompt: What a model reads: ``"default"``, the prompt of a protocol such as

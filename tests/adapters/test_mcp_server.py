@@ -27,10 +27,10 @@ from agentgym.actions import ActionSpec
 from agentgym.adapters.mcp_server import McpSessions
 from agentgym.adapters.mcp_transports import answer_lines, make_app, serve
 from agentgym.adapters.served_envs import LARGEST, ServedEnvs, ServerOptions
+from agentgym.agents import call_text
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError, EnvFailure
-from agentgym.evaluation.agent_session import call_text
 from agentgym.policies.base import public_info
 from agentgym.registration import FAMILIES
 from tests.processes import alive

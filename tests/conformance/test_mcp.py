@@ -19,7 +19,7 @@ pytest.importorskip("mcp", reason="mcp is in .ci/peers")
 import mcp
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from agentgym.evaluation.agent_session import call_text
+from agentgym.agents import call_text
 from tests.conformance.episodes import HOSTILE, IDS, Turn, bare, digest, episodes, reset_options
 from tests.toy import ToyEnv
 

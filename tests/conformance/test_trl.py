@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentgym.adapters.trl import TrlTasks
-from agentgym.evaluation.agent_session import call_text
+from agentgym.agents import call_text
 from tests.adapters.test_trl import tools_of
 from tests.conformance.episodes import HORIZON, HOSTILE, IDS, Turn, bare, digest, episodes
 

@@ -13,11 +13,11 @@ import gymnasium
 import pytest
 from rich.console import Console
 
+from agentgym.agents import Session
 from agentgym.cli import main
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError, EvaluationFailed
 from agentgym.evaluation import EpisodeResult, compare, evaluate, read_report, report_from_dict
-from agentgym.evaluation.agent_session import Session
 from agentgym.policies import ChatConfig, ChatPolicy
 from tests.policies.endpoint import ChatServer, completion, refusal
 from tests.toy import TOY_ID, ToyEnv

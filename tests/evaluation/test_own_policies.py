@@ -15,7 +15,7 @@ from agentgym.cli import main
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Limits, Prices, evaluate, read_report
 from agentgym.evaluation.policy_sources import policy_source
-from agentgym.evaluation.protocols.setup import find_setup, settle
+from agentgym.evaluation.protocol_terms import find_setup, settle
 from tests.toy import TOY_ID
 
 SLIP = """

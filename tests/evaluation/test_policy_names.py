@@ -10,9 +10,9 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym.agents import play_agent
 from agentgym.errors import AgentGymError, ConfigurationError, PolicyStopped
 from agentgym.evaluation import evaluate
-from agentgym.evaluation.agent_session import play_agent
 from agentgym.evaluation.policy_names import (
     load_policy,
     policy_content,

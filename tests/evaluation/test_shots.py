@@ -22,8 +22,8 @@ from agentgym.core.tasks import TaskList
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import evaluate
 from agentgym.evaluation.demonstrations import SHOT_TURNS, make_shots
-from agentgym.evaluation.protocols import find_prompt
 from agentgym.policies import ChatConfig, ChatPolicy
+from agentgym.protocols import find_prompt
 from tests.policies.endpoint import completion
 from tests.toy import TOY_ID, ToyEnv, ToyTasks
 

@@ -17,8 +17,8 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym.agents import play_agent
 from agentgym.errors import PolicyFailure
-from agentgym.evaluation.agent_session import play_agent
 from agentgym.support.event_loop import EventLoop
 from tests.toy import TOY_ID
 

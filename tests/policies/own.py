@@ -9,7 +9,7 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.evaluation.agent_session import Session
+from agentgym.agents import Session
 from agentgym.evaluation.policy_maker import PolicyMaker
 
 LOOPS: set[int] = set()

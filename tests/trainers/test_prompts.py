@@ -21,8 +21,8 @@ from agentgym.episodes import ChatOptions, ChatWriter, read_episodes
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation import evaluate, read_report
 from agentgym.evaluation.policy_names import load_policy
-from agentgym.evaluation.protocols import find_prompt
 from agentgym.policies import ChatConfig, ChatPolicy
+from agentgym.protocols import find_prompt
 from agentgym.vector import TextVectorEnv
 from tests.episodes.test_rescorer import recorded
 from tests.policies.chat.test_protocols import ACTIONS, CONVERSATIONS, GENERATED, REACT, TAGGED

@@ -22,7 +22,7 @@ FUNCTIONS = {
 """What reads records and settings; data in other forms, such as tables, names nothing."""
 
 CHECKED: Mapping[str, str] = {
-    "agentgym/evaluation/protocols/protocol_file.py": "check_trusted",
+    "agentgym/protocols/protocol_file.py": "check_trusted",
     "agentgym/evaluation/suites/suite_file.py": "check_trusted",
     "trainers/cli.py": "check_settings",
     "trainers/config/preset_file.py": "check_trusted",
@@ -36,7 +36,7 @@ DATA: Mapping[str, str] = {
     "agentgym/episodes/exporter.py": "gives records on; make_env checks them",
     "agentgym/episodes/file_replay.py": "gives records on; make_env checks them",
     "agentgym/evaluation/evaluation_folder.py": "reads results",
-    "agentgym/evaluation/protocols/items.py": "ids of tasks, in a file that the user typed",
+    "agentgym/protocols/items.py": "ids of tasks, in a file that the user typed",
     "agentgym/evaluation/training_runs.py": "compares results and settings",
     "agentgym/imports/harbor/folder.py": "a folder that the user typed; what it runs is in boxes",
     "agentgym/rewards/judge/question.py": "prompts of the package",

@@ -15,9 +15,9 @@ from gymnasium.envs.registration import load_env_creator
 from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments
 from agentgym.evaluation.policy_maker import GROUP
-from agentgym.evaluation.protocols import bundled, load_protocol
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.imports.imported_env import ImportedEnv
+from agentgym.protocols import bundled, load_protocol
 from agentgym.registration import FAMILIES
 from agentgym.registration.imports import IMPORTS
 from agentgym.rewards.table import HOOKS as REGISTERED_HOOKS

@@ -19,7 +19,7 @@ from agentgym.core.hooks import CostReward, JudgedReward, TurnReward
 from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.demonstrations import make_shots
-from agentgym.evaluation.protocols.prompts import find_prompt
+from agentgym.protocols.prompts import find_prompt
 from agentgym.registration import making
 from agentgym.registration.imports import split
 from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks

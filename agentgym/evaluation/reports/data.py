@@ -12,8 +12,8 @@ from agentgym.core.outcome import total
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.episode_result import EpisodeResult, JudgeCount
 from agentgym.evaluation.prices import Limits, Prices
-from agentgym.evaluation.protocols.schema import ProtocolFigure, ProtocolUse
 from agentgym.evaluation.reports.scale import Scale
+from agentgym.protocols.schema import ProtocolFigure, ProtocolUse
 from agentgym.registration.making import env_name
 from agentgym.support.statistics import (
     Estimate,

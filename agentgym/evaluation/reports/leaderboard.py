@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.prices import dollars
-from agentgym.evaluation.protocols.schema import VALUES
 from agentgym.evaluation.reports import charts, plot
 from agentgym.evaluation.reports.comparison import Comparison, compare
 from agentgym.evaluation.reports.matrix import (
@@ -30,6 +29,7 @@ from agentgym.evaluation.reports.report_tables import (
     interval,
     markdown_table,
 )
+from agentgym.protocols.schema import VALUES
 from agentgym.registration.making import HOW_PLAYED
 from agentgym.support.statistics import Estimate
 from agentgym.support.terminal import cell

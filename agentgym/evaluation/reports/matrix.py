@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.protocols.schema import VALUES
 from agentgym.evaluation.reports.matrix_data import (
     Figure,
     MatrixColumn,
@@ -26,6 +25,7 @@ from agentgym.evaluation.reports.matrix_formats import (
 )
 from agentgym.evaluation.reports.report import Report
 from agentgym.policies.blind import is_yardstick
+from agentgym.protocols.schema import VALUES
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from agentgym.errors import require
-from agentgym.evaluation.protocols.schema import VALUES
+from agentgym.protocols.schema import VALUES
 from agentgym.support.statistics import Estimate, mean_of_estimates
 
 AVERAGE = "average"

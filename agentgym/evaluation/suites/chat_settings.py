@@ -15,7 +15,7 @@ OPENAI = "https://api.openai.com/v1"
 """Where a model answers if nothing is said."""
 
 if TYPE_CHECKING:
-    from agentgym.evaluation.agent_session import Session
+    from agentgym.agents import Session
     from agentgym.evaluation.suites.settings import EvaluationSettings
     from agentgym.policies.chat import ChatPolicy
 

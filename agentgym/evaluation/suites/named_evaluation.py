@@ -13,9 +13,9 @@ from pathlib import Path
 from types import EllipsisType
 from typing import Any
 
+from agentgym.agents import GRAMMAR
 from agentgym.core.env import TextEnv
 from agentgym.errors import AgentGymError, ConfigurationError
-from agentgym.evaluation.agent_session import GRAMMAR
 from agentgym.evaluation.episode_result import EpisodeResult
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.evaluation.policy_names import (
@@ -26,7 +26,7 @@ from agentgym.evaluation.policy_names import (
     policy_env_kwargs,
     takes_sampling,
 )
-from agentgym.evaluation.protocols.setup import (
+from agentgym.evaluation.protocol_terms import (
     Terms,
     chosen_prompt,
     env_arguments,

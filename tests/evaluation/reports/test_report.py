@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from agentgym.agents import Session
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import (
     ConfigurationError,
@@ -39,7 +40,6 @@ from agentgym.evaluation import (
     read_report,
     report_from_dict,
 )
-from agentgym.evaluation.agent_session import Session
 from agentgym.policies import ModelOutput
 from agentgym.support.statistics import mcnemar
 from tests.toy import TOY_ID, ToyEnv

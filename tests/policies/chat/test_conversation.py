@@ -8,9 +8,9 @@ from typing import Any
 import gymnasium
 import pytest
 
+from agentgym.agents import Session
 from agentgym.episodes import read_episodes, replay
 from agentgym.evaluation import evaluate
-from agentgym.evaluation.agent_session import Session
 from agentgym.policies import ChatConfig, ChatPolicy, begin, public_info
 from tests.policies.endpoint import call, completion, press_next, texts
 from tests.toy import TOY_ID

@@ -14,8 +14,8 @@ from safetensors.torch import load_file
 from agentgym.core.oracle import OraclePolicy
 from agentgym.episodes import Recorder, export, read_episodes
 from agentgym.errors import DataError
-from agentgym.evaluation.protocols import find_prompt
 from agentgym.policies.basic import RandomPolicy
+from agentgym.protocols import find_prompt
 from tests.toy import TOY_ID
 from tests.trainers import toy_runs
 from tests.trainers.phases.test_warm_start import equal, started, warmed, weights

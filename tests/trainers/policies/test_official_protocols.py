@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agentgym.evaluation import evaluate
-from agentgym.evaluation.protocols import find_prompt
+from agentgym.protocols import find_prompt
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.webshop.conftest import shared_data
 from tests.policies.installed import declared, install

@@ -22,10 +22,10 @@ from typing import cast
 
 import gymnasium
 
+from agentgym.agents import ModelAddress, Session
 from agentgym.conversation import Prompt
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
-from agentgym.evaluation.agent_session import ModelAddress, Session
 from agentgym.policies.failures import policy_end
 from agentgym.policies.invalid_streak import InvalidStreak
 from agentgym.support.event_loop import shared_event_loop

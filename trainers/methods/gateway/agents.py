@@ -13,9 +13,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from tempfile import TemporaryFile
 
+from agentgym.agents import Session
 from agentgym.core.options import find_own
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.agent_session import Session
 from agentgym.evaluation.own_policies import OWN, names_own_agent
 
 __all__ = [

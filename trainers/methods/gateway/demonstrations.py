@@ -13,10 +13,10 @@ from typing import Any
 
 import gymnasium
 
+from agentgym.agents import Session
 from agentgym.conversation import SeenTurn
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure
-from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import ModelOutput, Policy, public_info
 from agentgym.policies.base import begin as begin_policy
 from trainers.methods.gateway.agent_runner import AgentRules, run_agent

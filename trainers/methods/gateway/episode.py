@@ -11,9 +11,9 @@ from functools import partial
 from itertools import count
 from typing import Any, Protocol
 
+from agentgym.agents import Session
 from agentgym.core.outcome import StopReason
 from agentgym.errors import EnvFailure, PolicyFailure, PolicyStopped
-from agentgym.evaluation.agent_session import Session
 from agentgym.policies.base import ModelOutput
 from agentgym.support.http_server import Refused
 from trainers.methods.gateway.agents import MODEL_NAME

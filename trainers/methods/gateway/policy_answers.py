@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentgym.evaluation.agent_session import Session
+from agentgym.agents import Session
 from agentgym.policies.base import ModelOutput
 from trainers.methods.gateway.call_log import CallLog, LoggedCall
 from trainers.methods.gateway.chat_answer import GatewayAnswer, read_answer

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import gymnasium
 
-from agentgym.evaluation.agent_session import Session
+from agentgym.agents import Session
 from agentgym.evaluation.policy_maker import PolicyMaker
 from agentgym.policies.identity import source_sha256
 from trainers.methods.gateway.agents import Agent, CommandAgent, find_agent

@@ -23,8 +23,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies_environment
 
+from agentgym.agents import ModelAddress
 from agentgym.errors import require
-from agentgym.evaluation.agent_session import ModelAddress
 from agentgym.support.http_server import (
     KEEP_ALIVE,
     Refused,

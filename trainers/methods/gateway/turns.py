@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agentgym.agents import Session
 from agentgym.core.hooks import Verdict
 from agentgym.episodes.recorder import costs_of, verdicts_of
-from agentgym.evaluation.agent_session import Session
 from agentgym.evaluation.episode_result import summed_costs
 from agentgym.policies.play import Moment
 from trainers.methods.gateway.call_log import LoggedCall

@@ -16,11 +16,11 @@ from agentgym.conversation import Prompt, Shot
 from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments, integer
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
-from agentgym.evaluation.protocols.items import are_items, choose_tasks
-from agentgym.evaluation.protocols.prompts import NamedPrompt, find_prompt
-from agentgym.evaluation.protocols.protocol_file import load_protocol
-from agentgym.evaluation.protocols.schema import ProtocolUse, Setup
 from agentgym.policies.base import Policy, PolicyWithPrompt
+from agentgym.protocols.items import are_items, choose_tasks
+from agentgym.protocols.prompts import NamedPrompt, find_prompt
+from agentgym.protocols.protocol_file import load_protocol
+from agentgym.protocols.schema import ProtocolUse, Setup
 from agentgym.registration.making import resolve
 
 _log = logging.getLogger(__name__)

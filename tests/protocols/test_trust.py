@@ -11,7 +11,7 @@ import pytest
 
 import agentgym
 from agentgym.cli import main
-from agentgym.evaluation.protocols import find_prompt, load_protocol
+from agentgym.protocols import find_prompt, load_protocol
 from agentgym.registration import FAMILIES
 from agentgym.trust import NotTrusted, trusting
 from tests.trust.acts import MODULE, SECRET, Place, acting_arguments, hostile_place

@@ -14,9 +14,9 @@ from typing import Any, Literal, get_type_hints
 import gymnasium
 import pytest
 
+from agentgym.agents import Session, play_agent
 from agentgym.episodes import read_episodes, replay
 from agentgym.errors import ConfigurationError, EnvFailure, PolicyStopped
-from agentgym.evaluation.agent_session import Session, play_agent
 from agentgym.policies import ModelOutput, OraclePolicy
 from agentgym.policies.play import play
 from agentgym.vector.isolated import IsolatedEnv

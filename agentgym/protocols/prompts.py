@@ -8,7 +8,7 @@ from pathlib import Path
 from agentgym.conversation import BARE, DEFAULT, Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.errors import ConfigurationError
-from agentgym.evaluation.protocols.protocol_file import protocol_file, read_protocol
+from agentgym.protocols.protocol_file import protocol_file, read_protocol
 from agentgym.registration.making import resolve
 
 HOUSE = {"default": DEFAULT, "bare": BARE}

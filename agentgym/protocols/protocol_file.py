@@ -62,8 +62,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentgym.conversation import AdmissibleStyle, Layout, ObservationStyle, OpeningMessage
 from agentgym.errors import ConfigurationError, DataError
-from agentgym.evaluation.protocols.file_claims import protocol_claims
-from agentgym.evaluation.protocols.schema import (
+from agentgym.protocols.file_claims import protocol_claims
+from agentgym.protocols.schema import (
     Items,
     OfficialData,
     Protocol,

@@ -8,7 +8,7 @@ from pathlib import Path
 from agentgym.conversation.layout import fill
 from agentgym.core.tasks import TaskSet, whole_number
 from agentgym.errors import ConfigurationError, DataError, TaskNotFound
-from agentgym.evaluation.protocols.schema import Items, Setup
+from agentgym.protocols.schema import Items, Setup
 from agentgym.support.structured_files import read_structured
 
 LARGEST = 1 << 24

@@ -15,8 +15,8 @@ import agentgym
 from agentgym.cli import main
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation import Leaderboard, compare, evaluate, load_protocol, read_report
-from agentgym.evaluation.protocols import bundled
-from agentgym.evaluation.protocols.protocol_file import read_protocol
+from agentgym.protocols import bundled
+from agentgym.protocols.protocol_file import read_protocol
 from tests.envs.alfworld.data import shared_pack
 from tests.envs.webshop.conftest import shared_data
 from tests.toy import TOY_ID
