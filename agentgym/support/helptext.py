@@ -46,8 +46,8 @@ def _docstrings(cls: type) -> Iterator[tuple[str, str]]:
     """Yield name and docstring of the fields that a class itself declares, as one paragraph."""
     if not dataclasses.is_dataclass(cls):
         return
-    definition = _classes(inspect.getsource(sys.modules[cls.__module__]))[cls.__qualname__]
-    for field, below in pairwise(definition.body):
+    definition = _classes(inspect.getsource(sys.modules[cls.__module__])).get(cls.__qualname__)
+    for field, below in pairwise(definition.body if definition is not None else ()):
         match field, below:
             case (
                 ast.AnnAssign(target=ast.Name(id=name)),

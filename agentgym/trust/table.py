@@ -94,15 +94,10 @@ def _is_turns(value: Any) -> bool:
     return isinstance(value, int) or re.fullmatch(r"[\d,\s-]+", str(value), re.ASCII) is not None
 
 
-def _is_public_model(value: Any) -> bool:
+def is_public_model(value: Any) -> bool:
     """Return whether a model is ``tiny``, or the id of one on the hub and no folder here."""
     named = isinstance(value, str) and re.fullmatch(r"[\w.-]+(?:/[\w.-]+)?", value) is not None
     return named and ".." not in value and not os.path.exists(value)
-
-
-def _is_teacher(value: Any) -> bool:
-    """Return whether a teacher is the policy itself, or a model on the hub."""
-    return value in ("start", "current") or _is_public_model(value)
 
 
 def _is_task_id(value: Any) -> bool:
@@ -305,7 +300,7 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     "env_kwargs": SettingGroup.ENV_ARGUMENTS,
     "reward_hooks": SettingGroup.HOOKS,
     "prompt": Entry("path", _is_bundled_name),
-    "model": Entry("path", _is_public_model),
+    "model": Entry("path", is_public_model),
     "engine": OWN_PART,
     "agent": CODE,
     "agent_command": COMMAND,
@@ -340,9 +335,6 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     **_plain(
         "weight beta pays alone preferred learning_rate warmup_steps updates", "reward_model."
     ),
-    **_plain("weight reward_weight privileged", "distill."),
-    "distill.teacher": Entry("path", _is_teacher),
-    "distill.url": ADDRESS,
     **_plain("history end_after_invalid agent_timeout agent_calls rank_timeout", "rollout."),
     **_plain("r alpha dropout targets", "lora."),
     **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),
@@ -364,7 +356,8 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
         "memory.",
     ),
 }
-"""Settings of a training, by their names with dots, and those of an entry of its list ``env``."""
+"""Settings of a training, by their names with dots, and those of an entry of its list ``env``.
+Methods add those of their sections (``trainers.config.file_trust``)."""
 PRESET_PART = OWN_PART
 """A part of a preset's file, or a function in its fields."""
 DATA_VARIABLES = frozenset({"ALFWORLD_DATA", "SEARCH_QUESTIONS", "TEXTWORLD_GAMES", "WEBSHOP_DATA"})

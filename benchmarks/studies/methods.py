@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.scripted_judge import URL
 from benchmarks.studies.runner.measures import Curve, held_out, minus, validation_curve
 from benchmarks.studies.runner.study import Arm, Runs, Study
-from trainers.algorithms.preset import JUDGE
+from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.presets import PRESETS
 from trainers.output.seed_summary import spread
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from benchmarks.studies.runner.measures import count_differences, held_out, minus
 from benchmarks.studies.runner.study import Arm, Pilot, Runs, Study
-from trainers.algorithms.preset import SERVES, Preset
-from trainers.algorithms.presets import DEFAULT, PRESETS
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import DEFAULT, PRESETS, SERVES
 from trainers.multirun.played import PlayedRun
 
 PILOT = 100

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from benchmarks.tables.formats import Table
-from trainers.algorithms.preset import NEEDS, SERVES, Preset
-from trainers.algorithms.presets import PRESETS
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS, SERVES
 from trainers.config.describe import parts_in_words
 
 EVERY = "tests/trainers/grpo/test_preset_parts.py"
@@ -65,6 +65,6 @@ def _title(preset: Preset) -> str:
 
 def _lacks(preset: Preset) -> str:
     """Say what keeps a preset from running by itself."""
-    needs = [NEEDS[need] for need in preset.missing(SERVES)]
+    needs = [need.description for need in preset.missing(SERVES)]
     omits = [f"leaves out {preset.omits}"] if preset.omits else []
     return ", ".join([*needs, *preset.left_out, *omits]) or "nothing"

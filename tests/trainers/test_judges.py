@@ -21,8 +21,8 @@ from tests.policies.endpoint import KEY, Answer, ChatServer, refusal
 from tests.rewards.judging import judging
 from tests.trainers import toy_runs
 from trainers.algorithms.filters import JUDGE_REJECT, FlaggedTurns
-from trainers.algorithms.preset import JUDGE, SERVES
-from trainers.algorithms.presets import PRESETS
+from trainers.algorithms.needs import JUDGE
+from trainers.algorithms.presets import PRESETS, SERVES
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.grpo.advantages import assign_credit

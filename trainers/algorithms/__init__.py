@@ -6,7 +6,7 @@ three arrays from here: advantages, weights and a train mask.
 
 To add one of these, touch these files:
 
-- a preset of existing parts: a row in ``trainers/algorithms/presets.py``; for your own preset:
+- a preset of existing parts: a row in ``trainers/algorithms/core_presets.py``; for your own preset:
   none, pass ``--preset-file``
 - a part of presets: its class in ``trainers/algorithms/``, its name in ``SUPPLIED`` of
   ``trainers/config/preset_file.py``

@@ -11,16 +11,18 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import Masks
+from trainers.algorithms.needs import Need
 from trainers.algorithms.segments import FloatArray
 from trainers.algorithms.trees import is_copy
 
+BRANCHING = Need("branching", "environments with snapshots, to fork a rollout mid-way")
 ForkCredit = Literal["soft", "hard", "tree"]
 """How tokens that several episodes share are trained:
 
@@ -105,6 +107,8 @@ FORK_RULES: Mapping[str, type[EntropyRise | RandomTurns | EveryTurn]] = MappingP
 class Branching:
     """How the episodes of a group branch."""
 
+    needs: ClassVar[tuple[Need, ...]] = (BRANCHING,)
+    """What a run has to have."""
     rule: ForkRule
     """Where."""
     roots: int = 8

@@ -17,6 +17,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
+from trainers.algorithms.needs import JUDGE, Need
 from trainers.algorithms.segments import (
     BoolArray,
     FloatArray,
@@ -133,6 +134,11 @@ class FlaggedTurns:
     """Entry of ``Batch.aux``, (M,): non-zero for a flagged turn."""
     in_baseline: bool = True
     """Whether flagged trajectories stay in the baseline."""
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What a run has to have."""
+        return (JUDGE,) if self.name == JUDGE_REJECT else ()
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:
         """Drop the trajectories."""

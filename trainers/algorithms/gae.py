@@ -14,8 +14,11 @@ import numpy as np
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
+from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.segments import BoolArray, FloatArray, reverse_scan, sums
 from trainers.algorithms.signals import Signal, aux_column
+
+CRITIC = Need("critic", "a value model that fills Batch.values")
 
 
 @runtime_checkable
@@ -56,6 +59,11 @@ class GAE:
     """Penalty for a nat of ``log pi_old - log pi_ref``, subtracted from the reward of each token,
     so that the critic learns it as well."""
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What a run has to have."""
+        return _needs(self.kl)
+
     def __call__(self, batch: Batch) -> Signal:
         """Return (K,) advantages."""
         values = _values(batch)
@@ -94,6 +102,11 @@ class TurnGAE:
     kl: float = 0.0
     """Penalty for a nat of ``log pi_old - log pi_ref``, subtracted from the reward of the turn."""
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What a run has to have."""
+        return _needs(self.kl)
+
     def __call__(self, batch: Batch) -> Signal:
         """Return (M,) advantages."""
         values = _values(batch)[batch.is_turn_start]
@@ -130,6 +143,11 @@ class BiLevelGAE:
     """Trace decay between two turns."""
     kl: float = 0.0
     """Penalty for a nat of ``log pi_old - log pi_ref``, subtracted from the reward of the turn."""
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What a run has to have."""
+        return _needs(self.kl)
 
     def __call__(self, batch: Batch) -> Signal:
         """Return (K,) advantages."""
@@ -178,6 +196,11 @@ def explained_variance(batch: Batch, signal: ValueSignal, learnt: BoolArray) -> 
     if not spread:
         return 0.0
     return 1.0 - float((returns - _values(batch)[learnt]).var()) / spread
+
+
+def _needs(kl: float) -> tuple[Need, ...]:
+    """Return what an estimate needs with a price of the divergence from the reference policy."""
+    return (CRITIC, REFERENCE) if kl > 0 else (CRITIC,)
 
 
 def _turn_rewards(batch: Batch, kl: float) -> FloatArray:

@@ -18,6 +18,7 @@ import numpy as np
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
+from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, dense, sums
 
 RatioLevel = Literal["token", "turn", "sequence"]
@@ -91,6 +92,11 @@ class Loss:
     """What the critic learns."""
     dead_zone: float = 0.0
     """Tokens with |advantage| below this get coefficient 0 (LOOP, arXiv 2502.01600)."""
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What a run has to have."""
+        return (REFERENCE,) if self.kl_beta > 0 else ()
 
     def __post_init__(self) -> None:
         """Check the fields."""

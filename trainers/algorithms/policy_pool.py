@@ -7,8 +7,12 @@ copy is the policy of some steps ago; it is never trained.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from agentgym.errors import ConfigurationError
+from trainers.algorithms.needs import Need
+
+POLICY_POOL = Need("policy_pool", "an engine that can also generate with stale weights")
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,8 @@ class PolicyPool:
     its code.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = (POLICY_POOL,)
+    """What a run has to have."""
     stale_share: float = 0.25
     """Probability that a turn is played by the stale policy."""
     refresh_every: int = 25

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
+from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
-from trainers.algorithms.signals import Signal, aux_column
+from trainers.algorithms.signals import TURN_CRITIC, Signal, aux_column
 
 TRAINED = "trained"
 """Name in ``Batch.aux`` of the (M,) turns whose trajectory is in the loss: 1, else 0."""
@@ -47,6 +48,8 @@ class Preference:
     ``aux["trained"]``, if present, leaves out of the loss are in no pair and do not count.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = (REFERENCE,)
+    """What a run has to have."""
     beta: float = 0.1
     """Inverse temperature of the preference."""
     nll: float = 0.01
@@ -79,6 +82,8 @@ class TurnPreference(Preference):
     actions are paired.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC, REFERENCE)
+    """What a run has to have."""
     critic_beta: float = 0.1
     """Inverse temperature of the critic's preference between episodes of a task."""
     candidates: int = 16

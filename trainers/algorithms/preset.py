@@ -8,53 +8,23 @@ it states them; the command line overrides them. The presets themselves are in
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from types import MappingProxyType
 from typing import Any, Literal, TypeGuard
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Key, Term, Whiten
 from trainers.algorithms.branching import Branching
-from trainers.algorithms.filters import (
-    JUDGE_REJECT,
-    Filter,
-    TopVariance,
-    ZeroVariance,
-)
+from trainers.algorithms.filters import Filter, TopVariance, ZeroVariance
 from trainers.algorithms.gae import ValueSignal
 from trainers.algorithms.loss import Loss
+from trainers.algorithms.needs import Need, needs_of
 from trainers.algorithms.policy_pool import PolicyPool
-from trainers.algorithms.preferences import Preference, TurnPreference
+from trainers.algorithms.preferences import Preference
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import INVALID, FlagPenalty, Overlong, Shaper
-from trainers.algorithms.signals import (
-    Implicit,
-    KLToGo,
-    QMinusV,
-)
 
-JUDGE = "judge"
-"""A requirement of a preset that a reward hook fulfils."""
-TEACHER = "teacher"
-"""A requirement of a preset that the section ``--distill.*`` fulfils."""
-NEEDS: Mapping[str, str] = MappingProxyType(
-    {
-        "critic": "a value model that fills Batch.values",
-        "turn_critic": "a critic of turns, which scores candidate actions of the policy",
-        "reference": "a frozen reference policy that fills aux['logp_ref']",
-        "prm": "a process reward model that fills aux['logp_prm']",
-        "policy_pool": "an engine that can also generate with stale weights",
-        "branching": "environments with snapshots, to fork a rollout mid-way",
-        JUDGE: "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL",
-        TEACHER: "a teacher of its tokens: --distill.teacher NAME; the policy itself, as it was at "
-        "the start, where a teacher reads the expert's plan",
-    }
-)
-"""What a preset may need beyond a policy, with a description of each."""
-SERVES = ("reference", "critic", "turn_critic", "prm", "policy_pool", "branching")
-"""Keys of ``NEEDS`` the bundled trainer can serve."""
 _PACKAGE = __name__.partition(".")[0]
 PARTS = ("terms", "post", "loss", "filters", "shapers", "pool", "branching")
 """Fields of ``Preset`` that decide the gradient."""
@@ -123,23 +93,10 @@ class Preset:
     """If parts are missing: how to use the others."""
 
     @property
-    def needs(self) -> tuple[str, ...]:
-        """Keys of ``NEEDS`` that its parts read besides the policy's episodes."""
-        signals = [type(term.signal) for term in self.terms]
-        reads = {
-            "critic": self.value_signal is not None,
-            "turn_critic": QMinusV in signals or TurnPreference in signals,
-            "reference": KLToGo in signals
-            or self.prefers
-            or self.loss.kl_beta > 0
-            or getattr(self.value_signal, "kl", 0.0) > 0,
-            "prm": Implicit in signals,
-            "policy_pool": self.pool is not None,
-            "branching": self.branching is not None,
-            JUDGE: any(getattr(part, "name", "") == JUDGE_REJECT for part in self.filters),
-            TEACHER: any(getattr(term.signal, "need", "") == TEACHER for term in self.terms),
-        }
-        return tuple(need for need in NEEDS if reads[need])
+    def needs(self) -> tuple[Need, ...]:
+        """What its parts read besides the policy's episodes."""
+        signals = [term.signal for term in self.terms]
+        return needs_of([*signals, self.loss, *self.filters, self.pool, self.branching])
 
     @property
     def value_signal(self) -> ValueSignal | None:
@@ -202,18 +159,18 @@ class Preset:
         """Return the parts that determine the gradient as plain values, to detect changes."""
         return {name: _plain(getattr(self, name)) for name in PARTS}
 
-    def missing(self, available: Collection[str]) -> tuple[str, ...]:
-        """Return the needs that are not among ``available``, keys of ``NEEDS``."""
+    def missing(self, available: Collection[str]) -> tuple[Need, ...]:
+        """Return the needs that are not among ``available``."""
         return tuple(need for need in self.needs if need not in available)
 
     def require(self, available: Collection[str]) -> None:
         """Check that a trainer provides what the preset needs and implements all of its parts.
 
         Raises:
-            ConfigurationError: Something is missing from ``available``, keys of ``NEEDS``, or a
-                part is left out, so the training would not be the named method.
+            ConfigurationError: Something is missing from ``available``, or a part is left out, so
+                the training would not be the named method.
         """
-        missing = [f"{need} ({NEEDS[need]})" for need in self.missing(available)]
+        missing = [f"{need} ({need.description})" for need in self.missing(available)]
         if missing:
             raise ConfigurationError(
                 f"preset {self.name!r} needs {' and '.join(missing)}, which this run does not "

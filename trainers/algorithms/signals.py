@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from agentgym.core.outcome import StopReason
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch, Level
+from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.segments import BoolArray, FloatArray, reverse_scan, sums
 
 TurnSelector = Literal["final", "non_final"] | Callable[[Batch], BoolArray]
@@ -30,6 +31,8 @@ class Signal(NamedTuple):
     """Level of the values."""
 
 
+PRM = Need("prm", "a process reward model that fills aux['logp_prm']")
+TURN_CRITIC = Need("turn_critic", "a critic of turns, which scores candidate actions of the policy")
 SignalFn = Callable[[Batch], Signal]
 
 
@@ -101,6 +104,8 @@ class Implicit:
     at trajectory level their sum, a learned return.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = (PRM,)
+    """What a run has to have."""
     beta: float = 0.05
     """Scale of the log-ratio."""
     name: str = "logp_prm"
@@ -124,6 +129,8 @@ class QMinusV:
     turn level.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC,)
+    """What a run has to have."""
     gamma: float = 0.95
     """Discount of a turn in the critic's targets."""
     tau: float = 0.1
@@ -150,6 +157,8 @@ class KLToGo:
     penalty in the reward of REINFORCE++ (arXiv 2501.03262) for gamma = lambda = 1.
     """
 
+    needs: ClassVar[tuple[Need, ...]] = (REFERENCE,)
+    """What a run has to have."""
     name: str = "logp_ref"
     """Entry of ``Batch.aux``, (K,): the reference policy's log-probability of each token."""
 

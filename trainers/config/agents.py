@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agentgym.errors import ConfigurationError
+from trainers.algorithms.branching import BRANCHING
 from trainers.algorithms.preset import Preset
 from trainers.config.schema import TrainConfig
+from trainers.methods.table import methods
 
 __all__ = ["check_agent"]
-
-NEEDS_OWN_LOOP = ("turn_critic", "policy_pool", "branching")
-"""Needs of presets that only the trainer's own loop can meet."""
 
 
 def check_agent(
@@ -39,7 +38,11 @@ def check_agent(
         return
     if config.agent is not None and config.agent_command is not None:
         raise ConfigurationError("expected --agent or --agent-command, got both; leave out one")
-    missing = [need for need in preset.needs if need in NEEDS_OWN_LOOP]
+    own_loop = {
+        BRANCHING,
+        *(need for method in methods() if method.own_loop for need in method.needs),
+    }
+    missing = [need for need in preset.needs if need in own_loop]
     if missing:
         raise ConfigurationError(
             f"expected a preset whose turns are any agent's with {flag}, because those of "

@@ -15,12 +15,13 @@ from trainers.config.layers import DEFAULT, FAMILY, PRESET, QUICK, Layer
 from trainers.config.resolved_environments import INVALID_PENALTY, ResolvedEnv
 from trainers.config.reward_model_section import RATE as REWARD_RATE
 from trainers.config.schema import TINY, TrainConfig
-from trainers.methods.distillation.settings import named_teacher
+from trainers.methods.table import methods
 
 __all__ = [
     "family_layers",
     "is_small",
     "learner_layer",
+    "method_layers",
     "preset_layer",
     "strongest",
     "trainer_layer",
@@ -67,7 +68,6 @@ def preset_layer(config: TrainConfig, preset: Preset, envs: Sequence[ResolvedEnv
     return Layer(
         PRESET,
         {
-            "distill": {"teacher": named_teacher(preset, config.distill)},
             "steps": steps if steps > max(env.defaults.steps for env in envs) else None,
             "rl": {
                 **rl,
@@ -182,6 +182,12 @@ def learner_layer(config: TrainConfig, preset: Preset, rl_rate: float) -> Layer:
             "reward_model": {"learning_rate": REWARD_RATE * rl_rate},
         },
     )
+
+
+def method_layers(config: TrainConfig, preset: Preset, rl_rate: float) -> list[Layer]:
+    """Return what methods say about their sections, which may follow the rate of the policy."""
+    layers = [(method.name, method.defaults(preset, config, rl_rate)) for method in methods()]
+    return [Layer(layer.source, {name: layer.values}) for name, layer in layers if layer.values]
 
 
 def strongest(sources: Iterable[str]) -> str:

@@ -13,15 +13,15 @@ from agentgym.rewards.judge.terms import AskingHook
 from agentgym.support.nested import flat
 from agentgym.support.terminal import cell
 from trainers import processes
-from trainers.algorithms.preset import NEEDS, SERVES, Preset
-from trainers.algorithms.presets import PRESETS
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import PRESETS, SERVES
 from trainers.config.config_file import RESOLVED, stored_settings
 from trainers.config.layers import DEFAULT, FILE, FLAG
 from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig, to_dict
-from trainers.methods.distillation.settings import distillation_of
+from trainers.methods.table import methods
 
 NOT_SHOWN = ("env", "resume", "out", "envs", "seed")
 """Settings that the sentences above the table tell, or that are none of the run's."""
@@ -114,7 +114,6 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
     without = {
         "critic": not {"critic", "turn_critic"} & {*needs},
         "reward_model": "prm" not in needs,
-        "distill": distillation_of(run.preset) is None,
         "tiny": not tiny,
         "lora": tiny,
         "vllm": not vllm,
@@ -134,7 +133,12 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
         "rl.price_rate": not config.rl.price_rate,
         "critic.weight": config.critic.trunk != "shared",
     }
-    return frozenset(name for name, unused in without.items() if unused)
+    names = [name for name, unused in without.items() if unused]
+    for method in methods():
+        if method.section is not None and method.needs and not {*method.needs} & {*needs}:
+            names.append(method.name)
+        names += [f"{method.name}.{name}" for name in method.unread(run.preset, config)]
+    return frozenset(names)
 
 
 def _number_or_text(value: Any) -> str:
@@ -160,7 +164,7 @@ def describe_preset(preset: Preset) -> Iterator[str]:
     yield f"  arXiv: {preset.arxiv or '-'}"
     yield "  parts:"
     yield from (f"    {part}" for part in parts_in_words(preset))
-    lacks = [NEEDS[need] for need in preset.missing(SERVES)] + list(preset.left_out)
+    lacks = [need.description for need in preset.missing(SERVES)] + list(preset.left_out)
     if lacks:
         yield f"  lacks: {', '.join(lacks)}"
     else:

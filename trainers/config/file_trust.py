@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from agentgym.episodes.run_layout import RESOLVED
 from agentgym.trust import TRAINING, Claim, argument_claims, check_trusted, setting_claims
+from agentgym.trust.table import Entry, SettingGroup
 from agentgym.trust.typed_here import TypedHere
+from trainers.methods.table import methods
 
-__all__ = ["check_settings", "remember_typed"]
+__all__ = ["check_settings", "remember_typed", "training_table"]
+
+
+@cache
+def training_table() -> Mapping[str, Entry | SettingGroup]:
+    """Return what each setting of a training lets a file do, those of methods among them."""
+    rows = {f"{m.name}.{name}": row for m in methods() for name, row in m.trust.items()}
+    return {**TRAINING, **rows}
 
 
 def check_settings(stored: Mapping[str, Any], typed: Mapping[str, Any], path: Path) -> None:
@@ -24,10 +34,10 @@ def check_settings(stored: Mapping[str, Any], typed: Mapping[str, Any], path: Pa
     Raises:
         NotTrusted: It names something else.
     """
-    flags = {claim.text for claim in setting_claims(typed, TRAINING)}
+    flags = {claim.text for claim in setting_claims(typed, training_table())}
     envs = [part.strip() for part in str(typed.get("env") or "").split(",") if part.strip()]
     left = _left_to_the_file(stored, typed, envs)
-    claims = [c for c in setting_claims(left, TRAINING, envs) if c.text not in flags]
+    claims = [c for c in setting_claims(left, training_table(), envs) if c.text not in flags]
     check_trusted(claims, str(path), TypedHere(path.parent))
 
 
@@ -56,7 +66,9 @@ def remember_typed(folder: Path, settings: Mapping[str, Any]) -> None:
     """
     unresolved = {name: value for name, value in settings.items() if name != RESOLVED}
     resolved = settings.get(RESOLVED) or {}
-    TypedHere(folder).remember([*setting_claims(unresolved, TRAINING), *_resolved_claims(resolved)])
+    TypedHere(folder).remember(
+        [*setting_claims(unresolved, training_table()), *_resolved_claims(resolved)]
+    )
 
 
 def _resolved_claims(resolved: Mapping[str, Any]) -> Iterator[Claim]:

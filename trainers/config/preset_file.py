@@ -22,23 +22,14 @@ from agentgym.trust import Claim, check_trusted
 from agentgym.trust.claims import claim
 from agentgym.trust.table import PRESET_PART
 from agentgym.trust.typed_here import TypedHere
-from trainers.algorithms import (
-    branching,
-    filters,
-    fork_value,
-    gae,
-    preferences,
-    shaping,
-    signals,
-)
+from trainers.algorithms import branching, filters, fork_value, preferences, shaping, signals
 from trainers.algorithms.advantage import Term, Whiten
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preset import PARTS, Preset
 from trainers.config.config_file import read_settings
-from trainers.methods.distillation.credit import ReverseKL
+from trainers.methods.table import methods
 
-SUPPLIED: Mapping[str, tuple[type, ...]] = {
+_CORE: Mapping[str, tuple[type, ...]] = {
     "terms": (Term,),
     "post": (Whiten,),
     "loss": (Loss,),
@@ -49,14 +40,18 @@ SUPPLIED: Mapping[str, tuple[type, ...]] = {
     "shapers": (shaping.EndPenalty, shaping.Overlong, shaping.FlagPenalty),
     "signal": (
         signals.EpisodeReturn, signals.Solved, signals.StepReward, signals.RewardToGo,
-        signals.Implicit, signals.QMinusV, signals.KLToGo, fork_value.ForkValue,
-        gae.GAE, gae.TurnGAE, gae.BiLevelGAE, preferences.Preference,
-        preferences.TurnPreference, ReverseKL,
+        signals.KLToGo, fork_value.ForkValue, preferences.Preference,
     ),
-    "pool": (PolicyPool,),
     "branching": (branching.Branching,),
     "rule": (branching.EntropyRise, branching.RandomTurns, branching.EveryTurn),
 }  # fmt: skip
+SUPPLIED: Mapping[str, tuple[type, ...]] = {
+    field: (
+        *_CORE.get(field, ()),
+        *(cls for method in methods() for cls in method.parts.get(field, ())),
+    )
+    for field in dict.fromkeys([*_CORE, *(name for method in methods() for name in method.parts)])
+}
 """The supplied classes by the field in which they may stand."""
 _LISTS = ("terms", "filters", "shapers")
 

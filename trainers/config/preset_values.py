@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -15,7 +15,7 @@ from trainers.algorithms.signals import Implicit, KLToGo, QMinusV, RewardToGo
 from trainers.config.critic_section import OF_TURNS, STEPS_OF_GAE
 from trainers.config.preset_knobs import FILTERS
 from trainers.config.reward_model_section import LEVELS
-from trainers.methods.distillation.settings import values_of_distillation
+from trainers.methods.table import methods
 
 ESTIMATES = GAE | TurnGAE | BiLevelGAE
 """Signals that read a critic's values."""
@@ -30,13 +30,13 @@ def values_of_preset(preset: Preset) -> dict[str, dict[str, Any]]:
     Returns:
         Such as ``{"rl": {"beta": 0.001}}``; a setting of a part that the preset lacks is missing.
     """
-    sections = {
+    sections: dict[str, Mapping[str, Any]] = {
         "rl": {**_of_loss(preset), **_of_episodes(preset)},
         "critic": dict(_of_critic(preset)),
         "reward_model": dict(_of_reward_model(preset)),
-        "distill": dict(values_of_distillation(preset)),
+        **{m.name: m.preset_values(preset) for m in methods() if m.section is not None},
     }
-    return {section: values for section, values in sections.items() if values}
+    return {section: dict(values) for section, values in sections.items() if values}
 
 
 def _of_loss(preset: Preset) -> dict[str, Any]:

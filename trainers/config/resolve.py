@@ -25,7 +25,9 @@ from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.policies.identity import is_ours
 from agentgym.registration import making
 from agentgym.rewards import JudgeMask
-from trainers.algorithms.preset import JUDGE, SERVES, TEACHER, Preset
+from trainers.algorithms.needs import JUDGE
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import SERVES
 from trainers.config.agents import check_agent
 from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import (
@@ -40,6 +42,7 @@ from trainers.config.default_layers import (
     family_layers,
     is_small,
     learner_layer,
+    method_layers,
     preset_layer,
     strongest,
     trainer_layer,
@@ -59,11 +62,7 @@ from trainers.config.reward_model_section import with_reward_model
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.grpo.trl_arguments import largest_divisor
-from trainers.methods.distillation.settings import (
-    check_distillation,
-    has_teacher,
-    with_distillation,
-)
+from trainers.methods.table import methods
 from trainers.model_files.chat_templates import read_tokenizer
 from trainers.model_files.source import model_source
 from trainers.rollouts.chat import TurnTokenizer
@@ -209,8 +208,9 @@ def resolve(config: TrainConfig) -> ResolvedRun:
             "got none"
         )
     masked = all(JudgeMask.name in [hook.name for hook in env.judges] for env in envs)
-    taught = has_teacher(preset, config.distill)
-    preset.require((*SERVES, *[JUDGE] * masked, *[TEACHER] * taught))
+    named = [m for m in methods() if m.provides is not None and m.provides(preset, config)]
+    provided = [need for method in named for need in method.needs]
+    preset.require((*SERVES, *[JUDGE] * masked, *provided))
     settings, sources = _filled(config, preset, envs)
     settings["out"] = config.out or default_out(config)
     if len(envs) == 1:
@@ -228,8 +228,9 @@ def resolve(config: TrainConfig) -> ResolvedRun:
     check_agent(config, preset, settings, [env.name for env in envs if env.delegates])
     without_expert = [env.name for env in envs if not env.has_expert]
     check_turn_critic(preset, settings, without_expert)
-    check_distillation(preset, settings, without_expert)
     filled_config = _filler().validate_python(settings)
+    for method in methods():
+        method.check(preset, filled_config, without_expert)
     preset = preset.with_invalid_penalty(filled_config.rl.invalid_penalty)
     parts = Layer(PRESET, values_of_preset(preset))
     values, of_parts = merge_layers(asdict(filled_config), [parts])
@@ -280,11 +281,14 @@ def _preset(config: TrainConfig) -> Preset:
     preset = find_preset(config.preset)
     if config.preset_file is not None:
         preset = with_parts_of(preset, config.preset_file)
-    preset = with_distillation(preset, config.distill, keep_filters=config.rl.filters is not None)
+    for method in methods():
+        preset = method.extend_preset(preset, config)
     preset = with_critic(with_knobs(preset, config.rl), config.critic)
     preset = with_reward_model(preset, config.reward_model)
-    # Whether there is a judge, the environments' hooks say.
-    preset.require((*SERVES, JUDGE, TEACHER))
+    for method in methods():
+        preset = method.change_preset(preset, config)
+    # What the environments' hooks and a method's own settings have to name is checked later.
+    preset.require((JUDGE, *SERVES, *(need for method in methods() for need in method.needs)))
     return preset
 
 
@@ -305,8 +309,9 @@ def _filled(
     if config.sft.max_steps == "auto":
         values["sft"]["max_steps"] = None
     settings, sources = merge_layers(values, layers)
-    learners = learner_layer(config, preset, settings["rl"]["learning_rate"])
-    settings, of_learners = merge_layers(settings, [learners])
+    rate = settings["rl"]["learning_rate"]
+    learners = [learner_layer(config, preset, rate), *method_layers(config, preset, rate)]
+    settings, of_learners = merge_layers(settings, learners)
     sources |= of_learners
     if not any(env.demonstrator for env in envs):
         settings["sft"]["max_steps"], sources["sft.max_steps"] = 0, DEFAULT

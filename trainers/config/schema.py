@@ -1,17 +1,18 @@
 """Configuration of a training run: frozen dataclasses from which the command line is generated.
 
 ``None`` means "left open"; ``trainers.config.resolve`` decides every such setting, and
-``FilledConfig`` is the same settings with nothing left open.
+``FilledConfig`` is the same settings with nothing left open. Both have a section for each method
+that has settings, which a type checker does not see: `trainers.methods.method.section_of`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, make_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Gt, Le
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
@@ -51,7 +52,7 @@ from trainers.config.sections import (
     TinyConfig,
     VllmConfig,
 )
-from trainers.methods.distillation.settings import DistillConfig
+from trainers.methods.table import methods
 from trainers.program_name import program_name
 
 TINY = "tiny"
@@ -60,8 +61,8 @@ TINY = "tiny"
 
 @strict
 @dataclass(frozen=True)
-class TrainConfig:
-    """Train an agent: warm start, reinforcement learning with a growing horizon, evaluation."""
+class CoreConfig:
+    """Settings of a run without those of its methods (``trainers.methods``)."""
 
     env: str
     """Environment: a name such as ``webshop``, a task set such as ``webshop:standard``, a Gymnasium
@@ -211,8 +212,6 @@ class TrainConfig:
     """Critic."""
     reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
     """Reward model."""
-    distill: DistillConfig = field(default_factory=DistillConfig)
-    """Distillation."""
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     """Episodes."""
     lora: LoraConfig = field(default_factory=LoraConfig)
@@ -236,8 +235,24 @@ class TrainConfig:
         return self.agent is not None or self.agent_command is not None
 
 
+if TYPE_CHECKING:
+    TrainConfig = CoreConfig
+else:
+    TrainConfig = make_dataclass(
+        "TrainConfig",
+        [
+            (method.name, method.section, field(default_factory=method.section))
+            for method in methods()
+            if method.section is not None
+        ],
+        bases=(CoreConfig,),
+        namespace={"__doc__": "All settings of a run.", "__module__": __name__},
+        frozen=True,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
-class FilledConfig(TrainConfig):
+class _FilledCore(TrainConfig):
     """All settings of a run, with every default decided.
 
     What may differ between its environments is decided in ``ResolvedEnv``; of a run with one it
@@ -256,6 +271,19 @@ class FilledConfig(TrainConfig):
     reward_model: FilledRewardModel
     eval: FilledEval
     memory: FilledMemory
+
+
+if TYPE_CHECKING:
+    FilledConfig = _FilledCore
+else:
+    FilledConfig = make_dataclass(
+        "FilledConfig",
+        [(method.name, method.filled) for method in methods() if method.filled is not None],
+        bases=(_FilledCore,),
+        namespace={"__doc__": _FilledCore.__doc__, "__module__": __name__},
+        frozen=True,
+        kw_only=True,
+    )
 
 
 PLAINER: Mapping[str, str] = {

@@ -50,8 +50,9 @@ from trl import GRPOConfig
 
 from agentgym.conversation import Prompt
 from trainers.algorithms.loss import GAP_MEAN
-from trainers.algorithms.preset import JUDGE, SERVES, TEACHER, Preset
-from trainers.algorithms.presets import get_preset
+from trainers.algorithms.needs import JUDGE
+from trainers.algorithms.preset import Preset
+from trainers.algorithms.presets import SERVES, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
 from trainers.algorithms.segments import FloatArray
 from trainers.grpo.advantages import (
@@ -219,7 +220,7 @@ class MultiTurnTrainer(BatchTrainer):
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
         # Whether there is a judge, only the run knows.
-        self.preset.require((*SERVES, JUDGE, *[TEACHER] * (teacher is not None)))
+        self.preset.require((*SERVES, JUDGE, *["teacher"] * (teacher is not None)))
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
@@ -707,7 +708,7 @@ class MultiTurnTrainer(BatchTrainer):
     @property
     def _credit_reads_policy(self) -> bool:
         """Whether advantages depend on log-probabilities or values that the trainer computes."""
-        readers = {"reference", "critic", "turn_critic", "prm", TEACHER}
+        readers = {"reference", "critic", "turn_critic", "prm", "teacher"}
         return bool(readers.intersection(self.preset.needs))
 
     @property

@@ -1,10 +1,12 @@
-"""Methods that a preset or a flag asks for: a folder each, with its credit, settings and models.
+"""Optional methods of the trainer: a folder each, which nothing outside names.
+
+``method.py`` of a folder holds its row of the table (``trainers/methods/table.py``): its presets,
+its section of settings with their checks and defaults, and what it does in a step.
 
 To add one, touch these files:
 
-- its signal, settings and state: a folder ``trainers/methods/NAME``, on the map of CONTRIBUTING
-- its preset: a row in ``trainers/algorithms/presets.py``; its signal in ``SUPPLIED`` of
-  ``trainers/config/preset_file.py``
-- its section of settings: a field of ``TrainConfig`` in ``trainers/config/schema.py``, its rows in
-  ``agentgym/trust/table.py``
+- a folder ``trainers/methods/NAME`` with a ``METHOD`` in its ``method.py``, and its name in
+  ``BUILT_IN`` of ``trainers/methods/table.py``
+- for a method of your own: none, name a ``Method`` as an entry point of the group
+  ``agentgym.methods`` in your package
 """

@@ -21,7 +21,7 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.config.sections import TinyConfig
-from trainers.methods.distillation.settings import START
+from trainers.methods.table import methods
 from trainers.models.memory import (
     GIB,
     MemoryEstimate,
@@ -410,7 +410,7 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
         else context
     )
     imitated = settings.sft.batch_size if run.imitates else 0
-    return TrainingSetup(
+    setup = TrainingSetup(
         micro_tokens=memory.micro_tokens,
         row_tokens=row,
         rows=max(episodes, imitated) if has_opening else 0,
@@ -427,7 +427,7 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
         logits_mib=memory.logits_mib if on_gpu else min(memory.logits_mib, CPU_TILE // MIB),
         optimizer=memory.optimizer,
         quantize=memory.quantize,
-        reference="reference" in run.preset.needs or settings.distill.teacher == START,
+        reference="reference" in run.preset.needs,
         stale=run.preset.pool is not None,
         critic_tokens=(
             episodes * acted if kind == "head" and settings.critic.trunk == "detached" else 0
@@ -441,3 +441,6 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
         process=0 if on_gpu else _process_bytes(),
         retained=0.0 if on_gpu else RETAINED,
     )
+    for method in methods():
+        setup = replace(setup, **method.memory(run.preset, settings, episodes * acted))
+    return setup

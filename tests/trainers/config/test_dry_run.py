@@ -15,7 +15,7 @@ from agentgym.support.nested import flat
 from tests.envs.database.test_official import QUESTION
 from tests.toy import TOY_ID
 from tests.trainers.test_refusals import read_refusal
-from trainers.algorithms.preset import JUDGE, TEACHER
+from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main, parse_config
 from trainers.config.command import read_flags
@@ -64,7 +64,7 @@ def test_it_shows_what_the_run_writes_for_every_preset(tmp_path: Path, name: str
     argv = ["--env", TOY, "--preset", name]
     if JUDGE in PRESETS[name].needs:
         argv += ["--reward-hooks", "judge_mask:model=m,url=http://localhost:1"]
-    if TEACHER in PRESETS[name].needs:
+    if "teacher" in PRESETS[name].needs:
         argv += ["--distill.teacher", "HuggingFaceTB/some-model"]
     rows = check_written(tmp_path / "run", *argv)
     preset = resolve(parse_config(argv)).preset

@@ -13,7 +13,7 @@ import yaml
 
 from agentgym.registration import FAMILIES
 from agentgym.trust import NotTrusted, trusting
-from agentgym.trust.table import TRAINING, Entry
+from agentgym.trust.table import Entry
 from tests.trust.acts import (
     MODULE,
     Place,
@@ -23,7 +23,7 @@ from tests.trust.acts import (
     hostile_place,
 )
 from trainers.cli import main, parse_config
-from trainers.config.file_trust import remember_typed
+from trainers.config.file_trust import remember_typed, training_table
 from trainers.config.schema import TrainConfig
 from trainers.config.sections import EnvConfig
 
@@ -50,7 +50,7 @@ def _names(cls: Any, prefix: str = "") -> list[str]:
 
 def test_every_setting_of_a_training_has_a_row_and_no_row_is_left_over() -> None:
     settings = {*_names(TrainConfig), *_names(EnvConfig)}
-    assert settings == {*TRAINING}
+    assert settings == {*training_table()}
 
 
 def _write(settings: dict[str, Any]) -> None:
@@ -64,7 +64,7 @@ READERS = (["--config", "run/config.yaml"], ["--resume", "--out", "run"])
 
 @pytest.mark.parametrize("argv", READERS, ids=" ".join)
 def test_no_setting_that_is_not_plain(place: Place, argv: list[str]) -> None:
-    for name, row in acting_settings(TRAINING):
+    for name, row in acting_settings(training_table()):
         if f"--{name}" in argv:  # typed
             continue
         value: Any = place.value(row, name)
@@ -151,6 +151,6 @@ def test_a_file_of_a_preset_names_no_code(place: Place, parts: dict[str, Any]) -
 
 
 def test_every_row_that_is_not_plain_was_tried() -> None:
-    rows = {name for name, row in TRAINING.items() if isinstance(row, Entry)}
-    assert {name for name, _ in acting_settings(TRAINING)} <= rows
-    assert len(acting_settings(TRAINING)) >= 15
+    rows = {name for name, row in training_table().items() if isinstance(row, Entry)}
+    assert {name for name, _ in acting_settings(training_table())} <= rows
+    assert len(acting_settings(training_table())) >= 15

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.preset import TEACHER
+from trainers.algorithms.needs import Need
 from trainers.algorithms.segments import BoolArray, FloatArray
 from trainers.algorithms.signals import Signal, aux_column
 
+TEACHER = Need(
+    "teacher",
+    "a teacher of its tokens: --distill.teacher NAME; the policy itself, as it was at the start, "
+    "where a teacher reads the expert's plan",
+)
 Privileged = Literal["none", "plan"]
 """What a teacher reads and the student does not: nothing, or the plan of the expert."""
 
@@ -28,7 +33,7 @@ class ReverseKL:
     keeps. As an advantage it has no gradient of its own.
     """
 
-    need: ClassVar[str] = TEACHER
+    needs: ClassVar[tuple[Need, ...]] = (TEACHER,)
     """What a run has to have."""
     privileged: Privileged = "none"
     """What the teacher alone reads."""

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
+from trainers.algorithms.core_presets import HOUSE
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.presets import DEFAULT, PRESETS
 from trainers.config.field_types import NotNegative, strict
+from trainers.config.layers import PRESET, Layer
 from trainers.methods.distillation.credit import Privileged, ReverseKL
+from trainers.methods.method import section_of
+
+if TYPE_CHECKING:
+    from trainers.config.schema import FilledConfig, TrainConfig
 
 __all__ = [
     "CURRENT",
     "START",
     "DistillConfig",
     "check_distillation",
+    "default_teacher",
     "distillation_of",
     "has_teacher",
-    "named_teacher",
+    "memory_of_teacher",
     "values_of_distillation",
     "with_distillation",
 ]
@@ -58,19 +64,16 @@ class DistillConfig:
     environment's expert (plan). None: the preset's, mostly none."""
 
 
-def with_distillation(preset: Preset, distill: DistillConfig, keep_filters: bool) -> Preset:
-    """Return a preset with the parts that these flags set.
+def with_distillation(preset: Preset, config: TrainConfig) -> Preset:
+    """Return a preset with the parts that the section sets.
 
-    Filters that drop groups of equal returns go: a teacher tells their members apart.
-
-    Args:
-        preset: The preset.
-        distill: The flags.
-        keep_filters: Whether flags decide on the filters.
+    Filters that drop groups of equal returns go, unless flags decide on the filters: a teacher
+    tells their members apart.
 
     Raises:
         ConfigurationError: There is no teacher, or nothing would be learned from.
     """
+    distill = section_of(config, DistillConfig)
     if distill.teacher and distill.url:
         raise ConfigurationError(
             "expected --distill.teacher or --distill.url, because there is one teacher, got both: "
@@ -86,7 +89,7 @@ def with_distillation(preset: Preset, distill: DistillConfig, keep_filters: bool
     if distill.weight is not None:
         term = replace(term, weight=distill.weight)
     filters = preset.filters
-    if not keep_filters:
+    if config.rl.filters is None:
         filters = tuple(part for part in filters if not isinstance(part, ZeroVariance))
     rewards = tuple(_reward_terms(preset, distill.reward_weight))
     preset = replace(preset, terms=(*rewards, term), filters=filters)
@@ -100,17 +103,15 @@ def distillation_of(preset: Preset) -> ReverseKL | None:
     return None if term is None else term.signal  # type: ignore[return-value]
 
 
-def named_teacher(preset: Preset, distill: DistillConfig) -> str | None:
+def default_teacher(preset: Preset, config: TrainConfig, rate: float) -> Layer:
     """Return the teacher of a preset where no flag names one: the policy that reads more."""
-    signal = distillation_of(preset)
-    if signal is None or signal.privileged == "none" or distill.teacher or distill.url:
-        return None
-    return START
+    return Layer(PRESET, {"teacher": _named_teacher(preset, config)})
 
 
-def has_teacher(preset: Preset, distill: DistillConfig) -> bool:
+def has_teacher(preset: Preset, config: TrainConfig) -> bool:
     """Return whether flags or the preset say who teaches."""
-    return bool(distill.teacher or distill.url or named_teacher(preset, distill))
+    distill = section_of(config, DistillConfig)
+    return bool(distill.teacher or distill.url or _named_teacher(preset, config))
 
 
 def values_of_distillation(preset: Preset) -> Mapping[str, Any]:
@@ -121,14 +122,12 @@ def values_of_distillation(preset: Preset) -> Mapping[str, Any]:
     return {"weight": term.weight, "privileged": signal.privileged}
 
 
-def check_distillation(
-    preset: Preset, settings: Mapping[str, Any], without_expert: Sequence[str]
-) -> None:
+def check_distillation(preset: Preset, config: FilledConfig, without_expert: Sequence[str]) -> None:
     """Check the requirements of a teacher in a run.
 
     Args:
         preset: The preset.
-        settings: All settings, filled in.
+        config: The settings, with nothing left open.
         without_expert: Names of the environments without an expert.
 
     Raises:
@@ -142,11 +141,26 @@ def check_distillation(
             f"expected --distill.privileged none, because {', '.join(without_expert)} has no "
             "expert whose plan a teacher could read, got plan"
         )
-    if settings["distill"]["url"] and settings["temperature"] != 1:
+    if section_of(config, DistillConfig).url and config.temperature != 1:
         raise ConfigurationError(
             "expected --temperature 1 with --distill.url, because a vLLM server scores prompts at "
-            f"that temperature, got {settings['temperature']:g}"
+            f"that temperature, got {config.temperature:g}"
         )
+
+
+def memory_of_teacher(
+    preset: Preset, config: FilledConfig, sampled_tokens: int
+) -> Mapping[str, Any]:
+    """Return what a teacher holds: the weights at the start, which a reference shares."""
+    return {"reference": True} if section_of(config, DistillConfig).teacher == START else {}
+
+
+def _named_teacher(preset: Preset, config: TrainConfig) -> str | None:
+    """Return the teacher that a preset names where no flag does."""
+    signal, distill = distillation_of(preset), section_of(config, DistillConfig)
+    if signal is None or signal.privileged == "none" or distill.teacher or distill.url:
+        return None
+    return START
 
 
 def _term_of(preset: Preset) -> Term | None:
@@ -185,7 +199,7 @@ def _reward_terms(preset: Preset, weight: float | None) -> Iterator[Term]:
     if weight is None:
         yield from terms
     elif weight > 0:
-        for term in terms or PRESETS[DEFAULT].terms:
+        for term in terms or HOUSE.terms:
             yield replace(term, weight=term.weight * weight)
 
 

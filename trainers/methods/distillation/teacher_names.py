@@ -9,8 +9,9 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.text_lines import error_line
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
-from trainers.methods.distillation.settings import CURRENT, START, distillation_of
+from trainers.methods.distillation.settings import CURRENT, START, DistillConfig, distillation_of
 from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.methods.method import section_of
 from trainers.model_files.source import MODEL_NAMES, model_folder, problem_of
 from trainers.output.run_checkpoints import chosen_checkpoint, has_weights, run_of
 
@@ -29,7 +30,7 @@ def check_teacher(run: ResolvedRun) -> None:
     tokens = teacher_tokenizer(run)
     if tokens is not None and run.config.model != TINY:
         student = load_tokenizer(model_folder(run.config.model))
-        check_vocabulary(student, tokens, str(run.config.distill.teacher))
+        check_vocabulary(student, tokens, str(section_of(run.config, DistillConfig).teacher))
 
 
 def teacher_tokenizer(run: ResolvedRun) -> PreTrainedTokenizerBase | None:
@@ -40,7 +41,7 @@ def teacher_tokenizer(run: ResolvedRun) -> PreTrainedTokenizerBase | None:
     Raises:
         ConfigurationError: It cannot be loaded.
     """
-    name = run.config.distill.teacher
+    name = section_of(run.config, DistillConfig).teacher
     if distillation_of(run.preset) is None or name in (None, START, CURRENT):
         return None
     return load_tokenizer(teacher_folder(str(name)))

@@ -18,9 +18,10 @@ from trainers.grpo.precision import weights_dtype
 from trainers.grpo.teacher import MakeTeacher, Teacher, TeacherParts
 from trainers.methods.distillation.privileged import PlanReader
 from trainers.methods.distillation.served import ServedTeacher
-from trainers.methods.distillation.settings import CURRENT, START, distillation_of
+from trainers.methods.distillation.settings import CURRENT, START, DistillConfig, distillation_of
 from trainers.methods.distillation.teacher_names import load_tokenizer, teacher_folder
 from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.methods.method import section_of
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.models.saved_weights import load_weights
 from trainers.models.torch_setup import device
@@ -46,7 +47,7 @@ def make_teacher(run: ResolvedRun, policy: LoadedPolicy, plan: Plan | None) -> M
     signal = distillation_of(run.preset)
     if signal is None:
         return None
-    settings, chat = run.config.distill, policy.chat
+    settings, chat = section_of(run.config, DistillConfig), policy.chat
     reads = policy.budget.context
     make: Callable[[TeacherParts], Teacher]
     if settings.url:

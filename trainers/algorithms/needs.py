@@ -1,0 +1,37 @@
+"""What a part of a preset may need beyond the episodes of the policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["JUDGE", "REFERENCE", "Need", "needs_of"]
+
+
+class Need(str):
+    """A need by its name, as which it is written and compared.
+
+    A part of a preset, such as a signal, lists its own in an attribute ``needs``.
+
+    Args:
+        name: Its name.
+        description: What has to be there, in words.
+    """
+
+    __slots__ = ("description",)
+    description: str
+
+    def __new__(cls, name: str, description: str) -> Need:
+        """Make a text with a description."""
+        need = super().__new__(cls, name)
+        need.description = description
+        return need
+
+
+REFERENCE = Need("reference", "a frozen reference policy that fills aux['logp_ref']")
+JUDGE = Need("judge", "a judge of episodes: --reward-hooks judge_mask:model=NAME,url=URL")
+"""Fulfilled by a reward hook."""
+
+
+def needs_of(parts: Iterable[object]) -> tuple[Need, ...]:
+    """Return what parts need, each need once, in the order of the parts."""
+    return tuple(dict.fromkeys(need for part in parts for need in getattr(part, "needs", ())))

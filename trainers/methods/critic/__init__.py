@@ -1,0 +1,1 @@
+"""A critic: values of tokens or turns, which advantages are estimated with."""

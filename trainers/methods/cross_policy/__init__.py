@@ -1,0 +1,1 @@
+"""Cross-policy sampling: a stale copy of the policy plays some turns."""

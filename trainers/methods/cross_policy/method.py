@@ -1,0 +1,15 @@
+"""The row of cross-policy sampling in the table of methods."""
+
+from __future__ import annotations
+
+from trainers.algorithms.policy_pool import POLICY_POOL, PolicyPool
+from trainers.methods.cross_policy.presets import PRESETS
+from trainers.methods.method import Method
+
+METHOD = Method(
+    name="cross_policy",
+    needs=(POLICY_POOL,),
+    presets={"scalinginter": PRESETS},
+    parts={"pool": (PolicyPool,)},
+    own_loop=True,
+)

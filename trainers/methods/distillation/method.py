@@ -1,0 +1,38 @@
+"""The row of on-policy distillation in the table of methods."""
+
+from __future__ import annotations
+
+from agentgym.trust.table import ADDRESS, PLAIN, Entry, is_public_model
+from trainers.methods.distillation.credit import TEACHER, ReverseKL
+from trainers.methods.distillation.presets import PRESETS
+from trainers.methods.distillation.settings import (
+    CURRENT,
+    START,
+    DistillConfig,
+    check_distillation,
+    default_teacher,
+    has_teacher,
+    memory_of_teacher,
+    values_of_distillation,
+    with_distillation,
+)
+from trainers.methods.method import Method
+
+METHOD = Method(
+    name="distill",
+    needs=(TEACHER,),
+    provides=has_teacher,
+    presets={"dpo": PRESETS},
+    parts={"signal": (ReverseKL,)},
+    section=DistillConfig,
+    trust={
+        "teacher": Entry("path", lambda value: value in (START, CURRENT) or is_public_model(value)),
+        "url": ADDRESS,
+        **dict.fromkeys(("weight", "reward_weight", "privileged"), PLAIN),
+    },
+    extend_preset=with_distillation,
+    preset_values=values_of_distillation,
+    defaults=default_teacher,
+    check=check_distillation,
+    memory=memory_of_teacher,
+)

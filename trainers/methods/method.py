@@ -1,0 +1,113 @@
+"""What a method brings to the trainer, so that no other room names it.
+
+A user's method is a `Method` in a package whose entry point of the group ``agentgym.methods`` names
+it. What it holds is read to parse flags and to show help, so its module imports no torch;
+`Method.step_part` is a name for that reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from agentgym.trust.table import Entry
+from trainers.algorithms.needs import Need
+from trainers.algorithms.preset import Preset
+from trainers.config.layers import DEFAULT, Layer
+
+__all__ = ["Method", "section_of"]
+
+Section = TypeVar("Section")
+
+
+def _keep_preset(preset: Preset, config: Any) -> Preset:
+    return preset
+
+
+def _no_values(preset: Preset) -> Mapping[str, Any]:
+    return {}
+
+
+def _no_defaults(preset: Preset, config: Any, rate: float) -> Layer:
+    return Layer(DEFAULT, {})
+
+
+def _accept(preset: Preset, config: Any, without_expert: Sequence[str]) -> None:
+    return None
+
+
+def _none_unread(preset: Preset, config: Any) -> Collection[str]:
+    return ()
+
+
+def _no_memory(preset: Preset, config: Any, sampled_tokens: int) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """An optional method of the trainer.
+
+    ``config`` is the run's `trainers.config.schema.TrainConfig`, of which a method reads its own
+    section with `section_of`.
+    """
+
+    name: str
+    """Its name; that of its section of settings too: ``--NAME.*``, with ``-`` for ``_``."""
+    needs: tuple[Need, ...] = ()
+    """What its parts of presets need, which this method provides."""
+    provides: Callable[[Preset, Any], bool] | None = None
+    """Whether the settings ``(preset, config)`` name what the method needs itself, such as a model
+    that teaches; None: it always provides its ``needs``."""
+    presets: Mapping[str, tuple[Preset, ...]] = field(default_factory=dict)
+    """Presets by the name of the one after which they are listed; ``""``: after all others."""
+    parts: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
+    """Classes that a file of ``--preset-file`` may name, by the field in which they may stand, such
+    as ``signal``."""
+    section: type | None = None
+    """Dataclass of its settings; None: it has none. All of them have defaults."""
+    filled: type | None = None
+    """The same with nothing left open; None: ``section`` leaves nothing open."""
+    trust: Mapping[str, Entry] = field(default_factory=dict)
+    """What each of these settings lets a file do; see `agentgym.trust.table`."""
+    extend_preset: Callable[[Preset, Any], Preset] = _keep_preset
+    """Return a preset with the terms that the section adds: before the flags of ``--rl.*``, which
+    then change these terms as well."""
+    change_preset: Callable[[Preset, Any], Preset] = _keep_preset
+    """Return a preset with what the section changes in it, after the flags of ``--rl.*``."""
+    preset_values: Callable[[Preset], Mapping[str, Any]] = _no_values
+    """Return the settings of the section that the parts of a preset stand for."""
+    defaults: Callable[[Preset, Any, float], Layer] = _no_defaults
+    """Return what the section leaves open: of ``(preset, config, rate)``, with the learning rate of
+    the policy."""
+    check: Callable[[Preset, Any, Sequence[str]], None] = _accept
+    """Refuse what does not go together: of the preset, the settings with nothing left open, and the
+    names of the environments without an expert."""
+    unread: Callable[[Preset, Any], Collection[str]] = _none_unread
+    """Return the settings of the section that a run does not read although it has the method."""
+    memory: Callable[[Preset, Any, int], Mapping[str, Any]] = _no_memory
+    """Return what it adds to the estimate of memory, as fields of
+    `trainers.models.memory.TrainingSetup`: of the preset, the settings with nothing left open, and
+    the tokens that a process samples in a step at most."""
+    own_loop: bool = False
+    """Whether it needs the trainer's own loop, so that no agent (``--agent``) can play."""
+    step_part: str = ""
+    """What it does in a step: ``module:function`` of ``(run, policy)``, which returns the maker of
+    its `trainers.grpo.step_part.StepPart`; empty: nothing."""
+
+
+def section_of(config: object, section: type[Section]) -> Section:
+    """Return the section of a run's settings that is of a class.
+
+    Args:
+        config: A `trainers.config.schema.TrainConfig`.
+        section: The class, `Method.section` or `Method.filled` of a method.
+
+    Raises:
+        LookupError: There is none: the table of methods does not have this one.
+    """
+    for value in vars(config).values():
+        if isinstance(value, section):
+            return value
+    raise LookupError(f"expected a section {section.__name__} in the settings, got none")

@@ -1,0 +1,1 @@
+"""A reward model that learns preferences between episodes and pays turns."""
