@@ -34,7 +34,8 @@ HOW_TO = ".site/how-to/README"
 CONCEPTS = (".site/concepts",)
 GUIDES = (
     "agentgym/README", "trainers/README", "agentgym/adapters/README", "agentgym/imports/README",
-    "agentgym/sandbox/README", "agentgym/synth/README", "agentgym/envs/swe/grading/README",
+    "agentgym/sandbox/README", "agentgym/authoring/synth/README",
+    "agentgym/envs/swe/grading/README",
 )  # fmt: skip
 ABOUT = ("CONTRIBUTING", "AGENTS", ".site/style", "SECURITY", "CHANGELOG")
 REFERENCE: dict[str, tuple[str, ...]] = {

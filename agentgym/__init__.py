@@ -13,6 +13,7 @@ from agentgym.registration import register_all
 
 if TYPE_CHECKING:
     from agentgym.agents import Session, play_agent
+    from agentgym.authoring import register_tools
     from agentgym.episodes import replay_file, rescore_file
     from agentgym.evaluation import (
         Leaderboard,
@@ -51,6 +52,7 @@ __all__ = [
     "make_vec",
     "play_agent",
     "read_report",
+    "register_tools",
     "replay_file",
     "rescore_file",
     "validate",
@@ -61,6 +63,7 @@ _ELSEWHERE = {
     **dict.fromkeys(("Session", "play_agent"), "agents"),
     **dict.fromkeys(("replay_file", "rescore_file"), "episodes"),
     "load_policy": "evaluation.policy_names",
+    "register_tools": "authoring",
 }
 """Modules of the names outside of ``agentgym.evaluation``."""
 

@@ -6,9 +6,9 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from agentgym.authoring.synth.making import make, open_specification
 from agentgym.core.options import integer
 from agentgym.support.terminal import cell, printable
-from agentgym.synth.making import make, open_specification
 
 if TYPE_CHECKING:
     from rich.console import Console

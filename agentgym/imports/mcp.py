@@ -15,6 +15,13 @@ from typing import Any
 
 from agentgym.actions import ActionSpec, parse, render
 from agentgym.actions.specs import ActionCall
+from agentgym.authoring.tools.tool_actions import (
+    BadArgument,
+    CallRecord,
+    ToolAction,
+    make_tool,
+    neutral_call,
+)
 from agentgym.core.hooks import finite
 from agentgym.core.options import import_named
 from agentgym.core.tasks import Task
@@ -23,13 +30,6 @@ from agentgym.imports.imported_env import ImportedEnv, share
 from agentgym.imports.mcp_client import BadRequest, McpServer
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import SeededTasks
-from agentgym.imports.tool_actions import (
-    BadArgument,
-    CallRecord,
-    ImportedTool,
-    make_tool,
-    neutral_call,
-)
 from agentgym.imports.world import World, WorldTurn, stated_turn
 from agentgym.support.json_rpc import Message
 from agentgym.support.redaction import for_others, is_secret
@@ -121,7 +121,7 @@ class McpWorld(World):
         self,
         command: Sequence[str],
         timeout: float,
-        tools: Sequence[ImportedTool],
+        tools: Sequence[ToolAction],
         start: Message | None,
         reward: Reward | None,
     ) -> None:
@@ -271,13 +271,13 @@ def _invalid(reason: str) -> WorldTurn:
     return WorldTurn(reason, valid=False, reason=reason)
 
 
-def _usable(listed: Sequence[Message], reference: str) -> tuple[list[ImportedTool], list[str]]:
+def _usable(listed: Sequence[Message], reference: str) -> tuple[list[ToolAction], list[str]]:
     """Make actions of the tools, and say of which that is not possible.
 
     Raises:
         ConfigurationError: Of none.
     """
-    tools: list[ImportedTool] = []
+    tools: list[ToolAction] = []
     limits: list[str] = []
     for entry in listed:
         names = [tool.spec.name.lower() for tool in tools]

@@ -13,15 +13,15 @@ from functools import lru_cache
 from typing import Any
 
 from agentgym.actions import ActionSpec, parse
+from agentgym.authoring.tools.json_schemas import fields_of, plain_schema
+from agentgym.authoring.tools.tool_actions import BadArgument, ToolAction, make_tool, neutral_call
 from agentgym.core.attribution import ActionFailed
 from agentgym.core.tasks import NumberedTasks, Task, TaskSet
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.imported_env import FREE_TEXT, ImportedEnv, share
-from agentgym.imports.json_schemas import fields_of, plain_schema
 from agentgym.imports.openenv_client import OpenEnvServer, check_timeout
 from agentgym.imports.request import ImportRequest
 from agentgym.imports.seeded_tasks import UNSEEDED, SeededTasks
-from agentgym.imports.tool_actions import BadArgument, ImportedTool, make_tool, neutral_call
 from agentgym.imports.world import World, WorldTurn, stated_turn
 
 HORIZON = 50
@@ -127,7 +127,7 @@ class OpenEnvWorld(World):
         server: OpenEnvServer,
         options: Mapping[str, Any],
         reader: _Reader,
-        tool: ImportedTool | None,
+        tool: ToolAction | None,
         field: str,
         *,
         listed: bool,
@@ -357,7 +357,7 @@ def _seed_limits(
     return (ALIKE,) if len(set(begun)) == 1 and not listed else ()
 
 
-def _action(schema: Mapping[str, Any], field: str) -> tuple[ImportedTool | None, str]:
+def _action(schema: Mapping[str, Any], field: str) -> tuple[ToolAction | None, str]:
     """Return the action as a tool, or the field that takes a text.
 
     Raises:

@@ -106,7 +106,7 @@ IMPORTS: Mapping[str, Import] = {
         backend="thread",
     ),
     "synth": Import(
-        "agentgym.synth.making",
+        "agentgym.authoring.synth.making",
         "FILE.yaml",
         "warehouse",
         "Entities, tools and goals of a specification, yours or a bundled one.",

@@ -37,7 +37,7 @@ from agentgym.trust.table import (
 )
 
 Table = Mapping[str, Entry | SettingGroup]
-TOOL_ENVIRONMENTS = "agentgym.tools.register"
+TOOL_ENVIRONMENTS = "agentgym.authoring.tools.register"
 """Module that makes what modules register as tools."""
 
 

@@ -15,12 +15,12 @@ import pytest
 
 from agentgym.core.env import TextEnv
 from agentgym.registration import FAMILIES
+from tests.authoring.tools.sums import SUMS_ID
 from tests.contract.choices import BOXED
 from tests.contract.playing import play
 from tests.contract.variants import VARIANTS, packages
 from tests.envs.alfworld.grammars import keep_grammars
 from tests.envs.swe.boxed import NO_BOX
-from tests.tools.sums import SUMS_ID
 from tests.toy import TOY_ID
 from tests.vector.conftest import warm_workers
 

@@ -20,7 +20,8 @@ MANY = 300
 PANELS_TEST = "test_panels_are_the_same_in_every_process"
 
 PANELS = """
-import json, sys, gymnasium, agentgym, tests.toy, tests.tools.sums, tests.contract.variants
+import json, sys, gymnasium, agentgym
+import tests.toy, tests.authoring.tools.sums, tests.contract.variants
 for env_id in sys.argv[1:]:
     try:
         tasks = gymnasium.make(env_id).unwrapped.tasks

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import agentgym
+from agentgym.authoring.tools.tool_actions import make_tool
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
 from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.imports.mcp import CallRecord, make
-from agentgym.imports.tool_actions import make_tool
 from tests.cli.test_commands import run
 from tests.toy import ToyEnv
 

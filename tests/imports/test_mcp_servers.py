@@ -14,10 +14,10 @@ import pytest
 
 from agentgym.actions import openai_tools, parse, render
 from agentgym.actions.specs import GRAMMARS
+from agentgym.authoring.tools.tool_actions import make_tool
 from agentgym.core.env import TextEnv
 from agentgym.errors import EnvFailure
 from agentgym.imports.mcp import NO_REWARD, NO_WORDS, make
-from agentgym.imports.tool_actions import make_tool
 from tests.imports.mcp_servers import ITEM, ODD, ORDER, SEARCH, STRUCTURED
 
 SCRIPT = Path(__file__).with_name("mcp_servers.py")

@@ -57,7 +57,7 @@ def test_search_is_trained_on_questions_that_fit_its_stages(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_mathpython_is_trained_without_a_process_of_its_own(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("agentgym.tools.python_tool.open_sandbox", None)
+    monkeypatch.setattr("agentgym.authoring.tools.python_tool.open_sandbox", None)
     out = tmp_path / "run"
     small = {**SMALL, "env": "mathpython", "rl.turn-tokens": 24, "out": out}
     assert main([f"--{name}={value}" for name, value in small.items()]) == 0, (

@@ -43,7 +43,7 @@ DATA: Mapping[str, str] = {
     "agentgym/rewards/machine.py": "states and numbers",
     "agentgym/sandbox/remote/leased_boxes.py": "a message of a client with the token",
     "agentgym/support/structured_files.py": "gives what it reads on",
-    "agentgym/synth/reading.py": "a specification is words and numbers",
+    "agentgym/authoring/synth/reading.py": "a specification is words and numbers",
     "agentgym/viewer/episode_files.py": "shows records",
     "trainers/config/config_file.py": "gives settings on to the modules above",
     "trainers/config/resolve.py": "reads the precision of the run",

@@ -12,6 +12,9 @@ import gymnasium
 import pytest
 from gymnasium.envs.registration import load_env_creator
 
+from agentgym.authoring.synth.env import SynthEnv
+from agentgym.authoring.synth.making import names as bundled_specifications
+from agentgym.authoring.tools.env import ToolEnv
 from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments
 from agentgym.evaluation.policy_maker import GROUP
@@ -21,9 +24,6 @@ from agentgym.protocols import bundled, load_protocol
 from agentgym.registration import FAMILIES
 from agentgym.registration.imports import IMPORTS
 from agentgym.rewards.table import HOOKS as REGISTERED_HOOKS
-from agentgym.synth.env import SynthEnv
-from agentgym.synth.making import names as bundled_specifications
-from agentgym.tools.env import ToolEnv
 from agentgym.trust.claims import argument_claims, env_claims, hook_claims, setting_claims
 from agentgym.trust.table import (
     BASE,

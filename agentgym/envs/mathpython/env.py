@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from agentgym.authoring import ToolEnv, ToolEpisode
 from agentgym.core.options import choice, integer, text
 from agentgym.core.tasks import NumberedTasks
 from agentgym.envs.mathpython.engine.equivalence import equivalent
@@ -20,7 +21,6 @@ from agentgym.envs.mathpython.tasks import problem_tasks
 from agentgym.envs.mathpython.tools import MathTools
 from agentgym.errors import require
 from agentgym.sandbox.registry import check_isolated
-from agentgym.tools import ToolEnv, ToolEpisode
 
 REWARDS = ("sparse",)
 """Rewards: 1 for a right answer, else 0."""
@@ -54,7 +54,7 @@ class MathPythonEnv(ToolEnv):
         sandbox: Where Python runs: ``auto``, or an isolating back end of `agentgym.sandbox` with
             ``python3``.
         seconds: Maximum CPU time of each process of a script, in seconds, see
-            `agentgym.tools.PythonTool`.
+            `agentgym.authoring.PythonTool`.
         max_observation_chars: Maximum number of displayed characters of a script's output.
         horizon: Turn budget of an episode, including the answer.
         **kwargs: See :class:`~agentgym.core.TextEnv`.

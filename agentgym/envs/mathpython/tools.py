@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agentgym.authoring import PythonTool
 from agentgym.envs.mathpython.engine.exact import NotRational, Unreadable, calculated, write_number
-from agentgym.tools import PythonTool
 
 ERROR_LINES = 3
 """Number of displayed lines of an error, from its end."""

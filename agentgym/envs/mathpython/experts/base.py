@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from agentgym.authoring import CallRecord
 from agentgym.envs.mathpython.problem import Problem
 from agentgym.support.text_lines import last_line
-from agentgym.tools import CallRecord
 
 PYTHON, CALCULATOR, ANSWER = "run_python", "calculator", "answer"
 ARGUMENTS = {PYTHON: "code", CALCULATOR: "expression", ANSWER: "text"}
