@@ -16,7 +16,7 @@ from trainers.algorithms.needs import Need
 from trainers.algorithms.preset import Preset
 from trainers.config.layers import DEFAULT, Layer
 
-__all__ = ["Method", "section_of"]
+__all__ = ["Method", "MethodMemory", "section_of"]
 
 Section = TypeVar("Section")
 
@@ -41,8 +41,24 @@ def _none_unread(preset: Preset, config: Any) -> Collection[str]:
     return ()
 
 
-def _no_memory(preset: Preset, config: Any, sampled_tokens: int) -> Mapping[str, Any]:
-    return {}
+@dataclass(frozen=True)
+class MethodMemory:
+    """What a method takes besides the policy."""
+
+    part: str = ""
+    """What it is for; empty: for nothing of its own."""
+    size: int = 0
+    """Bytes."""
+    advice: str = ""
+    """How to reduce them."""
+    reference: bool = False
+    """Whether it needs a copy of the policy."""
+    players: int = 0
+    """Further policies that play."""
+
+
+def _no_memory(run: Any, shape: Any, training: Any) -> MethodMemory:
+    return MethodMemory()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,15 +102,18 @@ class Method:
     names of the environments without an expert."""
     unread: Callable[[Preset, Any], Collection[str]] = _none_unread
     """Return the settings of the section that a run does not read although it has the method."""
-    memory: Callable[[Preset, Any, int], Mapping[str, Any]] = _no_memory
-    """Return what it adds to the estimate of memory, as fields of
-    `trainers.models.memory.TrainingSetup`: of the preset, the settings with nothing left open, and
-    the tokens that a process samples in a step at most."""
+    memory: Callable[[Any, Any, Any], MethodMemory] = _no_memory
+    """Return what it takes in a run: of the `trainers.config.resolve.ResolvedRun`, and the
+    ``ModelShape`` and ``TrainingSetup`` of its policy (`trainers.models.memory`)."""
     own_loop: bool = False
     """Whether it needs the trainer's own loop, so that no agent (``--agent``) can play."""
     step_part: str = ""
     """What it does in a step: ``module:function`` of ``(run, policy)``, which returns the maker of
     its `trainers.grpo.step_part.StepPart`; empty: nothing."""
+
+    def is_used(self, run: Any) -> bool:
+        """Return whether a `trainers.config.resolve.ResolvedRun` uses the method."""
+        return not {*self.needs}.isdisjoint(run.preset.needs)
 
 
 def section_of(config: object, section: type[Section]) -> Section:

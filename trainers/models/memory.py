@@ -9,13 +9,10 @@ where prefixes are computed once, and of what is played after it:
     gradients    T x 4
     optimiser    T x 8 (AdamW), T x 2.03 (8-bit states with a scale per 256 weights)
     cast weights P x 2: autocast keeps bf16 copies of trained float32 matrices for a pass
-    reference    P x 4, if the preset compares with it and there are no adapters to turn off; and
-                 T x 4, if a stale policy plays, too
-    critic       a head's hidden states of all sampled tokens, H x b each; or the weights, gradients
-                 and AdamW states of a second model, whole on every device; that of turns also keeps
-                 the weights of a third one
-    reward model T x 16, if there is one, whole on every device; a base below adapters is shared,
-                 or P x b where FSDP divides it
+    reference    P x 4, if the policy is compared with it and there are no adapters to turn off; and
+                 T x 4 for each further policy that plays
+    methods      what optional methods take, whole on every device: ``memory`` of their rows in the
+                 table of methods
     activations  n x layers x (the input of a layer with checkpointing, else what autograd keeps of
                  it, see ``_layer_bytes``), and a mask of n x (longest row)
     working      the larger of what the head needs (a tile of --memory.logits_mib, what torch's
@@ -28,7 +25,7 @@ where prefixes are computed once, and of what is played after it:
                  when an episode spends all of its tokens
     engine       P x b, if the in-process engine has weights of its own
 
-A stale policy that plays, too, doubles these two where the in-process engine is no vLLM.
+These two are there for each policy that plays, where the in-process engine is no vLLM.
 
 Of vLLM in this process the cache has a size of its own, whatever is played: what --vllm.memory
 leaves beside its weights, 1 GiB on a CPU.
@@ -49,11 +46,19 @@ from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
 from trainers.config.sections import ALL_LINEAR
+from trainers.methods.method import MethodMemory
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig
 
-__all__ = ["GIB", "MemoryEstimate", "ModelShape", "TrainingSetup", "cache_bytes", "estimate"]
+__all__ = [
+    "GIB",
+    "MemoryEstimate",
+    "ModelShape",
+    "TrainingSetup",
+    "cache_bytes",
+    "estimate",
+]
 
 GIB = 2**30
 TILE_TOKENS = 4096
@@ -168,15 +173,9 @@ class TrainingSetup:
     quantize: str = "none"
     """Bits of the frozen base."""
     reference: bool = False
-    """Whether a copy of the policy is kept."""
-    critic_tokens: int = 0
-    """Sampled tokens of a step whose hidden states a critic keeps."""
-    critic_model: bool = False
-    """Whether a critic is a second model."""
-    critic_copies: int = 0
-    """Further models that it keeps and does not train."""
-    reward_model: bool = False
-    """Whether a reward model is trained."""
+    """Whether the preset compares the policy with a copy."""
+    methods: tuple[MethodMemory, ...] = ()
+    """What optional methods take."""
     triton: bool = True
     """Whether tiles are reduced by one kernel, as on a GPU."""
     slots: int = 0
@@ -185,8 +184,6 @@ class TrainingSetup:
     """Most tokens of an episode's context."""
     engine_copy: bool = False
     """Whether the engine in this process has weights of its own."""
-    stale: bool = False
-    """Whether a stale policy plays, too."""
     vllm_bits: int = 0
     """Bits of a weight of vLLM on this device; 0: there is none."""
     vllm_cache: int = 0
@@ -203,10 +200,44 @@ class TrainingSetup:
     """Tokens of the opening of a row."""
     scored_tokens: int = 0
     """Sampled tokens of a row, whose logits are computed; 0: all."""
+    sampled_tokens: int = 0
+    """Sampled tokens of a step, at most; 0: nobody knows."""
     process: int = 0
     """Bytes of libraries, and of what they hold beside tensors."""
     retained: float = 0.0
     """Share of a layer's tensors that the allocator keeps once they are freed."""
+
+    @property
+    def low(self) -> int:
+        """Bytes of a number in the forward pass."""
+        return 2 if self.precision == "bf16" else 4
+
+    def weights_of(self, shape: ModelShape) -> tuple[int, int]:
+        """Return the numbers of weights that are trained, and of those below adapters."""
+        adapters = self.rank * shape.ends
+        return (adapters, shape.parameters) if adapters else (shape.parameters, 0)
+
+    def further_model(self, shape: ModelShape, *, learns: bool = True, base: bool = True) -> int:
+        """Return the bytes of a further model of the policy's shape.
+
+        Args:
+            shape: The shape.
+            learns: Whether it is trained as well, with AdamW.
+            base: Whether it has a base of its own below its adapters.
+        """
+        trained, frozen = self.weights_of(shape)
+        states = int(4 + STATES["adamw"]) if learns else 0
+        return trained * (4 + states) + frozen * self.low * base
+
+    @property
+    def keeps_reference(self) -> bool:
+        """Whether a copy of the policy is kept."""
+        return self.reference or any(method.reference for method in self.methods)
+
+    @property
+    def players(self) -> int:
+        """Policies that play."""
+        return 1 + sum(method.players for method in self.methods)
 
     @property
     def step_tokens(self) -> int:
@@ -241,10 +272,8 @@ class MemoryEstimate:
     """Weights, adapters among them."""
     reference: int
     """Copies of the policy."""
-    critic: int
-    """Hidden states that a critic reads, or its own model with all that it trains by."""
-    reward_model: int
-    """What a reward model trains, and trains by."""
+    methods: tuple[MethodMemory, ...]
+    """What optional methods take."""
     gradients: int
     """Gradients of what is trained."""
     optimizer: int
@@ -265,9 +294,20 @@ class MemoryEstimate:
     """Layers whose weights are divided among devices, while they are at work."""
 
     @property
+    def parts(self) -> dict[str, int]:
+        """All of it by part, those of methods one by one."""
+        parts: dict[str, int] = {}
+        for item in fields(self):
+            if item.name == "methods":
+                parts |= {method.part: method.size for method in self.methods if method.part}
+            else:
+                parts[item.name] = getattr(self, item.name)
+        return parts
+
+    @property
     def total(self) -> int:
         """All of it."""
-        return sum(getattr(self, item.name) for item in fields(self))
+        return sum(self.parts.values())
 
     @property
     def generating(self) -> int:
@@ -287,43 +327,30 @@ class MemoryEstimate:
 
 def estimate(shape: ModelShape, training: TrainingSetup) -> MemoryEstimate:
     """Estimate the memory of one device; the formulas are at the top of this file."""
-    low = 2 if training.precision == "bf16" else 4
-    adapters = training.rank * shape.ends
-    trained = adapters or shape.parameters
-    frozen = shape.parameters if adapters else 0
+    low, (trained, frozen) = training.low, training.weights_of(shape)
+    adapters = trained if frozen else 0
     weights = trained * 4.0 + frozen * low
     if training.quantize != "none":
         weights -= shape.matrices * (low - QUANTIZED[training.quantize])
     cast = low == 2 and not adapters
     stored = low if adapters else 4
-    copied = 8 * stored * training.engine_copy * (1 + training.stale) + training.vllm_bits
+    copied = 8 * stored * training.engine_copy * training.players + training.vllm_bits
     at_work = 2 * shape.matrices // shape.layers + 2 * shape.vocabulary * shape.hidden
     return MemoryEstimate(
         process=training.process,
         weights=int(weights / (training.shards if training.weights_sharded else 1)),
         reference=int(
-            training.reference * (0 if adapters else shape.parameters * 4)
-            + training.stale * trained * 4
+            training.keeps_reference * (0 if adapters else shape.parameters * 4)
+            + (training.players - 1) * trained * 4
         ),
-        critic=int(
-            training.critic_tokens * shape.hidden * low
-            + training.critic_model * (trained * (4 + 4 + STATES["adamw"]) + frozen * low)
-            + training.critic_copies * (trained * 4 + frozen * low)
-        ),
-        # It shares a base below adapters, unless that is divided among devices.
-        reward_model=int(
-            training.reward_model
-            * (trained * (4 + 4 + STATES["adamw"]) + frozen * low * training.weights_sharded)
-        ),
+        methods=training.methods,
         gradients=int(trained * 4 / training.shards),
         optimizer=int(trained * STATES[training.optimizer] / training.shards),
         cast_weights=2 * (shape.matrices + shape.hidden * shape.vocabulary) if cast else 0,
         activations=_activation_bytes(shape, training),
         working=max(_head_bytes(shape, training), _backward_bytes(shape, training)),
         allocator=_retained_bytes(shape, training),
-        generation=training.slots
-        * (1 + training.stale)
-        * cache_bytes(shape, training.context, 8 * low)
+        generation=training.slots * training.players * cache_bytes(shape, training.context, 8 * low)
         + training.vllm_cache,
         engine=copied * shape.parameters // 8,
         gathered=training.weights_sharded * at_work * stored,
@@ -348,8 +375,7 @@ def _activation_bytes(shape: ModelShape, training: TrainingSetup) -> int:
 
 def _backward_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     """Bytes of the backward pass of one layer: gradients, and with checkpointing the layer."""
-    tokens = training.tokens
-    low = 2 if training.precision == "bf16" else 4
+    tokens, low = training.tokens, training.low
     passing = 2 * low * (shape.intermediate + shape.hidden)
     return tokens * (passing + training.checkpointing * _layer_bytes(shape, training))
 
@@ -360,7 +386,7 @@ def _retained_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     Tensors below 32 MiB come from one heap. In every layer a few are freed beside others that stay,
     and their room is too small for the next ones. Larger tensors go back to the system at once.
     """
-    tokens, low = training.tokens, 2 if training.precision == "bf16" else 4
+    tokens, low = training.tokens, training.low
     # Width and number of the tensors of a layer, as in `_layer_bytes`.
     tensors = (shape.hidden, 10), (shape.queries, 5), (shape.intermediate, 4)
     size = sum(
@@ -387,8 +413,7 @@ def _layer_bytes(shape: ModelShape, training: TrainingSetup) -> int:
 
 def _head_bytes(shape: ModelShape, training: TrainingSetup) -> int:
     """Bytes of the head: tiles of logits, hidden states and their gradients, its own gradient."""
-    tokens = training.tokens
-    low = 2 if training.precision == "bf16" else 4
+    tokens, low = training.tokens, training.low
     # The width follows from all tokens; those that are not sampled are left out afterwards.
     columns = training.logits_mib * 2**20 // (low * min(tokens, TILE_TOKENS))
     rows = min(training.scored, TILE_TOKENS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -80,17 +80,12 @@ ADVICE = {
         "a lower --memory.micro-tokens or --rl.episode-tokens, or --memory.checkpointing on"
     ),
     ("process",): "a machine with more memory, or smaller data of the environment (--env-kwargs)",
-    ("critic",): (
-        "--critic.kind head where the preset has a choice, or a lower --rl.groups or "
-        "--rl.turn-tokens"
-    ),
-    ("reward_model",): "adapters (--lora.r), or a preset without a reward model",
     ("generation", "engine"): (
         "a lower --vllm.memory, --vllm.sleep, a lower --rl.episode-tokens, or --engine vllm-server "
         "on another device"
     ),
 }
-"""Advice to reduce each part of an estimate."""
+"""Advice to reduce each part of an estimate; methods bring that of theirs."""
 
 
 @dataclass(frozen=True)
@@ -236,6 +231,8 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
         ),
         engine_copy=engine == "hf-copy",
     )
+    parts = [method.memory(run, shape, training) for method in methods() if method.is_used(run)]
+    training = replace(training, methods=tuple(parts))
     if engine == "vllm":
         return _beside_vllm(run, shape, training, device, context, episodes)
     if engine == "vllm-server":
@@ -244,12 +241,12 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     context = min(context, int(SPARE_ROOM * training.row_tokens))
     if device is not None:
         episode = cache_bytes(shape, context, BITS[settings.memory.precision])
-        episode *= 1 + training.stale  # Both policies read it.
+        episode *= training.players  # Each reads it.
         room = slots_that_fit(alone, device.usable, episode)
     slots = episodes if room is None else min(episodes, room)
     estimated = estimate(shape, replace(training, slots=slots, context=context))
     # They are given up before the policy trains.
-    merged = shape.matrices * BITS[settings.memory.precision] // 8 * (1 + training.stale)
+    merged = shape.matrices * BITS[settings.memory.precision] // 8 * training.players
     generating = estimated.total - estimated.updating + merged
     merges = device is None or generating <= device.size * (1 - RESERVE)
     return MemoryPlan(estimated, device, episodes, room, merges=merges)
@@ -285,9 +282,10 @@ def check_memory(plan: MemoryPlan) -> None:
     """
     if plan.device is None or plan.peak <= plan.device.usable:
         return
-    parts = {item.name: getattr(plan.estimate, item.name) for item in fields(plan.estimate)}
+    parts = plan.estimate.parts
     most = max(parts, key=parts.__getitem__)
-    advice = next(text for names, text in ADVICE.items() if most in names)
+    advices = {method.part: method.advice for method in plan.estimate.methods}
+    advice = advices.get(most) or next(text for names, text in ADVICE.items() if most in names)
     if plan.peak <= plan.device.size:
         advice = f"{advice}; or end other programs"
     raise ConfigurationError(
@@ -341,10 +339,9 @@ def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
         + (f", base of {memory.quantize}" if memory.quantize != "none" else "")
     )
     table = Table("memory", "GiB")
-    for item in fields(plan.estimate):
-        name, size = item.name.replace("_", " "), getattr(plan.estimate, item.name)
+    for name, size in plan.estimate.parts.items():
         if size >= GIB / 200:  # what would read 0.00 says nothing
-            table.add_row(name, f"{size / GIB:.2f}")
+            table.add_row(name.replace("_", " "), f"{size / GIB:.2f}")
     tiny = run.config.model == TINY
     assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
     of = f" of {plan.device}" if plan.device else ""
@@ -396,8 +393,6 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
     from trainers.grpo.forward import CPU_TILE, MIB
 
     settings, memory = run.config, run.config.memory
-    kind = settings.critic.kind if "critic" in run.preset.needs else "zero"
-    of_turns = "turn_critic" in run.preset.needs
     episodes = -(-settings.rl.episodes // processes.world())
     turns = max(env.full_horizon for env in run.envs)
     acted = min(context, settings.rl.turn_tokens * turns)
@@ -410,7 +405,7 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
         else context
     )
     imitated = settings.sft.batch_size if run.imitates else 0
-    setup = TrainingSetup(
+    return TrainingSetup(
         micro_tokens=memory.micro_tokens,
         row_tokens=row,
         rows=max(episodes, imitated) if has_opening else 0,
@@ -421,6 +416,7 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
         ),
         opening_tokens=min(run.opening_tokens, row - 1),
         scored_tokens=min(acted, episode_tokens),
+        sampled_tokens=episodes * acted,
         precision=memory.precision,
         checkpointing=memory.checkpointing == "on",
         rank=0 if settings.model == TINY else settings.lora.r,
@@ -428,19 +424,9 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
         optimizer=memory.optimizer,
         quantize=memory.quantize,
         reference="reference" in run.preset.needs,
-        stale=run.preset.pool is not None,
-        critic_tokens=(
-            episodes * acted if kind == "head" and settings.critic.trunk == "detached" else 0
-        ),
-        critic_model=kind == "model" or of_turns,
-        critic_copies=int(of_turns),
-        reward_model="prm" in run.preset.needs,
         triton=torch.cuda.is_available(),
         shards=processes.world() if processes.states_sharded() else 1,
         weights_sharded=processes.sharded(),
         process=0 if on_gpu else _process_bytes(),
         retained=0.0 if on_gpu else RETAINED,
     )
-    for method in methods():
-        setup = replace(setup, **method.memory(run.preset, settings, episodes * acted))
-    return setup

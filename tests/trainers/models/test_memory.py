@@ -12,13 +12,20 @@ from transformers import LlamaConfig, Qwen3Config
 
 from agentgym.errors import ConfigurationError
 from tests.trainers.grpo.helpers import make_trainer
-from trainers.models.memory import MemoryEstimate, ModelShape, TrainingSetup, estimate
+from trainers.methods.method import MethodMemory
+from trainers.models.memory import (
+    MemoryEstimate,
+    ModelShape,
+    TrainingSetup,
+    estimate,
+)
 from trainers.models.memory_peak import held_bytes, peak_bytes
 
 SHORT: dict[str, int] = {
     "vocab_size": 2000, "hidden_size": 128, "intermediate_size": 384, "num_hidden_layers": 4,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32,
 }  # fmt: skip
+SECOND_PLAYER = (MethodMemory(players=1),)
 DEEP = SHORT | {"num_hidden_layers": 8, "num_key_value_heads": 4, "vocab_size": 500}
 MICRO, WIDTH, ROWS, PROMPT = 1024, 256, 8, 16
 
@@ -157,9 +164,9 @@ def test_adapters_take_memory_on_the_chosen_layers_alone():
         ({"optimizer": "adamw-8bit"}, "optimizer", 15.4, 15.6),
         ({"reference": True}, "reference", 30.5, 30.6),
         ({"reference": True, "rank": 16}, "reference", 0.0, 0.0),
-        ({"stale": True}, "reference", 30.5, 30.6),
-        ({"stale": True, "rank": 16}, "reference", 0.06, 0.07),
-        ({"engine_copy": True, "stale": True}, "engine", 61.0, 61.1),
+        ({"methods": SECOND_PLAYER}, "reference", 30.5, 30.6),
+        ({"methods": SECOND_PLAYER, "rank": 16}, "reference", 0.06, 0.07),
+        ({"engine_copy": True, "methods": SECOND_PLAYER}, "engine", 61.0, 61.1),
         ({"shards": 8}, "optimizer", 7.6, 7.7),
         ({"shards": 8}, "weights", 30.5, 30.6),
         ({"shards": 8, "weights_sharded": True}, "weights", 3.8, 3.9),

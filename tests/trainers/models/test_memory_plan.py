@@ -9,6 +9,7 @@ import pytest
 from transformers import Qwen3Config
 
 from tests.trainers import tiny_policy, toy_runs
+from trainers.algorithms.presets import PRESETS
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
 from trainers.models.loaded_policy import build_tiny
@@ -160,17 +161,48 @@ def test_fewer_slots_play_the_same_episodes(tmp_path, monkeypatch):
     assert first_turns[0] == first_turns[1]
 
 
-def test_a_second_model_and_the_states_of_a_head_are_counted(qwen):
+FLAGS: dict[str, tuple[str, ...]] = {
+    "arpo": ("--rl.branch-roots=2",),
+    "fork-value": ("--rl.branch-roots=2",),
+    "erpo": ("--reward-hooks=judge_mask:model=m,url=http://localhost:1",),
+    "on-policy-distillation": ("--distill.teacher=start", "--distill.privileged=plan"),
+}
+"""What presets need besides."""
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_the_methods_of_a_preset_take_is_counted_to_the_byte(qwen, preset):
     """A head keeps the states of sampled tokens; a model all that adapters and their base take."""
-    sizes = {
-        kind: plan_memory(planned(qwen, f"--critic.kind={kind}", preset="ppo"), GPU).estimate.critic
-        for kind in ("zero", "head", "model")
+    run = planned(qwen, *FLAGS.get(preset, ()), preset=preset, engine="hf-copy")
+    plan, shape = plan_memory(run, GPU), ModelShape.of(QWEN3_4B)
+    adapters, base = 16 * shape.ends, 2 * shape.parameters
+    sampled = run.config.rl.episodes * run.config.rl.turn_tokens * 5
+    taken = {
+        "critic": {"critic": sampled * 2560 * 2},
+        "turn_critic": {"critic": adapters * (16 + 4) + 2 * base},
+        "prm": {"reward_model": adapters * 16},
     }
-    assert sizes["zero"] == 0 < sizes["head"] < sizes["model"]
+    methods = next((taken[need] for need in run.preset.needs if need in taken), {})
+    core = {"process", "weights", "reference", "gradients", "optimizer", "cast_weights"}
+    core |= {"activations", "working", "allocator", "generation", "engine", "gathered"}
+    parts = plan.estimate.parts
+    assert {name: size for name, size in parts.items() if name not in core} == methods
+    players = 1 + (run.preset.pool is not None)
+    assert parts["engine"] == players * base
+    assert parts["reference"] == 4 * adapters * (players - 1)
+    assert plan.estimate.total == sum(parts.values())
+
+
+@pytest.mark.parametrize(("kind", "size"), [("zero", 0), ("model", 1)])
+def test_a_critic_may_be_a_model_or_nothing(qwen, kind, size):
+    plan = plan_memory(planned(qwen, f"--critic.kind={kind}", preset="ppo"), GPU)
     shape = ModelShape.of(QWEN3_4B)
-    assert sizes["model"] == 16 * shape.ends * 16 + 2 * shape.parameters
-    # One of turns keeps a third model, which it does not train.
-    third = 4 * 16 * shape.ends + 2 * shape.parameters
-    for preset in ("archer", "sweet"):
-        estimate = plan_memory(planned(qwen, preset=preset), GPU).estimate
-        assert estimate.critic == sizes["model"] + third
+    assert plan.estimate.parts["critic"] == size * (16 * shape.ends * 16 + 2 * shape.parameters)
+
+
+def test_a_full_copy_is_kept_for_what_compares_with_it(qwen):
+    weights = 4 * ModelShape.of(QWEN3_4B).parameters
+    flags = ("--distill.privileged=plan", "--distill.weight=1")
+    for more, copies in (((), 0), (flags, 1)):
+        plan = plan_memory(planned(qwen, *more, lora__r=0), GPU)
+        assert plan.estimate.reference == copies * weights

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trainers.algorithms.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
 from trainers.methods.critic.presets import MT_PPO, PRESETS
-from trainers.methods.method import Method
+from trainers.methods.method import Method, MethodMemory
+
+if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.memory import ModelShape, TrainingSetup
+
+ADVICE = (
+    "--critic.kind head where the preset has a choice, or a lower --rl.groups or --rl.turn-tokens"
+)
+"""How to reduce the memory of a critic."""
+
+
+def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
+    """Return what a critic takes: a second model, or the hidden states that a head reads."""
+    critic, size = run.config.critic, 0
+    if critic.kind == "model":
+        size = training.further_model(shape)
+    elif critic.kind == "head" and critic.trunk == "detached":
+        size = training.sampled_tokens * shape.hidden * training.low
+    return MethodMemory("critic", size, ADVICE)
+
 
 METHOD = Method(
     name="critic",
     needs=(CRITIC,),
     presets={"scalinginter": PRESETS, "mt-grpo": MT_PPO},
     parts={"signal": (GAE, TurnGAE, BiLevelGAE)},
+    memory=_memory,
 )

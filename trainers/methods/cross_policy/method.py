@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trainers.algorithms.policy_pool import POLICY_POOL, PolicyPool
 from trainers.methods.cross_policy.presets import PRESETS
-from trainers.methods.method import Method
+from trainers.methods.method import Method, MethodMemory
 
 METHOD = Method(
     name="cross_policy",
@@ -12,4 +12,5 @@ METHOD = Method(
     presets={"scalinginter": PRESETS},
     parts={"pool": (PolicyPool,)},
     own_loop=True,
+    memory=lambda run, shape, training: MethodMemory(players=1),
 )

@@ -14,9 +14,10 @@ from trainers.algorithms.preset import Preset
 from trainers.config.field_types import NotNegative, strict
 from trainers.config.layers import PRESET, Layer
 from trainers.methods.distillation.credit import Privileged, ReverseKL
-from trainers.methods.method import section_of
+from trainers.methods.method import MethodMemory, section_of
 
 if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
     from trainers.config.schema import FilledConfig, TrainConfig
 
 __all__ = [
@@ -148,11 +149,9 @@ def check_distillation(preset: Preset, config: FilledConfig, without_expert: Seq
         )
 
 
-def memory_of_teacher(
-    preset: Preset, config: FilledConfig, sampled_tokens: int
-) -> Mapping[str, Any]:
+def memory_of_teacher(run: ResolvedRun, shape: object, training: object) -> MethodMemory:
     """Return what a teacher holds: the weights at the start, which a reference shares."""
-    return {"reference": True} if section_of(config, DistillConfig).teacher == START else {}
+    return MethodMemory(reference=section_of(run.config, DistillConfig).teacher == START)
 
 
 def _named_teacher(preset: Preset, config: TrainConfig) -> str | None:

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from trainers.algorithms.signals import PRM, Implicit
-from trainers.methods.method import Method
+from trainers.methods.method import Method, MethodMemory
 from trainers.methods.reward_model.presets import PRESETS
+
+if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.memory import ModelShape, TrainingSetup
+
+
+def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
+    """Return what a reward model takes: a base below adapters is shared unless it is divided."""
+    size = training.further_model(shape, base=training.weights_sharded)
+    advice = "adapters (--lora.r), or a preset without a reward model"
+    return MethodMemory("reward_model", size, advice)
+
 
 METHOD = Method(
     name="reward_model",
     needs=(PRM,),
     presets={"dpo": PRESETS},
     parts={"signal": (Implicit,)},
+    memory=_memory,
 )
