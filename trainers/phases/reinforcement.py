@@ -13,6 +13,7 @@ from agentgym.errors import DataError
 from trainers import processes
 from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.schedule import PerFamily, Schedule
+from trainers.algorithms.signals import TURN_CRITIC
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
@@ -23,8 +24,12 @@ from trainers.grpo.reward_model import RewardModelSettings
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
+from trainers.methods.critic.settings import FilledCritic
 from trainers.methods.distillation.settings import distillation_of
 from trainers.methods.distillation.teachers import make_teacher
+from trainers.methods.method import section_of
+from trainers.methods.reward_model.settings import FilledRewardModel
+from trainers.methods.turn_critic.settings import FilledTurnCritic
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good
@@ -321,7 +326,15 @@ def _tasks_of(run: ResolvedRun, env: ResolvedEnv) -> TaskSource:
 
 def _critic(run: ResolvedRun) -> CriticSettings:
     """Return what the critic of a run is, if its preset has one."""
-    critic = run.config.critic
+    if TURN_CRITIC in run.preset.needs:
+        turns = section_of(run.config, FilledTurnCritic)
+        return CriticSettings(
+            lr=turns.learning_rate,
+            warmup=turns.warmup_steps,
+            updates=turns.updates,
+            max_grad_norm=run.config.rl.max_grad_norm,
+        )
+    critic = section_of(run.config, FilledCritic)
     return CriticSettings(
         critic.kind,
         critic.trunk,
@@ -334,7 +347,7 @@ def _critic(run: ResolvedRun) -> CriticSettings:
 
 def _reward_model(run: ResolvedRun) -> RewardModelSettings:
     """Return how the reward model of a run learns, if its preset has one."""
-    reward_model = run.config.reward_model
+    reward_model = section_of(run.config, FilledRewardModel)
     return RewardModelSettings(
         lr=reward_model.learning_rate,
         warmup=reward_model.warmup_steps,
