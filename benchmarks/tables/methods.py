@@ -17,18 +17,18 @@ EVERY = "tests/trainers/grpo/test_preset_parts.py"
 PROOFS: Mapping[str, str] = {
     **dict.fromkeys(
         ("ppo", "meowtea-ppo", "mt-ppo", "starpo", "starpo-s"),
-        "tests/trainers/test_critic_doors.py",
+        "tests/trainers/methods/critic/test_doors.py",
     ),
     **dict.fromkeys(
         ("arpo", "fork-value", "vineppo", "tree-grpo"), "tests/trainers/test_fork_doors.py"
     ),
     **dict.fromkeys(("dapo", "grpo-tcr", "vspo"), "tests/trainers/test_sampled_presets.py"),
-    "agentrl": "tests/trainers/test_cross_policy_doors.py",
-    **dict.fromkeys(("archer", "sweet"), "tests/trainers/test_turn_critic_doors.py"),
+    "agentrl": "tests/trainers/methods/cross_policy/test_doors.py",
+    **dict.fromkeys(("archer", "sweet"), "tests/trainers/methods/turn_critic/test_doors.py"),
     "dpo": "tests/trainers/test_preset_knobs.py",
     "erpo": "tests/trainers/test_judges.py",
     "lightning": "tests/trainers/methods/gateway/test_doors.py",
-    "istar": "tests/trainers/test_reward_model_doors.py",
+    "istar": "tests/trainers/methods/reward_model/test_doors.py",
     **dict.fromkeys(
         ("on-policy-distillation", "self-distillation"),
         "tests/trainers/methods/distillation/test_doors.py",

@@ -78,8 +78,8 @@ class TurnPreference(Preference):
     """DPO between two actions that were sampled in one state (SWEET-RL, arXiv 2503.15478).
 
     A critic that sees training-time information scores the actions
-    (``trainers.grpo.privileged_critic``). These settings also state how the critic learns and how
-    actions are paired.
+    (``trainers.methods.turn_critic.privileged_critic``). These settings also state how the critic
+    learns and how actions are paired.
     """
 
     needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC, REFERENCE)

@@ -125,8 +125,8 @@ class Implicit:
 class QMinusV:
     """Utterance-level advantage of a critic pair, ``Q(o, a) - V(o)`` (ArCHer, arXiv 2402.19446).
 
-    The fields also state how the critic learns off-policy (``trainers.grpo.off_policy_critic``);
-    turn level.
+    The fields also state how the critic learns off-policy
+    (``trainers.methods.turn_critic.off_policy_critic``); turn level.
     """
 
     needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC,)

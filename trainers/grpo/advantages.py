@@ -82,7 +82,7 @@ def assign_credit(
     *,
     aux: Mapping[str, FloatArray] | None = None,
     logp_old: FloatArray | None = None,
-    critic: FloatArray | None = None,
+    values: FloatArray | None = None,
     correct: bool = False,
 ) -> Credit:
     """Compute the advantage of every sampled token, and its weights in the loss.
@@ -96,11 +96,11 @@ def assign_credit(
         preset: Terms, filters, reward corrections and loss.
         aux: Extra signals (K,) such as ``logp_ref``.
         logp_old: (K,) log-probabilities of the trainer's policy; None: as sampled.
-        critic: (K,) critic values before each token, if the preset has a critic.
+        values: (K,) values before each token, if the preset reads any.
         correct: Weight tokens by ``min(pi_old / mu, cap)`` even if the preset does not, because the
             engine's log-probabilities differ from the trainer's. Preferences are not weighted.
     """
-    batch = replace(to_batch(trajectories), values=critic)
+    batch = replace(to_batch(trajectories), values=values)
     if logp_old is not None:
         batch = replace(batch, logp_old=logp_old)
     if aux:
@@ -113,9 +113,11 @@ def assign_credit(
         aux = {**batch.aux, TRAINED: masks.train[batch.traj].astype(np.float64)}
         batch = replace(batch, aux=aux)
     # A_k: signal minus baseline, by the preset's terms.
-    values = advantage(batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline)
+    advantages = advantage(
+        batch, preset.terms, preset.post, train=masks.train, baseline=masks.baseline
+    )
     loss = preset.loss
-    values = np.where(np.abs(values) < loss.dead_zone, 0.0, values)
+    advantages = np.where(np.abs(advantages) < loss.dead_zone, 0.0, advantages)
     # From trajectories (N,) to their tokens (K,).
     train = masks.train[batch.token_traj]
     weight = max(1, int(train.sum())) * aggregation_weights(
@@ -127,7 +129,7 @@ def assign_credit(
     behave = behaviour_weights(batch, mode, level=loss.behave_level, cap=loss.behave_cap)
     metrics = {
         "credit/trained_fraction": float(masks.train.mean()),
-        "credit/advantage_std": float(values[train].std()) if train.any() else 0.0,
+        "credit/advantage_std": float(advantages[train].std()) if train.any() else 0.0,
         **_spread_within_groups(batch),
     }
     if logp_old is not None:
@@ -141,7 +143,7 @@ def assign_credit(
     for term in preset.terms:
         if isinstance(term.signal, FigureSignal):
             metrics |= term.signal.figures(batch, train)
-    credit = Credit(batch, np.where(train, values, 0.0), behave, weight, train, metrics)
+    credit = Credit(batch, np.where(train, advantages, 0.0), behave, weight, train, metrics)
     return credit if preset.value_signal is None else _with_targets(credit, preset)
 
 

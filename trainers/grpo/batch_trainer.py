@@ -35,15 +35,12 @@ from trl import GRPOConfig, GRPOTrainer
 from agentgym.errors import NotSupported
 from trainers.algorithms.loss import changes_weights
 from trainers.grpo.checkpoint import load_batch, load_state, save_batch, save_state
-from trainers.grpo.critic import Critic
 from trainers.grpo.minibatches import divided
 from trainers.grpo.restore import fill_partitions, fill_shards
-from trainers.grpo.reward_model import RewardModel
-from trainers.grpo.stale_policy import StalePolicy
 from trainers.grpo.step_end import StepEnd
+from trainers.grpo.step_part import StepPart
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trl_arguments import check_arguments
-from trainers.grpo.turn_critic import TurnCritic
 from trainers.processes import meet
 from trainers.rollouts.chat import TurnTokenizer
 
@@ -78,18 +75,12 @@ class BatchTrainer(GRPOTrainer):
         dropped_updates: Updates of the current step that were dropped.
         idle_updates: Updates of the current step whose gradient was exactly 0, as where no token
             trains: they change no weight either.
-        critic: The critic of tokens, if the preset has one.
-        turn_critic: The critic of turns, if the preset has one.
-        reward_model: The reward model, if the preset has one.
-        stale: The stale policy, if the preset uses one.
+        parts: What the methods of the preset do in a step.
     """
 
     after_step: Callable[[StepEnd], None] | None = None
     on_saved: Callable[[Path], None] | None = None
-    critic: Critic | None = None
-    turn_critic: TurnCritic | None = None
-    reward_model: RewardModel | None = None
-    stale: StalePolicy | None = None
+    parts: Sequence[StepPart] = ()
 
     # TRL's own: micro-batches so far, and the minibatches of the present batch.
     _step: int
@@ -152,20 +143,20 @@ class BatchTrainer(GRPOTrainer):
             loss: Tensor = super().training_step(*args, **kwargs)
             # A device works on while Python goes on; reading a number waits for it.
             self.finite &= bool(torch.isfinite(loss))
-            if self.critic is not None and self.critic.shares:
-                self.critic.step()
+            for part in self.parts:
+                part.after_backward()
         return loss
 
     def _clip_grad_norm(self, model: nn.Module) -> Tensor | None:
         """Clip, and drop a gradient that may not change weights, see ``changes_weights``.
 
-        All are dropped while a critic warms up.
+        All are dropped while the policy waits for a part that warms up.
         """
         with self.times.part("optimizer"):
             norm = super()._clip_grad_norm(model)
             size = 1.0 if norm is None else float(norm)
             self.finite &= math.isfinite(size)
-            waits = self.batches < self._critic_steps
+            waits = self.batches < self._waiting_steps
             if not self.finite:
                 self.dropped_updates += 1
                 logger.warning(
@@ -189,19 +180,9 @@ class BatchTrainer(GRPOTrainer):
             self.after_step(StepEnd(self.batches, self.state, self.control, act))
 
     @property
-    def _critic_steps(self) -> int:
-        """First steps in which a critic learns and the policy does not."""
-        return 0 if self._any_critic is None else self._any_critic.settings.warmup
-
-    @property
-    def _any_critic(self) -> Critic | None:
-        """The critic of either kind."""
-        return self.critic or self.turn_critic
-
-    @property
-    def _beside(self) -> list[Critic | RewardModel]:
-        """The models beside the policy, which learn by themselves."""
-        return [learner for learner in (self._any_critic, self.reward_model) if learner is not None]
+    def _waiting_steps(self) -> int:
+        """First steps in which parts learn and the policy does not."""
+        return max((part.waits for part in self.parts), default=0)
 
     # -- processes ---------------------------------------------------------------------------------
 
@@ -245,10 +226,8 @@ class BatchTrainer(GRPOTrainer):
         folder = Path(self._get_output_dir(trial=trial)) / name
         if self.args.should_save:
             save_state(folder, self._stateful)
-            for learner in self._beside:
-                learner.save(folder)
-            if self.stale is not None:
-                self.stale.save(folder)
+            for part in self.parts:
+                part.save(folder)
         if self._buffered_inputs is not None and self._step % self.updates:
             rank = self.accelerator.process_index
             save_batch(folder, rank, self._step, self._buffered_inputs)
@@ -264,10 +243,8 @@ class BatchTrainer(GRPOTrainer):
             return
         folder, accelerator = Path(checkpoint), self.accelerator
         load_state(folder, self._stateful)
-        for learner in self._beside:
-            learner.load(folder)
-        if self.stale is not None:
-            self.stale.load(folder)
+        for part in self.parts:
+            part.load(folder)
         stored = load_batch(folder, accelerator.process_index, accelerator.device)
         if stored is not None:
             self._step, self._buffered_inputs = stored
@@ -284,8 +261,8 @@ class BatchTrainer(GRPOTrainer):
             reseed: Whether each changes the seeds of the episodes.
         """
         self.args.learning_rate = self._peak * learning_rate_factor**rollbacks
-        for model in self._beside:
-            model.slow_down(learning_rate_factor**rollbacks)
+        for part in self.parts:
+            part.slow_down(learning_rate_factor**rollbacks)
         self.args.seed = self._seed + RESEED * rollbacks * reseed
 
     def train_from(self, checkpoint: Path) -> None:
@@ -342,7 +319,7 @@ class BatchTrainer(GRPOTrainer):
         scheduler: Any = self.lr_scheduler
         if scheduler is None and self.args.lr_scheduler_type == "constant_with_warmup":
             warmup = max(1, self.args.get_warmup_steps(num_training_steps))
-            waits = self._critic_steps * self.updates  # Until then there is nothing to warm up.
+            waits = self._waiting_steps * self.updates  # Until then there is nothing to warm up.
             self.lr_scheduler: Any = LambdaLR(
                 optimizer or self.optimizer,
                 lambda step: min(1.0, (max(0, step - waits) + 1) / warmup),

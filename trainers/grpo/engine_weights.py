@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from torch import nn
 
 from trainers.grpo.producer import RolloutProducer, Weights
-from trainers.grpo.stale_policy import StalePolicy
+from trainers.grpo.step_part import StepPart
 from trainers.rollouts.engines.base import GenerationEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
 
@@ -33,7 +33,7 @@ class EngineWeights:
         policy: Callable[[], nn.Module],
         version: Callable[[], int],
         producer: RolloutProducer | None = None,
-        stale: StalePolicy | None = None,
+        parts: Sequence[StepPart] = (),
     ) -> None:
         """Start with an engine that has no known weights.
 
@@ -42,10 +42,10 @@ class EngineWeights:
             policy: Returns the trained model without its wrappers.
             version: Returns the number of updates of its weights.
             producer: Plays ahead with the engine; None: nothing does.
-            stale: The stale policy, if one plays.
+            parts: Parts of the step, which may have weights of their own to send.
         """
         self._engine, self._policy, self._version = engine, policy, version
-        self._producer, self._stale = producer, stale
+        self._producer, self._parts = producer, parts
         self._sent_version: int | None = None
 
     def send(self) -> None:
@@ -58,8 +58,8 @@ class EngineWeights:
             with contextlib.closing(policy_weights(self._policy())) as weights:
                 self._engine.sync(weights, version)
             self._sent_version = version
-        if self._stale is not None:
-            self._stale.send()
+        for part in self._parts:
+            part.send_weights()
 
     def hand_over(self) -> tuple[int, Weights | None]:
         """Send the current weights to an idle engine, or copy them for a busy one.
@@ -71,7 +71,8 @@ class EngineWeights:
         version = self._version()
         # An engine that reads the policy itself has to read it before it is trained on.
         reads = getattr(self._engine, "reads_policy", False)
-        if self._producer.idle or reads or (self._stale is not None and self._stale.due):
+        due = any(part.weights_due for part in self._parts)
+        if self._producer.idle or reads or due:
             self.send()
         if self._sent_version == version:
             return version, None
@@ -92,5 +93,5 @@ class EngineWeights:
     def forget(self) -> None:
         """Send again next time: a policy was loaded, or a transfer was dropped."""
         self._sent_version = None
-        if self._stale is not None:
-            self._stale.forget()
+        for part in self._parts:
+            part.forget_weights()

@@ -186,7 +186,7 @@ class TokenForward:
         model: nn.Module,
         batch: Mapping[str, Tensor],
         parts: Sequence[Tensor] | None = None,
-        listener: StateListener | None = None,
+        listeners: Sequence[StateListener] = (),
     ) -> Tensor:
         """Compute the log-probabilities (B, T) of sampled tokens without gradients.
 
@@ -195,7 +195,7 @@ class TokenForward:
             batch: Rows under TRL's names.
             parts: Indices of the rows of each pass; the other rows are left out. None: all rows in
                 one pass, with all of their padding.
-            listener: Receives the hidden states of each pass.
+            listeners: Receive the hidden states of each pass.
         """
         shape, device = batch["completion_ids"].shape, batch["completion_ids"].device
         out = torch.zeros(shape, device=device)  # (B, T)
@@ -204,10 +204,10 @@ class TokenForward:
             for rows in parts or [torch.arange(shape[0], device=device)]:
                 part = trimmed(batch, rows) if parts else batch
                 mask = sampled_mask(part)
-                scores = self(model, part, mask, states=listener is not None)
+                scores = self(model, part, mask, states=bool(listeners))
                 out[rows, : scores.logps.shape[1]] = scores.logps.float()
-                if listener is not None and scores.states is not None:
-                    listener(rows, mask, scores.states)
+                for hear in listeners if scores.states is not None else ():
+                    hear(rows, mask, scores.states)
         return out
 
     def reference_logps(

@@ -8,7 +8,7 @@ has its settings as data, and in numpy the weights: w_k / K' of the aggregation,
 corrects for the behaviour policy. Ratio, divergence and entropy are functions of the policy as it
 is now, and are computed here. E_k is the error of a critic's value; this line is there if the
 critic shares layers with the policy. A critic apart minimises sum_k u_k E_k / K' by itself
-(``trainers.grpo.critic``).
+(``trainers.methods.critic.critic``).
 """
 
 from __future__ import annotations

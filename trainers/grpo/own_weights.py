@@ -14,11 +14,12 @@ from accelerate import Accelerator
 from torch import nn
 
 from trainers.algorithms.loss import changes_weights
+from trainers.grpo.step_part import StepPart
 
 __all__ = ["OwnWeights"]
 
 
-class OwnWeights:
+class OwnWeights(StepPart):
     """Weights with their own learning rate, and their checkpoints."""
 
     def __init__(

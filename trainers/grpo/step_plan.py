@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.branching import Branching
-from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.schedule import Schedule
 from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
@@ -50,7 +50,7 @@ def plan_step(
     refill: int = 0,
     trains: Callable[[Sequence[Trajectory]], bool] = bool,
     branching: Branching | None = None,
-    pool: PolicyPool | None = None,
+    arguments: Mapping[str, object] = MappingProxyType({}),
 ) -> StepPlan:
     """Choose the tasks of a step, and divide the episodes among processes.
 
@@ -67,7 +67,7 @@ def plan_step(
         refill: Maximum number of groups played per group of the batch; 0 replaces none.
         trains: Whether a finished group has a learning signal.
         branching: Where episodes are forked; None: nowhere.
-        pool: Which turns a stale policy plays; None: none.
+        arguments: Further keyword arguments of ``RolloutRunner.run``.
 
     Raises:
         ConfigurationError: The task source returned another number of tasks than asked for, or has
@@ -104,7 +104,8 @@ def plan_step(
         replacements = Refill(
             step_tasks, further, group_size=group_size, most=refill, seed=env_seed, trains=trains
         )
-    arguments = {
+    run_arguments = {
+        **arguments,
         "tasks": [step_tasks[group] for group in groups],
         "horizon": horizon,
         "groups": groups,
@@ -115,7 +116,6 @@ def plan_step(
         "training_step": step,
         "first_episode": rank * count,
         "branching": branching,
-        "pool": pool,
         "leaves": leaves,
     }
-    return StepPlan(step, horizon, arguments, before, replacements)
+    return StepPlan(step, horizon, run_arguments, before, replacements)

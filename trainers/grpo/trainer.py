@@ -8,13 +8,12 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
    times: a group. In turn t it reads a context, samples the tokens a_tk of an action, and earns
    r_t. Task, horizon or token budget end the trajectory.
 3. Rows. A trajectory is one sequence of tokens, or several if its history was rewritten. pi_old,
-   and a reference policy if the preset has one, give each sampled token k its log-probability; a
-   critic, if any, the value V_k of the state before it; a reward model, if any, learns from the
-   group and gives a log-probability as well.
+   and a reference policy if the preset has one, give each sampled token k its log-probability;
+   parts of the preset's method add columns of their own.
 4. Credit. Each sampled token gets an advantage A_k: a signal minus a baseline. By default the
    return-to-go R_it = sum_{u >= t} r_iu of its turn t in trajectory i, minus the mean of R_jt over
    the other members j of the group, 0 if they have ended. Filters select the trajectories that
-   train. A critic learns the targets of V_k.
+   train.
 5. Weights. Each token has a weight w_k of the aggregation (1 for the mean over the K' tokens that
    train) and an importance weight c_k, min(pi_old / mu, C) where mu is not exact, else 1.
 6. Updates. For each of U minibatches, ``iterations`` times over, one optimiser step on
@@ -25,7 +24,8 @@ The policy ``pi`` takes steps s = 1, 2, ... Each plays a batch of episodes and i
 
 A preset (``trainers.algorithms.presets``) names signal, baseline, filters, aggregation and clip.
 The loss is one function, ``trainers.grpo.objective.token_losses``. TRL provides the optimiser loop,
-PEFT, checkpoints, distribution and a fused head. It calls ``_generate_and_score_completions`` once
+PEFT, checkpoints, distribution and a fused head. What only some methods do is in
+``parts`` (:mod:`~trainers.grpo.step_part`). It calls ``_generate_and_score_completions`` once
 per batch (1 to 5) and ``compute_loss`` for every update (6). This subclass overrides these two and
 uses only the interface that test_trl_contract.py checks.
 """
@@ -34,9 +34,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -54,7 +53,6 @@ from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import SERVES, get_preset
 from trainers.algorithms.schedule import Constant, Schedule
-from trainers.algorithms.segments import FloatArray
 from trainers.grpo.advantages import (
     GAP_MAX,
     Credit,
@@ -62,13 +60,11 @@ from trainers.grpo.advantages import (
     behaviour_mode,
     check_sampled,
     group_trains,
-    known_outcomes,
     loss_columns,
     trained_once,
     trained_tokens,
 )
 from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS, TOKENS, BatchTrainer
-from trainers.grpo.critic import CriticSettings, make_critic
 from trainers.grpo.drift import KL_BEHAVIOUR, kl_behaviour
 from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.forward import TokenForward, turn_off_dropout
@@ -84,21 +80,24 @@ from trainers.grpo.objective import averaged, late_weights, token_figures, token
 from trainers.grpo.precision import adapters_in_fp32
 from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.refill_rounds import play_in_rounds
-from trainers.grpo.reward_model import RewardModel, RewardModelSettings
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
-from trainers.grpo.stale_policy import StalePolicy
+from trainers.grpo.step_part import (
+    ChosenRows,
+    MakeStepPart,
+    PlayedStep,
+    StepContext,
+    StepRows,
+    make_parts,
+    needs_served,
+)
 from trainers.grpo.step_plan import plan_step
 from trainers.grpo.step_tokens import StepTokens
-from trainers.grpo.teacher import MakeTeacher, TeacherParts
 from trainers.grpo.tensors import row_tensors, sampled_mask, trimmed
-from trainers.grpo.turn_critic import Judged, TurnCriticParts, act_with
-from trainers.grpo.turn_critic_kinds import make_turn_critic
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
-from trainers.rollouts.engines.hf_pool import HFCopyPoolEngine, HFPoolEngine
 from trainers.rollouts.refill import Refill
 from trainers.rollouts.rollout_runner import Envs, RolloutRunner
 from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
@@ -109,9 +108,7 @@ from trainers.rollouts.trajectory import (
     family_metrics,
     fork_metrics,
     judge_metrics,
-    pool_metrics,
     rollout_metrics,
-    to_batch,
     to_rows,
 )
 
@@ -122,13 +119,12 @@ logger = logging.getLogger(__name__)
 COLUMNS = {
     "logp_old": "old_per_token_logps",
     "logp_ref": "ref_per_token_logps",
-    "logp_prm": "prm_per_token_logps",
-    "logp_teacher": "teacher_per_token_logps",
-    "values": "old_values",
 }
-"""Inputs of credit assignment per token, and their columns in the batch."""
-SCORES = ("logp_ref", "logp_prm", "logp_teacher")
-"""Those of other models than the policy."""
+"""Inputs of credit assignment per token, and their columns in the batch; parts have more."""
+
+
+ENGINES: tuple[Callable[..., GenerationEngine], ...] = (HFEngine, HFCopyEngine)
+"""Default engines: with the weights that are trained, and with a copy of them."""
 
 
 class MultiTurnTrainer(BatchTrainer):
@@ -168,10 +164,7 @@ class MultiTurnTrainer(BatchTrainer):
         micro_tokens: int | None = None,
         logits_mib: int = 256,
         shared_prefixes: bool = True,
-        critic: CriticSettings | None = None,
-        reward_model: RewardModelSettings | None = None,
-        teacher: MakeTeacher | None = None,
-        plan: Callable[[Trajectory], str] | None = None,
+        parts: Mapping[str, MakeStepPart] | None = None,
         player: Callable[..., RolloutRunner] = RolloutRunner,
         **kwargs: Any,
     ) -> None:
@@ -207,10 +200,9 @@ class MultiTurnTrainer(BatchTrainer):
                 process; a longer row gets a separate pass. None: all rows of an update at once.
             logits_mib: Maximum memory for logits in a process, see ``TokenForward``.
             shared_prefixes: Compute prefixes that rows share once, if the model allows it.
-            critic: Settings of the critic, if the preset has one; None: defaults.
-            reward_model: Settings of the reward model, if the preset has one; None: defaults.
-            teacher: Makes the teacher, if the preset learns from one.
-            plan: Returns the expert's plan for the task of an episode, for a critic that sees it.
+            parts: What makes a part of the step, by the name of its method, see
+                ``trainers.grpo.step_part.make_parts``. A method that the preset needs and that is
+                left out has default settings.
             player: Makes the runner of episodes, from the arguments of ``RolloutRunner``.
             **kwargs: ``callbacks``, ``optimizers``, ``peft_config`` of ``trl.GRPOTrainer``.
 
@@ -220,7 +212,7 @@ class MultiTurnTrainer(BatchTrainer):
         """
         self.preset = get_preset(preset) if isinstance(preset, str) else preset
         # Whether there is a judge, only the run knows.
-        self.preset.require((*SERVES, JUDGE, *["teacher"] * (teacher is not None)))
+        self.preset.require((*SERVES, JUDGE, *needs_served(parts or {})))
         self.schedule = Constant(horizon) if isinstance(horizon, int) else horizon
         self.horizon = 0
         self.full_horizon, self.group_size = full_horizon, group_size or args.num_generations
@@ -240,40 +232,43 @@ class MultiTurnTrainer(BatchTrainer):
             self.accelerator, policy, logits_mib=logits_mib, copies_policy=copied,
             shared_prefixes=shared_prefixes,
         )  # fmt: skip
-        if "critic" in self.preset.needs:
-            self.critic = make_critic(critic or CriticSettings(), self.accelerator, policy)
-        if "prm" in self.preset.needs:
-            how = reward_model or RewardModelSettings()
-            self.reward_model = RewardModel(
-                how, self.accelerator, policy, self._forward, self.preset
-            )
-        if "turn_critic" in self.preset.needs:
-            parts = TurnCriticParts(
-                critic or CriticSettings(), self.accelerator, policy, self._forward,
-                chat.tokenizer, micro_tokens, plan,
-            )  # fmt: skip
-            self.turn_critic = make_turn_critic(self.preset, parts)
-        self.teacher = None if teacher is None else teacher(
-            TeacherParts(
-                self.accelerator, policy, lambda: self.model, self._forward, chat,
-                self._micro_batches, self.temperature, kwargs.get("peft_config") is not None,
-            )
-        )  # fmt: skip
+        self.parts = make_parts(
+            parts or {}, self._context(policy, chat, kwargs.get("peft_config") is not None)
+        )
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
-        pool, present = self.preset.pool, lambda: self._policy
-        kinds = (HFEngine, HFCopyEngine) if pool is None else (HFPoolEngine, HFCopyPoolEngine)
+        kinds = next((part.engines for part in self.parts if part.engines), ENGINES)
         own_engine = partial(kinds[staleness > 0], pad_id=chat.pad_id, autocast=precision)
         engine: GenerationEngine = (make_engine or own_engine)(policy)
         self.runner = player(envs, chat, engine, budget, prompt=prompt, families=families)
         self.staleness = staleness
         self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
-        if pool is not None:
-            self.stale = StalePolicy(pool, engine, present, lambda: self.batches, self.updates)
+        for part in self.parts:
+            part.use_engine(engine)
         self._weights = EngineWeights(
-            engine, present, lambda: self.state.global_step, self._producer, self.stale
-        )
+            engine, lambda: self._policy, lambda: self.state.global_step, self._producer,
+            self.parts,
+        )  # fmt: skip
         # Only now: where no budget was given, the runner has the default one.
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
+
+    def _context(self, policy: nn.Module, chat: TurnTokenizer, own_adapters: bool) -> StepContext:
+        """Return what is lent to the parts of a step."""
+        return StepContext(
+            accelerator=self.accelerator,
+            preset=self.preset,
+            policy=policy,
+            wrapped=lambda: self.model,
+            unwrapped=lambda: self._policy,
+            forward=self._forward,
+            chat=chat,
+            passes=self._passes,
+            micro_tokens=self._micro_tokens,
+            temperature=self.temperature,
+            own_adapters=own_adapters,
+            updates=self.updates,
+            trained_steps=lambda: self.batches,
+            times=self.times,
+        )
 
     # -- a training step, in the order in which it happens ---------------------------------------
 
@@ -286,28 +281,23 @@ class MultiTurnTrainer(BatchTrainer):
         gathered = self._gather(self.trajectories, f"the end of the episodes of step {step}")
         episodes = everyone = [episode for episode in gathered if not episode.unplayed]
         check_sampled(everyone)
-        judged = self._judged(step, episodes, range(rank * count, (rank + 1) * count))
-        if self.turn_critic is not None:
-            # What trains are actions that a critic of turns has judged, each a trajectory.
-            self.trajectories = judged.trajectories
+        share = range(rank * count, (rank + 1) * count)
+        chosen = self._choose_rows(step, episodes, share)
+        if chosen is not None:
+            self.trajectories = chosen.trajectories
             gathered = everyone = self._gather(self.trajectories)
-        # 3: rows of tokens, with the log-probabilities of pi_old and of the reference, and values.
-        batch = self._rows()
-        mask = sampled_mask(batch)
-        own_slice = slice(rank * count, (rank + 1) * count)
-        tokens = StepTokens.of(mask, gathered, own_slice, once=self._once, gather=self._gather)
-        with self.times.part("logprobs"):
-            self._add_logps(batch, everyone, tokens)
-            self._add_teacher(batch)
-        paid = self._teach_reward_model(batch, everyone, tokens)
+        # 3: rows of tokens, with the log-probabilities of pi_old and of the reference.
+        rows = self._rows(gathered, everyone, share)
+        figures = self._add_scores(rows)
         # 4, 5: advantages and weights of the tokens of all processes.
-        credit = self._credit(batch, everyone, tokens, judged.aux)
-        self._add_credit(batch, credit, tokens)
-        self._teach_critic(batch)
-        self._report(step, episodes, credit, {**judged.figures, **paid})
+        credit = self._credit(rows, {} if chosen is None else chosen.aux)
+        self._add_credit(rows, credit)
+        figures |= self._teach_parts(rows.batch)
+        figures |= {} if chosen is None else chosen.figures
+        self._report(step, episodes, credit, figures)
         # Only now: the probe of the report generates as well.
         self._weights.rest()
-        return batch
+        return rows.batch
 
     def play_groups(self, step: int, count: int, rank: int = 0, world: int = 1) -> list[Trajectory]:
         """Choose the tasks of a step and play one process's share of its groups (1, 2).
@@ -337,7 +327,7 @@ class MultiTurnTrainer(BatchTrainer):
             refill=self.preset.refill,
             trains=partial(group_trains, self.preset),
             branching=self.preset.branching,
-            pool=self.preset.pool,
+            arguments=dict(chain(*(part.rollout_arguments().items() for part in self.parts))),
         )
         if self._producer is None:
             plan, stats = plans(step), self.runner.stats
@@ -356,15 +346,19 @@ class MultiTurnTrainer(BatchTrainer):
         self._refill = plan.refill
         return episodes
 
-    def _judged(self, step: int, episodes: Sequence[Trajectory], share: range) -> Judged:
-        """2: let a critic of turns learn from the episodes, and judge what the policy would do."""
-        if self.turn_critic is None:
-            return Judged(self.trajectories, {}, {})
+    def _choose_rows(
+        self, step: int, episodes: Sequence[Trajectory], share: range
+    ) -> ChosenRows | None:
+        """2: let a part choose what trains in place of the episodes; None: they do."""
+        sampling, seed = self._sampling(), self.args.seed
+        played = PlayedStep(step, seed, episodes, share, self.runner, sampling)
         with self.times.part("update"):
-            act = act_with(self.runner, self._sampling())
-            return self.turn_critic.study(step, self.args.seed, episodes, share, act)
+            choices = (part.choose_rows(played) for part in self.parts)
+            return next((rows for rows in choices if rows is not None), None)
 
-    def _rows(self) -> dict[str, Tensor]:
+    def _rows(
+        self, gathered: Sequence[Trajectory], everyone: Sequence[Trajectory], share: range
+    ) -> StepRows:
         """3: put the trajectories into rows of one width, as many in every process and update."""
         rows = [to_rows([t], self._once) for t in self.trajectories]
         parts = self.args.steps_per_generation
@@ -377,98 +371,80 @@ class MultiTurnTrainer(BatchTrainer):
             [len(episode_rows) for episode_rows in rows], own_parts, parts, self._gather
         )
         batch = row_tensors([*chain(*rows)], self.runner.chat.pad_id, device, count=len(numbers))
-        return batch | {MINIBATCH: torch.from_numpy(numbers).to(device)}
+        row_episodes = [
+            episode
+            for episode, episode_rows in zip(self.trajectories, rows, strict=True)
+            for _ in episode_rows
+        ]
+        tokens = StepTokens.of(
+            sampled_mask(batch), gathered, slice(share.start, share.stop), once=self._once,
+            gather=self._gather,
+        )  # fmt: skip
+        batch |= {MINIBATCH: torch.from_numpy(numbers).to(device)}
+        return StepRows(batch, everyone, row_episodes, tokens, self._passes)
 
-    def _add_logps(
-        self, batch: dict[str, Tensor], everyone: Sequence[Trajectory], tokens: StepTokens
-    ) -> None:
-        """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference.
+    def _add_scores(self, rows: StepRows) -> dict[str, float]:
+        """3: add log-probabilities of the sampled tokens, and the columns of the parts."""
+        with self.times.part("logprobs"):
+            self._add_logps(rows)
+            return self._collect_figures(part.add_columns(rows) for part in self.parts)
 
-        With a critic also its values.
-        """
+    def _add_logps(self, rows: StepRows) -> None:
+        """3: add log-probabilities of pi_old, where it is not simply mu, and of the reference."""
+        batch, tokens = rows.batch, rows.tokens
         # After exact sampling the first update's pi, pi_old and mu are one policy.
-        # A reward model is compared with pi_old token by token, in passes that are alike.
-        recomputed = self._inexact or self.updates > 1 or self.reward_model is not None
+        compared = any(part.compares_old for part in self.parts)
+        recomputed = self._inexact or self.updates > 1 or compared
         recomputed = recomputed and not self._corrects_late
-        if not recomputed and not self._needs_reference and self.critic is None:
+        listeners = [part.listener for part in self.parts if part.listener is not None]
+        if not recomputed and not self._needs_reference and not listeners:
             return
         # Of all sampled tokens, if credit depends on this; else only of those that train.
-        scored = batch
-        if not self._credit_reads_policy:
-            train = tokens.column(trained_tokens(everyone, self.preset, tokens.once))
+        if self._credit_reads_policy:
+            scored, passes = batch, rows.passes
+        else:
+            train = tokens.column(trained_tokens(rows.episodes, self.preset, tokens.once))
             scored = {**batch, "tool_mask": batch["tool_mask"] * train}
-        parts = [part.rows for part in self._micro_batches(scored)]
-        listener = None if self.critic is None else self.critic.listener
+            passes = self._passes(scored)
         if recomputed and self.preset.loss.behave == "ratio":
             batch["old_per_token_logps"] = batch["sampling_per_token_logps"]
             recomputed = False
-        if recomputed or listener is not None:
-            old_logps = self._forward.logps(self.model, scored, parts, listener)
+        if recomputed or listeners:
+            old_logps = self._forward.logps(self.model, scored, passes, listeners)
             if recomputed:
                 logprobs = batch["sampling_per_token_logps"]
                 batch["old_per_token_logps"] = torch.where(
                     sampled_mask(scored), old_logps, logprobs
                 )
         if self._needs_reference:
-            reference_logps = self._forward.reference_logps(self.model, batch, parts)
+            reference_logps = self._forward.reference_logps(self.model, batch, passes)
             batch["ref_per_token_logps"] = reference_logps
-        if self.critic is not None:
-            batch["old_values"] = self.critic.values(batch, parts)
 
-    def _add_teacher(self, batch: dict[str, Tensor]) -> None:
-        """3: add a teacher's log-probabilities of the sampled tokens."""
-        if self.teacher is not None:
-            rows = [
-                [trajectory] * len(to_rows([trajectory], self._once))
-                for trajectory in self.trajectories
-            ]
-            batch["teacher_per_token_logps"] = self.teacher.logps(batch, [*chain(*rows)])
-
-    def _credit(
-        self,
-        batch: Mapping[str, Tensor],
-        everyone: Sequence[Trajectory],
-        tokens: StepTokens,
-        judged: Mapping[str, Sequence[float]],
-    ) -> Credit:
+    def _credit(self, rows: StepRows, turn_scores: Mapping[str, Sequence[float]]) -> Credit:
         """4, 5: compute advantages and weights of the sampled tokens of all processes."""
+        columns = dict(COLUMNS)
+        for part in self.parts:
+            columns |= part.columns
         packed = {
-            name: tokens.packed(batch[column])
-            for name, column in COLUMNS.items()
-            if column in batch
+            name: rows.tokens.packed(rows.batch[column])
+            for name, column in columns.items()
+            if column in rows.batch
         }
-        aux: dict[str, FloatArray] = {name: packed[name] for name in SCORES if name in packed}
-        for name, values in judged.items():
-            aux[name] = np.array(self._gather(list(values)), dtype=np.float64)
+        logp_old, values = packed.pop("logp_old", None), packed.pop("values", None)
+        for name, scores in turn_scores.items():
+            packed[name] = np.array(self._gather(list(scores)), dtype=np.float64)
         return assign_credit(
-            everyone,
+            rows.episodes,
             self.preset,
-            aux=aux,
-            logp_old=packed.get("logp_old"),
-            critic=packed.get("values"),
+            aux=packed,
+            logp_old=logp_old,
+            values=values,
             correct=self._inexact,
         )
 
-    def _teach_reward_model(
-        self, batch: dict[str, Tensor], everyone: Sequence[Trajectory], tokens: StepTokens
-    ) -> dict[str, float]:
-        """3: let a reward model learn from the batch, add its log-probabilities, return figures."""
-        if self.reward_model is None:
-            return {}
-        old = batch["old_per_token_logps"]
-        episodes = replace(to_batch(everyone), logp_old=tokens.packed(old))
-        with self.times.part("update"):
-            parts = [part.rows for part in self._micro_batches(batch)]
-            logps, figures = self.reward_model.learn(
-                batch, parts, episodes, known_outcomes(episodes), tokens
-            )
-        warm = self.batches >= self.reward_model.settings.warmup
-        batch["prm_per_token_logps"] = logps if warm else old
-        self.finite &= math.isfinite(figures.get("reward_model/reward_loss", 0.0))
-        return figures
-
-    def _add_credit(self, batch: dict[str, Tensor], credit: Credit, tokens: StepTokens) -> None:
+    def _add_credit(self, rows: StepRows, credit: Credit) -> None:
         """5: put this process's part of the credit into the columns that the loss reads."""
+        batch, tokens = rows.batch, rows.tokens
         columns = loss_columns(credit, self.preset.loss, "old_per_token_logps" in batch)
         train = credit.train
         if tokens.once is not None:
@@ -482,22 +458,23 @@ class MultiTurnTrainer(BatchTrainer):
         total = max(1, int(credit.train.sum()))
         batch["num_items_in_batch"] = torch.tensor(total, device=tokens.mask.device)
 
-    def _teach_critic(self, batch: Mapping[str, Tensor]) -> None:
-        """4: let a critic that learns apart from the policy learn from the batch."""
-        if self.critic is None or self.critic.shares:
-            return
+    def _teach_parts(self, batch: Mapping[str, Tensor]) -> dict[str, float]:
+        """4: let parts that learn apart from the policy learn from the batch."""
         with self.times.part("update"):
-            parts = [part.rows for part in self._micro_batches(batch)]
-            error = self.critic.learn(batch, parts, self.preset.loss.value_clip)
-        self.finite &= math.isfinite(error)
-        self._metrics["train"]["critic/value_loss"].append(error)
+            return self._collect_figures(part.learn(batch) for part in self.parts)
+
+    def _collect_figures(self, parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+        """Join the figures of the parts; without finite ones the step makes no update."""
+        figures = {name: value for figures in parts for name, value in figures.items()}
+        self.finite &= all(map(math.isfinite, figures.values()))
+        return figures
 
     def _report(
         self,
         step: int,
         everyone: Sequence[Trajectory],
         credit: Credit,
-        judged: Mapping[str, float],
+        part_figures: Mapping[str, float],
     ) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
         if self._refill is not None:
@@ -505,8 +482,9 @@ class MultiTurnTrainer(BatchTrainer):
             everyone = [*everyone, *self._refill.replaced]
         figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
         figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **cost_metrics(everyone)}
-        figures |= {**credit.metrics, **judged}
-        figures |= pool_metrics(everyone)
+        figures |= {**credit.metrics, **part_figures}
+        for part in self.parts:
+            figures |= part.figures(everyone)
         figures |= self._refill.figures if self._refill is not None else {}
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
@@ -581,12 +559,12 @@ class MultiTurnTrainer(BatchTrainer):
         the collective operations: distributed wrappers expect every weight to take part.
         """
         mask = sampled_mask(inputs)  # (B, T) of the tokens that train.
-        shares = self.critic is not None and self.critic.shares
+        parts = [part for part in self.parts if part.in_loss]
         scores = self._forward(
-            model, inputs, mask, router_loss=self.aux_loss_enabled, states=shares
+            model, inputs, mask, router_loss=self.aux_loss_enabled, states=bool(parts)
         )
-        if self.critic is not None and shares:
-            scores = self.critic.judged(scores)
+        for part in parts:
+            scores = part.score(scores)
         late = {}
         if self._corrects_late:
             mode = behaviour_mode(self.preset, self._inexact)
@@ -691,7 +669,7 @@ class MultiTurnTrainer(BatchTrainer):
     def _inexact(self) -> bool:
         """Whether sampled log-probabilities are not those of the trainer's policy."""
         rounded = self.args.bf16 or self.args.fp16 or not self.runner.engine.exact
-        stale = self.staleness > 0 or self.preset.pool is not None
+        stale = self.staleness > 0 or any(part.plays for part in self.parts)
         return rounded or stale or self.top_p < 1.0
 
     @property
@@ -708,8 +686,7 @@ class MultiTurnTrainer(BatchTrainer):
     @property
     def _credit_reads_policy(self) -> bool:
         """Whether advantages depend on log-probabilities or values that the trainer computes."""
-        readers = {"reference", "critic", "turn_critic", "prm", "teacher"}
-        return bool(readers.intersection(self.preset.needs))
+        return self._needs_reference or any(part.credit_scores for part in self.parts)
 
     @property
     def _once(self) -> bool:
@@ -743,6 +720,10 @@ class MultiTurnTrainer(BatchTrainer):
         if not self.aux_loss_enabled and self._forward.packs(self.model):
             return packed_micro_batches(batch, self._micro_tokens, gather)
         return micro_batches(batch, self._micro_tokens, gather)
+
+    def _passes(self, batch: Mapping[str, Tensor]) -> list[Tensor]:
+        """The indices of the rows of each pass."""
+        return [part.rows for part in self._micro_batches(batch)]
 
     def _row_logps(self, rows: Sequence[Row]) -> list[list[float]]:
         """Log-probabilities of sampled tokens, row by row, as training sees them: all padded."""

@@ -11,25 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import DataError
 from trainers import processes
-from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.schedule import PerFamily, Schedule
-from trainers.algorithms.signals import TURN_CRITIC
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
-from trainers.config.safe_env import make_safe_env
-from trainers.grpo.critic import CriticSettings
 from trainers.grpo.precision import precision_arguments
-from trainers.grpo.reward_model import RewardModelSettings
 from trainers.grpo.rollout_event import RolloutEvent
+from trainers.grpo.step_part import part_makers
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
-from trainers.methods.critic.settings import FilledCritic
-from trainers.methods.distillation.settings import distillation_of
-from trainers.methods.distillation.teachers import make_teacher
-from trainers.methods.method import section_of
-from trainers.methods.reward_model.settings import FilledRewardModel
-from trainers.methods.turn_critic.settings import FilledTurnCritic
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good
@@ -51,7 +41,6 @@ from trainers.phases.best import BestPolicy
 from trainers.phases.periodic_validation import PeriodicValidation
 from trainers.phases.rollout_setup import rollout_setup
 from trainers.phases.timed_checkpoints import TimedCheckpoints, is_by_time
-from trainers.rollouts.expert_plans import ExpertPlans
 from trainers.rollouts.priced_tasks import PricedTasks
 from trainers.rollouts.task_feed import MixedTasks, TaskSource
 from trainers.rollouts.trajectory import Trajectory, without_terms
@@ -103,7 +92,6 @@ class Reinforcement:
         self._dashboards = dashboards = Dashboards(
             reporter_makers(run, folder), reported * run.config.rl.updates
         )
-        self._plans = plans_of(run)
         self._trainer = trainer = MultiTurnTrainer(
             policy.model,
             _arguments(run, policy, output),
@@ -124,10 +112,7 @@ class Reinforcement:
             micro_tokens=run.config.memory.micro_tokens,
             logits_mib=run.config.memory.logits_mib,
             shared_prefixes=run.config.memory.shared_prefixes == "auto",
-            critic=_critic(run),
-            reward_model=_reward_model(run),
-            teacher=make_teacher(run, policy, self._plans),
-            plan=self._plans,
+            parts=part_makers(run.preset, run, policy),
         )
         trainer.runner.on_tokens = display.count
         self._best = best = BestPolicy(folder, self.save)
@@ -301,8 +286,8 @@ class Reinforcement:
         """Close the engine, the environments and the dashboards."""
         self._trainer.runner.engine.close()
         self._trainer.runner.envs.close()
-        if self._plans is not None:
-            self._plans.close()
+        for part in self._trainer.parts:
+            part.close()
         self._dashboards.close()
 
 
@@ -322,48 +307,6 @@ def _tasks_of(run: ResolvedRun, env: ResolvedEnv) -> TaskSource:
     rl = run.config.rl
     tasks = env.make_training_tasks(run.config.seed, find_sampler(rl.sampler))
     return PricedTasks(tasks, env.costs, rl.price_rate) if rl.price_rate else tasks
-
-
-def _critic(run: ResolvedRun) -> CriticSettings:
-    """Return what the critic of a run is, if its preset has one."""
-    if TURN_CRITIC in run.preset.needs:
-        turns = section_of(run.config, FilledTurnCritic)
-        return CriticSettings(
-            lr=turns.learning_rate,
-            warmup=turns.warmup_steps,
-            updates=turns.updates,
-            max_grad_norm=run.config.rl.max_grad_norm,
-        )
-    critic = section_of(run.config, FilledCritic)
-    return CriticSettings(
-        critic.kind,
-        critic.trunk,
-        lr=critic.learning_rate,
-        warmup=critic.warmup_steps,
-        updates=critic.updates,
-        max_grad_norm=run.config.rl.max_grad_norm,
-    )
-
-
-def _reward_model(run: ResolvedRun) -> RewardModelSettings:
-    """Return how the reward model of a run learns, if its preset has one."""
-    reward_model = section_of(run.config, FilledRewardModel)
-    return RewardModelSettings(
-        lr=reward_model.learning_rate,
-        warmup=reward_model.warmup_steps,
-        updates=reward_model.updates,
-        preferred=reward_model.preferred,
-        max_grad_norm=run.config.rl.max_grad_norm,
-    )
-
-
-def plans_of(run: ResolvedRun) -> ExpertPlans | None:
-    """Return the source of the expert's plans, if a critic or a teacher sees them."""
-    taught = distillation_of(run.preset)
-    read = taught is not None and taught.privileged == "plan"
-    if not read and not any(isinstance(term.signal, TurnPreference) for term in run.preset.terms):
-        return None
-    return ExpertPlans({env.name: make_safe_env(env, run.config) for env in run.envs})
 
 
 @processes.main_only

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import Accelerator
 from accelerate.state import AcceleratorState, GradientState
 
 from agentgym.conversation import BARE, Prompt
@@ -19,6 +20,10 @@ from tests.trainers import tiny_policy
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.config.sections import TinyConfig
+from trainers.grpo.forward import TokenForward
+from trainers.grpo.micro_batches import micro_batches
+from trainers.grpo.step_part import StepContext
+from trainers.grpo.step_times import StepTimes
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
 from trainers.models.sft import Sft, SftSettings
@@ -186,3 +191,47 @@ def weights(model: Any) -> list[Any]:
 def log(trainer: Any, name: str) -> list[float]:
     """A logged figure, step by step."""
     return [entry[name] for entry in trainer.state.log_history if name in entry]
+
+
+def part(trainer: Any, kind: type) -> Any:
+    """The part of a trainer's step that is of a class; None if it has none."""
+    return next((part for part in trainer.parts if isinstance(part, kind)), None)
+
+
+def same(first: Any, second: Any, room: float = 0.0) -> bool:
+    """Whether weights are equal, or nearly so."""
+    pairs = zip(first, second, strict=True)
+    return all(torch.allclose(a, b, rtol=0.0, atol=room) for a, b in pairs)
+
+
+def flattened(tree: Any, place: str = "") -> dict[str, torch.Tensor]:
+    """Every number of nested state, by its place."""
+    if isinstance(tree, torch.Tensor):
+        return {place: tree.detach()}
+    if isinstance(tree, dict):
+        parts = [flattened(value, f"{place}/{name}") for name, value in tree.items()]
+        return {name: value for part in parts for name, value in part.items()}
+    if isinstance(tree, list):
+        return flattened(dict(enumerate(tree)), place)
+    return {place: torch.tensor(float(tree))} if isinstance(tree, int | float) else {}
+
+
+def step_context(policy: Any, preset: Preset, micro_tokens: int | None = None) -> StepContext:
+    """What a trainer of the smallest policy lends to a part, apart from any training."""
+    accelerator = Accelerator(cpu=True)
+    return StepContext(
+        accelerator=accelerator,
+        preset=preset,
+        policy=policy,
+        wrapped=lambda: policy,
+        unwrapped=lambda: policy,
+        forward=TokenForward(accelerator, policy, logits_mib=16),
+        chat=tiny_policy.chat(),
+        passes=lambda batch: [part.rows for part in micro_batches(batch, micro_tokens)],
+        micro_tokens=micro_tokens,
+        temperature=1.0,
+        own_adapters=False,
+        updates=1,
+        trained_steps=lambda: 0,
+        times=StepTimes(),
+    )

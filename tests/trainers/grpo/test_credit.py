@@ -58,7 +58,7 @@ def assigned(trajectories, preset, **options):
     """Credit of the trainer, and its coefficients of ``grad log pi`` where every ratio is 1."""
     preset = replace(preset, loss=replace(preset.loss, const=CONST))
     nothing = np.zeros(sum(t.action_tokens for t in trajectories))  # what a fresh critic expects
-    credit = assign_credit(trajectories, preset, critic=nothing, **options)
+    credit = assign_credit(trajectories, preset, values=nothing, **options)
     tokens = max(1, int(credit.train.sum()))
     return credit, credit.advantage * credit.behaviour * credit.weight / tokens
 

@@ -21,6 +21,7 @@ from trainers.algorithms.presets import get_preset
 from trainers.grpo.batch_trainer import DROPPED, IDLE, LOST_TOKENS
 from trainers.grpo.forward import Scores, TokenForward
 from trainers.grpo.own_weights import OwnWeights
+from trainers.grpo.step_part import StepRows
 from trainers.grpo.trainer import MultiTurnTrainer
 
 DECAYED = {"weight_decay": 0.1, "lr": 1e-2, "steps": 4}
@@ -105,8 +106,9 @@ def test_one_token_with_an_absurd_ratio_does_not_cost_the_update(tmp_path, paid_
     trainer = make_trainer(tmp_path, envs=paid_in(1, 2, 3, 4), preset="default", args=args)
     add = trainer._add_logps
 
-    def spoilt(batch: dict[str, torch.Tensor], *step: Any) -> None:
-        add(batch, *step)
+    def spoilt(rows: StepRows) -> None:
+        add(rows)
+        batch = rows.batch
         row, column = (int(index[0]) for index in batch["tool_mask"].nonzero(as_tuple=True))
         batch["old_per_token_logps"][row, column] -= 500.0
 

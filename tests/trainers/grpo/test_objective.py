@@ -13,11 +13,12 @@ from agentgym.conversation import BARE, Prompt
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import EASY, log, make_trainer, weights
+from tests.trainers.grpo.helpers import EASY, log, make_trainer, part, weights
 from tests.trainers.grpo.reference import forward, gradients, target
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.presets import get_preset, runnable
 from trainers.algorithms.shaping import Overlong
+from trainers.methods.reward_model.reward_model import RewardModel
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.trajectory import to_rows
@@ -106,9 +107,9 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
     if not trainer.runner.engine.exact and not preset.prefers:
         preset = replace(preset, loss=replace(preset.loss, behave="clip"))
     aux = {"logp_ref": reference}
-    if trainer.reward_model is not None:  # It has learned from the batch.
+    if reward_model := part(trainer, RewardModel):  # It has learned from the batch.
         with torch.no_grad():
-            aux["logp_prm"] = forward(exactly(trainer.reward_model.model), rows, 0.8)[0].numpy()
+            aux["logp_prm"] = forward(exactly(reward_model.model), rows, 0.8)[0].numpy()
     goal = target(trainer.trajectories, preset, logp=logp, aux=aux, logp_old=old, const=16.0)
     assert np.abs(goal.ratio - 1).max() > 1e-4
     if preset.loss.clip == "ppo":
@@ -118,10 +119,10 @@ def relative_errors(tmp_path: Any, preset: Any, **changes: Any) -> list[float]:
     errors = []
     for update in range(UPDATES):
         trainer.model.zero_grad()
-        part = batches[update]
-        trainer.compute_loss(trainer.model, part).backward()
+        batch = batches[update]
+        trainer.compute_loss(trainer.model, batch).backward()
         gradient = torch.cat([p.grad.flatten() for p in trainer.model.parameters()]).double()
-        row_numbers = set(part["row"].tolist())
+        row_numbers = set(batch["row"].tolist())
         want = UPDATES * gradients(now, rows, goal, row_numbers, 0.8)
         errors.append(float((gradient - want).norm() / want.norm()))
     return errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,11 @@ from peft import LoraConfig
 from trl.trainer.utils import add_fused_lm_head
 
 from agentgym.vector import TextVectorEnv
-from tests.trainers.grpo.helpers import make_trainer
+from tests.trainers.grpo.helpers import make_trainer, part
 from tests.trainers.grpo.test_objective import DRIFT, PLAYED, WINDOWED, Mixed, disturb
 from trainers.algorithms.presets import get_preset
 from trainers.grpo import forward as forward_module
 from trainers.grpo import trainer as trainer_module
-from trainers.grpo.critic import CriticSettings
 from trainers.grpo.forward import TokenForward
 from trainers.grpo.packed_rows import (
     computes_packed_rows,
@@ -28,6 +28,7 @@ from trainers.grpo.packed_rows import (
     report_single_rows,
 )
 from trainers.grpo.tensors import left_aligned, row_inputs, sampled_mask
+from trainers.methods.critic.critic import Critic, CriticSettings, make_critic
 
 INPUTS = [{"prompt": ""}] * 16
 ADAPTERS = LoraConfig(
@@ -85,9 +86,9 @@ def gradients(trainer: Any, updates: list[Any], packs: bool) -> tuple[list[Any],
         trainer.model.zero_grad()
         trainer.compute_loss(trainer.model, update).backward()
         weights = [p for p in trainer.model.parameters() if p.requires_grad]
-        if trainer.critic is not None and trainer.critic.shares:
-            weights += list(trainer.critic._trained.values())
-            for weight in trainer.critic._trained.values():
+        if (critic := part(trainer, Critic)) and critic.in_loss:
+            weights += list(critic._trained.values())
+            for weight in critic._trained.values():
                 assert weight.grad is not None
         vectors.append(torch.cat([p.grad.flatten().double() for p in weights]))
         for weight in weights:
@@ -132,9 +133,10 @@ def test_gradients_of_micro_batches_in_single_precision(tmp_path, name, adapters
 def test_gradients_with_a_critic_that_shares_layers(tmp_path):
     """Its error trains the policy's layers through the states of the packed row."""
     critic = CriticSettings(trunk="shared", lr=0.01)
-    trainer = playing(tmp_path, "ppo", critic=critic, **WINDOWED)
+    parts = {"critic": partial(make_critic, settings=critic)}
+    trainer = playing(tmp_path, "ppo", parts=parts, **WINDOWED)
     with torch.no_grad():
-        trainer.critic._head.weight.normal_(generator=torch.Generator().manual_seed(3))
+        part(trainer, Critic)._head.weight.normal_(generator=torch.Generator().manual_seed(3))
     compare(trainer, 1e-6)  # The head of a critic is single precision.
 
 
@@ -161,7 +163,9 @@ def test_scores_states_and_listeners_are_those_of_rows(tmp_path):
         with torch.no_grad():
             scores.append(trainer._forward(trainer.model, batch, mask, states=True))
         logps.append(
-            trainer._forward.logps(trainer.model, batch, listener=lambda *args: calls.append(args))
+            trainer._forward.logps(
+                trainer.model, batch, listeners=[lambda *args: calls.append(args)]
+            )
         )
     rows, packed = scores
     assert torch.allclose(rows.logps, packed.logps, atol=1e-5)

@@ -31,8 +31,8 @@ from trainers.config.resolve import _filled
 from trainers.config.resolved_environments import resolve_envs
 from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import assign_credit, loss_columns
-from trainers.grpo.critic import CriticSettings, make_critic
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
+from trainers.methods.critic.critic import CriticSettings, make_critic
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.trajectory import Trajectory, to_rows
 
@@ -124,7 +124,7 @@ def gradient(preset: Preset) -> torch.Tensor:
     turns = sum(len(episode.turns) for episode in episodes)
     judged = dict(zip("qv", np.random.default_rng(4).normal(size=(2, turns)), strict=True))
     aux = {"logp_ref": reference, "logp_prm": old + values, **judged}
-    credit = assign_credit(episodes, trainer.preset, aux=aux, logp_old=old, critic=values)
+    credit = assign_credit(episodes, trainer.preset, aux=aux, logp_old=old, values=values)
     columns = loss_columns(credit, trainer.preset.loss, several_updates=True)
     inputs = {
         **rows,
@@ -132,15 +132,13 @@ def gradient(preset: Preset) -> torch.Tensor:
         "tool_mask": rows["tool_mask"] * scatter_tokens(credit.train, mask),
         "num_items_in_batch": torch.tensor(int(credit.train.sum())),
     }
-    trainer.critic = None
+    trainer.parts = []
     if "critic" in preset.needs:  # In a shared trunk all that it learns by acts on the policy.
         inputs["old_values"] = scatter_tokens(values, mask)
-        trainer.critic = make_critic(
-            CriticSettings(trunk="shared"), trainer.accelerator, trainer.model
-        )
-        torch.nn.init.normal_(
-            trainer.critic._head.weight, generator=torch.Generator().manual_seed(4)
-        )
+        context = trainer._context(trainer.model, trainer.runner.chat, False)
+        critic = make_critic(context, CriticSettings(trunk="shared"))
+        torch.nn.init.normal_(critic._head.weight, generator=torch.Generator().manual_seed(4))
+        trainer.parts = [critic]
     start = disturbed(trainer, 0.0, 0)
     trainer.model.load_state_dict(disturbed(trainer, 0.03, 2))
     trainer.model.train()

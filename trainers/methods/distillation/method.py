@@ -35,4 +35,5 @@ METHOD = Method(
     defaults=default_teacher,
     check=check_distillation,
     memory=memory_of_teacher,
+    step_part="trainers.methods.distillation.teachers:teacher_part",
 )

@@ -18,6 +18,7 @@ from torch import Tensor
 from agentgym.errors import ConfigurationError
 from agentgym.support.caching import BoundedCache
 from agentgym.support.text_lines import split_lines
+from trainers.methods.expert_plans import ExpertPlans
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.trajectory import Trajectory
 
@@ -74,6 +75,11 @@ class PlanReader:
             longer[number, width - len(prompt) :] = torch.tensor(prompt, device=ids.device)
             longer_mask[number, width - len(prompt) :] = 1
         return {**batch, "prompt_ids": longer, "prompt_mask": longer_mask}
+
+    def close(self) -> None:
+        """Close the environments of the plans."""
+        if isinstance(self._plan, ExpertPlans):
+            self._plan.close()
 
     def message(self, plan: str, room: int) -> list[int]:
         """Return the tokens of the message with a plan, with as many of its actions as have room.

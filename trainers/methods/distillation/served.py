@@ -15,6 +15,7 @@ from torch import Tensor
 
 from agentgym.errors import ConfigurationError
 from trainers.grpo.tensors import sampled_mask
+from trainers.methods.distillation.teacher import Teacher
 from trainers.methods.distillation.vocabulary import refuse_vocabulary
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.failure import GO_ON, EngineFailure
@@ -36,7 +37,7 @@ PROBED = 2000
 """Tokens from all parts of the vocabulary whose text it is asked for, too."""
 
 
-class ServedTeacher:
+class ServedTeacher(Teacher):
     """A model on a vLLM server.
 
     Args:

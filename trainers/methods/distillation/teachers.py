@@ -15,44 +15,46 @@ from agentgym.errors import ConfigurationError, NotSupported
 from trainers.config.resolve import ResolvedRun
 from trainers.grpo.forward import TokenForward
 from trainers.grpo.precision import weights_dtype
-from trainers.grpo.teacher import MakeTeacher, Teacher, TeacherParts
+from trainers.grpo.step_part import MakeStepPart, StepContext
 from trainers.methods.distillation.privileged import PlanReader
 from trainers.methods.distillation.served import ServedTeacher
 from trainers.methods.distillation.settings import CURRENT, START, DistillConfig, distillation_of
+from trainers.methods.distillation.teacher import Teacher
 from trainers.methods.distillation.teacher_names import load_tokenizer, teacher_folder
 from trainers.methods.distillation.vocabulary import check_vocabulary
+from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.method import section_of
 from trainers.models.loaded_policy import LoadedPolicy
 from trainers.models.saved_weights import load_weights
 from trainers.models.torch_setup import device
 from trainers.rollouts.trajectory import Trajectory
 
-__all__ = ["make_teacher"]
-
-Plan = Callable[[Trajectory], str]
+__all__ = ["CurrentTeacher", "ModelTeacher", "PrivilegedTeacher", "StartTeacher", "teacher_part"]
 
 
-def make_teacher(run: ResolvedRun, policy: LoadedPolicy, plan: Plan | None) -> MakeTeacher | None:
-    """Return what makes the teacher of a run, or None if its preset has none.
+def teacher_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
+    """Return what makes the teacher of a run.
 
     Args:
         run: The run.
         policy: The student.
-        plan: Returns the expert's plan of an episode, for a teacher that reads it.
 
     Raises:
-        ConfigurationError: The teacher cannot be loaded, has other tokens than the student, or
-            reads less than it.
+        ConfigurationError: There is no run, or the teacher cannot be loaded, has other tokens than
+            the student, or reads less than it.
     """
-    signal = distillation_of(run.preset)
-    if signal is None:
-        return None
+    signal = None if run is None else distillation_of(run.preset)
+    if run is None or policy is None or signal is None:
+        raise ConfigurationError(
+            "expected a teacher, which no setting names: pass parts={'distill': ...} to "
+            "MultiTurnTrainer, for example partial(ModelTeacher, model, 256)"
+        )
     settings, chat = section_of(run.config, DistillConfig), policy.chat
     reads = policy.budget.context
-    make: Callable[[TeacherParts], Teacher]
+    make: Callable[[StepContext], Teacher]
     if settings.url:
         served = ServedTeacher(settings.url, chat, least=reads)
-        make, context = (lambda parts: served), served.context
+        make, context = (lambda context: served), served.context
     elif settings.teacher in (START, CURRENT):
         make = StartTeacher if settings.teacher == START else CurrentTeacher
         context = _positions(policy.model)
@@ -66,76 +68,74 @@ def make_teacher(run: ResolvedRun, policy: LoadedPolicy, plan: Plan | None) -> M
         make = partial(ModelTeacher, model, run.config.memory.logits_mib)
     if signal.privileged == "none":
         return make
-    assert plan is not None  # a run with privileged information has plans
-    reader = PlanReader(chat, plan, context)
-    return lambda parts: PrivilegedTeacher(make(parts), reader)
+    reader = PlanReader(chat, ExpertPlans.of_run(run), context)
+    return lambda context: PrivilegedTeacher(make(context), reader)
 
 
-class ModelTeacher:
+class ModelTeacher(Teacher):
     """A model in this process, with frozen weights.
 
     Args:
         model: A causal language model, or adapters over one.
         logits_mib: Maximum memory for logits.
-        parts: What the trainer lends.
+        context: What the trainer lends.
     """
 
-    def __init__(self, model: nn.Module, logits_mib: int, parts: TeacherParts) -> None:
+    def __init__(self, model: nn.Module, logits_mib: int, context: StepContext) -> None:
         self._model = model.eval().requires_grad_(False)
         base: Any = model.get_base_model() if isinstance(model, PeftModel) else model
         outputs = ("log_probs", "entropy")
-        add_fused_lm_head(base, temperature=parts.temperature, outputs=outputs)
-        self._forward = TokenForward(parts.accelerator, model, logits_mib=logits_mib)
-        self._parts = parts
+        add_fused_lm_head(base, temperature=context.temperature, outputs=outputs)
+        self._forward = TokenForward(context.accelerator, model, logits_mib=logits_mib)
+        self._context = context
 
     def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
         """Return log-probabilities (B, T); see ``Teacher``."""
-        passes = [part.rows for part in self._parts.divide(batch)]
-        return self._forward.logps(self._model, batch, passes)
+        return self._forward.logps(self._model, batch, self._context.passes(batch))
 
 
-class StartTeacher:
+class StartTeacher(Teacher):
     """The policy that training began with: without the trainer's adapters, or a frozen copy.
 
     Raises:
         NotSupported: DeepSpeed has divided the policy's weights among processes.
     """
 
-    def __init__(self, parts: TeacherParts) -> None:
-        self._parts = parts
+    def __init__(self, context: StepContext) -> None:
+        self._context = context
         self._copy: nn.Module | None = None
-        if not parts.own_adapters and parts.forward.reference is None:
-            if any(hasattr(weight, "ds_id") for weight in parts.policy.parameters()):
+        if not context.own_adapters and context.forward.reference is None:
+            if any(hasattr(weight, "ds_id") for weight in context.policy.parameters()):
                 raise NotSupported(
                     "expected a launch with ddp, fsdp2 or zero2 for a teacher that is a copy of "
                     "the policy, got zero3"
                 )
-            self._copy = copy.deepcopy(parts.policy).eval().requires_grad_(False)
-            self._copy.to(parts.accelerator.device)
+            self._copy = copy.deepcopy(context.policy).eval().requires_grad_(False)
+            self._copy.to(context.accelerator.device)
 
     def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
         """Return log-probabilities (B, T); see ``Teacher``."""
-        parts = self._parts
-        passes = [part.rows for part in parts.divide(batch)]
+        context = self._context
+        passes = context.passes(batch)
         if self._copy is not None:
-            return parts.forward.logps(self._copy, batch, passes)
-        return parts.forward.reference_logps(parts.wrapped(), batch, passes)
+            return context.forward.logps(self._copy, batch, passes)
+        return context.forward.reference_logps(context.wrapped(), batch, passes)
 
 
-class CurrentTeacher:
+class CurrentTeacher(Teacher):
     """The policy as it is."""
 
-    def __init__(self, parts: TeacherParts) -> None:
-        self._parts = parts
+    def __init__(self, context: StepContext) -> None:
+        self._context = context
 
     def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
         """Return log-probabilities (B, T); see ``Teacher``."""
-        parts = self._parts
-        passes = [part.rows for part in parts.divide(batch)]
-        return parts.forward.logps(parts.wrapped(), batch, passes)
+        context = self._context
+        passes = context.passes(batch)
+        return context.forward.logps(context.wrapped(), batch, passes)
 
 
-class PrivilegedTeacher:
+class PrivilegedTeacher(Teacher):
     """A teacher that reads the expert's plan before the prompts.
 
     Args:
@@ -149,6 +149,10 @@ class PrivilegedTeacher:
     def logps(self, batch: Mapping[str, Tensor], episodes: Sequence[Trajectory]) -> Tensor:
         """Return log-probabilities (B, T) of the student's tokens; see ``Teacher``."""
         return self._teacher.logps(self._reader(batch, episodes), episodes)
+
+    def close(self) -> None:
+        """Close the environments of the plans."""
+        self._reader.close()
 
 
 def _positions(model: nn.Module) -> int:

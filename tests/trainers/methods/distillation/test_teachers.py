@@ -17,9 +17,8 @@ from agentgym.errors import ConfigurationError
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, make_trainer, weights
+from tests.trainers.grpo.helpers import log, make_trainer, same, weights
 from tests.trainers.grpo.reference import forward
-from tests.trainers.grpo.test_critic import same
 from tests.trainers.grpo.test_objective import exactly
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.branching import Branching, EveryTurn
@@ -63,7 +62,7 @@ def student(folder: Any, preset: Preset, teacher: Any, **changes: Any) -> Any:
         "args": {"steps": 1, "temperature": TEMPERATURE, **changes.pop("args", {})},
         "envs": TextVectorEnv([Paid] * 16), "probe_every": 0, "micro_tokens": 60, **changes,
     }  # fmt: skip
-    return make_trainer(folder, preset=preset, teacher=teacher, **options)
+    return make_trainer(folder, preset=preset, parts={"distill": teacher}, **options)
 
 
 def gradient(trainer: Any) -> Any:

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from accelerate import Accelerator
 
 from agentgym.errors import DataError
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, make_trainer, weights
-from tests.trainers.grpo.test_critic import flattened, same
+from tests.trainers.grpo.helpers import (
+    flattened,
+    log,
+    make_trainer,
+    part,
+    same,
+    step_context,
+    weights,
+)
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import QMinusV
-from trainers.grpo.critic import CRITIC_FILE, CriticSettings
-from trainers.grpo.forward import TokenForward
-from trainers.grpo.off_policy_critic import REPLAY_FILE, OffPolicyCritic
-from trainers.grpo.turn_critic import TurnCriticParts
+from trainers.methods.turn_critic.kinds import make_turn_critic
+from trainers.methods.turn_critic.off_policy_critic import REPLAY_FILE, OffPolicyCritic
+from trainers.methods.turn_critic.turn_critic import TURN_CRITIC_FILE, TurnCriticSettings
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 from trainers.rollouts.turn_replay import PlayedEpisode
@@ -73,12 +79,9 @@ def act(prompts: Sequence[Sequence[int]], seeds: Sequence[int]) -> list[Completi
 
 def make_critic(seed: int = 0, **changes: Any) -> OffPolicyCritic:
     """A critic of the smallest policy, apart from any training."""
-    accelerator, policy = Accelerator(cpu=True), tiny_policy.model(seed)
-    parts = TurnCriticParts(
-        CriticSettings("model", lr=3e-3, updates=40), accelerator, policy,
-        TokenForward(accelerator, policy, logits_mib=16), tiny_policy.chat().tokenizer, 200, None,
-    )  # fmt: skip
-    return OffPolicyCritic(parts, QMinusV(gamma=GAMMA, batch=64, **changes))
+    context = step_context(tiny_policy.model(seed), ARCHER, 200)
+    settings = TurnCriticSettings(lr=3e-3, updates=40)
+    return OffPolicyCritic(context, settings, QMinusV(gamma=GAMMA, batch=64, **changes))
 
 
 def learnt(critic: OffPolicyCritic) -> tuple[np.ndarray, np.ndarray]:
@@ -179,12 +182,18 @@ def test_the_worth_of_what_it_foresaw_is_that_of_the_discounted_returns():
 # -- in a training ---------------------------------------------------------------------------------
 
 
+def turn_critic(**changes: Any) -> dict[str, Any]:
+    """What makes the critic with these settings."""
+    settings = TurnCriticSettings(lr=3e-3, **changes)
+    return {"turn_critic": partial(make_turn_critic, settings=settings)}
+
+
 def archer(folder: Path, **changes: Any) -> Any:
     """A trainer whose episodes pay for what the policy can learn."""
     signal = QMinusV(batch=16, replay=100)
     options: dict[str, Any] = {
         "preset": replace(ARCHER, terms=(Term(signal),)),
-        "critic": CriticSettings("model", lr=3e-3, updates=3),
+        "parts": turn_critic(updates=3),
         "args": {"minibatches": 2, "lr": 3e-3, "steps": 2},
         "envs": TextVectorEnv([Picky] * 16), "probe_every": 0, **changes,
     }  # fmt: skip
@@ -192,11 +201,11 @@ def archer(folder: Path, **changes: Any) -> Any:
 
 
 def test_the_policy_stays_as_it_is_while_the_critic_warms_up(tmp_path):
-    trainer = archer(tmp_path, critic=CriticSettings("model", lr=3e-3, updates=2, warmup=2))
+    trainer = archer(tmp_path, parts=turn_critic(updates=2, warmup=2))
     before = weights(trainer.model)
     trainer.train()
     assert same(weights(trainer.model), before)
-    assert trainer.turn_critic._optimizer.state_dict()["state"][0]["step"] == 4
+    assert part(trainer, OffPolicyCritic)._optimizer.state_dict()["state"][0]["step"] == 4
     assert len(log(trainer, "critic/value_loss")) == 2
 
 
@@ -204,7 +213,7 @@ def test_the_replay_is_bounded_and_stands_in_the_log(tmp_path):
     trainer = archer(tmp_path, args={"minibatches": 2, "lr": 3e-3, "steps": 5})
     trainer.train()
     sizes = log(trainer, "critic/replay")
-    assert max(sizes) <= 100 and len(trainer.turn_critic.replay) == sizes[-1]
+    assert max(sizes) <= 100 and len(part(trainer, OffPolicyCritic).replay) == sizes[-1]
     assert sum(len(trajectory.turns) for trajectory in trainer.trajectories) == 16
 
 
@@ -218,17 +227,18 @@ def test_a_resumed_training_has_the_same_weights_values_moments_and_replay(stop,
     )
     uninterrupted.train()
     checkpoint = tmp_path / "whole" / f"checkpoint-{stop}"
-    assert {CRITIC_FILE, REPLAY_FILE} <= {path.name for path in checkpoint.iterdir()}
+    assert {TURN_CRITIC_FILE, REPLAY_FILE} <= {path.name for path in checkpoint.iterdir()}
     resumed.train(resume_from_checkpoint=str(checkpoint))
     assert same(weights(resumed.model), weights(uninterrupted.model))
+    critics = [part(trainer, OffPolicyCritic) for trainer in (uninterrupted, resumed)]
     states = [
         flattened({
-            "trained": dict(trainer.turn_critic._trained), "slow": trainer.turn_critic._slow,
-            "moments": trainer.turn_critic._optimizer.state_dict(),
+            "trained": dict(critic._trained), "slow": critic._slow,
+            "moments": critic._optimizer.state_dict(),
         })
-        for trainer in (uninterrupted, resumed)
+        for critic in critics
     ]  # fmt: skip
     assert states[0].keys() == states[1].keys()
     assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
-    replays = [trainer.turn_critic.replay.state_dict() for trainer in (uninterrupted, resumed)]
+    replays = [critic.replay.state_dict() for critic in critics]
     assert replays[0] == replays[1]

@@ -6,47 +6,53 @@ to the engine whenever the engine has another copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
-from torch import nn
 
 from agentgym.errors import ConfigurationError, DataError
-from trainers.algorithms.policy_pool import PolicyPool
+from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
 from trainers.rollouts.engines.base import GenerationEngine, PoolEngine
+from trainers.rollouts.engines.hf_pool import HFCopyPoolEngine, HFPoolEngine
 from trainers.rollouts.engines.policy_weights import check_whole
 from trainers.rollouts.engines.trained_weights import TrainedWeights
+from trainers.rollouts.trajectory import Trajectory, pool_metrics
 
-__all__ = ["STALE_FILE", "StalePolicy"]
+if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.loaded_policy import LoadedPolicy
+
+__all__ = ["STALE_FILE", "StalePolicy", "stale_policy_part"]
 
 STALE_FILE = "stale_policy.pt"
 """File of a checkpoint with the weights of the stale policy."""
 
 
-class StalePolicy:
+class StalePolicy(StepPart):
     """Hold an earlier copy of the policy, and keep an engine up to date with it.
+
+    Args:
+        context: What the trainer lends; the pool of its preset says when the policy is copied.
 
     Attributes:
         steps: Training steps of the policy when it was copied; -1: never copied.
     """
 
-    def __init__(
-        self,
-        pool: PolicyPool,
-        engine: GenerationEngine,
-        policy: Callable[[], nn.Module],
-        trained: Callable[[], int],
-        updates: int,
-    ) -> None:
-        """Start without a copy.
+    plays = True
+    engines = (HFPoolEngine, HFCopyPoolEngine)
 
-        Args:
-            pool: Says when it is copied.
-            engine: Plays with it.
-            policy: Returns the model that is trained, out of its wrappers.
-            trained: Returns how many steps that has been trained for.
-            updates: Versions of the weights in a step.
+    def __init__(self, context: StepContext) -> None:
+        assert context.preset.pool is not None
+        self._pool, self._updates = context.preset.pool, context.updates
+        self._policy, self._trained = context.unwrapped, context.trained_steps
+        self._engine: PoolEngine
+        self._weights: TrainedWeights | None = None
+        self._sent_steps = self.steps = -1
+
+    def use_engine(self, engine: GenerationEngine) -> None:
+        """Take the engine that plays with it.
 
         Raises:
             ConfigurationError: The engine cannot hold a stale policy.
@@ -58,24 +64,29 @@ class StalePolicy:
                 "trainers.rollouts.engines.base); choose hf, hf-copy or vllm, or a preset without "
                 "cross-policy sampling"
             )
-        self._pool, self._engine, self._updates = pool, engine, updates
-        self._policy, self._trained = policy, trained
-        self._weights: TrainedWeights | None = None
-        self._sent_steps = self.steps = -1
+        self._engine = engine
+
+    def rollout_arguments(self) -> Mapping[str, object]:
+        """Let it play turns."""
+        return {"pool": self._pool}
+
+    def figures(self, episodes: Sequence[Trajectory]) -> Mapping[str, float]:
+        """Return the share of its turns."""
+        return pool_metrics(episodes)
 
     @property
-    def due(self) -> bool:
+    def weights_due(self) -> bool:
         """Whether the engine needs weights before it continues."""
         return self._sent_steps != self._pool.stale_steps(self._trained())
 
-    def send(self) -> None:
+    def send_weights(self) -> None:
         """Give the engine the stale weights, unless it has them; nothing is played meanwhile."""
         weights = self._renewed()
         if self._sent_steps != self.steps:
             self._engine.sync_stale(weights, self.steps * self._updates)
             self._sent_steps = self.steps
 
-    def forget(self) -> None:
+    def forget_weights(self) -> None:
         """Send the weights next time in any case."""
         self._sent_steps = -1
 
@@ -102,7 +113,7 @@ class StalePolicy:
         self._weights = TrainedWeights(self._policy())
         self._weights.load_state_dict(state["weights"])
         self.steps = state["steps"]
-        self.forget()
+        self.forget_weights()
 
     def _renewed(self) -> TrainedWeights:
         """Return the weights, copied from the policy first if it is time."""
@@ -113,3 +124,8 @@ class StalePolicy:
             # New ones: an engine may still have the old.
             self._weights, self.steps = TrainedWeights(policy), steps
         return self._weights
+
+
+def stale_policy_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
+    """Return what makes the stale policy; the pool of the preset is all that it reads."""
+    return StalePolicy

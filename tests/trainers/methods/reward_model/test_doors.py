@@ -20,7 +20,7 @@ from trainers.algorithms.presets import PRESETS
 from trainers.algorithms.signals import Implicit
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
-from trainers.grpo.reward_model import REWARD_MODEL_FILE
+from trainers.methods.reward_model.reward_model import REWARD_MODEL_FILE
 
 QUICK: dict[str, Any] = {
     "preset": "istar", "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0,

@@ -29,7 +29,8 @@ from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
 from trainers.algorithms.signals import QMinusV
 from trainers.grpo.micro_batches import divided
-from trainers.grpo.turn_critic import Act, Judged, TurnCritic, TurnCriticParts, imagined
+from trainers.grpo.step_part import ChosenRows, StepContext
+from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
 from trainers.rollouts.branches import turn_seed
 from trainers.rollouts.engines.policy_weights import base_model
 from trainers.rollouts.trajectory import Trajectory
@@ -71,16 +72,17 @@ class OffPolicyCritic(TurnCritic):
     """Q and V of turns, with their replay.
 
     Args:
-        parts: What it is made with.
+        context: What the trainer lends.
+        settings: How it learns.
         signal: Discount, rate of the target networks, and sizes.
     """
 
-    def __init__(self, parts: TurnCriticParts, signal: QMinusV) -> None:
-        base = base_model(parts.policy)
+    def __init__(self, context: StepContext, settings: TurnCriticSettings, signal: QMinusV) -> None:
+        base, device = base_model(context.policy), context.accelerator.device
         heads = DoubleHeads(base.config.get_text_config().hidden_size)
-        super().__init__(parts, heads.to(parts.accelerator.device))
+        super().__init__(context, settings, heads.to(device))
         self._signal, self.replay = signal, TurnReplay(signal.replay)
-        self._trunk: Any = copy.deepcopy(base.base_model).to(parts.accelerator.device)
+        self._trunk: Any = copy.deepcopy(base.base_model).to(device)
         named = self._trunk.named_parameters()
         self._train(
             {f"trunk.{name}": parameter for name, parameter in named if parameter.requires_grad}
@@ -99,7 +101,7 @@ class OffPolicyCritic(TurnCritic):
 
     def study(
         self, step: int, seed: int, gathered: Sequence[Trajectory], share: range, act: Act
-    ) -> Judged:
+    ) -> ChosenRows:
         """Store the episodes, learn from the replay, and score actions in its states."""
         episodes = [
             PlayedEpisode.of(episode) for episode in gathered if tells_of_the_policy(episode)
@@ -123,7 +125,7 @@ class OffPolicyCritic(TurnCritic):
             q = self._values(texts, "q").min(-1).values.tolist()
             v = self._values(states, "v").min(-1).values.tolist()
         judged = zip(share, states, actions, q, v, strict=True)
-        return Judged(
+        return ChosenRows(
             [imagined(number, state, action, q - v) for number, state, action, q, v in judged],
             {self._signal.q: q, self._signal.v: v},
             {

@@ -16,7 +16,7 @@ no value is needed.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +28,10 @@ from agentgym.support.random_stream import Stream
 from trainers.algorithms.preferences import TurnPreference, bradley_terry, ranked
 from trainers.algorithms.segments import FloatArray
 from trainers.grpo.micro_batches import micro_batches
+from trainers.grpo.step_part import ChosenRows, StepContext
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
-from trainers.grpo.turn_critic import Act, Judged, TurnCritic, TurnCriticParts, imagined
+from trainers.methods.expert_plans import ExpertPlans
+from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
 from trainers.rollouts.branches import turn_seed
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
@@ -59,28 +61,37 @@ class PrivilegedCritic(TurnCritic):
     """Advantages of turns by a critic that sees the expert's plan.
 
     Args:
-        parts: What it is made with.
+        context: What the trainer lends.
+        settings: How it learns.
         signal: How pairs are made, and the temperature of the critic's own.
+        plan: Returns the expert's plan for the task of an episode.
 
     Raises:
         ConfigurationError: No plans are available.
     """
 
-    def __init__(self, parts: TurnCriticParts, signal: TurnPreference) -> None:
-        if parts.plan is None:
+    def __init__(
+        self,
+        context: StepContext,
+        settings: TurnCriticSettings,
+        signal: TurnPreference,
+        plan: Callable[[Trajectory], str] | None,
+    ) -> None:
+        if plan is None:
             raise ConfigurationError(
                 "expected the expert's plan of an episode for a critic that sees it, got None; "
-                "pass plan= to MultiTurnTrainer"
+                "pass parts={'turn_critic': partial(make_turn_critic, plan=...)} to "
+                "MultiTurnTrainer"
             )
-        policy = parts.policy
-        super().__init__(parts, copy.deepcopy(policy).to(parts.accelerator.device))
+        policy = context.policy
+        super().__init__(context, settings, copy.deepcopy(policy).to(context.accelerator.device))
         self._reference = copy.deepcopy(policy).eval().requires_grad_(False)
-        self._signal, self._forward = signal, parts.forward
-        self._tokenizer, self._plan = parts.tokenizer, parts.plan
+        self._signal, self._forward = signal, context.forward
+        self._tokenizer, self._plan = context.chat.tokenizer, plan
 
     def study(
         self, step: int, seed: int, gathered: Sequence[Trajectory], share: range, act: Act
-    ) -> Judged:
+    ) -> ChosenRows:
         """Learn from pairs of episodes, and pair actions in states of the step.
 
         Raises:
@@ -117,7 +128,7 @@ class PrivilegedCritic(TurnCritic):
             for choice in _drawn_pair(judged[candidates], Stream("pair", seed, step, pair)):
                 action, worth = completions[candidates][choice], float(judged[candidates][choice])
                 trajectories.append(imagined(pair, states[at], action, worth))
-        return Judged(trajectories, {}, figures)
+        return ChosenRows(trajectories, {}, figures)
 
     def _learn(self, episodes: Sequence[Trajectory]) -> dict[str, float]:
         """Update on the pairs of a step; say how it ranked them before."""
@@ -177,6 +188,11 @@ class PrivilegedCritic(TurnCritic):
             texts.append(([Row(ids, mask, [0.0] * len(ids), len(prompt))], [size]))
         scores: FloatArray = self._scores(self._texts(texts), len(texts)).cpu().numpy()
         return scores
+
+    def close(self) -> None:
+        """Close the environments of the plans."""
+        if isinstance(self._plan, ExpertPlans):
+            self._plan.close()
 
     # -- texts -------------------------------------------------------------------------------------
 

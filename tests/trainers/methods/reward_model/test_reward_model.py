@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,17 @@ from agentgym.core.outcome import StopReason
 from agentgym.errors import NotSupported
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
-from tests.trainers.grpo.helpers import log, make_trainer, warm_model, weights
+from tests.trainers.grpo.helpers import (
+    flattened,
+    log,
+    make_trainer,
+    part,
+    same,
+    step_context,
+    warm_model,
+    weights,
+)
 from tests.trainers.grpo.reference import forward
-from tests.trainers.grpo.test_critic import flattened, same
 from tests.trainers.grpo.test_objective import exactly
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
@@ -29,7 +37,11 @@ from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import Implicit
-from trainers.grpo.reward_model import REWARD_MODEL_FILE, RewardModelSettings
+from trainers.methods.reward_model.reward_model import (
+    REWARD_MODEL_FILE,
+    RewardModel,
+    RewardModelSettings,
+)
 from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.trajectory import to_rows
 
@@ -53,7 +65,12 @@ def learner(
     options: dict[str, Any] = {
         "args": UPDATES, "envs": TextVectorEnv([Picky] * 16), "probe_every": 0, **changes,
     }  # fmt: skip
-    return make_trainer(folder, preset=preset, reward_model=settings, **options)
+    return make_trainer(
+        folder,
+        preset=preset,
+        parts={"reward_model": partial(RewardModel, settings=settings)},
+        **options,
+    )
 
 
 def trained(folder: Any, *args: Any, **changes: Any) -> Any:
@@ -83,7 +100,7 @@ def test_while_it_pays_nothing_the_policy_is_grpos_to_the_bit(size, train_once, 
     trainer.train()
     assert same(weights(trainer.model), expected)
     assert not same(
-        weights(trainer.reward_model.model), weights(learner(tmp_path, **options).model)
+        weights(part(trainer, RewardModel).model), weights(learner(tmp_path, **options).model)
     )
     assert not same(train_once(size, warm[1]), expected)
 
@@ -116,7 +133,7 @@ def test_it_descends_the_preference_loss_of_whole_episodes(changes, tmp_path):
     trainer = learner(
         tmp_path, LEARNS, preset, micro_tokens=60, args=UPDATES | {"steps": 1}, **changes
     )
-    reward = trainer.reward_model
+    reward = part(trainer, RewardModel)
     begun = exactly(reward.model)
     gradients: list[Any] = []
     reward.step = lambda: gradients.extend(p.grad.clone() for p in reward.model.parameters())
@@ -187,7 +204,8 @@ def test_it_never_reaches_what_is_served_or_saved_as_the_policy(size, tmp_path):
 def test_it_shares_the_base_below_adapters_and_nothing_that_is_trained(tmp_path):
     trainer = learner(tmp_path, **ADAPTERS)
     parameters, its = (
-        dict(model.named_parameters()) for model in (trainer.model, trainer.reward_model.model)
+        dict(model.named_parameters())
+        for model in (trainer.model, part(trainer, RewardModel).model)
     )
     assert parameters.keys() == its.keys()
     for name, weight in parameters.items():
@@ -198,7 +216,9 @@ def test_it_shares_the_base_below_adapters_and_nothing_that_is_trained(tmp_path)
         assert weight.requires_grad or torch.equal(weight, before[name])
     plain = learner(tmp_path)
     addresses = {weight.data_ptr() for weight in plain.model.parameters()}
-    assert not addresses & {weight.data_ptr() for weight in plain.reward_model.model.parameters()}
+    assert not addresses & {
+        weight.data_ptr() for weight in part(plain, RewardModel).model.parameters()
+    }
 
 
 @pytest.mark.slow
@@ -215,7 +235,8 @@ def test_a_resumed_training_has_the_same_weights_and_moments(size, stop, tmp_pat
     assert same(weights(resumed.model), weights(uninterrupted.model))
     states = [
         flattened(
-            trainer.reward_model._trained | {"o": trainer.reward_model._optimizer.state_dict()}
+            part(trainer, RewardModel)._trained
+            | {"o": part(trainer, RewardModel)._optimizer.state_dict()}
         )
         for trainer in (uninterrupted, resumed)
     ]
@@ -236,11 +257,12 @@ def test_it_comes_to_rank_solved_episodes_above_others_that_it_has_not_seen(
     seed, half_taught, tmp_path
 ):
     """Each step ranks the episodes of that step before it learns from them."""
+    settings = RewardModelSettings(lr=5e-3, updates=4)
     trainer = make_trainer(
         tmp_path,
         copy.deepcopy(half_taught),
         preset=ISTAR,
-        reward_model=RewardModelSettings(lr=5e-3, updates=4),
+        parts={"reward_model": partial(RewardModel, settings=settings)},
         args={"steps": 7, "groups": 6, "group_size": 6, "lr": 1e-5, "seed": seed},
         envs=TextVectorEnv([ToyEnv] * 36),
         probe_every=0,
@@ -255,13 +277,13 @@ def test_weights_that_are_divided_among_processes_are_refused(tmp_path):
     trainer = learner(tmp_path)
     next(trainer.model.parameters()).ds_id = 0
     with pytest.raises(NotSupported, match=r"ddp, fsdp2 or zero2 .* got zero3"):
-        type(trainer.reward_model)(
-            LEARNS, trainer.accelerator, trainer.model, trainer._forward, ISTAR
-        )
+        RewardModel(step_context(trainer.model, ISTAR))
 
 
 def test_settings_of_a_reward_model_are_of_no_use_elsewhere(tmp_path):
-    assert make_trainer(tmp_path, preset="rloo", reward_model=LEARNS).reward_model is None
+    assert not make_trainer(
+        tmp_path, preset="rloo", parts={"reward_model": partial(RewardModel, settings=LEARNS)}
+    ).parts
 
 
 def test_a_term_of_it_can_stand_beside_any_others(train_once):

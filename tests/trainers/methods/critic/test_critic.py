@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,16 @@ from agentgym.core.outcome import Outcome
 from agentgym.vector import TextVectorEnv
 from tests.toy import COLOURS, ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, make_trainer, weights
+from tests.trainers.grpo.helpers import flattened, log, make_trainer, part, same, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE, value_targets
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.signals import RewardToGo
-from trainers.grpo.critic import CRITIC_FILE, CriticSettings
 from trainers.grpo.forward import TokenForward
 from trainers.grpo.objective import value_errors
+from trainers.methods.critic.critic import CRITIC_FILE, Critic, CriticSettings, make_critic
 from trainers.rollouts.engines.policy_weights import policy_weights
 from trainers.rollouts.trajectory import to_rows
 
@@ -49,7 +49,9 @@ def learner(folder: Any, critic: CriticSettings, preset: Preset = PPO, **changes
     options: dict[str, Any] = {
         "args": UPDATES, "envs": TextVectorEnv([Picky] * 16), "probe_every": 0, **changes,
     }  # fmt: skip
-    return make_trainer(folder, preset=preset, critic=critic, **options)
+    return make_trainer(
+        folder, preset=preset, parts={"critic": partial(make_critic, settings=critic)}, **options
+    )
 
 
 def trained(folder: Any, critic: CriticSettings, preset: Preset = PPO, **changes: Any) -> Any:
@@ -69,11 +71,6 @@ def train_without_critic(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return trained(folder, ZERO, preset, **options)
 
     return train
-
-
-def same(first: Any, second: Any, room: float = 0.0) -> bool:
-    pairs = zip(first, second, strict=True)
-    return all(torch.allclose(a, b, rtol=0.0, atol=room) for a, b in pairs)
 
 
 def test_with_nothing_expected_every_estimate_trains_as_the_return_to_go(train_without_critic):
@@ -109,7 +106,7 @@ def test_a_shared_trunk_is_trained_by_the_critics_error_and_a_detached_one_is_no
     def error_alone(**critic: Any) -> Any:
         # All values are expected to be 1 at first, so that there is an error.
         trainer = learner(tmp_path, CriticSettings(lr=0.01, **critic), silent)
-        trainer.critic._head.bias.data.fill_(1.0)
+        part(trainer, Critic)._head.bias.data.fill_(1.0)
         trainer.train()
         return weights(trainer.model)
 
@@ -126,12 +123,12 @@ def test_while_it_warms_up_the_policy_stays_as_it_is_bit_by_bit(kind, tmp_path):
     trainer = learner(tmp_path, critic, args=UPDATES | {"steps": 3, "warmup": 2})
     after = []
     trainer._on_rollout = lambda event: after.append(
-        (weights(trainer.model), trainer.critic._head.bias[0])
+        (weights(trainer.model), part(trainer, Critic)._head.bias[0])
     )
     before = weights(trainer.model)
     trainer.train()
     assert all(same(policy, before) for policy, _ in after[:3]), "as step 3 began it was trained"
-    assert float(trainer.critic._head.bias[0].detach()) != 0.0
+    assert float(part(trainer, Critic)._head.bias[0].detach()) != 0.0
     assert not same(weights(trainer.model), before)
     # The warm-up of the rate begins when the policy does.
     assert log(trainer, "learning_rate")[:2] == [UPDATES["lr"] / 8] * 2
@@ -149,8 +146,10 @@ def test_values_of_a_batch_are_those_of_each_row_by_itself(kind, tmp_path):
         return capture["credit"]
 
     trainer._credit = credited
-    torch.nn.init.normal_(trainer.critic._head.weight, generator=torch.Generator().manual_seed(0))
-    head, bare = trainer.critic._head.weight.detach().clone(), tiny_policy.model().model
+    torch.nn.init.normal_(
+        part(trainer, Critic)._head.weight, generator=torch.Generator().manual_seed(0)
+    )
+    head, bare = part(trainer, Critic)._head.weight.detach().clone(), tiny_policy.model().model
     trainer.train()
     values = []
     for row in to_rows(trainer.trajectories):
@@ -186,7 +185,7 @@ def chain_errors(
         folder,
         tiny_policy.model(seed),
         preset=replace(PPO, terms=(Term(signal),), loss=loss),
-        critic=replace(critic, warmup=steps),
+        parts={"critic": partial(make_critic, settings=replace(critic, warmup=steps))},
         args={"steps": steps, "seed": seed},
         envs=TextVectorEnv([Chain] * 16),
         horizon=4,
@@ -277,25 +276,13 @@ def test_a_resumed_training_has_the_same_weights_values_and_moments(kind, stop, 
     resumed.train(resume_from_checkpoint=str(tmp_path / "whole" / f"checkpoint-{stop}"))
     assert same(weights(resumed.model), weights(uninterrupted.model))
     states = [
-        trainer.critic._trained | {"states": trainer.critic._optimizer.state_dict()}
+        part(trainer, Critic)._trained | {"states": part(trainer, Critic)._optimizer.state_dict()}
         for trainer in (uninterrupted, resumed)
     ]
     flat = [flattened(state) for state in states]
     assert flat[0].keys() == flat[1].keys() and len(flat[0]) > 4
     for name, value in flat[0].items():
         assert torch.equal(value, flat[1][name]), name
-
-
-def flattened(tree: Any, place: str = "") -> dict[str, torch.Tensor]:
-    """Every number of nested state, by its place."""
-    if isinstance(tree, torch.Tensor):
-        return {place: tree.detach()}
-    if isinstance(tree, dict):
-        parts = [flattened(value, f"{place}/{name}") for name, value in tree.items()]
-        return {name: value for part in parts for name, value in part.items()}
-    if isinstance(tree, list):
-        return flattened(dict(enumerate(tree)), place)
-    return {place: torch.tensor(float(tree))} if isinstance(tree, int | float) else {}
 
 
 def test_the_share_of_the_variance_that_it_foresaw_is_logged(tmp_path):
@@ -315,9 +302,11 @@ def test_nothing_listens_when_nobody_asks(tmp_path):
     trainer.train()
     assert isinstance(trainer._forward, TokenForward)
     assert not trainer.model.model._forward_hooks
-    assert not trainer.critic._pass_states
+    assert not part(trainer, Critic)._pass_states
 
 
 def test_a_settings_file_of_a_critic_is_of_no_use_elsewhere(tmp_path: Path):
-    trainer = make_trainer(tmp_path, preset="rloo", critic=KINDS["head"])
-    assert trainer.critic is None
+    trainer = make_trainer(
+        tmp_path, preset="rloo", parts={"critic": partial(make_critic, settings=KINDS["head"])}
+    )
+    assert not trainer.parts

@@ -19,22 +19,26 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedType
 from torch import Tensor, nn
 
-from agentgym.errors import NotSupported
-from trainers.grpo.forward import Scores, StateListener
+from trainers.grpo.forward import Scores
 from trainers.grpo.objective import value_errors
 from trainers.grpo.own_weights import OwnWeights
+from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart, StepRows
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.rollouts.engines.policy_weights import base_model
 
-__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "check_warmup", "make_critic"]
+if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.loaded_policy import LoadedPolicy
+
+__all__ = ["CRITIC_FILE", "Critic", "CriticSettings", "critic_part", "make_critic"]
 
 CRITIC_FILE = "critic.pt"
 """File of a checkpoint with the critic and its optimiser."""
@@ -59,20 +63,33 @@ class CriticSettings:
     """Gradient norm at which the critic's gradients are clipped, separately from the policy's."""
 
 
-class Critic:
+class Critic(StepPart):
     """A critic with all values 0: the control, and the base class of the others.
 
     Attributes:
         settings: How it learns.
-        shares: Whether it learns with the policy, through a term of the policy's loss.
-        listener: Receives the policy's hidden states before :meth:`values`; None: not needed.
     """
 
-    shares = False
-    listener: StateListener | None = None
+    columns = MappingProxyType({"values": "old_values"})
+    credit_scores = True
 
-    def __init__(self, settings: CriticSettings) -> None:
-        self.settings = settings
+    def __init__(self, context: StepContext, settings: CriticSettings) -> None:
+        self.settings, self._passes = settings, context.passes
+        self._clip = context.preset.loss.value_clip
+
+    @property
+    def waits(self) -> int:
+        """First steps in which only the critic learns."""
+        return self.settings.warmup
+
+    def add_columns(self, rows: StepRows) -> Mapping[str, float]:
+        """Add the values of the sampled tokens."""
+        rows.batch["old_values"] = self.values(rows.batch, rows.passes)
+        return {}
+
+    def learn(self, batch: Mapping[str, Tensor]) -> Mapping[str, float]:
+        """Learn, unless it does so with the policy, and return the error."""
+        return {} if self.in_loss else {"critic/value_loss": self.update(batch)}
 
     def values(self, batch: Mapping[str, Tensor], parts: Sequence[Tensor]) -> Tensor:
         """Compute the values (B, T) of the sampled tokens, without gradients.
@@ -83,62 +100,34 @@ class Critic:
         """
         return torch.zeros(batch["completion_ids"].shape, device=batch["completion_ids"].device)
 
-    def learn(
-        self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
-    ) -> float:
+    def update(self, batch: Mapping[str, Tensor]) -> float:
         """Learn from a batch, separately from the policy.
 
         Args:
             batch: The batch of :meth:`values`, with the columns of the loss.
-            parts: Indices of the rows of each pass.
-            clip: Maximum change of a value, see ``value_errors``.
 
         Returns:
             The mean error before the last update; 0 if there is nothing to learn.
         """
         return 0.0
 
-    def judged(self, scores: Scores) -> Scores:
-        """Add values to scores; their gradient flows back to the policy."""
-        return scores
-
-    def step(self) -> None:
-        """Update the weights with their current gradients."""
-        return
-
-    def slow_down(self, factor: float) -> None:
-        """Multiply the learning rate by a factor."""
-        return
-
-    def save(self, folder: Path) -> None:
-        """Write weights and optimiser into a checkpoint."""
-        return
-
-    def load(self, folder: Path) -> None:
-        """Read what :meth:`save` wrote."""
-        return
-
 
 class LearningCritic(OwnWeights, Critic):
     """A critic with weights."""
 
-    def __init__(
-        self, settings: CriticSettings, accelerator: Accelerator, head: int | nn.Module
-    ) -> None:
-        """Start with a linear head of this many inputs and values of 0, or with a given model."""
-        Critic.__init__(self, settings)
+    def __init__(self, context: StepContext, settings: CriticSettings) -> None:
+        """Start with a linear head and values of 0."""
+        Critic.__init__(self, context, settings)
         OwnWeights.__init__(
             self,
-            accelerator,
+            context.accelerator,
             lr=settings.lr,
             max_grad_norm=settings.max_grad_norm,
             file=CRITIC_FILE,
         )
-        self._head = _no_baseline(head, accelerator) if isinstance(head, int) else head
-        named = self._head.named_parameters()
-        self._train(
-            {f"head.{name}": parameter for name, parameter in named if parameter.requires_grad}
-        )
+        hidden = base_model(context.policy).config.get_text_config().hidden_size
+        self._head = _no_baseline(hidden, context.accelerator)
+        self._train({f"head.{name}": weight for name, weight in self._head.named_parameters()})
 
     def _of_states(self, states: Tensor) -> Tensor:
         """Values (...) of hidden states (..., H), in single precision."""
@@ -158,11 +147,15 @@ class HeadCritic(LearningCritic):
     that rows are read only once and its updates are cheap.
     """
 
-    def __init__(self, settings: CriticSettings, accelerator: Accelerator, hidden: int) -> None:
-        super().__init__(settings, accelerator, hidden)
-        self.shares = settings.trunk == "shared"
+    def __init__(self, context: StepContext, settings: CriticSettings) -> None:
+        super().__init__(context, settings)
         self.listener = self._hear
         self._pass_states: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    @property
+    def in_loss(self) -> bool:
+        """Whether its error trains the policy's layers as well."""
+        return self.settings.trunk == "shared"
 
     def _hear(self, rows: Tensor, mask: Tensor, states: Tensor) -> None:
         """Keep the hidden states (n, T', H) of some rows at the tokens of a mask (n, T')."""
@@ -176,16 +169,12 @@ class HeadCritic(LearningCritic):
                 part = torch.zeros(mask.shape, device=mask.device)
                 part[mask] = self._of_states(states)
                 out[rows, : mask.shape[1]] = part
-        if self.shares:
+        if self.in_loss:
             self._pass_states.clear()
         return out
 
-    def learn(
-        self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
-    ) -> float:
+    def update(self, batch: Mapping[str, Tensor]) -> float:
         """Update on all states at once."""
-        if self.shares:
-            return 0.0
         names = ("value_targets", "old_values", "value_weights")
         # (K,) each, in the order of the states.
         columns = {
@@ -198,27 +187,30 @@ class HeadCritic(LearningCritic):
         self._pass_states.clear()
         loss = torch.zeros(())
         for _ in range(self.settings.updates):
-            errors = value_errors(self._of_states(states), columns, clip)
+            errors = value_errors(self._of_states(states), columns, self._clip)
             loss = (columns["value_weights"] * errors).sum() / self._tokens(batch)
             loss.backward()
             self.step()
         return float(self._accelerator.reduce(loss.detach(), reduction="mean"))
 
-    def judged(self, scores: Scores) -> Scores:
+    def score(self, scores: Scores) -> Scores:
         """Add the values of the hidden states of these scores."""
         assert scores.states is not None
         return scores._replace(values=self._of_states(scores.states))
+
+    def after_backward(self) -> None:
+        """Update with the policy if they share layers."""
+        if self.in_loss:
+            self.step()
 
 
 class ModelCritic(LearningCritic):
     """A separate model, initialised as a copy of the policy, that trains the same weights."""
 
-    def __init__(
-        self, settings: CriticSettings, accelerator: Accelerator, policy: nn.Module
-    ) -> None:
-        base = base_model(policy)
-        super().__init__(settings, accelerator, base.config.get_text_config().hidden_size)
-        self._trunk: Any = copy.deepcopy(base.base_model).to(accelerator.device)
+    def __init__(self, context: StepContext, settings: CriticSettings) -> None:
+        super().__init__(context, settings)
+        base = base_model(context.policy)
+        self._trunk: Any = copy.deepcopy(base.base_model).to(context.accelerator.device)
         named = self._trunk.named_parameters()
         self._train(
             {f"trunk.{name}": parameter for name, parameter in named if parameter.requires_grad}
@@ -234,17 +226,16 @@ class ModelCritic(LearningCritic):
                 out[rows, : values.shape[1]] = values
         return out
 
-    def learn(
-        self, batch: Mapping[str, Tensor], parts: Sequence[Tensor], clip: float | None
-    ) -> float:
+    def update(self, batch: Mapping[str, Tensor]) -> float:
         """Update on all rows, in passes that fit in memory."""
+        passes = self._passes(batch)
         self._trunk.train()
         total = torch.zeros((), device=self._accelerator.device)
         for _ in range(self.settings.updates):
             total = torch.zeros_like(total)
-            for rows in parts:
+            for rows in passes:
                 part = trimmed(batch, rows)
-                errors = value_errors(self._forward(part), part, clip)
+                errors = value_errors(self._forward(part), part, self._clip)
                 loss = (part["value_weights"] * errors).sum() / self._tokens(batch)
                 loss.backward()
                 total += loss.detach()
@@ -271,29 +262,26 @@ def _no_baseline(hidden: int, accelerator: Accelerator) -> nn.Linear:
     return head
 
 
-def check_warmup(settings: CriticSettings, accelerator: Accelerator) -> None:
-    """Check that the policy can stay unchanged while a critic warms up.
-
-    Raises:
-        NotSupported: DeepSpeed would train the policy nevertheless.
-    """
-    if settings.warmup and accelerator.distributed_type == DistributedType.DEEPSPEED:
-        raise NotSupported(
-            "expected --critic.warmup-steps 0 with DeepSpeed, which updates the policy within its "
-            f"backward pass, got {settings.warmup}: launch with ddp or fsdp2"
-        )
-
-
-def make_critic(settings: CriticSettings, accelerator: Accelerator, policy: nn.Module) -> Critic:
-    """Make a new critic for a policy with its adapters, before it is wrapped for training.
-
-    Raises:
-        NotSupported: DeepSpeed would train the policy while the critic warms up.
-    """
-    check_warmup(settings, accelerator)
+def make_critic(context: StepContext, settings: CriticSettings = CriticSettings()) -> Critic:
+    """Make a new critic for a policy with its adapters, before it is wrapped for training."""
     if settings.kind == "zero":
-        return Critic(settings)
+        return Critic(context, settings)
     if settings.kind == "model":
-        return ModelCritic(settings, accelerator, policy)
-    hidden = base_model(policy).config.get_text_config().hidden_size
-    return HeadCritic(settings, accelerator, hidden)
+        return ModelCritic(context, settings)
+    return HeadCritic(context, settings)
+
+
+def critic_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
+    """Return what makes the critic of a run, or one with default settings."""
+    if run is None:
+        return make_critic
+    section = run.config.critic
+    settings = CriticSettings(
+        section.kind,
+        section.trunk,
+        lr=section.learning_rate,
+        warmup=section.warmup_steps,
+        updates=section.updates,
+        max_grad_norm=run.config.rl.max_grad_norm,
+    )
+    return partial(make_critic, settings=settings)

@@ -22,7 +22,7 @@ from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.rollout_event import RolloutEvent
-from trainers.grpo.stale_policy import STALE_FILE
+from trainers.methods.cross_policy.stale_policy import STALE_FILE
 from trainers.rollouts.engines.hf import HFEngine
 
 AGENTRL = get_preset("agentrl")

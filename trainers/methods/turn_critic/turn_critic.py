@@ -4,8 +4,8 @@ A critic of tokens gives the baseline of the played episodes. A critic of turns 
 episodes, and then scores actions that the current policy samples in states visited by it or an
 earlier policy. The actions are scored, not executed, and form the step's training rows.
 
-- :mod:`~trainers.grpo.off_policy_critic`: ArCHer's Q and V, by temporal differences on a replay.
-- :mod:`~trainers.grpo.privileged_critic`: SWEET-RL's advantage, which sees the expert's plan.
+- ``off_policy_critic``: ArCHer's Q and V, by temporal differences on a replay.
+- ``privileged_critic``: SWEET-RL's advantage, which sees the expert's plan.
 """
 
 from __future__ import annotations
@@ -13,67 +13,78 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 
-from trainers.grpo.critic import CriticSettings, LearningCritic
-from trainers.grpo.forward import TokenForward
+from trainers.grpo.own_weights import OwnWeights
+from trainers.grpo.step_part import ChosenRows, PlayedStep, StepContext
 from trainers.rollouts.engines.base import Completion, Sampling, generate
 from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
-__all__ = ["Act", "Judged", "TurnCritic", "TurnCriticParts", "act_with", "imagined"]
+__all__ = ["TURN_CRITIC_FILE", "Act", "TurnCritic", "TurnCriticSettings", "act_with", "imagined"]
+
+TURN_CRITIC_FILE = "turn_critic.pt"
+"""File of a checkpoint with the critic and its optimiser."""
 
 Act = Callable[[Sequence[Sequence[int]], Sequence[int]], list[Completion]]
 """Samples an action of the current policy after each prompt, with the given seed."""
 
 
 @dataclass(frozen=True)
-class TurnCriticParts:
-    """Dependencies of a critic of turns."""
+class TurnCriticSettings:
+    """How a critic of turns learns; its signal in the preset has the sizes."""
 
-    settings: CriticSettings
-    """How it learns."""
-    accelerator: Accelerator
-    """That of the trainer."""
-    policy: nn.Module
-    """The policy with its adapters, before it is wrapped for training; a critic is initialised as a
-    copy."""
-    forward: TokenForward
-    """Scores tokens."""
-    tokenizer: Any
-    """That of the policy."""
-    micro_tokens: int | None
-    """Maximum tokens of a forward pass, including padding; None: no limit."""
-    plan: Callable[[Trajectory], str] | None
-    """Returns the expert's plan for the task of an episode; None: no plans are available."""
+    lr: float = 1e-4
+    """Learning rate."""
+    warmup: int = 0
+    """Initial steps in which only the critic learns."""
+    updates: int = 16
+    """Updates of a step."""
+    max_grad_norm: float = 1.0
+    """Gradient norm at which the critic's gradients are clipped, separately from the policy's."""
 
 
-class Judged(NamedTuple):
-    """Scored actions that train in a step."""
+class TurnCritic(OwnWeights):
+    """Learns from the episodes of a step and scores candidate actions of the policy.
 
-    trajectories: list[Trajectory]
-    """Trajectories of this process, each of a single turn."""
-    aux: Mapping[str, list[float]]
-    """Entries of ``Batch.aux`` for these turns."""
-    figures: Mapping[str, float]
-    """Metrics of the step for the log, equal in every process."""
+    Attributes:
+        settings: How it learns.
+    """
 
+    credit_scores = True
 
-class TurnCritic(LearningCritic):
-    """Learns from the episodes of a step and scores candidate actions of the policy."""
+    def __init__(self, context: StepContext, settings: TurnCriticSettings, head: nn.Module) -> None:
+        super().__init__(
+            context.accelerator,
+            lr=settings.lr,
+            max_grad_norm=settings.max_grad_norm,
+            file=TURN_CRITIC_FILE,
+        )
+        self.settings = settings
+        self._head = head
+        named = head.named_parameters()
+        self._train(
+            {f"head.{name}": parameter for name, parameter in named if parameter.requires_grad}
+        )
+        self._micro_tokens = context.micro_tokens
+        self._pad = context.chat.tokenizer.pad_token_id
 
-    def __init__(self, parts: TurnCriticParts, head: nn.Module) -> None:
-        super().__init__(parts.settings, parts.accelerator, head)
-        self._micro_tokens, self._pad = parts.micro_tokens, parts.tokenizer.pad_token_id
+    @property
+    def waits(self) -> int:
+        """First steps in which only the critic learns."""
+        return self.settings.warmup
+
+    def choose_rows(self, played: PlayedStep) -> ChosenRows:
+        """Return scored actions, each a trajectory."""
+        act = act_with(played.runner, played.sampling)
+        return self.study(played.number, played.seed, played.episodes, played.share, act)
 
     @abstractmethod
     def study(
         self, step: int, seed: int, gathered: Sequence[Trajectory], share: range, act: Act
-    ) -> Judged:
+    ) -> ChosenRows:
         """Learn, and score actions of the policy in visited states.
 
         Args:

@@ -9,6 +9,8 @@ import gymnasium
 from agentgym.core.oracle import OraclePolicy
 from agentgym.errors import EnvFailure, NotSupported, PolicyFailure
 from agentgym.support.caching import BoundedCache
+from trainers.config.resolve import ResolvedRun
+from trainers.config.safe_env import make_safe_env
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = ["ExpertPlans"]
@@ -29,6 +31,11 @@ class ExpertPlans:
     def __init__(self, envs: Mapping[str, gymnasium.Env[str, str]]) -> None:
         self._envs = envs
         self._plans: BoundedCache[tuple[str, str, int | None], list[str]] = BoundedCache(KEPT)
+
+    @classmethod
+    def of_run(cls, run: ResolvedRun) -> ExpertPlans:
+        """Return the plans of the experts of a run's environments."""
+        return cls({env.name: make_safe_env(env, run.config) for env in run.envs})
 
     def __call__(self, episode: Trajectory) -> str:
         """Return the plan as a text, one action after another; empty if the environment fails."""

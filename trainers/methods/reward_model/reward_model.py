@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import torch
-from accelerate import Accelerator
 from torch import Tensor, nn
 
 from agentgym.errors import NotSupported
@@ -29,15 +31,20 @@ from trainers.algorithms.pairs import (
     preferred_pairs,
     ranked_right,
 )
-from trainers.algorithms.preset import Preset
 from trainers.algorithms.segments import BoolArray, FloatArray, sums
 from trainers.algorithms.signals import Implicit
-from trainers.grpo.forward import TokenForward
+from trainers.grpo.advantages import known_outcomes
 from trainers.grpo.own_weights import OwnWeights
+from trainers.grpo.step_part import MakeStepPart, StepContext, StepRows
 from trainers.grpo.step_tokens import StepTokens
 from trainers.grpo.tensors import sampled_mask, trimmed
+from trainers.rollouts.trajectory import to_batch
 
-__all__ = ["REWARD_MODEL_FILE", "RewardModel", "RewardModelSettings"]
+if TYPE_CHECKING:
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.loaded_policy import LoadedPolicy
+
+__all__ = ["REWARD_MODEL_FILE", "RewardModel", "RewardModelSettings", "reward_model_part"]
 
 REWARD_MODEL_FILE = "reward_model.pt"
 """File of a checkpoint with the reward model and its optimiser."""
@@ -68,46 +75,43 @@ class RewardModel(OwnWeights):
         model: Its weights.
     """
 
+    columns = MappingProxyType({"logp_prm": "prm_per_token_logps"})
+    credit_scores = True
+    compares_old = True  # Token by token.
+
     def __init__(
-        self,
-        settings: RewardModelSettings,
-        accelerator: Accelerator,
-        policy: nn.Module,
-        forward: TokenForward,
-        preset: Preset,
+        self, context: StepContext, settings: RewardModelSettings = RewardModelSettings()
     ) -> None:
         """Start as a copy of the policy with its adapters, before it is wrapped for training.
 
         Args:
+            context: What the trainer lends; the signal ``Implicit`` of its preset sets the scale.
             settings: How it learns.
-            accelerator: Of the trainer.
-            policy: The policy to copy.
-            forward: The pass that scores tokens.
-            preset: A preset with a signal ``Implicit``, which sets the scale.
 
         Raises:
             NotSupported: DeepSpeed has divided the policy's weights among processes.
         """
+        policy, terms = context.policy, context.preset.terms
         if any(hasattr(weight, "ds_id") for weight in policy.parameters()):
             raise NotSupported(
                 "expected a launch with ddp, fsdp2 or zero2 for a preset with a reward model, "
                 "which copies whole weights, got zero3"
             )
         super().__init__(
-            accelerator,
+            context.accelerator,
             lr=settings.lr,
             max_grad_norm=settings.max_grad_norm,
             file=REWARD_MODEL_FILE,
         )
-        self.settings = settings
-        self._forward = forward
-        self._beta = next(t.signal.beta for t in preset.terms if isinstance(t.signal, Implicit))
+        self.settings, self._context = settings, context
+        self._forward = context.forward
+        self._beta = next(t.signal.beta for t in terms if isinstance(t.signal, Implicit))
         shared = {
             id(parameter): parameter
             for parameter in policy.parameters()
             if not parameter.requires_grad
         }
-        self.model: nn.Module = copy.deepcopy(policy, shared).to(accelerator.device)
+        self.model: nn.Module = copy.deepcopy(policy, shared).to(self._accelerator.device)
         self._train(
             {
                 n: parameter
@@ -116,7 +120,19 @@ class RewardModel(OwnWeights):
             }
         )
 
-    def learn(
+    def add_columns(self, rows: StepRows) -> Mapping[str, float]:
+        """Learn from the batch, and add log-probabilities; those of pi_old during the warm-up."""
+        old = rows.batch["old_per_token_logps"]
+        episodes = replace(to_batch(rows.episodes), logp_old=rows.tokens.packed(old))
+        with self._context.times.part("update"):
+            logps, figures = self.rank(
+                rows.batch, rows.passes, episodes, known_outcomes(episodes), rows.tokens
+            )
+        warm = self._context.trained_steps() >= self.settings.warmup
+        rows.batch["prm_per_token_logps"] = logps if warm else old
+        return figures
+
+    def rank(
         self,
         batch: Mapping[str, Tensor],
         parts: Sequence[Tensor],
@@ -171,3 +187,18 @@ class RewardModel(OwnWeights):
             # Gradients are averaged over processes, and the loss is a sum over them.
             (loss * self._accelerator.num_processes).backward()
         self.step()
+
+
+def reward_model_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
+    """Return what makes the reward model of a run, or one with default settings."""
+    if run is None:
+        return RewardModel
+    section = run.config.reward_model
+    settings = RewardModelSettings(
+        lr=section.learning_rate,
+        warmup=section.warmup_steps,
+        updates=section.updates,
+        preferred=section.preferred,
+        max_grad_norm=run.config.rl.max_grad_norm,
+    )
+    return partial(RewardModel, settings=settings)

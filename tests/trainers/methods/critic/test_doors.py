@@ -20,7 +20,7 @@ from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
-from trainers.grpo.critic import CRITIC_FILE
+from trainers.methods.critic.critic import CRITIC_FILE
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "sft__max_steps": 20, "eval__every": 0, "eval__num_tasks": 4,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from accelerate import Accelerator
 from datasets import Dataset
 from trl import DPOConfig, DPOTrainer
 from trl.trainer.utils import add_fused_lm_head
@@ -20,18 +20,21 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import log, make_trainer, weights
-from tests.trainers.grpo.test_critic import same
+from tests.trainers.grpo.helpers import log, make_trainer, same, step_context, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preferences import Preference, TurnPreference, bradley_terry, ranked
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import assign_credit, loss_columns
-from trainers.grpo.critic import CriticSettings
-from trainers.grpo.forward import TokenForward
-from trainers.grpo.privileged_critic import PLAN, PLAN_TOKENS, PrivilegedCritic, _drawn_pair
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
-from trainers.grpo.turn_critic import TurnCriticParts, imagined
+from trainers.methods.turn_critic.kinds import make_turn_critic
+from trainers.methods.turn_critic.privileged_critic import (
+    PLAN,
+    PLAN_TOKENS,
+    PrivilegedCritic,
+    _drawn_pair,
+)
+from trainers.methods.turn_critic.turn_critic import TurnCriticSettings, imagined
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
 
@@ -46,13 +49,10 @@ def headed(model: Any) -> Any:
 
 def make_critic(plan: Any = None, updates: int = 2, **changes: Any) -> PrivilegedCritic:
     """A critic of the smallest policy, apart from any training."""
-    accelerator, policy = Accelerator(cpu=True), headed(tiny_policy.model())
-    parts = TurnCriticParts(
-        CriticSettings("model", lr=5e-3, updates=updates), accelerator, policy,
-        TokenForward(accelerator, policy, logits_mib=16), tiny_policy.chat().tokenizer, 120,
-        plan or (lambda episode: "press red"),
-    )  # fmt: skip
-    return PrivilegedCritic(parts, TurnPreference(**changes))
+    context = step_context(headed(tiny_policy.model()), SWEET, 120)
+    settings = TurnCriticSettings(lr=5e-3, updates=updates)
+    plan = plan or (lambda episode: "press red")
+    return PrivilegedCritic(context, settings, TurnPreference(**changes), plan)
 
 
 def episodes(count: int = 8) -> list[Trajectory]:
@@ -288,12 +288,13 @@ def test_its_gradient_is_that_of_trls_dpo_trainer(tmp_path):
 # -- in a training ---------------------------------------------------------------------------------
 
 
-def sweet(folder: Path, **changes: Any) -> Any:
+def sweet(folder: Path, plan: Any = lambda episode: "press red", **changes: Any) -> Any:
     """A trainer of pairs."""
+    settings = TurnCriticSettings(lr=3e-3, updates=2)
     options: dict[str, Any] = {
         "preset": replace(SWEET, terms=(Term(TurnPreference(candidates=4)),)),
-        "critic": CriticSettings("model", lr=3e-3, updates=2),
-        "args": {"lr": 3e-3, "steps": 2}, "plan": lambda episode: "press red", "probe_every": 0,
+        "parts": {"turn_critic": partial(make_turn_critic, settings=settings, plan=plan)},
+        "args": {"lr": 3e-3, "steps": 2}, "probe_every": 0,
         "envs": TextVectorEnv([Picky] * 16), **changes,
     }  # fmt: skip
     return make_trainer(folder, **options)

@@ -1,0 +1,307 @@
+"""What an optional method does in a training step.
+
+The step of :mod:`~trainers.grpo.trainer` names no method. It holds a list of parts, and calls the
+hooks of each where they belong; a hook that a part does not override does nothing. In the order of
+the step:
+
+1. ``rollout_arguments``: how the episodes are played.
+2. ``send_weights``, ``choose_rows``: further weights of the engine; what trains in place of the
+   episodes.
+3. ``listener``, ``add_columns``: hears the policy's hidden states; scores the sampled tokens.
+4. ``learn``: learns from the batch with its advantages.
+5. ``figures``: what the log says of the episodes.
+6. ``score``, ``after_backward``: takes part in the loss, and in its update.
+
+Its state goes into checkpoints by ``save`` and ``load``. A method's maker, ``MakeStepPart``, gets
+what the trainer lends, a ``StepContext``.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+from accelerate import Accelerator
+from accelerate.utils import DistributedType
+from torch import Tensor, nn
+
+from agentgym.errors import NotSupported
+from trainers.algorithms.needs import Need
+from trainers.algorithms.preset import Preset
+from trainers.grpo.forward import Scores, StateListener, TokenForward
+from trainers.grpo.step_times import StepTimes
+from trainers.grpo.step_tokens import StepTokens
+from trainers.methods.method import Method
+from trainers.methods.table import methods
+from trainers.rollouts.chat import TurnTokenizer
+from trainers.rollouts.engines.base import GenerationEngine, Sampling
+from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.trajectory import Trajectory
+
+__all__ = [
+    "ChosenRows",
+    "MakeStepPart",
+    "PlayedStep",
+    "StepContext",
+    "StepPart",
+    "StepRows",
+    "make_parts",
+    "needs_served",
+    "part_makers",
+]
+
+
+@dataclass(frozen=True)
+class StepContext:
+    """What a trainer lends to the parts of its step."""
+
+    accelerator: Accelerator
+    """The trainer's accelerator."""
+    preset: Preset
+    """Credit, filters and loss."""
+    policy: nn.Module
+    """The policy with its adapters, before it is wrapped for training."""
+    wrapped: Callable[[], nn.Module]
+    """Returns the policy in the wrappers of training."""
+    unwrapped: Callable[[], nn.Module]
+    """Returns the policy out of these wrappers."""
+    forward: TokenForward
+    """Scores tokens."""
+    chat: TurnTokenizer
+    """Turn tokenizer of the policy."""
+    passes: Callable[[Mapping[str, Tensor]], list[Tensor]]
+    """Returns the indices of the rows of each pass over a batch, as many in every process."""
+    micro_tokens: int | None
+    """Maximum tokens of a pass, including padding; None: no limit."""
+    temperature: float
+    """Temperature at which tokens are sampled and scored."""
+    own_adapters: bool
+    """Whether the policy without its adapters is the one that training began with."""
+    updates: int
+    """Optimiser steps on each batch of episodes."""
+    trained_steps: Callable[[], int]
+    """Returns the number of steps that the policy has been trained for."""
+    times: StepTimes
+    """Seconds of the step by part; scoring counts as ``logprobs`` if a hook does not say more."""
+
+
+@dataclass(frozen=True)
+class PlayedStep:
+    """The episodes of a step, before it is decided what trains."""
+
+    number: int
+    """Training step, from 1."""
+    seed: int
+    """Seed of the run."""
+    episodes: Sequence[Trajectory]
+    """Those of all processes."""
+    share: range
+    """Numbers of the trajectories that this process trains, among those of the step."""
+    runner: RolloutRunner
+    """Played them, and can sample further actions."""
+    sampling: Sampling
+    """How it draws tokens."""
+
+
+@dataclass(frozen=True)
+class ChosenRows:
+    """What trains in a step in place of the episodes that were played."""
+
+    trajectories: list[Trajectory]
+    """Trajectories of this process."""
+    aux: Mapping[str, list[float]]
+    """Entries of ``Batch.aux`` for their turns."""
+    figures: Mapping[str, float]
+    """Metrics of the step for the log, equal in every process."""
+
+
+@dataclass(frozen=True)
+class StepRows:
+    """The rows of a step, to which parts add columns."""
+
+    batch: dict[str, Tensor]
+    """Rows of this process under TRL's names."""
+    episodes: Sequence[Trajectory]
+    """Trajectories that train, of all processes."""
+    row_episodes: Sequence[Trajectory]
+    """The trajectory of each row of this process; rows beyond them hold nothing that was
+    sampled."""
+    tokens: StepTokens
+    """Brings columns (B, T) of the batch together with the episodes."""
+    divide: Callable[[Mapping[str, Tensor]], list[Tensor]]
+    """Divides rows into passes."""
+
+    @cached_property
+    def passes(self) -> list[Tensor]:
+        """Indices of the rows of each pass over all sampled tokens."""
+        return self.divide(self.batch)
+
+
+class StepPart:
+    """Do nothing in a step: the base class of all parts."""
+
+    columns: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Columns (B, T) that :meth:`add_columns` adds, by their names for credit: ``values``, or an
+    entry of ``Batch.aux``."""
+    credit_scores: ClassVar[bool] = False
+    """Whether credit depends on what this part makes of the policy's tokens, so that every sampled
+    token is scored before the update."""
+    compares_old: ClassVar[bool] = False
+    """Whether it needs the log-probabilities of pi_old in passes like its own."""
+    plays: ClassVar[bool] = False
+    """Whether a policy other than the present one samples some of the tokens."""
+    engines: ClassVar[tuple[Callable[..., GenerationEngine], ...]] = ()
+    """Default engines where this part is: one with the weights that are trained, and one with a
+    copy; empty: those of the trainer."""
+    listener: StateListener | None = None
+    """Receives the policy's hidden states before :meth:`add_columns`."""
+
+    @property
+    def waits(self) -> int:
+        """First steps in which this part learns and the policy does not."""
+        return 0
+
+    # -- episodes ----------------------------------------------------------------------------------
+
+    def use_engine(self, engine: GenerationEngine) -> None:
+        """Take the engine, before anything is played with it."""
+
+    def rollout_arguments(self) -> Mapping[str, object]:
+        """Return further keyword arguments of ``RolloutRunner.run``."""
+        return {}
+
+    def choose_rows(self, played: PlayedStep) -> ChosenRows | None:
+        """Return what trains in place of the episodes; None: they do themselves."""
+        return None
+
+    def figures(self, episodes: Sequence[Trajectory]) -> Mapping[str, float]:
+        """Return figures for the log of the episodes of all processes."""
+        return {}
+
+    # -- the weights of the engine -----------------------------------------------------------------
+
+    @property
+    def weights_due(self) -> bool:
+        """Whether the engine needs weights of this part before it goes on."""
+        return False
+
+    def send_weights(self) -> None:
+        """Give the engine this part's weights unless it has them; nothing is played meanwhile."""
+
+    def forget_weights(self) -> None:
+        """Send the weights next time in any case."""
+
+    # -- rows and credit ---------------------------------------------------------------------------
+
+    def add_columns(self, rows: StepRows) -> Mapping[str, float]:
+        """Add columns to the batch, and return figures for the log.
+
+        A step with a figure that is not finite makes no update.
+        """
+        return {}
+
+    def learn(self, batch: Mapping[str, Tensor]) -> Mapping[str, float]:
+        """Learn from a batch with the columns of the loss, and return figures like them."""
+        return {}
+
+    # -- the loss ----------------------------------------------------------------------------------
+
+    @property
+    def in_loss(self) -> bool:
+        """Whether it adds to the scores of the loss, for which it needs hidden states."""
+        return False
+
+    def score(self, scores: Scores) -> Scores:
+        """Return scores with what this part adds; their gradient flows back to the policy."""
+        return scores
+
+    def after_backward(self) -> None:
+        """Update after the backward pass of the policy."""
+
+    # -- the run -----------------------------------------------------------------------------------
+
+    def slow_down(self, factor: float) -> None:
+        """Multiply the learning rate by a factor, after rollbacks."""
+
+    def close(self) -> None:
+        """Release what the part holds, at the end of the run."""
+
+    def save(self, folder: Path) -> None:
+        """Write the state into the folder of a checkpoint."""
+
+    def load(self, folder: Path) -> None:
+        """Read what :meth:`save` wrote, in every process."""
+
+
+MakeStepPart = Callable[[StepContext], StepPart]
+"""Makes a part for a trainer."""
+
+
+def make_parts(makers: Mapping[str, MakeStepPart], context: StepContext) -> list[StepPart]:
+    """Make the parts of a trainer.
+
+    Args:
+        makers: What makes a part, by the name of its method, or by any other name; it is not called
+            if the preset needs nothing that the method serves.
+        context: What the trainer lends.
+
+    Returns:
+        The parts of the preset's methods, with default settings for those without a maker; behind
+        them those of other names.
+
+    Raises:
+        NotSupported: DeepSpeed would train the policy while a part has it wait.
+    """
+    active = _acting(context.preset)
+    defaults = part_makers(context.preset, without=makers)
+    names = [method.name for method in active]
+    others = [name for name in makers if name not in {method.name for method in methods()}]
+    served = {**defaults, **makers}
+    parts = [served[name](context) for name in (*names, *others) if name in served]
+    waits = max((part.waits for part in parts), default=0)
+    if waits and context.accelerator.distributed_type == DistributedType.DEEPSPEED:
+        raise NotSupported(
+            "expected no first steps in which the policy waits (--critic.warmup-steps 0) with "
+            "DeepSpeed, which updates the policy within its backward pass, got "
+            f"{waits}: launch with ddp or fsdp2"
+        )
+    return parts
+
+
+def part_makers(
+    preset: Preset, run: object = None, policy: object = None, without: Collection[str] = ()
+) -> dict[str, MakeStepPart]:
+    """Return what makes the parts of the methods that a preset needs, by their names.
+
+    Args:
+        preset: The preset.
+        run: The ``ResolvedRun`` whose settings they have; None: the defaults.
+        policy: The ``LoadedPolicy`` of the run.
+        without: Names of methods that are left out.
+    """
+    makers = {
+        method.name: pkgutil.resolve_name(method.step_part)(run, policy)
+        for method in _acting(preset)
+        if method.name not in without
+    }
+    return {name: make for name, make in makers.items() if make is not None}
+
+
+def needs_served(names: Collection[str]) -> list[Need]:
+    """Return the needs of presets that methods of these names serve."""
+    return [need for method in methods() if method.name in names for need in method.needs]
+
+
+def _acting(preset: Preset) -> list[Method]:
+    """Return the methods with a part in a step of a preset; one without needs says so itself."""
+    needs = set(preset.needs)
+    return [
+        method
+        for method in methods()
+        if method.step_part and (not method.needs or needs.intersection(method.needs))
+    ]
