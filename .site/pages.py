@@ -33,7 +33,7 @@ HOW_TO = ".site/how-to/README"
 """The index of the how-to pages, in whose order they are listed."""
 CONCEPTS = (".site/concepts",)
 GUIDES = (
-    "agentgym/README", "trainers/README", "agentgym/adapters/README", "agentgym/imports/README",
+    "agentgym/README", "trainers/README", "agentgym/interop/exports", "agentgym/interop/imports",
     "agentgym/sandbox/README", "agentgym/authoring/synth/README",
     "agentgym/envs/swe/grading/README",
 )  # fmt: skip
@@ -51,9 +51,10 @@ REFERENCE: dict[str, tuple[str, ...]] = {
     ),
     "Sandboxes and retrieval": ("agentgym.sandbox", "agentgym.retrieval"),
     "Other projects": (
-        "agentgym.adapters.trl", "agentgym.adapters.skyrl", "agentgym.adapters.verl_agent",
-        "agentgym.adapters.verifiers", "agentgym.adapters.inspect_ai", "agentgym.adapters.harbor",
-        "agentgym.adapters.served_envs", "agentgym.adapters.conformance", "agentgym.imports.world",
+        "agentgym.interop.trl", "agentgym.interop.skyrl", "agentgym.interop.verl_agent",
+        "agentgym.interop.verifiers.exported", "agentgym.interop.inspect_ai.exported",
+        "agentgym.interop.harbor.environment", "agentgym.interop.served_envs",
+        "agentgym.interop.conformance", "agentgym.interop.world",
     ),
     "Training": (
         "trainers.algorithms.preset", "trainers.algorithms.sampling",

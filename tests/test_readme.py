@@ -100,7 +100,7 @@ def test_arguments_of_every_environment_are_named() -> None:
 def test_the_example_of_an_adapter_runs(capsys: Any) -> None:
     pytest.importorskip("datasets", reason="the example makes a data set of Hugging Face")
     namespace: dict[str, Any] = {}
-    for block in blocks("agentgym/adapters/README.md", "python"):
+    for block in blocks("agentgym/interop/exports.md", "python"):
         exec(compile(block, "adapters", "exec"), namespace)  # our own document
     assert len(namespace["given"]["train_dataset"]) == 64
 

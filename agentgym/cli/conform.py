@@ -12,15 +12,15 @@ from agentgym.support.terminal import cell, say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentgym.adapters.conformance import InterfaceResult
     from agentgym.cli.arguments import Conform
+    from agentgym.interop.conformance import InterfaceResult
 
 
 def conform(command: Conform, console: Console) -> int:
     """Play through the interfaces, show differences, and return 1 if there are any."""
     from rich.table import Table
 
-    from agentgym.adapters.conformance import INTERFACES, conform
+    from agentgym.interop.conformance import INTERFACES, conform
     from agentgym.support.progress_bars import FittedProgress
 
     silent = command.json or not console.is_terminal

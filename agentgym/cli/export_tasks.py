@@ -61,6 +61,6 @@ def export_tasks(command: Export, console: Console) -> int:
     say(
         console,
         f"{written_count:,} tasks written to {command.out}{existing_note}. Play them: harbor run "
-        f"-p {command.out} -a oracle --env agentgym.adapters.harbor:NamespaceEnvironment",
+        f"-p {command.out} -a oracle --env agentgym.interop.harbor:NamespaceEnvironment",
     )
     return 0

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import AgentGymError
-from agentgym.imports.imported_env import ImportedEnv
+from agentgym.interop.imported_env import ImportedEnv
 from agentgym.registration import EnvFamily, families
 from agentgym.registration.imports import IMPORTS, Import, offered
 from agentgym.registration.making import make_env, resolve

@@ -106,7 +106,7 @@ def _parse_arguments(words: str, argv: Sequence[str]) -> object:
 
 def listed_names() -> Mapping[str, str]:
     """Return the lists that help texts of flags refer to by a word in capitals."""
-    from agentgym.adapters.conformance_interfaces import INTERFACES
+    from agentgym.interop.conformance_interfaces import INTERFACES
     from agentgym.protocols import bundled
 
     return {"PROTOCOLS": ", ".join(bundled()), "INTERFACES": ", ".join(INTERFACES)}

@@ -13,7 +13,7 @@ from agentgym.support.terminal import say
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from agentgym.adapters.served_envs import ServerOptions
+    from agentgym.interop.served_envs import ServerOptions
 
 TOKEN = "AGENTGYM_{}_TOKEN"
 """Environment variables with a user-defined token, by kind of server."""
@@ -21,7 +21,7 @@ TOKEN = "AGENTGYM_{}_TOKEN"
 
 def serve_http(command: ServeHttp, console: Console) -> int:
     """Hold environments for clients until interrupted."""
-    from agentgym.adapters.http_server import serve
+    from agentgym.interop.http_server import serve
 
     make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", command.grammar)
     serve(make, command.env, _options(command, "HTTP", console))
@@ -30,7 +30,7 @@ def serve_http(command: ServeHttp, console: Console) -> int:
 
 def serve_mcp(command: ServeMcp, console: Console) -> int:
     """Serve the parent process, or clients over HTTP until interrupted."""
-    from agentgym.adapters.mcp_transports import serve, serve_stdio
+    from agentgym.interop.mcp.transports import serve, serve_stdio
 
     make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", "tool_call")
     if command.http:
@@ -43,12 +43,12 @@ def serve_mcp(command: ServeMcp, console: Console) -> int:
 def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
     """Serve environments to clients until interrupted, or write a folder for OpenEnv."""
     if command.folder is not None:
-        from agentgym.adapters.openenv_folder import write_folder
+        from agentgym.interop.openenv.folder import write_folder
 
         write_folder(command.folder, command.env, command.env_kwargs, command.grammar)
         say(console, f"wrote {command.folder}: openenv validate {command.folder}")
         return 0
-    from agentgym.adapters.openenv_server import serve
+    from agentgym.interop.openenv.server import serve
 
     make = partial(make_asked, command.env, command.env_kwargs, "--env-kwargs", command.grammar)
     serve(make, resolve(command.env).short, _options(command, "OPENENV", console))
@@ -57,7 +57,7 @@ def serve_openenv(command: ServeOpenEnv, console: Console) -> int:
 
 def _options(command: ServeEnv, kind: str, console: Console) -> ServerOptions:
     """Return what the person asked for; say who reaches it, and later where it is."""
-    from agentgym.adapters.served_envs import ServerOptions
+    from agentgym.interop.served_envs import ServerOptions
     from agentgym.support.http_server import warning_of
 
     variable = TOKEN.format(kind)

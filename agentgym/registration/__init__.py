@@ -8,7 +8,7 @@ To add one of these, touch these files:
 - a family: its row in ``agentgym/registration/families.py``; ``agentgym/envs/__init__.py`` has the
   rest
 - a kind of environments of other projects: its row in ``agentgym/registration/imports.py``;
-  ``agentgym/imports/__init__.py`` has the rest
+  ``agentgym/interop/__init__.py`` has the rest
 """
 
 from agentgym.registration.families import (

@@ -45,7 +45,7 @@ class Import:
 
 IMPORTS: Mapping[str, Import] = {
     "gem": Import(
-        "agentgym.imports.gem",
+        "agentgym.interop.gem",
         "ID",
         "game:GuessTheNumber-v0-easy",
         "Games, mathematics and questions of GEM.",
@@ -53,19 +53,19 @@ IMPORTS: Mapping[str, Import] = {
         "gem",
     ),
     "gymnasium": Import(
-        "agentgym.imports.gymnasium",
+        "agentgym.interop.gymnasium",
         "ID",
         "CliffWalking-v1",
         "Environments of Gymnasium with text, or with few actions and short observations.",
     ),
     "harbor": Import(
-        "agentgym.imports.harbor",
+        "agentgym.interop.harbor.imported",
         "FOLDER",
         "tasks",
         "Tasks in containers, as folders of Harbor.",
     ),
     "inspect": Import(
-        "agentgym.imports.inspect",
+        "agentgym.interop.inspect_ai.imported",
         "TASK",
         "my_tasks.py@addition",
         "Tasks of Inspect with their own scorers.",
@@ -73,14 +73,14 @@ IMPORTS: Mapping[str, Import] = {
         "inspect",
     ),
     "mcp": Import(
-        "agentgym.imports.mcp",
+        "agentgym.interop.mcp.imported",
         "COMMAND",
         "python server.py",
         "The tools of an MCP server as actions.",
         backend="thread",
     ),
     "openenv": Import(
-        "agentgym.imports.openenv",
+        "agentgym.interop.openenv.imported",
         "URL",
         "http://127.0.0.1:8000",
         "An environment that OpenEnv serves.",
@@ -89,7 +89,7 @@ IMPORTS: Mapping[str, Import] = {
         backend="thread",
     ),
     "reasoning-gym": Import(
-        "agentgym.imports.reasoning_gym",
+        "agentgym.interop.reasoning_gym",
         "NAME",
         "leg_counting",
         "Generated questions of reasoning-gym with its own scorers.",
@@ -97,7 +97,7 @@ IMPORTS: Mapping[str, Import] = {
         "reasoning-gym",
     ),
     "scienceworld": Import(
-        "agentgym.imports.scienceworld",
+        "agentgym.interop.scienceworld",
         "TASK",
         "boil",
         "Tasks of ScienceWorld, which runs in Java.",
@@ -112,7 +112,7 @@ IMPORTS: Mapping[str, Import] = {
         "Entities, tools and goals of a specification, yours or a bundled one.",
     ),
     "textarena": Import(
-        "agentgym.imports.textarena",
+        "agentgym.interop.textarena",
         "ID",
         "GuessTheNumber-v0",
         "Games of TextArena for one player.",
@@ -120,7 +120,7 @@ IMPORTS: Mapping[str, Import] = {
         "textarena",
     ),
     "verifiers": Import(
-        "agentgym.imports.verifiers",
+        "agentgym.interop.verifiers.imported",
         "NAME",
         "my_taskset",
         "Tasksets of verifiers with their own rewards.",
@@ -160,7 +160,7 @@ def find(name: str) -> tuple[str, str] | None:
         raise ConfigurationError(
             f"expected {prefix}:{kind.form} without users, passwords, keys and tokens, because "
             f"records hold it; got {for_others(reference)!r} with one: pass it as the page of "
-            "imports (agentgym/imports/README.md) says"
+            "imports (agentgym/interop/imports.md) says"
         )
     return short_name(prefix, reference), register(prefix, reference)
 

@@ -4,7 +4,7 @@
     python serve_to_another_trainer.py --url http://127.0.0.1:8002 --token TOKEN
 
 Without --url it starts a server of its own. TRL, SkyRL, verl-agent and verifiers need no server:
-see agentgym/adapters/README.md.
+see agentgym/interop/exports.md.
 """
 
 import argparse

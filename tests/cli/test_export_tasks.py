@@ -18,7 +18,7 @@ def test_tasks_are_written_and_those_that_are_there_stay(
     argv = ("export", "swe", str(tmp_path / "out"), "--to", "harbor", "--split", "test")
     code, out, err = run(capsys, *argv, "--num-tasks", "2", "--image", "my/image:1")
     assert (code, err) == (0, "")
-    assert "2 tasks written" in out and "agentgym.adapters.harbor:NamespaceEnvironment" in out
+    assert "2 tasks written" in out and "agentgym.interop.harbor:NamespaceEnvironment" in out
     folders = sorted((tmp_path / "out").iterdir())
     assert len(folders) == 2
     assert "FROM my/image:1" in (folders[0] / "environment/Dockerfile").read_text()

@@ -19,23 +19,23 @@ from harbor.models.task.config import EnvironmentConfig, NetworkMode, NetworkPol
 from harbor.models.task.task import Task as TheirTask
 from harbor.models.trial.paths import TrialPaths
 
-from agentgym.adapters.harbor import TIMED_OUT, NamespaceEnvironment
 from agentgym.core.env import TextEnv
 from agentgym.envs.swe.engine.commands import only_command
 from agentgym.envs.swe.engine.observation import show
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.envs.swe.harbor.folders import FolderOptions, folder_name, write_folder
 from agentgym.errors import ConfigurationError
-from agentgym.imports.harbor.folder import open_folder
+from agentgym.interop.harbor.environment import TIMED_OUT, NamespaceEnvironment
+from agentgym.interop.harbor.folder import open_folder
 from agentgym.registration.making import make
 from agentgym.sandbox.base import ExecResult
 from tests.conformance.episodes import indices
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SUBMIT, bash
-from tests.imports.harbor.test_harbor import TOML, write_task
+from tests.interop.harbor.test_harbor import TOML, write_task
 
 pytestmark = needs_box
-ENVIRONMENT = "agentgym.adapters.harbor:NamespaceEnvironment"
+ENVIRONMENT = "agentgym.interop.harbor:NamespaceEnvironment"
 OFFLINE = NetworkPolicy(network_mode=NetworkMode.NO_NETWORK)
 WANTED = indices("agentgym/SWE-v0")
 TASKS = len(WANTED)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.adapters.test_http_server import ask, served
 from tests.conformance.episodes import IDS, Turn, bare, digest, native_episodes, play, reset_options
+from tests.interop.test_http_server import ask, served
 
 
 @pytest.mark.slow

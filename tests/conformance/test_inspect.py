@@ -168,7 +168,7 @@ def evaluated(task: Any, model: Any, folder: Path, limit: tuple[int, int] | None
 @pytest.mark.slow
 @pytest.mark.parametrize("env_id", IDS)
 def test_episodes_are_those_of_gymnasium(env_id: str, tmp_path: Path) -> None:
-    from agentgym.adapters.inspect_ai import environment
+    from agentgym.interop.inspect_ai.exported import environment
 
     env = bare(env_id)
     numbers = indices(env_id)
@@ -209,7 +209,7 @@ def test_the_entry_point_names_our_families(tmp_path: Path) -> None:
 def test_an_environment_that_fails_is_an_error_of_its_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from agentgym.adapters.inspect_ai import environment
+    from agentgym.interop.inspect_ai.exported import environment
 
     def broken(*_: Any, **__: Any) -> Any:
         raise EnvFailure("the host is gone")
@@ -222,7 +222,7 @@ def test_an_environment_that_fails_is_an_error_of_its_sample(
 
 
 def test_arguments_of_the_environment_are_json(tmp_path: Path) -> None:
-    from agentgym.adapters.inspect_ai import environment
+    from agentgym.interop.inspect_ai.exported import environment
 
     for bad in ("{", "[1]"):
         with pytest.raises(ConfigurationError, match="JSON"):

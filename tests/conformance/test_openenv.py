@@ -25,12 +25,12 @@ pytest.importorskip("openenv.core.generic_client", reason="openenv is in .ci/pee
 import uvicorn
 from openenv.core.generic_client import GenericEnvClient
 
-from agentgym.adapters.openenv_server import make_app
-from agentgym.adapters.served_envs import LARGEST, ServerOptions
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.errors import ConfigurationError
-from agentgym.imports.openenv import make as imported
+from agentgym.interop.openenv.imported import make as imported
+from agentgym.interop.openenv.server import make_app
+from agentgym.interop.served_envs import LARGEST, ServerOptions
 from agentgym.support.http_server import GuardedApp, listen
 from tests.conformance.episodes import IDS, Turn, bare, digest, episodes, play, reset_options
 from tests.toy import ToyEnv

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agentgym.adapters.skyrl import ENV_CLASS, SkyRLEpisode
-from agentgym.adapters.verl_agent import VerlAgentManager
+from agentgym.interop.skyrl import ENV_CLASS, SkyRLEpisode
+from agentgym.interop.verl_agent import VerlAgentManager
 from tests.conformance.episodes import HORIZON, IDS, Turn, digest, native_episodes
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agentgym.adapters.trl import TrlTasks
 from agentgym.agents import call_text
-from tests.adapters.test_trl import tools_of
+from agentgym.interop.trl import TrlTasks
 from tests.conformance.episodes import HORIZON, HOSTILE, IDS, Turn, bare, digest, episodes
+from tests.interop.test_trl import tools_of
 
 GRAMMAR = "tool_call"
 

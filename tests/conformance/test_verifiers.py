@@ -43,7 +43,7 @@ def test_episodes_are_those_of_gymnasium(env_id: str) -> None:
     """Verifiers is told the sum of the rewards; it has to be that of the turns."""
     from verifiers.v1.utils.loaders import environment_class, taskset_class
 
-    from agentgym.adapters.verifiers import AgentGymConfig, AgentGymEnv
+    from agentgym.interop.verifiers.exported import AgentGymConfig, AgentGymEnv
 
     assert environment_class("agentgym-v1") is AgentGymEnv
     local = bare(env_id)

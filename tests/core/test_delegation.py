@@ -12,8 +12,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agentgym.actions import GRAMMARS, ActionSpec
-from agentgym.adapters.dialogue import Dialogue
-from agentgym.adapters.trl import TrlTasks
 from agentgym.conversation import DEFAULT, EpisodeConversation, Prompt, SeenTurn
 from agentgym.core.delegation import DELEGATE, PLANNER, REPORT
 from agentgym.core.env import TextEnv
@@ -21,6 +19,8 @@ from agentgym.core.extension import LONGEST, read_order
 from agentgym.core.extensions import ExtendedLanguage, Extensions
 from agentgym.core.language import ACTION_LENGTH, Language
 from agentgym.errors import ConfigurationError
+from agentgym.interop.dialogue import Dialogue
+from agentgym.interop.trl import TrlTasks
 from agentgym.policies.play import play
 from agentgym.registration.making import make_env
 from agentgym.rewards import parse_hooks

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from agentgym.adapters import http_server, mcp_transports
-from agentgym.adapters.mcp_server import McpSessions
-from agentgym.adapters.served_envs import ServedEnvs
+from agentgym.interop import http_server
+from agentgym.interop.mcp import transports
+from agentgym.interop.mcp.server import McpSessions
+from agentgym.interop.served_envs import ServedEnvs
 from agentgym.retrieval.remote import server as search_server
 from agentgym.sandbox.remote import server as sandbox_server
 from agentgym.sandbox.remote.leased_boxes import LeasedBoxes
@@ -60,10 +61,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Serv
             "http with a token": Served(
                 http_server.make_app(envs, about, TOKEN), "/reset", bearer, False
             ),
-            "mcp": Served(mcp_transports.make_app(sessions), "/mcp", {}, True),
-            "mcp with a token": Served(
-                mcp_transports.make_app(sessions, TOKEN), "/mcp", bearer, False
-            ),
+            "mcp": Served(transports.make_app(sessions), "/mcp", {}, True),
+            "mcp with a token": Served(transports.make_app(sessions, TOKEN), "/mcp", bearer, False),
             "openenv": Served(GuardedApp(other_project, "", 1000), "/reset", {}, True),
             "openenv with a token": Served(
                 GuardedApp(other_project, TOKEN, 1000), "/reset", bearer, False

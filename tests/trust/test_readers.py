@@ -38,7 +38,7 @@ DATA: Mapping[str, str] = {
     "agentgym/evaluation/evaluation_folder.py": "reads results",
     "agentgym/protocols/items.py": "ids of tasks, in a file that the user typed",
     "agentgym/evaluation/training_runs.py": "compares results and settings",
-    "agentgym/imports/harbor/folder.py": "a folder that the user typed; what it runs is in boxes",
+    "agentgym/interop/harbor/folder.py": "a folder that the user typed; what it runs is in boxes",
     "agentgym/rewards/judge/question.py": "prompts of the package",
     "agentgym/rewards/machine.py": "states and numbers",
     "agentgym/sandbox/remote/leased_boxes.py": "a message of a client with the token",
@@ -57,7 +57,7 @@ DATA: Mapping[str, str] = {
 MAKERS: Mapping[str, str] = {
     "agentgym/episodes/replay.py": "check_trusted",
     "agentgym/evaluation/policy_names.py": "check_trusted",
-    "agentgym/adapters/skyrl.py": "check_trusted",
+    "agentgym/interop/skyrl.py": "check_trusted",
     "trainers/config/file_trust.py": "check_trusted",
 }
 """Modules that make or check what records, settings or rows name, which others have read."""

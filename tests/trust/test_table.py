@@ -19,7 +19,7 @@ from agentgym.core.env import TextEnv
 from agentgym.core.options import arguments
 from agentgym.evaluation.policy_maker import GROUP
 from agentgym.evaluation.suites.settings import EvaluationSettings
-from agentgym.imports.imported_env import ImportedEnv
+from agentgym.interop.imported_env import ImportedEnv
 from agentgym.protocols import bundled, load_protocol
 from agentgym.registration import FAMILIES
 from agentgym.registration.imports import IMPORTS

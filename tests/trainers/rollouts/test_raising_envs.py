@@ -12,7 +12,7 @@ from agentgym.core.oracle import DemonstratorPolicy
 from agentgym.core.tasks import Task
 from agentgym.episodes import RecordFacts
 from agentgym.vector import TextVectorEnv
-from tests.imports.worlds import make
+from tests.interop.worlds import make
 from tests.raising import METHODS, RaisingEnv, faulty_method
 from trainers.rollouts.expert_demonstrations import watch
 

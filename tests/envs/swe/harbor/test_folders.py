@@ -27,8 +27,8 @@ from agentgym.envs.swe.harbor.folders import (
 from agentgym.envs.swe.harbor.judge import KNOWLEDGE
 from agentgym.envs.swe.instance import ImageSource, Instance
 from agentgym.errors import ConfigurationError, TaskNotFound
-from agentgym.imports.harbor import make
-from agentgym.imports.harbor.env import HarborEnv
+from agentgym.interop.harbor.env import HarborEnv
+from agentgym.interop.harbor.imported import make
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SmallSet, bash, make_bank, small_env
 

@@ -1,0 +1,1 @@
+"""Inspect: its tasks here (`imported`), and our environments as its tasks (`exported`)."""

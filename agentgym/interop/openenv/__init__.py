@@ -1,0 +1,1 @@
+"""OpenEnv: its environments here (`imported`), and ours as a server or a folder to build one."""

@@ -1,0 +1,1 @@
+"""verifiers: its tasksets here (`imported`), and our environments as a taskset (`exported`)."""

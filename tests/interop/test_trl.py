@@ -1,0 +1,150 @@
+"""Environments for TRL's trainers: tools, tasks and rewards are those of the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import gymnasium
+import pytest
+
+from agentgym.actions import ActionSpec
+from agentgym.errors import ConfigurationError
+from agentgym.interop.trl import TrlTasks
+from agentgym.registration import FAMILIES
+from tests.toy import TOY_ID, ToyEnv
+
+IDS = [*(entry.id for entry in FAMILIES), TOY_ID]
+
+
+def tools_of(env: Any) -> dict[str, Any]:
+    """Find the tools of an environment as TRL's trainer does."""
+    from inspect import getmembers, isfunction
+
+    names = [name for name, _ in getmembers(type(env), predicate=isfunction)]
+    return {
+        name: getattr(env, name)
+        for name in names
+        if name not in ("reset", "get_reward") and not name.startswith("_")
+    }
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_expert_earns_the_same_through_the_tools(env_id: str) -> None:
+    """Its calls are made of the environment's own tool calls, as a model writes them."""
+    tasks = TrlTasks(env_id, split="test", num_tasks=2)
+    env: Any = tasks.environment_factory()
+    tools = tools_of(env)
+    local: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
+    for task_id in tasks.task_ids:
+        observation, info = local.reset(options={"task_id": task_id})
+        assert observation in env.reset(task_id=task_id, prompt="ignored")
+        earned, ended = 0.0, False
+        while not ended:
+            action = local.oracle_action()
+            call = json.loads(re.sub("</?tool_call>", "", action))
+            observation, reward, terminated, truncated, info = local.step(action)
+            earned, ended = earned + reward, terminated or truncated
+            answer = tools[call["name"]](**call["arguments"])
+            assert answer.startswith(observation)
+        assert env.get_reward() == pytest.approx(earned)
+        assert "over" in answer and info["success"]
+    local.close()
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_tools_are_described_as_the_environment_describes_them(env_id: str) -> None:
+    schemas = pytest.importorskip("transformers.utils").get_json_schema
+    env: Any = TrlTasks(env_id, num_tasks=1).environment_factory()
+    local: Any = gymnasium.make(env_id, grammar="tool_call").unwrapped
+    _, info = local.reset(seed=0)
+    expected = {tool["function"]["name"]: tool["function"] for tool in info["tools"]}
+    functions = {name: schemas(tool)["function"] for name, tool in tools_of(env).items()}
+    assert set(functions) == set(expected)
+    for name, tool in functions.items():
+        assert tool["description"] == expected[name]["description"]
+        parameters, other = tool["parameters"], expected[name]["parameters"]
+        assert set(parameters["properties"]) == set(other.get("properties", {}))
+        assert set(parameters.get("required", ())) == set(other.get("required", ()))
+
+
+def test_a_data_set_names_tasks_and_environments() -> None:
+    tasks = TrlTasks(TOY_ID, split="valid", num_tasks=3, seed=1)
+    assert tasks.dataset()["task_id"][:] == list(tasks.task_ids)
+    assert len(set(tasks.task_ids)) == 3
+    assert set(tasks.dataset().column_names) == {"prompt", "task_id"}
+    assert tasks.dataset("toy")["environment"][:] == ["toy"] * 3
+    assert len(TrlTasks(TOY_ID, split="valid").task_ids) == 160
+
+
+class Failing(ToyEnv):
+    """Fails in its first turn."""
+
+    def _act(self, action: str) -> Any:
+        raise RuntimeError("the engine is out of order")
+
+
+class Reset(ToyEnv):
+    """Has an action of a name that TRL reads."""
+
+    action_specs = (ActionSpec("reset", "Begin anew."),)
+
+
+gymnasium.register("agentgym-test/TrlFailing-v0", entry_point=Failing)
+gymnasium.register("agentgym-test/TrlReset-v0", entry_point=Reset)
+
+
+def test_a_failure_pays_nothing_rather_than_zero() -> None:
+    env: Any = (tasks := TrlTasks("agentgym-test/TrlFailing-v0", num_tasks=1)).environment_factory()
+    assert env.get_reward() is None
+    env.reset(task_id=tasks.task_ids[0])
+    assert env.get_reward() == 0.0
+    with pytest.raises(Exception, match="out of order"):
+        env.press("red")
+    assert env.get_reward() is None
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(ConfigurationError, match="got reset in"):
+        TrlTasks("agentgym-test/TrlReset-v0")
+    with pytest.raises(ConfigurationError, match="call reset first"):
+        TrlTasks(TOY_ID, num_tasks=1).environment_factory().press("red")  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_trl_trains_on_two_environments(tmp_path: Path) -> None:
+    """A step of TRL's own trainer on tasks of two environments, with their own rewards."""
+    trl = pytest.importorskip("trl")
+    datasets = pytest.importorskip("datasets")
+    from tests.trainers.rollouts.shipped_templates import tokenizer
+    from tests.trainers.tiny_policy import SIZE
+    from trainers.models.tiny import build_model
+
+    text_tokenizer = tokenizer("qwen3")
+    build_model(text_tokenizer, SIZE).save_pretrained(tmp_path / "model")
+    text_tokenizer.save_pretrained(tmp_path / "model")
+    sources = {
+        "toy": TrlTasks(TOY_ID, num_tasks=2),
+        "home": TrlTasks("alfworld", num_tasks=2, difficulty="easy"),
+    }
+    rows = datasets.concatenate_datasets([source.dataset(name) for name, source in sources.items()])
+    args = trl.GRPOConfig(
+        str(tmp_path / "out"), max_steps=1, per_device_train_batch_size=4, num_generations=2,
+        max_completion_length=8, use_cpu=True, bf16=False, report_to=[],
+        gradient_checkpointing=False, save_strategy="no",
+    )  # fmt: skip
+    trainer = trl.GRPOTrainer(
+        str(tmp_path / "model"), args=args, train_dataset=rows, processing_class=text_tokenizer,
+        environment_factory={name: source.environment_factory for name, source in sources.items()},
+    )  # fmt: skip
+    trainer.train()
+    logged = trainer.state.log_history[0]
+    assert {name for name in logged if name.startswith("rewards/") and name.endswith("/mean")} == {
+        "rewards/toy/mean",
+        "rewards/alfworld/mean",
+    }
