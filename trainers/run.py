@@ -37,17 +37,16 @@ from trainers.output.remarks import (
     base_model_remark,
     baseline_remarks,
     chosen_remark,
-    critic_remark,
     cut_sentence,
     filter_remark,
     greedy_remark,
     health_remark,
     horizon_remark,
     judge_remark,
+    method_remarks,
     pooled_remark,
     random_remark,
     repeats_remark,
-    reward_model_remark,
     steps_remark,
     target_remark,
     teacher_remark,
@@ -262,7 +261,7 @@ class _Run:
         run, warm_starts = self._run, self._warm_starts()
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
-        events, foreseen = health_events(records), explained_variance(records)
+        events = health_events(records)
         if untrained := nothing_trained(records):
             verdict = untrained_verdict(self._steps())
             results = replace(results, verdict=verdict)
@@ -298,8 +297,7 @@ class _Run:
                 for env in run.envs
             ),
             health_remark(events),
-            critic_remark(run, foreseen),
-            reward_model_remark(run, reward_ranking(records)),
+            *method_remarks(run, records),
             filter_remark(run),
             judge_remark(judge_totals(records)),
             chosen_remark(self._chosen_policy, self._steps(), gated=bool(warm_starts)),
@@ -336,7 +334,7 @@ class _Run:
             health=events,
             untrained=untrained,
             step_seconds=step_seconds(records),
-            explained_variance=foreseen,
+            explained_variance=explained_variance(records),
             reward_ranking=reward_ranking(records),
             judges=judge_totals(records),
         )

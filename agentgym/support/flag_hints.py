@@ -15,9 +15,13 @@ from agentgym.errors import ConfigurationError
 __all__ = ["SYNONYMS", "check_flags", "flag_hint"]
 
 _RATES = (
-    "rl.learning-rate", "sft.learning-rate", "critic.learning-rate", "reward-model.learning-rate",
+    "rl.learning-rate", "sft.learning-rate", "critic.learning-rate", "turn-critic.learning-rate",
+    "reward-model.learning-rate",
 )  # fmt: skip
-_WARMUPS = ("rl.warmup-steps", "critic.warmup-steps", "reward-model.warmup-steps")
+_WARMUPS = (
+    "rl.warmup-steps", "critic.warmup-steps", "turn-critic.warmup-steps",
+    "reward-model.warmup-steps",
+)  # fmt: skip
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     # environments, policies and tasks
     "env-id": ("env",), "env-name": ("env",), "task-name": ("env",),

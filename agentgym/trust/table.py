@@ -320,21 +320,13 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     **_plain(
         "groups num_generations minibatches num_iterations learning_rate warmup_steps turn_tokens"
         " episode_tokens max_grad_norm adam_beta2 success_bonus invalid_penalty price_rate"
-        " turn_budget save_every save_minutes keep_checkpoints log_groups staleness stale_share"
-        " stale_every refill gamma beta entropy epsilon epsilon_high aggregation branch"
+        " turn_budget save_every save_minutes keep_checkpoints log_groups staleness"
+        " refill gamma beta entropy epsilon epsilon_high aggregation branch"
         " branch_roots branch_copies branch_credit normalize",
         "rl.",
     ),
     "rl.sampler": OWN_PART,
     "rl.filters": OWN_PART,
-    **_plain(
-        "kind trunk learning_rate warmup_steps updates gae lam token_lam token_gamma targets clip"
-        " weight replay batch tau candidates pairs",
-        "critic.",
-    ),
-    **_plain(
-        "weight beta pays alone preferred learning_rate warmup_steps updates", "reward_model."
-    ),
     **_plain("history end_after_invalid agent_timeout agent_calls rank_timeout", "rollout."),
     **_plain("r alpha dropout targets", "lora."),
     **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),

@@ -84,7 +84,7 @@ def test_a_server_for_gpus_gets_nccl_and_adapters():
 
 
 def test_a_stale_policy_is_served_as_a_second_adapter(tmp_path):
-    flags = ["--engine=vllm-server", "--vllm.url=http://h:1", "--rl.stale-share=0.5"]
+    flags = ["--engine=vllm-server", "--vllm.url=http://h:1", "--cross-policy.share=0.5"]
     run = resolve(toy_runs.config(tmp_path, *flags, model="some/model", sft__max_steps=0))
     settings = EngineSettings(0, 300, 20, 5, vars(run.config.vllm), pool=True)
     options = {**settings.options, "model": "some/model"}

@@ -18,6 +18,6 @@ To add one of these, touch these files:
 - a preference between episodes: its name in ``PreferredBy`` and its line in ``preferred_pairs``
   (``trainers/algorithms/pairs.py``)
 - an advantage of a critic's values: a ``ValueSignal`` in ``trainers/algorithms/gae.py``, its name
-  in ``STEPS_OF_GAE`` of ``trainers/config/critic_section.py`` and in ``SUPPLIED`` of
-  ``preset_file.py`` beside it
+  in ``STEPS_OF_GAE`` of ``trainers/methods/critic/settings.py`` and in ``parts`` of the
+  ``method.py`` beside it
 """

@@ -10,17 +10,14 @@ from agentgym.support.nested import nested
 from trainers import processes
 from trainers.algorithms.preset import Preset
 from trainers.config.budget import parse_budget
-from trainers.config.critic_section import RATE, times_to_learn
 from trainers.config.layers import DEFAULT, FAMILY, PRESET, QUICK, Layer
 from trainers.config.resolved_environments import INVALID_PENALTY, ResolvedEnv
-from trainers.config.reward_model_section import RATE as REWARD_RATE
 from trainers.config.schema import TINY, TrainConfig
 from trainers.methods.table import methods
 
 __all__ = [
     "family_layers",
     "is_small",
-    "learner_layer",
     "method_layers",
     "preset_layer",
     "strongest",
@@ -168,18 +165,6 @@ def trainer_layer(
                 "refill": 0,
             },
             "memory": {"micro_tokens": TINY_MICRO if tiny else PRETRAINED_MICRO},
-        },
-    )
-
-
-def learner_layer(config: TrainConfig, preset: Preset, rl_rate: float) -> Layer:
-    """Return how critic and reward model learn, whose rates follow that of the policy."""
-    source = PRESET if "turn_critic" in preset.needs else DEFAULT
-    return Layer(
-        source,
-        {
-            "critic": {"learning_rate": RATE * rl_rate, **times_to_learn(preset, config.critic)},
-            "reward_model": {"learning_rate": REWARD_RATE * rl_rate},
         },
     )
 

@@ -112,8 +112,6 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
     config, needs = run.config, run.preset.needs
     tiny, vllm = config.model == TINY, config.engine in ("vllm", "vllm-server")
     without = {
-        "critic": not {"critic", "turn_critic"} & {*needs},
-        "reward_model": "prm" not in needs,
         "tiny": not tiny,
         "lora": tiny,
         "vllm": not vllm,
@@ -128,14 +126,12 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
         "sft.round_tasks": not config.sft.rounds,
         "sft.round_steps": not config.sft.rounds,
         "sft.beta": config.sft.weights == "none",
-        "rl.stale_share": run.preset.pool is None,
         "rl.turn_budget": not config.rl.turn_budget,
         "rl.price_rate": not config.rl.price_rate,
-        "critic.weight": config.critic.trunk != "shared",
     }
     names = [name for name, unused in without.items() if unused]
     for method in methods():
-        if method.section is not None and method.needs and not {*method.needs} & {*needs}:
+        if method.needs and not {*method.needs} & {*needs}:
             names.append(method.name)
         names += [f"{method.name}.{name}" for name in method.unread(run.preset, config)]
     return frozenset(names)

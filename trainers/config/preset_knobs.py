@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from agentgym.core.options import import_own
@@ -11,11 +11,9 @@ from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.branching import FORK_RULES, Branching, ForkRule
 from trainers.algorithms.filters import Filter, HarnessEndings, TopVariance, ZeroVariance
-from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS
-from trainers.algorithms.signals import KLToGo, QMinusV, RewardToGo
-from trainers.config.cross_policy import with_pool
+from trainers.algorithms.signals import KLToGo
 from trainers.config.sections import RlConfig
 
 FILTERS: Mapping[str, Filter] = {
@@ -25,8 +23,6 @@ FILTERS: Mapping[str, Filter] = {
     "harness-endings": HarnessEndings(),
 }
 """What ``--rl.filters`` names."""
-ESTIMATES = GAE | TurnGAE | BiLevelGAE
-"""Signals that read a critic's values."""
 
 
 def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
@@ -49,7 +45,7 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
         preset = replace(preset, filters=_filters(rl.filters))
     if rl.refill is not None:
         preset = replace(preset, refill=rl.refill)
-    preset = with_pool(replace(preset, branching=_branching(preset, rl)), rl)
+    preset = replace(preset, branching=_branching(preset, rl))
     if preset.branching is not None and preset.refill:
         raise ConfigurationError(
             f"expected --rl.refill 0 with --preset {preset.name}, whose groups grow as they are "
@@ -60,29 +56,44 @@ def with_knobs(preset: Preset, rl: RlConfig) -> Preset:
 
 def _discounted(preset: Preset, gamma: float) -> Preset:
     """Return a preset with another discount of a turn, in every signal that has one."""
-
-    def discounted(term: Term) -> Term:
-        if isinstance(term.signal, RewardToGo | QMinusV):
-            return replace(term, signal=replace(term.signal, gamma=gamma))
-        if isinstance(term.signal, ESTIMATES):
-            return replace(term, signal=replace(term.signal, gamma_turn=gamma))
-        return term
-
-    terms = tuple(map(discounted, preset.terms))
-    if not any(isinstance(term.signal, RewardToGo | QMinusV | ESTIMATES) for term in terms):
+    names = [discount_field(term.signal) for term in preset.terms]
+    if not any(names):
         raise ConfigurationError(
             "expected --rl.gamma with a preset whose credit is discounted over turns, such as "
             f"turn-loo or gigpo, because {preset.name!r} compares whole returns; got {gamma:g}"
         )
-    return replace(preset, terms=terms)
+    terms = [
+        replace(term, signal=_changed(term.signal, name, gamma)) if name else term
+        for term, name in zip(preset.terms, names, strict=True)
+    ]
+    return replace(preset, terms=tuple(terms))
+
+
+def discount_field(signal: object) -> str:
+    """Return the field of a signal that discounts turns: ``gamma``, unless that is of tokens.
+
+    Empty: it has none.
+    """
+    names = _field_names(signal)
+    return next((name for name in ("gamma_turn", "gamma") if name in names), "")
+
+
+def _field_names(signal: object) -> list[str]:
+    """Return the names of the fields of a signal; one's own may be a function, which has none."""
+    return [item.name for item in fields(signal)] if is_dataclass(signal) else []
+
+
+def _changed(signal: Any, name: str, value: float) -> Any:
+    """Return a signal with another value of a field."""
+    return replace(signal, **{name: value})
 
 
 def _penalised(preset: Preset, beta: float) -> Preset:
     """Return a preset with another KL penalty, where it has one: in the rewards or in the loss."""
     if any(getattr(term.signal, "kl", 0.0) for term in preset.terms):
         paid = [
-            replace(term, signal=replace(term.signal, kl=beta))
-            if isinstance(term.signal, ESTIMATES)
+            replace(term, signal=_changed(term.signal, "kl", beta))
+            if "kl" in _field_names(term.signal)
             else term
             for term in preset.terms
         ]

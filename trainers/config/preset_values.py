@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from trainers.algorithms.branching import FORK_RULES
 from trainers.algorithms.filters import Filter
-from trainers.algorithms.gae import GAE, BiLevelGAE, TurnGAE
-from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.preset import Preset, part_path
-from trainers.algorithms.signals import Implicit, KLToGo, QMinusV, RewardToGo
-from trainers.config.critic_section import OF_TURNS, STEPS_OF_GAE
-from trainers.config.preset_knobs import FILTERS
-from trainers.config.reward_model_section import LEVELS
+from trainers.algorithms.signals import KLToGo
+from trainers.config.preset_knobs import FILTERS, discount_field
 from trainers.methods.table import methods
-
-ESTIMATES = GAE | TurnGAE | BiLevelGAE
-"""Signals that read a critic's values."""
 
 
 def values_of_preset(preset: Preset) -> dict[str, dict[str, Any]]:
@@ -32,9 +25,7 @@ def values_of_preset(preset: Preset) -> dict[str, dict[str, Any]]:
     """
     sections: dict[str, Mapping[str, Any]] = {
         "rl": {**_of_loss(preset), **_of_episodes(preset)},
-        "critic": dict(_of_critic(preset)),
-        "reward_model": dict(_of_reward_model(preset)),
-        **{m.name: m.preset_values(preset) for m in methods() if m.section is not None},
+        **{method.name: method.preset_values(preset) for method in methods()},
     }
     return {section: dict(values) for section, values in sections.items() if values}
 
@@ -63,8 +54,8 @@ def _of_loss(preset: Preset) -> dict[str, Any]:
 def _beta(preset: Preset) -> float:
     """Return the weight of the KL penalty, wherever the preset has it."""
     for term in preset.terms:
-        if isinstance(term.signal, ESTIMATES) and term.signal.kl:
-            return term.signal.kl
+        if kl := getattr(term.signal, "kl", 0.0):
+            return float(kl)
         if isinstance(term.signal, KLToGo):
             return -term.weight
     return preset.loss.kl_beta
@@ -73,21 +64,16 @@ def _beta(preset: Preset) -> float:
 def _gamma(preset: Preset) -> float | None:
     """Return the discount of a turn; None where whole returns are compared."""
     for term in preset.terms:
-        signal = term.signal
-        if isinstance(signal, RewardToGo | QMinusV):
-            return signal.gamma
-        if isinstance(signal, ESTIMATES):
-            turn = signal.gamma_turn
-            return signal.gamma if turn is None and isinstance(signal, GAE) else turn
+        signal: Any = term.signal
+        if name := discount_field(signal):
+            discount: float | None = getattr(signal, name)
+            return signal.gamma if discount is None else discount
     return None
 
 
 def _of_episodes(preset: Preset) -> dict[str, Any]:
-    """Return which episodes train, who plays them, and where they are forked."""
+    """Return which episodes train, and where they are forked."""
     values: dict[str, Any] = {"filters": [_filter_name(part) for part in preset.filters]}
-    values["stale_share"] = preset.pool.stale_share if preset.pool else 0.0
-    if preset.pool:
-        values["stale_every"] = preset.pool.refresh_every
     if branching := preset.branching:
         values |= {
             "branch": _rule_text(branching.rule),
@@ -113,35 +99,3 @@ def _rule_text(rule: Any) -> str:
     )
     values = ",".join(f"{item.name}={getattr(rule, item.name)}" for item in fields(rule))
     return f"{name}:{values}" if values else name
-
-
-def _of_critic(preset: Preset) -> Iterator[tuple[str, Any]]:
-    """Yield what a critic's estimates and its loss are made with."""
-    for term in preset.terms:
-        signal = term.signal
-        if isinstance(signal, ESTIMATES):
-            names = {cls: name for name, cls in STEPS_OF_GAE.items()}
-            yield "gae", names[type(signal)]
-            for name, field in (
-                ("lam", "lam_turn"),
-                ("token_lam", "lam"),
-                ("token_gamma", "gamma"),
-            ):
-                if getattr(signal, field, None) is not None:
-                    yield name, getattr(signal, field)
-            yield "targets", preset.loss.value_targets
-            yield "clip", preset.loss.value_clip or 0.0
-            yield "weight", preset.loss.value_weight
-        if isinstance(signal, QMinusV | TurnPreference):
-            for item in fields(signal):
-                if item.name in OF_TURNS:
-                    yield item.name, getattr(signal, item.name)
-
-
-def _of_reward_model(preset: Preset) -> Iterator[tuple[str, Any]]:
-    """Yield what a reward model pays."""
-    for term in preset.terms:
-        if isinstance(term.signal, Implicit):
-            yield "weight", term.weight
-            yield "beta", term.signal.beta
-            yield "pays", next(name for name, level in LEVELS.items() if level == term.signal.level)

@@ -36,12 +36,9 @@ from trainers.config.config_file import (
     check_no_secret_is_missing,
     read_settings,
 )
-from trainers.config.critic_section import check_turn_critic, with_critic
-from trainers.config.cross_policy import check_pool
 from trainers.config.default_layers import (
     family_layers,
     is_small,
-    learner_layer,
     method_layers,
     preset_layer,
     strongest,
@@ -58,7 +55,6 @@ from trainers.config.resolved_environments import (
     asked_names,
     resolve_envs,
 )
-from trainers.config.reward_model_section import with_reward_model
 from trainers.config.schema import TINY, FilledConfig, TrainConfig, checked
 from trainers.grpo.precision import check_memory_options, chosen_precision
 from trainers.grpo.trl_arguments import largest_divisor
@@ -222,12 +218,10 @@ def resolve(config: TrainConfig) -> ResolvedRun:
         sources[f"rl.{limit}"] = source
     _choose_backend(settings, envs)
     _check_engine(config, settings["engine"])
-    check_pool(preset, config, settings["engine"])
     _check_imitation(config, envs, settings)
     _check_baselines(settings)
     check_agent(config, preset, settings, [env.name for env in envs if env.delegates])
     without_expert = [env.name for env in envs if not env.has_expert]
-    check_turn_critic(preset, settings, without_expert)
     filled_config = _filler().validate_python(settings)
     for method in methods():
         method.check(preset, filled_config, without_expert)
@@ -283,8 +277,7 @@ def _preset(config: TrainConfig) -> Preset:
         preset = with_parts_of(preset, config.preset_file)
     for method in methods():
         preset = method.extend_preset(preset, config)
-    preset = with_critic(with_knobs(preset, config.rl), config.critic)
-    preset = with_reward_model(preset, config.reward_model)
+    preset = with_knobs(preset, config.rl)
     for method in methods():
         preset = method.change_preset(preset, config)
     # What the environments' hooks and a method's own settings have to name is checked later.
@@ -310,9 +303,8 @@ def _filled(
         values["sft"]["max_steps"] = None
     settings, sources = merge_layers(values, layers)
     rate = settings["rl"]["learning_rate"]
-    learners = [learner_layer(config, preset, rate), *method_layers(config, preset, rate)]
-    settings, of_learners = merge_layers(settings, learners)
-    sources |= of_learners
+    settings, of_methods = merge_layers(settings, method_layers(config, preset, rate))
+    sources |= of_methods
     if not any(env.demonstrator for env in envs):
         settings["sft"]["max_steps"], sources["sft.max_steps"] = 0, DEFAULT
     settings["sft"]["if_needed"] = _is_tested_first(config, settings)
@@ -413,11 +405,6 @@ def _decide_memory(config: TrainConfig, settings: dict[str, Any]) -> None:
     memory["precision"] = _precision(config)
     if config.memory.checkpointing == "auto":
         memory["checkpointing"] = "off" if tiny else "on"
-    if config.critic.kind == "model" and config.memory.quantize != "none":
-        raise ConfigurationError(
-            "expected --critic.kind head with --memory.quantize, because a second model would be a "
-            f"copy of quantised weights; got model with {config.memory.quantize}"
-        )
     check_memory_options(
         quantize=config.memory.quantize,
         optimizer=config.memory.optimizer,

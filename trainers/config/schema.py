@@ -20,7 +20,6 @@ from pydantic_core import ErrorDetails
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.flag_marks import Suppress
-from trainers.config.critic_section import CriticConfig, FilledCritic
 from trainers.config.field_types import (
     Count,
     Dashboard,
@@ -33,7 +32,6 @@ from trainers.config.field_types import (
     as_names,
     strict,
 )
-from trainers.config.reward_model_section import FilledRewardModel, RewardModelConfig
 from trainers.config.sections import (
     Backend,
     EngineName,
@@ -208,10 +206,6 @@ class CoreConfig:
     """Warm start."""
     rl: RlConfig = field(default_factory=RlConfig)
     """Reinforcement learning."""
-    critic: CriticConfig = field(default_factory=CriticConfig)
-    """Critic."""
-    reward_model: RewardModelConfig = field(default_factory=RewardModelConfig)
-    """Reward model."""
     rollout: RolloutConfig = field(default_factory=RolloutConfig)
     """Episodes."""
     lora: LoraConfig = field(default_factory=LoraConfig)
@@ -267,8 +261,6 @@ class _FilledCore(TrainConfig):
     backend: Backend
     sft: FilledSft
     rl: FilledRl
-    critic: FilledCritic
-    reward_model: FilledRewardModel
     eval: FilledEval
     memory: FilledMemory
 

@@ -210,11 +210,6 @@ class RlConfig:
     generation and training take turns, which is exact.
 
     Above 0 ``--engine hf`` is ``hf-copy``, which needs memory for a second copy of the weights."""
-    stale_share: Fraction | None = None
-    """Share of turns that a stale policy plays, drawn turn by turn (cross-policy sampling, AgentRL,
-    arXiv 2510.04206), with its own log-probabilities. 0: none. None: the preset's, mostly 0."""
-    stale_every: Count | None = None
-    """Steps between two updates of the stale policy to the current one; None: the preset's, 25."""
     sampler: SamplerName | None = None
     """Which tasks a step plays: all equally likely (uniform); all of an environment before one
     comes again (interleaved); more often those whose returns vary and can rise (value); only those

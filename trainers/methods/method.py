@@ -8,7 +8,7 @@ it. What it holds is read to parse flags and to show help, so its module imports
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from agentgym.trust.table import Entry
@@ -16,7 +16,7 @@ from trainers.algorithms.needs import Need
 from trainers.algorithms.preset import Preset
 from trainers.config.layers import DEFAULT, Layer
 
-__all__ = ["Method", "MethodMemory", "section_of"]
+__all__ = ["Method", "MethodMemory", "section_of", "set_fields"]
 
 Section = TypeVar("Section")
 
@@ -111,6 +111,9 @@ class Method:
     """What it does in a step: ``module:function`` of ``(run, policy)``, which returns the maker of
     its `trainers.grpo.step_part.StepPart`, with default settings if both are None; the function of
     a method without ``needs`` returns None where it does nothing. Empty: it never does."""
+    remark: str = ""
+    """What the report says of it: ``module:function`` of the run and the records of its metrics,
+    which returns a sentence, or nothing; empty: nothing."""
 
     def is_used(self, run: Any) -> bool:
         """Return whether a `trainers.config.resolve.ResolvedRun` uses the method."""
@@ -131,3 +134,8 @@ def section_of(config: object, section: type[Section]) -> Section:
         if isinstance(value, section):
             return value
     raise LookupError(f"expected a section {section.__name__} in the settings, got none")
+
+
+def set_fields(section: Any) -> list[str]:
+    """Return the names of the settings of a section that are not at their defaults."""
+    return [item.name for item in fields(section) if getattr(section, item.name) != item.default]

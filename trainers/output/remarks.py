@@ -6,6 +6,7 @@ The screen, the summary, the report and the model card show the same sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from agentgym.evaluation.reports.diagnosis import OFTEN
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
@@ -13,6 +14,7 @@ from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
+from trainers.methods.table import load, methods
 from trainers.output.roles import BASELINES, RANDOM, ROLES, TRAINED, WARM_START
 from trainers.output.summary import (
     ArmResult,
@@ -23,6 +25,7 @@ from trainers.output.summary import (
     HealthEvent,
     Paired,
     WarmStart,
+    explained_variance,
     minus,
 )
 
@@ -31,21 +34,21 @@ __all__ = [
     "base_model_remark",
     "baseline_remarks",
     "chosen_remark",
-    "critic_remark",
     "cut_sentence",
     "filter_remark",
     "greedy_remark",
     "health_remark",
     "judge_remark",
+    "method_remarks",
     "pooled_remark",
     "random_remark",
     "repeats_remark",
-    "reward_model_remark",
     "scaled_text",
     "steps_remark",
     "target_remark",
     "teacher_remark",
     "untrained_verdict",
+    "variance_remark",
     "verdict",
 ]
 
@@ -88,50 +91,28 @@ def judge_remark(judges: Mapping[str, int]) -> str:
     )
 
 
-def critic_remark(run: ResolvedRun, foreseen: float | None) -> str:
-    """State the explained variance of a critic; empty if there was none.
+def method_remarks(run: ResolvedRun, records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what the methods of a run say of its metrics."""
+    for method in methods():
+        if method.remark and method.is_used(run):
+            yield load(method.remark)(run, records)
+
+
+def variance_remark(records: Sequence[Mapping[str, Any]], advice: str) -> str:
+    """State the explained variance of a critic in the last third of the steps.
 
     Args:
-        run: The run.
-        foreseen: Explained variance in the last third of the steps; None: there is none.
+        records: The metrics.
+        advice: What follows where it is no better than a constant.
     """
-    of_turns = "turn_critic" in run.preset.needs
-    if not (of_turns or "critic" in run.preset.needs) or foreseen is None:
+    foreseen = explained_variance(records)
+    if foreseen is None:
         return ""
-    if run.config.critic.kind == "zero":
-        return "All values were 0 (--critic.kind zero): there was no critic."
     text = (
         f"In the last third of the steps the critic explained {foreseen:.2f} of the variance of "
         "the returns (1 is all)"
     )
-    if foreseen > 0:
-        return f"{text}."
-    text = f"{text}: no more than a constant would."
-    if of_turns:
-        return f"{text} Its advantages are no more reliable."
-    return f"{text} Compare with --critic.kind zero before you attribute a gain to the critic."
-
-
-def reward_model_remark(run: ResolvedRun, ranked: float | None) -> str:
-    """State how well a reward model ranked episodes; empty if there was none.
-
-    Args:
-        run: The run.
-        ranked: Share of correctly ranked pairs in the last third of the steps; None: no pair.
-    """
-    if "prm" not in run.preset.needs:
-        return ""
-    if ranked is None:
-        return (
-            "In the last third of the steps the reward model had nothing to learn from: no group "
-            "had a better and a worse episode. --reward-model.preferred return compares parts of "
-            "success."
-        )
-    text = (
-        f"In the last third of the steps the reward model ranked {ranked:.0%} of the pairs of "
-        "episodes of a task correctly, before it learned from them"
-    )
-    return f"{text}." if ranked > 0.5 else f"{text}: no better than chance."
+    return f"{text}." if foreseen > 0 else f"{text}: no more than a constant would. {advice}"
 
 
 def arm_names(run: ResolvedRun) -> dict[str, str]:

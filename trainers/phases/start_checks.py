@@ -109,7 +109,7 @@ def _check_processes(run: ResolvedRun) -> None:
         )
     if processes.sharded() and run.preset.pool is not None:
         raise ConfigurationError(
-            "expected --rl.stale-share 0 where weights are sharded over processes, because no "
+            "expected --cross-policy.share 0 where weights are sharded over processes, because no "
             "process has the whole weights that the stale policy needs; got "
             f"{run.preset.pool.stale_share:g} (launch with ddp)"
         )

@@ -72,7 +72,9 @@ def test_it_shows_what_the_run_writes_for_every_preset(tmp_path: Path, name: str
     knob_values = [rows[f"rl.{knob}"].value for knob in ("epsilon", "epsilon_high", "entropy")]
     assert knob_values == [loss.low, loss.high, loss.entropy]
     assert rows["rl.aggregation"].value == loss.aggregation
-    assert ("critic.kind" in rows) == bool({"critic", "turn_critic"} & {*preset.needs})
+    assert ("critic.kind" in rows) == ("critic" in preset.needs)
+    assert ("turn_critic.updates" in rows) == ("turn_critic" in preset.needs)
+    assert ("cross_policy.share" in rows) == ("policy_pool" in preset.needs)
     assert ("reward_model.updates" in rows) == ("prm" in preset.needs)
     assert ("distill.teacher" in rows) == ("distillation" in name)
     assert rows["preset"].source == FLAG and "lora.r" not in rows and "vllm.dtype" not in rows

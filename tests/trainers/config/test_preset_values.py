@@ -9,23 +9,27 @@ import pytest
 from agentgym.errors import ConfigurationError
 from agentgym.support.nested import flat
 from trainers.algorithms.presets import PRESETS
-from trainers.config.critic_section import CriticConfig, with_critic
 from trainers.config.preset_knobs import with_knobs
 from trainers.config.preset_values import values_of_preset
-from trainers.config.reward_model_section import RewardModelConfig, with_reward_model
+from trainers.config.schema import from_mapping
 from trainers.config.sections import RlConfig
+from trainers.methods.table import methods
 
 RL: dict[str, Any] = {
     "beta": 0.125, "entropy": 0.25, "epsilon": 0.375, "epsilon_high": 0.5, "gamma": 0.75,
     "aggregation": "const", "filters": ("zero-variance-turns",), "normalize": "family",
     "branch": "random:rate=0.25", "branch_roots": 4, "branch_copies": 2, "branch_credit": "hard",
-    "stale_share": 0.125, "stale_every": 7,
 }  # fmt: skip
-CRITIC: dict[str, Any] = {
-    "gae": "bi-level", "lam": 0.5, "token_lam": 0.25, "token_gamma": 0.75, "targets": "monte-carlo",
-    "clip": 0.5, "weight": 0.25, "replay": 50, "batch": 8, "tau": 0.5, "candidates": 6, "pairs": 2,
+SECTIONS: dict[str, dict[str, Any]] = {
+    "critic": {
+        "gae": "bi-level", "lam": 0.5, "token_lam": 0.25, "token_gamma": 0.75,
+        "targets": "monte-carlo", "clip": 0.5, "weight": 0.25,
+    },
+    "turn_critic": {"replay": 50, "batch": 8, "tau": 0.5, "candidates": 6, "pairs": 2},
+    "reward_model": {"weight": 0.5, "beta": 0.25, "pays": "episodes"},
+    "cross_policy": {"share": 0.125, "every": 7},
 }  # fmt: skip
-REWARD_MODEL: dict[str, Any] = {"weight": 0.5, "beta": 0.25, "pays": "episodes"}
+"""Settings of methods that presets stand for."""
 
 
 @pytest.mark.parametrize("knob", RL)
@@ -42,23 +46,22 @@ def test_a_flag_of_reinforcement_learning_is_read_again(knob: str) -> None:
     assert read
 
 
-@pytest.mark.parametrize("knob", CRITIC)
-def test_a_flag_of_the_critic_is_read_again(knob: str) -> None:
-    read = 0
+@pytest.mark.parametrize(
+    ("section", "knob"), [(name, knob) for name, knobs in SECTIONS.items() for knob in knobs]
+)
+def test_a_flag_of_a_method_is_read_again(section: str, knob: str) -> None:
+    value, read = SECTIONS[section][knob], 0
+    config = from_mapping({"env": "webshop", section: {knob: value}})
+    method = next(method for method in methods() if method.name == section)
     for preset in PRESETS.values():
         try:
-            changed = with_critic(preset, CriticConfig(**{knob: CRITIC[knob]}))
+            changed = method.change_preset(preset, config)
         except ConfigurationError:
             continue
-        assert values_of_preset(changed)["critic"][knob] == CRITIC[knob], preset.name
-        read += 1
+        if {*method.needs} & {*changed.needs}:
+            assert values_of_preset(changed)[section][knob] == value, preset.name
+            read += 1
     assert read
-
-
-@pytest.mark.parametrize("knob", REWARD_MODEL)
-def test_a_flag_of_the_reward_model_is_read_again(knob: str) -> None:
-    changed = with_reward_model(PRESETS["istar"], RewardModelConfig(**{knob: REWARD_MODEL[knob]}))
-    assert values_of_preset(changed)["reward_model"][knob] == REWARD_MODEL[knob]
 
 
 def test_what_is_read_of_a_preset_sets_it_again() -> None:

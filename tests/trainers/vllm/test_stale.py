@@ -144,7 +144,7 @@ def test_a_run_lets_both_policies_play(tmp_path: Path) -> None:
         "horizon_every": None, "sft__max_steps": 0, "eval__every": 0, "eval__num_tasks": 4,
         "rl__turn_tokens": 6, "rl__episode_tokens": 220, "lora__r": 4,
     }  # fmt: skip
-    flags = ["--preset=rloo", "--rl.stale-share=0.5", "--rl.stale-every=1"]
+    flags = ["--preset=rloo", "--cross-policy.share=0.5", "--cross-policy.every=1"]
     assert main(toy_runs.arguments(tmp_path / "run", *flags, **changes)) == 0
     records = toy_runs.by_phase(tmp_path / "run")["rl"]
     assert all(0.2 < record["stale_turns"] < 0.8 for record in records)

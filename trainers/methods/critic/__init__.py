@@ -3,5 +3,5 @@
 To add a kind of critic, touch these files:
 
 - ``critic.py``: a subclass of ``Critic`` and its line in ``make_critic``
-- ``trainers/config/critic_section.py``: its name in ``kind`` and ``UPDATES``
+- ``settings.py``: its name in ``kind`` and ``UPDATES``
 """

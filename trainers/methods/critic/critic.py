@@ -32,6 +32,8 @@ from trainers.grpo.objective import value_errors
 from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart, StepRows
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
+from trainers.methods.critic.settings import FilledCritic
+from trainers.methods.method import section_of
 from trainers.rollouts.engines.policy_weights import base_model
 
 if TYPE_CHECKING:
@@ -275,7 +277,7 @@ def critic_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeSte
     """Return what makes the critic of a run, or one with default settings."""
     if run is None:
         return make_critic
-    section = run.config.critic
+    section = section_of(run.config, FilledCritic)
     settings = CriticSettings(
         section.kind,
         section.trunk,

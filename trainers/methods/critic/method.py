@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from agentgym.trust.table import PLAIN
 from trainers.algorithms.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
 from trainers.methods.critic.presets import MT_PPO, PRESETS
-from trainers.methods.method import Method, MethodMemory
+from trainers.methods.critic.settings import (
+    CriticConfig,
+    FilledCritic,
+    check_critic,
+    default_learning,
+    unread_settings,
+    values_of_critic,
+    with_critic,
+)
+from trainers.methods.method import Method, MethodMemory, section_of
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
     from trainers.models.memory import ModelShape, TrainingSetup
 
-ADVICE = (
-    "--critic.kind head where the preset has a choice, or a lower --rl.groups or --rl.turn-tokens"
-)
+ADVICE = "--critic.kind head, or a lower --rl.groups or --rl.turn-tokens"
 """How to reduce the memory of a critic."""
 
 
 def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
     """Return what a critic takes: a second model, or the hidden states that a head reads."""
-    critic, size = run.config.critic, 0
+    critic, size = section_of(run.config, CriticConfig), 0
     if critic.kind == "model":
         size = training.further_model(shape)
     elif critic.kind == "head" and critic.trunk == "detached":
@@ -35,4 +44,13 @@ METHOD = Method(
     parts={"signal": (GAE, TurnGAE, BiLevelGAE)},
     memory=_memory,
     step_part="trainers.methods.critic.critic:critic_part",
+    section=CriticConfig,
+    filled=FilledCritic,
+    trust={item.name: PLAIN for item in fields(CriticConfig)},
+    change_preset=with_critic,
+    preset_values=values_of_critic,
+    defaults=default_learning,
+    remark="trainers.methods.critic.remark:critic_remark",
+    check=check_critic,
+    unread=unread_settings,
 )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from agentgym.trust.table import PLAIN
 from trainers.algorithms.signals import PRM, Implicit
 from trainers.methods.method import Method, MethodMemory
 from trainers.methods.reward_model.presets import PRESETS
+from trainers.methods.reward_model.settings import (
+    FilledRewardModel,
+    RewardModelConfig,
+    default_learning,
+    values_of_reward_model,
+    with_reward_model,
+)
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
@@ -27,4 +36,11 @@ METHOD = Method(
     parts={"signal": (Implicit,)},
     memory=_memory,
     step_part="trainers.methods.reward_model.reward_model:reward_model_part",
+    section=RewardModelConfig,
+    filled=FilledRewardModel,
+    trust={item.name: PLAIN for item in fields(RewardModelConfig)},
+    change_preset=with_reward_model,
+    preset_values=values_of_reward_model,
+    defaults=default_learning,
+    remark="trainers.methods.reward_model.remark:reward_model_remark",
 )

@@ -38,6 +38,8 @@ from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepRows
 from trainers.grpo.step_tokens import StepTokens
 from trainers.grpo.tensors import sampled_mask, trimmed
+from trainers.methods.method import section_of
+from trainers.methods.reward_model.settings import FilledRewardModel
 from trainers.rollouts.trajectory import to_batch
 
 if TYPE_CHECKING:
@@ -193,7 +195,7 @@ def reward_model_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> M
     """Return what makes the reward model of a run, or one with default settings."""
     if run is None:
         return RewardModel
-    section = run.config.reward_model
+    section = section_of(run.config, FilledRewardModel)
     settings = RewardModelSettings(
         lr=section.learning_rate,
         warmup=section.warmup_steps,

@@ -4,5 +4,5 @@ To add a kind, touch these files:
 
 - a signal with its sizes in ``trainers/algorithms/``
 - a subclass of ``TurnCritic`` in a file of this folder, and its line in ``make_turn_critic``
-- ``trainers/config/critic_section.py``: its updates in ``TURNS_UPDATES``
+- ``settings.py``: its updates in ``UPDATES``
 """

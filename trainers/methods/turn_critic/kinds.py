@@ -11,8 +11,10 @@ from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.signals import QMinusV
 from trainers.grpo.step_part import MakeStepPart, StepContext
 from trainers.methods.expert_plans import ExpertPlans
+from trainers.methods.method import section_of
 from trainers.methods.turn_critic.off_policy_critic import OffPolicyCritic
 from trainers.methods.turn_critic.privileged_critic import PrivilegedCritic
+from trainers.methods.turn_critic.settings import FilledTurnCritic
 from trainers.methods.turn_critic.turn_critic import TurnCritic, TurnCriticSettings
 from trainers.rollouts.trajectory import Trajectory
 
@@ -54,7 +56,7 @@ def turn_critic_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> Ma
     """Return what makes the critic of turns of a run, or one with default settings."""
     if run is None:
         return make_turn_critic
-    section = run.config.critic
+    section = section_of(run.config, FilledTurnCritic)
     settings = TurnCriticSettings(
         lr=section.learning_rate,
         warmup=section.warmup_steps,

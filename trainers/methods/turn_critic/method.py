@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from agentgym.trust.table import PLAIN
 from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.signals import TURN_CRITIC, QMinusV
-from trainers.methods.critic.method import ADVICE
 from trainers.methods.method import Method, MethodMemory
 from trainers.methods.turn_critic.presets import PRESETS
+from trainers.methods.turn_critic.settings import (
+    FilledTurnCritic,
+    TurnCriticConfig,
+    check_turn_critic,
+    default_learning,
+    values_of_turn_critic,
+    with_turn_critic,
+)
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
     from trainers.models.memory import ModelShape, TrainingSetup
+
+
+ADVICE = "a lower --rl.groups or --rl.turn-tokens"
+"""How to reduce the memory of a critic of turns."""
 
 
 def _memory(run: ResolvedRun, shape: ModelShape, training: TrainingSetup) -> MethodMemory:
@@ -26,6 +39,14 @@ METHOD = Method(
     needs=(TURN_CRITIC,),
     presets={"mt-grpo": PRESETS},
     parts={"signal": (QMinusV, TurnPreference)},
+    section=TurnCriticConfig,
+    filled=FilledTurnCritic,
+    trust={item.name: PLAIN for item in fields(TurnCriticConfig)},
+    change_preset=with_turn_critic,
+    preset_values=values_of_turn_critic,
+    defaults=default_learning,
+    remark="trainers.methods.turn_critic.remark:turn_critic_remark",
+    check=check_turn_critic,
     own_loop=True,
     memory=_memory,
     step_part="trainers.methods.turn_critic.kinds:turn_critic_part",

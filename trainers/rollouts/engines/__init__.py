@@ -76,7 +76,8 @@ def check_installed(name: str, pool: bool = False) -> None:
         if pool and not hasattr(_engine(name), "sync_stale"):
             raise ConfigurationError(
                 "expected --engine with a place for a stale policy (sync_stale, see PoolEngine of "
-                f"trainers.rollouts.engines.base), got {name!r}; choose hf, or --rl.stale-share 0"
+                f"trainers.rollouts.engines.base), got {name!r}; choose hf, or "
+                "--cross-policy.share 0"
             )
         _engine(name)
     elif (check := ENGINES[name].checked_by) is not None:

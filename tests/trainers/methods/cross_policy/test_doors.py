@@ -29,7 +29,7 @@ QUICK: dict[str, Any] = {
     "horizon": "4", "rl__num_generations": 4, "rl__groups": 4, "rl__log_groups": 4,
 }  # fmt: skip
 WEIGHTS = "checkpoints/trained/model.safetensors"
-EVERY = "--rl.stale-every=1"
+EVERY = "--cross-policy.every=1"
 
 
 def run(
@@ -75,21 +75,21 @@ def agentrl(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, t
 
 def test_flags_are_the_pool_that_they_name():
     assert resolved(preset="agentrl").pool == PolicyPool(0.25, 25) == PRESETS["agentrl"].pool
-    flags = ("--rl.stale-share=0.5", "--rl.stale-every=7")
+    flags = ("--cross-policy.share=0.5", "--cross-policy.every=7")
     assert resolved(*flags).pool == PolicyPool(0.5, 7)
-    assert resolved("--rl.stale-share=0.5", preset="grpo").pool == PolicyPool(0.5, 25)
-    assert resolved("--rl.stale-every=7", preset="agentrl").pool == PolicyPool(0.25, 7)
-    assert resolved("--rl.stale-share=0", preset="agentrl").pool is None
+    assert resolved("--cross-policy.share=0.5", preset="grpo").pool == PolicyPool(0.5, 25)
+    assert resolved("--cross-policy.every=7", preset="agentrl").pool == PolicyPool(0.25, 7)
+    assert resolved("--cross-policy.share=0", preset="agentrl").pool is None
 
 
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["--rl.stale-every=3"], "expected --rl.stale-every where a stale policy plays"),
-        (["--rl.stale-share=2"], "expected --rl.stale-share to be at most 1"),
-        (["--rl.stale-share=.5", "--engine=vllm"], "expected adapters that vLLM serves"),
+        (["--cross-policy.every=3"], "expected --cross-policy.every where a stale policy plays"),
+        (["--cross-policy.share=2"], "expected --cross-policy.share to be at most 1"),
+        (["--cross-policy.share=.5", "--engine=vllm"], "expected adapters that vLLM serves"),
         (
-            ["--rl.stale-share=.5", "--engine=vllm", "--model=x", "--lora.r=0"],
+            ["--cross-policy.share=.5", "--engine=vllm", "--model=x", "--lora.r=0"],
             "two of those share one base, got --engine vllm without; choose --engine hf",
         ),
         (
@@ -105,7 +105,11 @@ def test_what_cannot_be_is_refused_in_one_sentence(flags, sentence):
 
 
 def test_an_engine_of_ones_own_without_a_place_for_it_is_refused_before_the_run(tmp_path, capsys):
-    flags = ["--rl.stale-share=0.5", "--engine=trainers.rollouts.engines.hf:HFEngine", "--dry-run"]
+    flags = [
+        "--cross-policy.share=0.5",
+        "--engine=trainers.rollouts.engines.hf:HFEngine",
+        "--dry-run",
+    ]
     assert main(toy_runs.arguments(tmp_path / "run", *flags)) == 2
     sentence = toy_runs.last_line(capsys.readouterr().err)
     assert "expected --engine with a place for a stale policy (sync_stale" in sentence
@@ -127,7 +131,7 @@ def test_without_a_share_it_is_the_run_without_to_the_bit(agentrl, tmp_path):
     path = tmp_path / "without.yaml"
     path.write_text(yaml.safe_dump({"pool": None}))
     without = run(tmp_path / "without", f"--preset-file={path}", start=agentrl[0])
-    share = run(tmp_path / "share", "--rl.stale-share=0", start=agentrl[0])
+    share = run(tmp_path / "share", "--cross-policy.share=0", start=agentrl[0])
     assert equal(share, without) and not equal(share, agentrl[1])
     assert actions(tmp_path / "share") == actions(tmp_path / "without")
     assert stale_turns(tmp_path / "share")[0] == 0
@@ -136,22 +140,22 @@ def test_without_a_share_it_is_the_run_without_to_the_bit(agentrl, tmp_path):
 @pytest.mark.slow
 def test_with_a_share_of_all_the_first_policy_plays_on(agentrl, tmp_path):
     """Its episodes are those of a run that learns nothing; what plays them is learnt from."""
-    flags = ("--rl.stale-share=1", "--rl.stale-every=9")
+    flags = ("--cross-policy.share=1", "--cross-policy.every=9")
     three: Any = {"steps": 3, "start": agentrl[0]}
     stale = run(tmp_path / "stale", *flags, **three)
-    idle = run(tmp_path / "idle", "--rl.stale-share=0", **three, rl__learning_rate=1e-30)
+    idle = run(tmp_path / "idle", "--cross-policy.share=0", **three, rl__learning_rate=1e-30)
     assert actions(tmp_path / "stale") == actions(tmp_path / "idle")
     assert not equal(stale, idle)
     stale_count, turns = stale_turns(tmp_path / "stale")
     assert stale_count == turns
     learning = tmp_path / "learning"
-    run(learning, "--rl.stale-share=0", **three)
+    run(learning, "--cross-policy.share=0", **three)
     assert actions(learning) != actions(tmp_path / "stale")
 
 
 LESS: dict[str, list[str]] = {
-    "share": ["--rl.stale-share=0.5", EVERY],
-    "copies": ["--rl.stale-every=2"],
+    "share": ["--cross-policy.share=0.5", EVERY],
+    "copies": ["--cross-policy.every=2"],
     "normalisation": ["--rl.normalize=none", EVERY],
     "interleaved tasks": ["--rl.sampler=uniform", EVERY],
 }
@@ -169,7 +173,7 @@ def test_the_ratio_to_who_acted_changes_the_weights(agentrl, tmp_path):
     path = tmp_path / "weighed.yaml"
     loss = {"part": "Loss", "high": 0.2, "dual": 3.0, "kl_beta": 1e-4}
     path.write_text(yaml.safe_dump({"loss": loss}))
-    two = ("--rl.stale-every=2",)
+    two = ("--cross-policy.every=2",)
     by_ratio = run(tmp_path / "ratio", *two, start=agentrl[0])
     by_weights = run(tmp_path / "weights", *two, f"--preset-file={path}", start=agentrl[0])
     assert not equal(by_ratio, by_weights)
@@ -180,7 +184,7 @@ def test_the_ratio_to_who_acted_changes_the_weights(agentrl, tmp_path):
 @pytest.mark.parametrize("engine", ["hf", "hf-copy"])
 def test_a_stale_policy_refreshed_at_every_step_acts_as_the_policy(engine, tmp_path):
     """Engines of two policies, both with the weights that train: all log-probabilities agree."""
-    run(tmp_path, "--preset=rloo", "--rl.stale-share=0.5", EVERY, f"--engine={engine}", steps=3)
+    run(tmp_path, "--preset=rloo", "--cross-policy.share=0.5", EVERY, f"--engine={engine}", steps=3)
     records = toy_runs.by_phase(tmp_path)["rl"]
     assert all(record["stale_turns"] > 0.2 for record in records)
     assert max(record["logp_gap_max"] for record in records) < 1e-4
@@ -189,7 +193,7 @@ def test_a_stale_policy_refreshed_at_every_step_acts_as_the_policy(engine, tmp_p
 @pytest.mark.slow
 @pytest.mark.parametrize("updates", [1, 2])
 def test_a_run_that_was_killed_goes_on_to_the_bit(updates, tmp_path):
-    flags = ("--preset=agentrl", "--rl.stale-every=3")
+    flags = ("--preset=agentrl", "--cross-policy.every=3")
     changes = {**QUICK, "steps": 5, "rl__save_every": 1, "rl__minibatches": updates}
     reference, killed = tmp_path / "whole", tmp_path / "killed"
     assert main(toy_runs.arguments(reference, *flags, **changes)) == 0

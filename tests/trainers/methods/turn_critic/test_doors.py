@@ -33,8 +33,12 @@ QUICK: dict[str, Any] = {
     "horizon": "3", "rl__groups": 8, "rl__num_generations": 2, "rl__learning_rate": 1e-3,
 }  # fmt: skip
 OF_PRESET: dict[str, list[str]] = {
-    "archer": ["--critic.warmup-steps=0", "--critic.updates=3", "--critic.batch=16"],
-    "sweet": ["--critic.warmup-steps=0", "--critic.updates=2", "--critic.candidates=4"],
+    "archer": ["--turn-critic.warmup-steps=0", "--turn-critic.updates=3", "--turn-critic.batch=16"],
+    "sweet": [
+        "--turn-critic.warmup-steps=0",
+        "--turn-critic.updates=2",
+        "--turn-critic.candidates=4",
+    ],
 }
 for_each_preset = pytest.mark.parametrize("preset", OF_PRESET)
 
@@ -85,16 +89,16 @@ def test_leaving_the_critic_out_changes_the_weights_of_two_steps(preset, preset_
 
 
 ACTS: dict[str, tuple[str, list[str]]] = {
-    "warm-up": ("archer", ["--critic.warmup-steps=1"]),
-    "updates": ("archer", ["--critic.updates=4"]),
-    "batch": ("archer", ["--critic.batch=8"]),
-    "replay": ("archer", ["--critic.replay=20"]),
-    "tau": ("archer", ["--critic.tau=1"]),
+    "warm-up": ("archer", ["--turn-critic.warmup-steps=1"]),
+    "updates": ("archer", ["--turn-critic.updates=4"]),
+    "batch": ("archer", ["--turn-critic.batch=8"]),
+    "replay": ("archer", ["--turn-critic.replay=20"]),
+    "tau": ("archer", ["--turn-critic.tau=1"]),
     "gamma": ("archer", ["--rl.gamma=0.5"]),
-    "learning_rate": ("archer", ["--critic.learning-rate=0.001"]),
-    "candidates": ("sweet", ["--critic.candidates=6"]),
-    "pairs": ("sweet", ["--critic.pairs=1"]),
-    "updates of pairs": ("sweet", ["--critic.updates=3"]),
+    "learning_rate": ("archer", ["--turn-critic.learning-rate=0.001"]),
+    "candidates": ("sweet", ["--turn-critic.candidates=6"]),
+    "pairs": ("sweet", ["--turn-critic.pairs=1"]),
+    "updates of pairs": ("sweet", ["--turn-critic.updates=3"]),
 }
 
 
@@ -123,14 +127,14 @@ def test_a_run_says_what_its_critic_is_worth(preset_runs):
 
 def test_a_flag_is_the_part_that_it_names():
     run = resolved(
-        "--critic.replay=9", "--critic.batch=8", "--critic.tau=0.5", "--rl.gamma=0.5",
-        preset="archer",
+        "--turn-critic.replay=9", "--turn-critic.batch=8", "--turn-critic.tau=0.5",
+        "--rl.gamma=0.5", preset="archer",
     )  # fmt: skip
     assert run.preset.terms == (Term(QMinusV(0.5, 0.5, 9, 8)),)
-    assert (run.config.critic.updates, run.config.critic.warmup_steps) == (8, 2)
-    run = resolved("--critic.candidates=6", "--critic.pairs=2", preset="sweet")
+    assert (run.config.turn_critic.updates, run.config.turn_critic.warmup_steps) == (8, 2)
+    run = resolved("--turn-critic.candidates=6", "--turn-critic.pairs=2", preset="sweet")
     assert run.preset.terms == (Term(TurnPreference(candidates=6, pairs=2)),)
-    assert (run.config.critic.updates, run.config.critic.warmup_steps) == (4, 2)
+    assert (run.config.turn_critic.updates, run.config.turn_critic.warmup_steps) == (4, 2)
     assert resolved(preset="ppo").config.critic.warmup_steps == 0
     paper = resolved(preset="archer", rl__groups=None, rl__num_generations=None)
     assert (paper.config.rl.groups, paper.config.rl.num_generations) == (128, 1)
@@ -139,14 +143,14 @@ def test_a_flag_is_the_part_that_it_names():
 @pytest.mark.parametrize(
     ("preset", "flags", "sentence"),
     [
-        ("archer", {"critic.gae": "turn"}, "expected --critic.gae with a preset that reads it"),
-        ("archer", {"critic.kind": "zero"}, "because the critic of 'archer' has none"),
-        ("archer", {"critic.pairs": "2"}, "expected --critic.pairs with a preset that reads it"),
-        ("sweet", {"critic.tau": "0.5"}, "expected --critic.tau with a preset that reads it"),
+        ("archer", {"critic.gae": "turn"}, "expected --critic.gae with a preset that has a critic"),
+        ("archer", {"critic.kind": "zero"}, "because nothing of 'archer' reads a value"),
+        ("archer", {"turn_critic.pairs": "2"}, "expected --turn-critic.pairs with a preset that"),
+        ("sweet", {"turn_critic.tau": "0.5"}, "because the critic of 'sweet' has none"),
         ("sweet", {"rl.gamma": "0.9"}, "whose credit is discounted over turns"),
-        ("sweet", {"critic.candidates": "1"}, "expected candidates of at least 2"),
-        ("ppo", {"critic.tau": "0.5"}, "a preset that has a critic of turns, archer or sweet"),
-        ("rloo", {"critic.replay": "5"}, "a preset that has a critic of turns, archer or sweet"),
+        ("sweet", {"turn_critic.candidates": "1"}, "expected candidates of at least 2"),
+        ("ppo", {"turn_critic.tau": "0.5"}, "a preset that has a critic of turns, archer or sweet"),
+        ("rloo", {"turn_critic.replay": "5"}, "has a critic of turns, archer or sweet"),
         ("archer", {"rl.staleness": "1"}, "expected --rl.staleness 0 with --preset archer"),
         ("sweet", {"rl.groups": "3", "rl.num-generations": "3"},
         "expected an even number of episodes"),
@@ -187,7 +191,7 @@ def test_kill_9_changes_nothing_of_policy_critic_and_replay(preset, tmp_path):
     changes = {**QUICK, "preset": preset, "steps": 4, "rl__minibatches": 2}
     folders = [tmp_path / name for name in ("whole", "killed")]
     once, killed = (
-        toy_runs.arguments(folder, *OF_PRESET[preset], "--critic.replay=60", **changes)
+        toy_runs.arguments(folder, *OF_PRESET[preset], "--turn-critic.replay=60", **changes)
         if preset == "archer"
         else toy_runs.arguments(folder, *OF_PRESET[preset], **changes)
         for folder in folders
@@ -261,8 +265,8 @@ def test_every_family_is_trained(preset, tmp_path, capsys, monkeypatch):
     """All in one run, a group of each."""
     monkeypatch.setattr("trainers.phases.warm_start.VOCABULARY_EPISODES", 4)
     out = tmp_path / "run"
-    flags = ["--critic.warmup-steps=0", "--critic.updates=1"]
-    flags += ["--critic.batch=10"] if preset == "archer" else ["--critic.candidates=2"]
+    flags = ["--turn-critic.warmup-steps=0", "--turn-critic.updates=1"]
+    flags += ["--turn-critic.batch=10"] if preset == "archer" else ["--turn-critic.candidates=2"]
     changes = {**TOGETHER, "env": ",".join(SIZES), "rl__groups": len(SIZES), "preset": preset}
     assert main(toy_runs.arguments(out, *flags, **changes)) == 0, capsys.readouterr().err
     [record] = toy_runs.by_phase(out)["rl"]

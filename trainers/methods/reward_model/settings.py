@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.pairs import PreferredBy
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.signals import Implicit
+from trainers.algorithms.signals import PRM, Implicit
 from trainers.config.field_types import Count, NotNegative, Positive, Whole, strict
+from trainers.config.layers import DEFAULT, Layer
+from trainers.methods.method import section_of, set_fields
+
+if TYPE_CHECKING:
+    from trainers.config.schema import TrainConfig
 
 LEVELS: Mapping[str, Literal["turn", "trajectory"]] = {"turns": "turn", "episodes": "trajectory"}
 """What ``--reward-model.pays`` names."""
@@ -56,12 +61,18 @@ class FilledRewardModel(RewardModelConfig):
     learning_rate: float
 
 
-def with_reward_model(preset: Preset, reward_model: RewardModelConfig) -> Preset:
-    """Return a preset with the parts that these flags set.
+def default_learning(preset: Preset, config: TrainConfig, rate: float) -> Layer:
+    """Return how fast a reward model learns where no flag says it."""
+    return Layer(DEFAULT, {"learning_rate": RATE * rate})
+
+
+def with_reward_model(preset: Preset, config: TrainConfig) -> Preset:
+    """Return a preset with the parts that the section sets.
 
     Raises:
         ConfigurationError: The preset has no reward model, and none is added.
     """
+    reward_model = section_of(config, RewardModelConfig)
     terms, weight = preset.terms, reward_model.weight
     has = any(isinstance(term.signal, Implicit) for term in terms)
     if not has and not weight:
@@ -82,6 +93,15 @@ def with_reward_model(preset: Preset, reward_model: RewardModelConfig) -> Preset
     return changed
 
 
+def values_of_reward_model(preset: Preset) -> Mapping[str, Any]:
+    """Return what a reward model pays, by names of the section."""
+    for term in preset.terms:
+        if isinstance(term.signal, Implicit):
+            pays = next(name for name, level in LEVELS.items() if level == term.signal.level)
+            return {"weight": term.weight, "beta": term.signal.beta, "pays": pays}
+    return {}
+
+
 def _check_fits(preset: Preset) -> None:
     """Check that a reward model reads whole episodes, and can be told from the policy that acted.
 
@@ -94,7 +114,7 @@ def _check_fits(preset: Preset) -> None:
     elif preset.loss.behave == "ratio":
         why = "its ratio is to the behaviour policy, while a reward model starts as the current "
         "policy"
-    if why and "prm" in preset.needs:
+    if why and PRM in preset.needs:
         raise ConfigurationError(
             f"expected a preset whose episodes a reward model can judge, got {preset.name!r}: "
             f"{why}; leave --reward-model.weight out"
@@ -103,11 +123,7 @@ def _check_fits(preset: Preset) -> None:
 
 def _without(preset: Preset, reward_model: RewardModelConfig) -> Preset:
     """Refuse flags of a reward model that is not there."""
-    flags = [
-        f"--reward-model.{item.name}"
-        for item in fields(RewardModelConfig)
-        if getattr(reward_model, item.name) != item.default and item.name != "weight"
-    ]
+    flags = [f"--reward-model.{name}" for name in set_fields(reward_model) if name != "weight"]
     if flags:
         raise ConfigurationError(
             f"expected {flags[0]} with a preset that has a reward model, such as istar, or with "
