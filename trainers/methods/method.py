@@ -111,6 +111,11 @@ class Method:
     """What it does in a step: ``module:function`` of ``(run, policy)``, which returns the maker of
     its `trainers.grpo.step_part.StepPart`, with default settings if both are None; the function of
     a method without ``needs`` returns None where it does nothing. Empty: it never does."""
+    check_start: str = ""
+    """What it checks before anything is loaded: ``module:function`` of the run; empty: nothing."""
+    tokenizer: str = ""
+    """The tokenizer that a tiny policy is made with: ``module:function`` of the run, which returns
+    it or None; empty: the method needs none."""
     remark: str = ""
     """What the report says of it: ``module:function`` of the run and the records of its metrics,
     which returns a sentence, or nothing; empty: nothing."""

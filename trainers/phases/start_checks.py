@@ -17,8 +17,8 @@ from agentgym.vector.history import forkable
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.config.schema import TINY, TrainConfig, checked
-from trainers.methods.distillation.teacher_names import check_teacher
 from trainers.methods.episode_loop import loop_of
+from trainers.methods.table import load, methods
 from trainers.models.loaded_policy import check_model, make_prompts, reader_of
 from trainers.models.memory_choice import with_chosen_memory
 from trainers.output.hub import check_hub
@@ -63,7 +63,9 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     imitates = run.imitates and not run.config.sft.if_needed
     in_process = run.config.engine in ("hf", "hf-copy")
     check_model(run.config, run.template_args, imitates, in_process)
-    check_teacher(run)
+    for method in methods():
+        if method.check_start and method.is_used(run):
+            load(method.check_start)(run)
     check_export(run)
     check_hub(run)
     run = replace(run, opening_tokens=processes.on_main(lambda: _check_openings(run)))
@@ -106,12 +108,6 @@ def _check_processes(run: ResolvedRun) -> None:
             "expected --rl.staleness 0 where several processes replace groups (--rl.refill), "
             "because refilling synchronises the processes, while each process plays ahead on its "
             f"own; got {settings.staleness}"
-        )
-    if processes.sharded() and run.preset.pool is not None:
-        raise ConfigurationError(
-            "expected --cross-policy.share 0 where weights are sharded over processes, because no "
-            "process has the whole weights that the stale policy needs; got "
-            f"{run.preset.pool.stale_share:g} (launch with ddp)"
         )
     if not processes.sharded() or config.model == TINY:
         return

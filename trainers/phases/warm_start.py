@@ -11,7 +11,7 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import VALID
 from trainers.config.schema import TINY
-from trainers.methods.distillation.teacher_names import teacher_tokenizer
+from trainers.methods.table import load, methods
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying
 from trainers.models.loaded_policy import LoadedPolicy, build_tiny, load_policy
 from trainers.models.sft import Sft
@@ -121,12 +121,14 @@ def save_whole(policy: LoadedPolicy, path: Path) -> None:
 def _fresh(run: ResolvedRun, first: Iterable[Demonstration]) -> LoadedPolicy:
     """Build the tiny policy, or load the pretrained one.
 
-    A tiny policy has the tokens of its teacher, or the words of the first episodes.
+    A tiny policy has the tokens that a method asks for, or the words of the first episodes.
     """
     if run.config.model != TINY:
         return load_policy(run, run.config.model)
     texts = (text for episode in first for text in episode.texts)
-    return build_tiny(run, texts, teacher_tokenizer(run))
+    used = [method for method in methods() if method.tokenizer and method.is_used(run)]
+    tokenizers = (load(method.tokenizer)(run) for method in used)
+    return build_tiny(run, texts, next(filter(None.__ne__, tokenizers), None))
 
 
 def _imitate(

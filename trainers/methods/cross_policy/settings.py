@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
+from trainers import processes
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preset import Preset
 from trainers.config.field_types import Count, Fraction, strict
@@ -58,13 +59,21 @@ def values_of_pool(preset: Preset) -> Mapping[str, Any]:
 
 
 def check_pool(preset: Preset, config: FilledConfig, without_expert: Sequence[str]) -> None:
-    """Check that vLLM can hold the policy twice, if it has to.
+    """Check that the stale policy has all of its weights, and that vLLM can hold both.
 
     Raises:
-        ConfigurationError: It would be two whole models.
+        ConfigurationError: No process has the whole weights, or vLLM would hold two whole models.
     """
+    if preset.pool is None:
+        return
+    if processes.sharded():
+        raise ConfigurationError(
+            "expected --cross-policy.share 0 where weights are sharded over processes, because no "
+            "process has the whole weights that the stale policy needs; got "
+            f"{preset.pool.stale_share:g} (launch with ddp)"
+        )
     merged = config.model == "tiny" or not config.lora.r or config.vllm.lora == "merge"
-    if preset.pool is not None and merged and config.engine in ("vllm", "vllm-server"):
+    if merged and config.engine in ("vllm", "vllm-server"):
         raise ConfigurationError(
             "expected adapters that vLLM serves (--model with --lora.r, --vllm.lora adapter) where "
             "a stale policy plays, because two of those share one base, got "

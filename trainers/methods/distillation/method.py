@@ -34,6 +34,8 @@ METHOD = Method(
     preset_values=values_of_distillation,
     defaults=default_teacher,
     check=check_distillation,
+    check_start="trainers.methods.distillation.teacher_names:check_teacher",
+    tokenizer="trainers.methods.distillation.teacher_names:teacher_tokenizer",
     memory=memory_of_teacher,
     step_part="trainers.methods.distillation.teachers:teacher_part",
 )

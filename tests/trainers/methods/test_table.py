@@ -1,0 +1,212 @@
+"""The table of methods: nothing else names one, so a folder can go, and a package bring one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentgym.errors import ConfigurationError
+from agentgym.trust.table import PLAIN
+from tests.trainers.toy_runs import ROOT
+from trainers.algorithms.presets import PRESETS
+from trainers.methods import table
+from trainers.methods.method import Method, section_of
+from trainers.methods.table import BUILT_IN, GROUP, load, methods
+
+OWN = {
+    "own_method.py": '''
+"""A method of a user's own."""
+from dataclasses import dataclass, replace
+
+from agentgym.trust.table import PLAIN
+from trainers.algorithms.advantage import Term
+from trainers.algorithms.needs import Need
+from trainers.algorithms.preset import Preset
+from trainers.config.field_types import NotNegative
+from trainers.config.layers import DEFAULT, Layer
+from trainers.methods.method import Method, section_of
+
+CLOCK = Need("clock", "a clock")
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What a turn takes."""
+
+    needs = (CLOCK,)
+    price: float = 0.5
+
+    def __call__(self, batch):
+        return -self.price * batch.reward, "turn"
+
+
+@dataclass(frozen=True)
+class ClockConfig:
+    """The price of time."""
+
+    price: NotNegative | None = None
+    """Price of a turn; None: the preset's."""
+    unit: NotNegative | None = None
+    """Its unit; None: a tenth of the learning rate."""
+
+
+def with_clock(preset, config):
+    price = section_of(config, ClockConfig).price
+    if price is None or CLOCK not in preset.needs:
+        return preset
+    return replace(preset, terms=(Term(Clock(price)),))
+
+
+METHOD = Method(
+    name="clock",
+    needs=(CLOCK,),
+    presets={"rloo": (Preset("hurry", "My own paper", None, (Term(Clock()),)),)},
+    parts={"signal": (Clock,)},
+    section=ClockConfig,
+    trust={"price": PLAIN, "unit": PLAIN},
+    change_preset=with_clock,
+    preset_values=lambda preset: {
+        "price": term.signal.price for term in preset.terms if isinstance(term.signal, Clock)
+    },
+    defaults=lambda preset, config, rate: Layer(DEFAULT, {"unit": rate / 10}),
+)
+''',
+    "own_method-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: own-method\nVersion: 1.0\n",
+    "own_method-1.0.dist-info/entry_points.txt": f"[{GROUP}]\nclock = own_method:METHOD\n",
+}
+"""The files of an installed package with a method."""
+SHOW = """
+import json, sys
+from trainers.algorithms.presets import PRESETS
+from trainers.cli import parse_config
+from trainers.config.command import train_help
+from trainers.config.resolve import resolve
+from trainers.config.schema import to_dict
+runs = {}
+for argv in json.loads(sys.argv[1]):
+    run = resolve(parse_config(argv))
+    runs[" ".join(argv)] = {"config": to_dict(run.config), "sources": dict(run.sources)}
+print(json.dumps({
+    "presets": list(PRESETS), "help": train_help("train", everything=True), "runs": runs,
+}, default=str))
+"""
+
+
+def shown(folder: Path, *commands: list[str]) -> dict[str, Any]:
+    """Return presets, help and resolved settings of a process that imports from a folder first."""
+    done = subprocess.run(
+        [sys.executable, "-c", SHOW, json.dumps(commands)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def test_the_table_is_read_without_torch() -> None:
+    code = """
+import sys
+from trainers.config.schema import TrainConfig
+print([name for name in ("torch", "transformers", "trl") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_methods_name_is_there() -> None:
+    for method in methods():
+        for name in (method.step_part, method.check_start, method.tokenizer, method.remark):
+            assert not name or callable(load(name)), name
+
+
+def test_every_setting_of_a_method_has_a_default_and_says_what_a_file_may_do() -> None:
+    for method in methods():
+        if method.section is not None:
+            assert {*method.trust} == {*vars(method.section())}
+
+
+def test_a_section_is_found_by_its_class() -> None:
+    class Missing:
+        pass
+
+    with pytest.raises(LookupError, match="a section Missing in the settings"):
+        section_of(object.__new__(Missing), Missing)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_folder_can_be_deleted(tmp_path: Path, name: str) -> None:
+    """Its presets and flags are gone, and what is left resolves as before."""
+    shutil.copytree(
+        ROOT / "trainers", tmp_path / "trainers", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.rmtree(tmp_path / "trainers/methods" / name)
+    method = load(f"trainers.methods.{name}.method:METHOD")
+    gone = {preset.name for presets in method.presets.values() for preset in presets}
+    left = [preset for preset in PRESETS if preset not in gone]
+    needing = {"erpo", "on-policy-distillation"}  # what only further flags bring
+    played = [["webshop", "--preset", preset] for preset in left if preset not in needing]
+    now = shown(tmp_path, *played)
+    assert now["presets"] == left and gone
+    assert f"--{method.name.replace('_', '-')}." not in now["help"]
+    before = shown(ROOT, *played[::8])
+    for command, run in before["runs"].items():
+        del run["config"][method.name]
+        assert now["runs"][command]["config"] == run["config"], command
+
+
+def test_a_package_brings_a_method(tmp_path: Path) -> None:
+    for file, text in OWN.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(text)
+    flags = ["webshop", "--preset", "hurry", "--clock.price", "2"]
+    result = shown(tmp_path, flags, flags[:3])
+    assert result["presets"][result["presets"].index("rloo") + 1] == "hurry"
+    assert [name for name in result["presets"] if name != "hurry"] == list(PRESETS)
+    assert "--clock.price" in result["help"] and "Price of a turn" in result["help"]
+    run, plain = result["runs"].values()
+    assert run["config"]["clock"]["price"] == 2.0
+    rate = plain["config"]["rl"]["learning_rate"]
+    assert plain["config"]["clock"]["unit"] == pytest.approx(rate / 10)
+    assert plain["sources"]["clock.price"] == "preset"
+    assert plain["sources"]["clock.unit"] == "default"
+
+
+class Point:
+    """An entry point of a package."""
+
+    value = "own:METHOD"
+
+    def __init__(self, method: object) -> None:
+        self.name, self._method = "own", method
+
+    def load(self) -> object:
+        """Return what it names."""
+        return self._method
+
+
+@pytest.mark.parametrize(
+    ("method", "sentence"),
+    [
+        ("no method", "to name a trainers.methods.method.Method, got 'no method'"),
+        (Method(name="critic", trust={"x": PLAIN}), "got 'critic', which is taken"),
+    ],
+)
+def test_an_entry_point_that_names_no_new_method_is_refused(
+    monkeypatch: pytest.MonkeyPatch, method: object, sentence: str
+) -> None:
+    monkeypatch.setattr(table, "entry_points", lambda group: [Point(method)])
+    with pytest.raises(ConfigurationError, match="the entry point own = own:METHOD") as refused:
+        table.methods.__wrapped__()
+    assert sentence in str(refused.value)
