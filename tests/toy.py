@@ -16,6 +16,7 @@ from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskList
 
 COLOURS = ("red", "blue", "green", "gold")
+ACTIONS = tuple(f"press {colour}" for colour in COLOURS)
 TOY_ID = "agentgym-test/Toy-v0"
 
 
@@ -83,7 +84,7 @@ class ToyEnv(TextEnv):
         return Outcome(f"click . next is {self._buttons[self._pressed]}", score=score)
 
     def _admissible(self) -> Sequence[str]:
-        return [f"press {colour}" for colour in COLOURS]
+        return ACTIONS
 
     def _state(self) -> str:
         return f"{self._pressed}/{','.join(self._buttons)}"

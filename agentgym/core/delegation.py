@@ -89,12 +89,9 @@ class Delegation(Extension):
         """Entries of the info dict: the acting ``agent``, and its ``agent_task`` as text."""
         return {"agent": self.agent, "agent_task": self._task if self.works else self._goal}
 
-    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return the state key and plan length for info and hooks.
-
-        The state of a worker differs from that of the planner and of workers with other tasks.
-        """
-        return f"{state}\n{REPORT}: {self._task}" if self.works else state, self.turns(plan)
+    def state(self, state: str) -> str:
+        """Return the state, which differs between the planner and workers with other tasks."""
+        return f"{state}\n{REPORT}: {self._task}" if self.works else state
 
     def play(self, native: str, turn: TurnAnswers) -> Outcome:
         """Take one turn, as planner or worker."""

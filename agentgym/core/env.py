@@ -19,11 +19,12 @@ from gymnasium.error import ResetNeeded
 from agentgym.core.delegation import Delegation
 from agentgym.core.extension import TurnAnswers
 from agentgym.core.extensions import ExtendedLanguage, Extensions
-from agentgym.core.family_contract import OVERRIDABLE, FamilyContract
-from agentgym.core.fingerprint import VIEWS, fingerprint
-from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward, TurnState
-from agentgym.core.info import FIRST_LATER, LATER, Info, Source, hashed, shuffled
+from agentgym.core.family_contract import FamilyContract, refuse_private_names
+from agentgym.core.fingerprint import fingerprint
+from agentgym.core.hooks import TASK_TERM, HookRunner, TurnReward
+from agentgym.core.info import ENTRIES, FIRST_ENTRIES, Info, Source, shuffled
 from agentgym.core.language import Language
+from agentgym.core.later import MaybeLater
 from agentgym.core.options import (
     check_arguments,
     check_render_mode,
@@ -35,7 +36,6 @@ from agentgym.core.oracle import DemonstratorPolicy, OraclePolicy
 from agentgym.core.outcome import (
     OBSERVATION_LENGTH,
     Outcome,
-    Snapshot,
     StopReason,
     bounded,
     stop_reason,
@@ -49,19 +49,16 @@ from agentgym.core.returned_values import (
     checked_terms,
     checked_text,
 )
+from agentgym.core.snapshots import Snapshot, fitting_task
 from agentgym.core.spaces import UnicodeText
 from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 
+_BEGUN = Outcome("")
 _RUNS_ON = StopReason.NONE
 """Found once: to look up the member of an enumeration is slow, and every turn needs it."""
 Session = TypeVar("Session")
 """The game of a family's episode; :meth:`TextEnv._start` stores it in ``_session``."""
-
-
-def _is_private(name: str) -> bool:
-    """Return whether a name is of one underscore, and none that Python gave a class."""
-    return name.startswith("_") and not name.startswith(("__", "_abc_", "_TextEnv__"))
 
 
 class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
@@ -110,18 +107,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         ``_running``, which families set.
         """
         super().__init_subclass__(**kwargs)
-        # The whole MRO: a mixin before TextEnv overrides its methods as the class itself does.
-        for name in (
-            *(attribute for attribute in vars(TextEnv) if _is_private(attribute)),
-            "_running",
-        ):
-            owner = next((base for base in cls.__mro__ if name in vars(base)), TextEnv)
-            if name not in OVERRIDABLE and not issubclass(TextEnv, owner):
-                raise ConfigurationError(
-                    f"expected {cls.__name__} to leave alone what TextEnv needs for itself, got "
-                    f"its own {name} (in {owner.__name__}): give it another name. Of the private "
-                    f"names a family may override {', '.join(OVERRIDABLE)}"
-                )
+        refuse_private_names(cls, TextEnv)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
         """Remember how the environment is made, whatever constructors its family has."""
@@ -147,8 +133,6 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     ) -> None:
         check_arguments(type(self), unknown)
         self.extensions = Extensions.of(worker_turns, notes, tries)
-        # A truth value, because every turn asks for it several times.
-        self.__extended = bool(self.extensions)
         self.language = Language(self.action_specs, grammar, self.action_length)
         self.tasks = tasks
         self.default_horizon = self.extensions.horizon(integer(horizon, "horizon", 1))
@@ -170,6 +154,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__observation = ""
         self.__last_action: str | None = None
         self.__score = 0.0
+        self.__answers: dict[str, Any] = {}
 
     # -- the Gymnasium face ---------------------------------------------------------------------
 
@@ -195,6 +180,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             TaskNotFound: The named task does not exist.
         """
         self._running = False
+        self.__answers = {}
         settings = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
         # Before the engine starts: both draw from np_random, and episodes rest on this order.
@@ -202,19 +188,19 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.horizon = settings.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None
         self._begin(task)
-        if self.__extended:
+        goal = well_formed(task.goal)
+        if self.extensions.parts:
             self.__dice = copy.deepcopy(self.np_random.bit_generator.state)
-            self.extensions.begin(well_formed(task.goal), self.horizon)
-        self.__observation = self._opening(task)
-        if self.__extended:
-            self.__observation = self.extensions.open(self.__observation)
+            self.extensions.begin(goal, self.horizon)
+        self.__observation = self.extensions.open(self._opening(task))
         self._running = True
+        info = self._info(_BEGUN, {TASK_TERM: 0.0}, _RUNS_ON, "", FIRST_ENTRIES)
+        info["goal"] = goal
         self.__hooked = bool(self.hooks) and settings.get("reward_hooks", True)
         if self.__hooked:
-            step, goal = settings.get("training_step", 0), well_formed(task.goal)
-            self.hooks.reset(self._turn_state(), step, goal, settings.get("prices"))
-        info = self._info(Outcome(""), {TASK_TERM: 0.0}, StopReason.NONE, "", FIRST_LATER)
-        info["goal"] = well_formed(task.goal)
+            state = self.hooks.state(self.__observation, info, self.potential)
+            step, prices = settings.get("training_step", 0), settings.get("prices")
+            self.hooks.reset(state, step, goal, prices)
         return self.__observation, info
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -235,13 +221,13 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
         text, trailing, problem = self.spoken.understand(action)
         self._running = False  # in case the engine fails
-        if not self.__extended:
-            outcome = self._misread(action, problem) if problem else self._act(text)
+        if self.__answers:
+            self.__answers = {}
+        # Asked here, since a turn by way of no extensions would take a fifth longer.
+        if self.extensions.parts:
+            outcome = self._play_extended(action, text, problem)
         else:
-            answer = (
-                partial(self._misread, action, problem) if problem else partial(self._acted, text)
-            )
-            outcome = self.extensions.play(text, TurnAnswers(answer, self._idle, self._begin_anew))
+            outcome = self._misread(action, problem) if problem else self._act(text)
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
         # Without a call that a sound turn could do without: every step comes here.
@@ -265,29 +251,26 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             self.__score = score
         elif terminated and outcome.success:
             self.__score = 1.0
-        limited = self.turn >= self.horizon or bool(outcome.truncated)
-        truncated = limited and not terminated
+        truncated = not terminated and (self.turn >= self.horizon or bool(outcome.truncated))
         self._running = not (terminated or truncated)
+        reason = _RUNS_ON if self._running else stop_reason(outcome, truncated)
         terms = checked_terms(self, outcome.terms) if outcome.terms else {TASK_TERM: reward}
+        info = self._info(outcome, terms, reason, trailing)
         if self.__hooked:
-            terms = self.hooks.terms(
+            terms = info["reward_terms"] = self.hooks.terms(
                 self.__last_action,
-                self._turn_state(),
+                self.hooks.state(self.__observation, info, self.potential),
                 terms,
                 valid=outcome.valid,
                 done=not self._running,
                 success=outcome.success,
                 details=outcome.details,
             )
-        reason = _RUNS_ON if self._running else stop_reason(outcome, truncated)
-        info = self._info(outcome, terms, reason, trailing)
-        if self.__hooked:
-            reward = total(terms.values())
             if self.hooks.judged:
                 info["verdicts"] = {k: asdict(v) for k, v in self.hooks.verdicts.items()}
             if self.hooks.costs:
                 info["costs"] = {k: asdict(v) for k, v in self.hooks.costs.items()}
-        elif outcome.terms:
+        if self.__hooked or outcome.terms:
             reward = total(terms.values())
         return self.__observation, reward, terminated, truncated, info
 
@@ -348,8 +331,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     @property
     def turns_left(self) -> int:
         """Number of turns left in this try, including the current one."""
-        left = self.horizon - self.turn
-        return self.extensions.turns_left(left) if self.__extended else left
+        return self.extensions.turns_left(self.horizon - self.turn)
 
     @property
     def last_action(self) -> str | None:
@@ -358,7 +340,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     def potential(self) -> float:
         """Return phi of the present state, for potential-based shaping."""
-        return checked_number(self, "_potential", self._potential())
+        return checked_number(self, "_potential", self._ask_once("_potential"))
 
     @property
     def configuration(self) -> str:
@@ -386,11 +368,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 "observation": self.__observation,
                 "last_action": self.__last_action,
                 "score": self.__score,
-                **(
-                    {"extensions": self.extensions.snapshot(), "dice": self.__dice}
-                    if self.__extended
-                    else {}
-                ),
+                "extensions": self.extensions.snapshot(),
+                "dice": self.__dice,
             },
             self.hooks.snapshot(),
             self._snapshot(),
@@ -409,7 +388,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             NotSupported: The family's engine cannot do it.
             TaskNotFound: The snapshot is from another task set.
         """
-        task, digest = self._task_of(state)
+        task, digest = fitting_task(self, state, self.__task, self.__digest)
         try:
             before = None if self.__task is None else self.snapshot()
         except Exception:  # An engine that has failed has no state to come back to.
@@ -453,10 +432,21 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     def _spoken_action(self, method: str) -> str | None:
         """Ask an expert by its method, and write its action in this environment's grammar."""
-        action = getattr(self, method)()
+        action = self._ask_once(method)
         if action is None:
             return None
         return self.spoken.write(self.extensions.expert(checked_text(self, method, action)))
+
+    def _ask_once(self, method: str) -> Any:
+        """Ask the family for a fact of this state, at most once: experts may search for long."""
+        if method not in self.__answers:
+            self.__answers[method] = getattr(self, method)()
+        return self.__answers[method]
+
+    def _play_extended(self, action: str, text: str, problem: str) -> Outcome:
+        """Take a turn by way of the extensions."""
+        answer = partial(self._misread, action, problem) if problem else partial(self._acted, text)
+        return self.extensions.play(text, TurnAnswers(answer, self._idle, self._begin_anew))
 
     def _begin_anew(self) -> str:
         """Begin the task anew as the episode began, by the same random numbers."""
@@ -477,32 +467,6 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             self.__task, self.__digest = task, None
         self.__digest = digest or self.__digest
 
-    def _task_of(self, state: Snapshot) -> tuple[Task, str]:
-        """Return the task of a snapshot and its digest, if the snapshot fits this environment."""
-        if not isinstance(state, Snapshot):
-            raise ConfigurationError(
-                f"expected a snapshot of {type(self).__name__}, got {type(state).__name__}"
-            )
-        if state.configuration != self.__configuration:
-            raise ConfigurationError(
-                f"expected a snapshot of an environment made like this {type(self).__name__}, got "
-                "one of another class or other arguments: make both with the same arguments, "
-                f"reward hooks included (of all, only {', '.join(sorted(VIEWS))} may differ)"
-            )
-        current_task = self.__task
-        task = (
-            current_task
-            if current_task and current_task.id == state.task_id
-            else self.tasks.find(state.task_id)
-        )
-        digest = self.__digest if task is current_task and self.__digest else task.digest()
-        if digest != state.task_digest:
-            raise ConfigurationError(
-                f"expected a snapshot of task {task.id} as it is in this environment, got one of a "
-                "task with the same id and other content: make both from the same data"
-            )
-        return task, digest
-
     def _put(self, task: Task, digest: str, state: Snapshot) -> None:
         """Take over a snapshot that fits."""
         self._begin(task, digest)
@@ -513,9 +477,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__hooked = episode["hooked"]
         self.__observation = episode["observation"]
         self.__last_action = episode["last_action"]
-        if self.__extended:
-            self.extensions.restore(episode["extensions"])
-            self.__dice = episode["dice"]
+        self.__answers = {}
+        self.extensions.restore(episode["extensions"])
+        self.__dice = episode["dice"]
         self.hooks.restore(state.hooks)
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
@@ -536,44 +500,29 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         """
         return shuffled(actions, self.task.id)
 
-    def _turn_state(self) -> TurnState:
-        """Describe the present state to the reward hooks."""
-        phi, state, left = self.potential(), self._state(), self._oracle_turns()
-        if self.__extended:
-            state, left = self.extensions.extend_state(state, left)
-        return TurnState(self.__observation, self.turn, self.__score, phi, hashed(state), left)
-
     def _info(
         self,
         outcome: Outcome,
         terms: dict[str, float],
         reason: StopReason,
         trailing: str,
-        later: Mapping[str, Callable[[Source], Any]] = LATER,
+        entries: Mapping[str, Callable[[Source], Any]] = ENTRIES,
     ) -> Info:
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
-        task = self.__task
-        assert task is not None
-        state, left = self._state(), self._oracle_turns()
-        if self.__extended:
-            state, left = self.extensions.extend_state(state, left)
-        info = {
-            "task_id": task.id,
-            "split": task.split,
-            "turn": self.turn,
-            "horizon": self.horizon,
-            "action_valid": outcome.valid,
-            "success": outcome.success,
-            "score": self.__score,
-            "reward_terms": terms,
-            "stop_reason": reason.value if reason else "",
-            "oracle_turns": left,
-            "details": checked_details(self, outcome.details) if outcome.details else {},
-            "trailing_text": trailing,
-        }
+        assert self.__task is not None
+        # Never empty, or `json.dumps` would take it for {} without asking for its values.
+        values: dict[str, Any] = {"reward_terms": terms}
+        state: MaybeLater[str] = self._state()
+        left = self._oracle_turns()
+        if self.extensions.parts:
+            state, left = self.extensions.describe(state, left)
+            values |= self.extensions.info
         if self.expose_oracle:
-            info["oracle_action"] = self.oracle_action() if self._running else None
-        if self.__extended:
-            info |= self.extensions.info
+            values["oracle_action"] = self.oracle_action() if self._running else None
+        details = checked_details(self, outcome.details) if outcome.details else {}
         admissible = self._admissible() if self._running else ()
-        return Info.of(info, later, (task.id, self.spoken, admissible, state))
+        source: Source = (
+            self.__task, self.turn, self.horizon, outcome.valid, outcome.success, self.__score,
+            reason, left, details, trailing, self.spoken, admissible, state,
+        )  # fmt: skip
+        return Info.of(values, entries, source)

@@ -99,9 +99,9 @@ class Extension:
         """Handle a turn that an earlier extension answered; return the changed answer."""
         return outcome
 
-    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return the state key and plan length for info and hooks."""
-        return state, self.turns(plan)
+    def state(self, state: str) -> str:
+        """Return the text that is equal for equal states, given that of the environment."""
+        return state
 
     def turns(self, plan: int | None) -> int | None:
         """Return the number of turns that a plan of some actions takes from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from agentgym.actions import parse, strip_think
 from agentgym.core.delegation import Delegation
 from agentgym.core.extension import Extension, TurnAnswers, read_order
 from agentgym.core.language import Language, Reading
+from agentgym.core.later import Later, MaybeLater, read
 from agentgym.core.notes import Notes
 from agentgym.core.outcome import Outcome, well_formed
 from agentgym.core.tries import Tries
@@ -86,11 +88,21 @@ class Extensions(Extension):
         behind = TurnAnswers(lambda: self._play(place + 1, native, turn), idle, restart)
         return self.parts[place].play(native, behind)
 
-    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return the state key and plan length with all extensions."""
+    def describe(
+        self, state: MaybeLater[str], plan: MaybeLater[int | None]
+    ) -> tuple[Later[str], Later[int | None]]:
+        """Return the text of a state and the turns of a plan with all extensions as they are now.
+
+        Both may be read after further turns, which change the extensions; hence the copies.
+        """
+        now = Extensions([copy.copy(part) for part in self.parts])
+        return Later(lambda: now.state(read(state))), Later(lambda: now.turns(read(plan)))
+
+    def state(self, state: str) -> str:
+        """Return the text of a state with all extensions."""
         for part in reversed(self.parts):
-            state, plan = part.extend_state(state, plan)
-        return state, plan
+            state = part.state(state)
+        return state
 
     def turns(self, plan: int | None) -> int | None:
         """Return the number of turns of a plan with all extensions."""

@@ -14,9 +14,10 @@ import numpy as np
 
 from agentgym.actions import ActionSpec
 from agentgym.core.language import ACTION_LENGTH
+from agentgym.core.later import MaybeLater
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
-from agentgym.errors import NotSupported
+from agentgym.errors import ConfigurationError, NotSupported
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -26,12 +27,16 @@ OVERRIDABLE = (
     "_oracle_action", "_demonstrator_action", "_potential", "_snapshot", "_restore",
 )  # fmt: skip
 """Private methods of `TextEnv` that a family implements or overrides."""
+_OWN = ("__", "_abc_", "_TextEnv__")
+"""Prefixes of names that no family can take: Python gave them to a class."""
 
 
 class FamilyContract(ABC):
     """The methods with which a family begins an episode, acts in it and describes it.
 
-    Only `_start` and `_act` are required.
+    Only `_start` and `_act` are required. Each method that describes a state is called at most once
+    a state. What few callers read and what takes time is returned as a `Later`, which is made when
+    somebody reads it.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
@@ -76,7 +81,7 @@ class FamilyContract(ABC):
         """
         return Outcome(observation, valid=valid)
 
-    def _admissible(self) -> Sequence[str]:
+    def _admissible(self) -> MaybeLater[Sequence[str]]:
         """Return the actions, in the native grammar, that do something in this state.
 
         Their order is the engine's; ``info`` has another. What is returned does not change
@@ -85,13 +90,13 @@ class FamilyContract(ABC):
         return ()
 
     @abstractmethod
-    def _state(self) -> str:
+    def _state(self) -> MaybeLater[str]:
         """Return a text that is equal for equal engine states; its hash is ``state_key``.
 
         Of a family that leaves it out it is the observation.
         """
 
-    def _oracle_turns(self) -> int | None:
+    def _oracle_turns(self) -> MaybeLater[int | None]:
         """Return the remaining length of the demonstrator's plan, or None where unknown."""
         return None
 
@@ -137,3 +142,25 @@ class FamilyContract(ABC):
         raise NotSupported(
             f"{type(self).__name__} cannot fork an episode: its engine has no snapshots"
         )
+
+
+def refuse_private_names(cls: type, base: type) -> None:
+    """Refuse a family that overrides what its base needs for itself.
+
+    Args:
+        cls: The family's class.
+        base: `TextEnv`.
+
+    Raises:
+        ConfigurationError: A private method or attribute of the base is overridden.
+    """
+    private = (name for name in vars(base) if name.startswith("_") and not name.startswith(_OWN))
+    # The whole MRO: a mixin before TextEnv overrides its methods as the class itself does.
+    for name in (*private, "_running"):
+        owner = next((parent for parent in cls.__mro__ if name in vars(parent)), base)
+        if name not in OVERRIDABLE and not issubclass(base, owner):
+            raise ConfigurationError(
+                f"expected {cls.__name__} to leave alone what TextEnv needs for itself, got "
+                f"its own {name} (in {owner.__name__}): give it another name. Of the private "
+                f"names a family may override {', '.join(OVERRIDABLE)}"
+            )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -17,6 +17,9 @@ import numpy as np
 from agentgym.errors import ConfigurationError
 
 TASK_TERM = "task"
+COSTLY = ("potential", "oracle_turns")
+"""Values of a `TurnState` that cost something, made only for environments with hooks that read
+them: some families run tests or a search for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +33,11 @@ class TurnState:
     score: float
     """Progress in [0, 1]."""
     potential: float
-    """The family's potential phi of this state."""
+    """The family's potential phi of this state; NaN if every hook declares not to read it."""
     state_key: str
     """Hash of the engine's state."""
     oracle_turns: int | None
-    """Remaining length of the expert's plan, if known."""
+    """Remaining length of the expert's plan, if known, and if any hook may read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,9 @@ class TurnReward(Protocol):
 
     The weight is any finite number; a negative weight turns a bonus into a cost. A hook that reads
     ``context.details`` may list its required keys in an attribute ``needs``; environments that do
-    not report them at every step then reject the hook.
+    not report them at every step then reject the hook. An attribute ``reads_state`` may list which
+    of `COSTLY` the hook reads of a `TurnState`; without it, the hook is given both. An empty list
+    makes episodes faster, because then nobody asks the expert.
     """
 
     name: str
@@ -161,6 +166,12 @@ def finite(value: object) -> bool:
         return False
 
 
+def _reads_state(hook: TurnReward) -> Collection[str]:
+    """Return what a hook reads of `COSTLY`: all that it does not declare to leave alone."""
+    reads: Collection[str] = getattr(hook, "reads_state", COSTLY)
+    return reads
+
+
 class HookRunner:
     """Run hooks over the turns of an episode and collect their weighted terms.
 
@@ -171,8 +182,8 @@ class HookRunner:
 
     Raises:
         ConfigurationError: The value is not a list of hooks, an entry is not a hook, has no name or
-            a weight that is not finite, needs keys that are not reported, two share a name, or one
-            is named ``task``.
+            a weight that is not finite, needs keys that are not reported, reads values of a state
+            that do not exist, two share a name, or one is named ``task``.
     """
 
     def __init__(
@@ -202,6 +213,12 @@ class HookRunner:
                     f"expected reward hooks that this environment can feed, got {name!r}, which "
                     f"needs info['details'] to hold {', '.join(missing)}; leave it out here"
                 )
+            reads = _reads_state(hook)
+            if isinstance(reads, str) or not set(reads) <= set(COSTLY):
+                raise ConfigurationError(
+                    f"expected reads_state of the reward hook {name!r} to list names among "
+                    f"{', '.join(COSTLY)}, got {reads!r:.80}"
+                )
             if name == TASK_TERM or names.count(name) > 1:
                 raise ConfigurationError(
                     f"expected reward hooks with different names other than {TASK_TERM!r}, got "
@@ -222,18 +239,29 @@ class HookRunner:
         # Found once: every turn asks for them, and to compare with a protocol is slow.
         self._judges = [hook for hook in hooks if isinstance(hook, JudgedReward)]
         self._counting = {hook.name: hook for hook in hooks if isinstance(hook, CostReward)}
+        self.reads_potential = any("potential" in _reads_state(hook) for hook in hooks)
+        """Whether any hook may read the potential of a state."""
+        self.reads_oracle_turns = any("oracle_turns" in _reads_state(hook) for hook in hooks)
+        """Whether any hook may read the expert's remaining turns."""
 
     def __bool__(self) -> bool:
         """Return whether there is any hook to run."""
         return bool(self._hooks)
 
-    @property
-    def read_potential(self) -> bool:
-        """Whether any hook may read the potential, which some families compute by running tests.
+    def state(
+        self, observation: str, info: Mapping[str, Any], potential: Callable[[], float]
+    ) -> TurnState:
+        """Describe a state to the hooks, and compute only what they may read.
 
-        A hook without the attribute ``reads_potential`` may read it.
+        Args:
+            observation: Observation of the state.
+            info: Its info dict.
+            potential: Computes its potential.
         """
-        return any(getattr(hook, "reads_potential", True) for hook in self._hooks)
+        phi = potential() if self.reads_potential else math.nan
+        left = info["oracle_turns"] if self.reads_oracle_turns else None
+        key = info["state_key"]
+        return TurnState(observation, info["turn"], info["score"], phi, key, left)
 
     @property
     def names(self) -> tuple[str, ...]:

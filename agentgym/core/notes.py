@@ -71,9 +71,9 @@ class Notes(Extension):
             self._notes = self._notes[1:]
         return turn.idle(f"noted: {order.text}", True)
 
-    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return the state key, extended by the notes."""
-        return (f"{state}\n{self._listed()}" if self._notes else state), plan
+    def state(self, state: str) -> str:
+        """Return the state, extended by the notes."""
+        return f"{state}\n{self._listed()}" if self._notes else state
 
     def _listed(self) -> str:
         """Return all notes, oldest first."""

@@ -1,4 +1,4 @@
-"""Outcomes of turns, stop reasons, and snapshots of an episode."""
+"""Outcomes of turns, and stop reasons."""
 
 from __future__ import annotations
 
@@ -133,26 +133,6 @@ class Outcome:
     words."""
     truncated: bool = False
     """Whether a limit of the world itself ended the episode; ignored if ``terminated``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A forked episode: restore it in any environment of the same configuration."""
-
-    task_id: str
-    """Task of the episode."""
-    task_digest: str
-    """SHA-256 of the task's content."""
-    configuration: str
-    """Fingerprint of the environment."""
-    episode: dict[str, Any]
-    """State of the base class."""
-    hooks: Any
-    """State of the reward hooks."""
-    engine: Any
-    """The family's state."""
-    rng: dict[str, Any]
-    """State of ``np_random``'s bit generator."""
 
 
 def stop_reason(outcome: Outcome, truncated: bool) -> StopReason:

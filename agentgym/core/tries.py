@@ -94,6 +94,6 @@ class Tries(Extension):
             score=0.0,
         )
 
-    def extend_state(self, state: str, plan: int | None) -> tuple[str, int | None]:
-        """Return the state key, extended by the number of the try."""
-        return f"{state}\ntry {self._now}", plan
+    def state(self, state: str) -> str:
+        """Return the state, extended by the number of the try."""
+        return f"{state}\ntry {self._now}"

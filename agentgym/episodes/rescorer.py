@@ -61,7 +61,7 @@ class Rescorer:
         self._hooks = list(hooks)
         self._settings = dict(settings)
         # Tell it that all needs are met: it is only asked whether a hook reads the potential.
-        self._play = needed or HookRunner(hooks, _needs(hooks)).read_potential
+        self._play = needed or HookRunner(hooks, _needs(hooks)).reads_potential
         if play is not None:
             self._play = play
         self._changes = {**self._settings, "reward_hooks": self._hooks}

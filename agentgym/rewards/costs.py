@@ -56,6 +56,7 @@ class CostHook(SuppliedHook):
 class Calls(CostHook):
     """Number of valid actions, optionally of one kind."""
 
+    reads_state = ()
     action: str = "*"
     """Which actions count: a pattern such as ``search*``, in the native grammar."""
     name: str = "calls"
@@ -70,6 +71,7 @@ class Calls(CostHook):
 class Forbidden(CostHook):
     """Number of forbidden actions, executed or not."""
 
+    reads_state = ()
     limit: float = 0.0
     """Maximum number of forbidden actions per episode."""
     action: str = ""
@@ -86,6 +88,7 @@ class Forbidden(CostHook):
 class Needless(CostHook):
     """Number of turns without effect: invalid actions, and actions that change nothing."""
 
+    reads_state = ()
     name: str = "needless"
     """Key in ``info["costs"]`` and ``info["reward_terms"]``."""
 
@@ -99,6 +102,7 @@ class Needless(CostHook):
 class Characters(CostHook):
     """Number of characters in the actions, without thinking."""
 
+    reads_state = ()
     name: str = "characters"
     """Key in ``info["costs"]`` and ``info["reward_terms"]``."""
 

@@ -104,6 +104,7 @@ class RewardMachine(SuppliedHook):
         ConfigurationError: The rules are not a valid machine in TOML; the message names the place.
     """
 
+    reads_state = ()
     limits: ClassVar = {"weight": FROM_0}
     texts: ClassVar[Mapping[str, Callable[[str], str]]] = MappingProxyType({"rules": read_file})
     """Text fields, and the functions that read them from a command line."""

@@ -24,6 +24,7 @@ class Format(SuppliedHook):
 
     size = "bonus"
     reads: ClassVar = ("format_ok", "answered")
+    reads_state = ()
     limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
     bonus: float = 0.2
     """Size of the bonus, at least 0."""
@@ -55,6 +56,7 @@ class RetrievalHit(SuppliedHook):
 
     size = "bonus"
     reads: ClassVar = ("answer_new",)
+    reads_state = ()
     limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
     bonus: float = 0.1
     """Size of the bonus, at least 0."""
@@ -85,7 +87,7 @@ class GoldEvidence(SuppliedHook):
     """
 
     reads: ClassVar = ("gold_recall",)
-    reads_potential: ClassVar = True
+    reads_state = ("potential",)
     weight: float = 1.0
     """Factor of the value in the reward."""
     name: str = "gold_evidence"
@@ -102,6 +104,7 @@ class SearchCost(SuppliedHook):
 
     size = "cost"
     reads: ClassVar = ("searched",)
+    reads_state = ()
     limits: ClassVar = {"cost": FROM_0, "weight": FROM_0}
     cost: float = 0.01
     """Cost of a search, at least 0: it is subtracted."""
@@ -121,6 +124,7 @@ class NoSearchPenalty(SuppliedHook):
 
     size = "penalty"
     reads: ClassVar = ("answered", "n_search")
+    reads_state = ()
     limits: ClassVar = {"penalty": FROM_0, "weight": FROM_0}
     penalty: float = 0.1
     """Size of the penalty, at least 0: it is subtracted."""

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from agentgym.core.hooks import JudgedReward, TurnContext, TurnReward, TurnState, finite
+from agentgym.core.hooks import (
+    COSTLY,
+    JudgedReward,
+    TurnContext,
+    TurnReward,
+    TurnState,
+    finite,
+)
 from agentgym.core.outcome import total
 from agentgym.core.tries import TAKEN_BACK
 from agentgym.errors import ConfigurationError
@@ -39,9 +46,6 @@ class SuppliedHook(ABC):
     """Minimum and maximum of fields."""
     reads: ClassVar[tuple[str, ...]] = ()
     """Required keys of ``info["details"]``."""
-    reads_potential: ClassVar[bool] = False
-    """Whether the hook reads the potential of a state, which some families compute by running
-    tests."""
     name: str
     weight: float
 
@@ -49,6 +53,11 @@ class SuppliedHook(ABC):
     def needs(self) -> tuple[str, ...]:
         """Keys of ``info["details"]`` that the environment must report at every step."""
         return self.reads
+
+    @property
+    def reads_state(self) -> Collection[str]:
+        """Values of a state that the hook reads, among `agentgym.core.hooks.COSTLY`."""
+        return COSTLY
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -83,7 +92,6 @@ class Potential(SuppliedHook):
     """
 
     limits: ClassVar = {"gamma": _SHARE}
-    reads_potential: ClassVar = True
     gamma: float = 1.0
     """Discount factor in [0, 1]; must equal the discount of the returns."""
     weight: float = 1.0
@@ -92,6 +100,11 @@ class Potential(SuppliedHook):
     """The potential of a state; must be picklable."""
     name: str = "potential"
     """Key in ``info["reward_terms"]``."""
+
+    @property
+    def reads_state(self) -> Collection[str]:
+        """Both values, unless phi is the family's."""
+        return ("potential",) if self.phi is family_potential else COSTLY
 
     def value(self, context: TurnContext) -> float:
         """Return gamma * phi(after) - phi(before)."""
@@ -104,6 +117,7 @@ class InvalidAction(SuppliedHook):
     """A penalty for an action that was not parsed or not admissible."""
 
     size = "penalty"
+    reads_state = ()
     limits: ClassVar = {"penalty": FROM_0, "weight": FROM_0}
     penalty: float = 0.1
     """Size of the penalty, at least 0: it is subtracted."""
@@ -122,6 +136,7 @@ class SuccessBonus(SuppliedHook):
     """A bonus on the turn that solves the task, for families that also reward partial success."""
 
     size = "bonus"
+    reads_state = ()
     limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
     bonus: float = 0.5
     """Size of the bonus, at least 0."""
@@ -145,6 +160,7 @@ class ToolBonus(SuppliedHook):
     """
 
     size = "bonus"
+    reads_state = ()
     limits: ClassVar = {"bonus": FROM_0, "weight": FROM_0}
     bonus: float = 0.1
     """Size of the bonus per call, at least 0."""
@@ -171,6 +187,7 @@ class TurnCost(SuppliedHook):
     """A cost for every turn, so that shorter solutions earn more."""
 
     size = "cost"
+    reads_state = ()
     limits: ClassVar = {"cost": FROM_0, "weight": FROM_0}
     cost: float = 0.01
     """Cost of a turn, at least 0: it is subtracted."""
@@ -189,6 +206,7 @@ class Repeat(SuppliedHook):
     """A penalty for an action already taken in the same state of the same episode."""
 
     size = "penalty"
+    reads_state = ()
     limits: ClassVar = {"penalty": FROM_0, "weight": FROM_0}
     penalty: float = 0.05
     """Size of the penalty, at least 0: it is subtracted."""
@@ -269,7 +287,6 @@ class Progressive(SuppliedHook):
     """
 
     size = "alpha"
-    reads_potential: ClassVar = True
     limits: ClassVar = {"weight": FROM_0, "gate": _SHARE}
     alpha: float | Callable[[int], float] = 0.5
     """Share of the outcome in [0, 1], or a picklable function of the training step."""
@@ -293,6 +310,14 @@ class Progressive(SuppliedHook):
     def needs(self) -> tuple[str, ...]:
         """Keys of ``info["details"]`` that the step reward needs."""
         return tuple(getattr(self.step, "needs", ()))
+
+    @property
+    def reads_state(self) -> Collection[str]:
+        """Values that the step reward reads: both, if it does not declare them."""
+        if self.step is potential_gain:
+            return ("potential",)
+        reads: Collection[str] = getattr(self.step, "reads_state", COSTLY)
+        return reads
 
     def __post_init__(self) -> None:
         """Check the numbers; a schedule's alpha is checked when it is used."""

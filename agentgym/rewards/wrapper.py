@@ -9,7 +9,7 @@ from typing import Any
 import gymnasium
 from gymnasium.utils import RecordConstructorArgs
 
-from agentgym.core.hooks import HookRunner, TurnReward, TurnState, Verdict
+from agentgym.core.hooks import HookRunner, TurnReward, Verdict
 from agentgym.core.options import check_reset
 from agentgym.errors import ConfigurationError
 
@@ -50,7 +50,7 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         reset_options = check_reset(options, inner.reset_options)
         self._hooked = reset_options.get("reward_hooks", True)
         if self._hooked:
-            state = self._state(observation, info)
+            state = self._runner.state(observation, info, inner.potential)
             step, prices = reset_options.get("training_step", 0), reset_options.get("prices")
             self._runner.reset(state, step, info["goal"], prices)
         return observation, info
@@ -65,16 +65,17 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
         if not self._hooked:
             return observation, float(reward), terminated, truncated, info
         total = float(reward)
-        inner = info["reward_terms"]
-        if clash := [name for name in self.hook_names if name in inner]:
+        inner: Any = self.env.unwrapped
+        inner_terms = info["reward_terms"]
+        if clash := [name for name in self.hook_names if name in inner_terms]:
             raise ConfigurationError(
                 f"expected hook names that the environment does not use, got {clash}: "
                 "give the wrapper's hooks other names"
             )
         terms = self._runner.terms(
-            getattr(self.env.unwrapped, "last_action", None) or action,
-            self._state(observation, info),
-            inner,
+            inner.last_action or action,
+            self._runner.state(observation, info, inner.potential),
+            inner_terms,
             valid=info["action_valid"],
             done=terminated or truncated,
             success=info["success"],
@@ -94,14 +95,3 @@ class ShapedReward(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs)
     def recall(self, turns: Sequence[Mapping[str, Verdict]], ask: bool = False) -> None:
         """Pass recorded verdicts to the judges; see `agentgym.core.hooks.HookRunner.recall`."""
         self._runner.recall(turns, ask)
-
-    def _state(self, observation: str, info: dict[str, Any]) -> TurnState:
-        potential = float(self.env.unwrapped.potential())  # type: ignore[attr-defined]
-        return TurnState(
-            observation,
-            info["turn"],
-            info["score"],
-            potential,
-            info["state_key"],
-            info["oracle_turns"],
-        )

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space
 
 from agentgym.core.guard import Reset, Step
 from agentgym.core.options import check_seed, integer
-from agentgym.core.outcome import Snapshot
+from agentgym.core.snapshots import Snapshot
 from agentgym.errors import ConfigurationError
 from agentgym.registration.making import resolve
 from agentgym.vector.backends import make_backend, preferred_backend

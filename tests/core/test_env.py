@@ -594,7 +594,7 @@ def test_a_family_has_reset_options_of_its_own() -> None:
 # -- names of a subclass ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["_put", "_info", "_begin", "_text", "_turn_state", "_running"])
+@pytest.mark.parametrize("name", ["_put", "_info", "_begin", "_text", "_ask_once", "_running"])
 @pytest.mark.parametrize("mixed_in", [False, True])
 def test_a_private_name_of_the_base_is_refused_when_the_class_is_made(
     name: str, mixed_in: bool

@@ -106,6 +106,14 @@ def test_an_info_read_late_is_that_of_its_own_turn() -> None:
     assert {type(info["stop_reason"]) for info in infos} == {str}
 
 
+def test_an_info_of_which_nothing_was_read_is_written_as_json_in_full() -> None:
+    """The encoder takes a dict for {} that stores nothing, without asking it for its values."""
+    env = ToyEnv()
+    for info in (env.reset(seed=3)[1], env.step("press red")[4]):
+        text = json.dumps(info)
+        assert json.loads(text) == info.copy() and len(info) > 10
+
+
 def test_nothing_is_hashed_for_who_reads_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     states: list[str] = []
 

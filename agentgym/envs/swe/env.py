@@ -146,7 +146,7 @@ class SWEEnv(SessionEnv[SWESession]):
         )
         self.language = SWELanguage(self.language.grammar)
         # Tests are run along the way only where somebody reads what comes of it.
-        progress = self.reward == "dense" or self.hooks.read_potential
+        progress = self.reward == "dense" or self.hooks.reads_potential
         self.rules = Rules(seconds, max_chars, progress)
 
     # -- the contract of a family ---------------------------------------------------------------

@@ -34,6 +34,7 @@ class AskingHook(SuppliedHook):
             hold.
     """
 
+    reads_state = ()
     limits: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType(
         {
             "window": _FROM_1, "characters": (100.0, 1e6), "max_tokens": _FROM_1,
