@@ -35,6 +35,8 @@ LOOK = "```bash\nls\n```"
 
 def single(sandbox: str) -> dict[str, float]:
     """Time the parts of an episode with one box at a time; medians."""
+    from agentgym.core.later import read
+
     env = make(ENV_ID, sandbox=sandbox)
     unwrapped = env.unwrapped
     times: dict[str, list[float]] = {"reset": [], "first_command": [], "command": [], "grade": []}
@@ -43,7 +45,7 @@ def single(sandbox: str) -> dict[str, float]:
         times["reset"].append(wall(lambda options=options: env.reset(options=options)))
         times["first_command"].append(wall(lambda: env.step(LOOK)))
         times["command"].append(wall(lambda: env.step(LOOK)))
-        while (unwrapped._oracle_turns() or 0) > 1:
+        while (read(unwrapped._oracle_turns()) or 0) > 1:
             env.step(unwrapped.demonstrator_action())
         times["grade"].append(wall(lambda: env.step(unwrapped.demonstrator_action())))
     env.close()

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 Value = TypeVar("Value")
+MadeValue = TypeVar("MadeValue", covariant=True)
 
 
-class Later(Generic[Value]):
+class Later(Generic[MadeValue]):
     """A value of a state that costs something and that few callers read.
 
     It is made at most once. It may be read when the episode is turns further, so it depends only
@@ -22,11 +23,11 @@ class Later(Generic[Value]):
 
     __slots__ = ("_arguments", "_make", "_value")
 
-    def __init__(self, make: Callable[..., Value], *arguments: Any) -> None:
-        self._make: Callable[..., Value] | None = make
+    def __init__(self, make: Callable[..., MadeValue], *arguments: Any) -> None:
+        self._make: Callable[..., MadeValue] | None = make
         self._arguments = arguments
 
-    def read(self) -> Value:
+    def read(self) -> MadeValue:
         """Return the value, and make it if nobody has read it before."""
         if self._make is not None:
             self._value = self._make(*self._arguments)

@@ -117,7 +117,7 @@ def test_hooks_that_read_no_expert_do_not_ask_it(hooks: list[str]) -> None:
         (Progressive(step=parse_hooks(["turn_cost"])[0]), set()),
         (Reader(), {"potential", "turns"}), (Heir(), {"potential", "turns"}),
     ],
-    ids=str,
+    ids=["potential", "progressive", "phi", "step", "cost as step", "mine", "heir"],
 )  # fmt: skip
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_what_a_hook_may_read_is_made_once_a_state(

@@ -31,6 +31,7 @@ from agentgym.core.attribution import (
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import as_env_failure
 from agentgym.core.hooks import finite
+from agentgym.core.later import Later
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskSet, canonical_json
 from agentgym.errors import ConfigurationError, EnvFailure, NotSupported
@@ -165,7 +166,7 @@ class ToolEnv(TextEnv[ToolSet]):
         calls = [[call.tool, call.arguments, call.answer] for call in self._calls]
         return canonical_json([self.task.id, calls])
 
-    def _oracle_turns(self) -> int | None:
+    def _oracle_turns(self) -> int | Later[int | None] | None:
         return None if self._expert is None else len(self._left())
 
     def _oracle_action(self) -> str | None:

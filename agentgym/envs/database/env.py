@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from agentgym.actions import ActionSpec, Param, parse
+from agentgym.core.later import Later
 from agentgym.core.options import choice, integer
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
@@ -156,16 +157,22 @@ class DatabaseEnv(OpenedSessionEnv[DatabaseSession]):
         done = [[step.action, step.argument] for step in self.session.steps]
         return f"{self.task.id} {done!r}"
 
-    def _oracle_turns(self) -> int | None:
-        if self.session.answered is not None:
+    def _oracle_turns(self) -> int | Later[int | None] | None:
+        session = self.session
+        if session.answered is not None:
             return 0
-        return len(self._expert.plan(self.session)) or None
+        if session.changed:  # Only the database knows how, and not after the next statement.
+            return self._turns(session)
+        return Later(self._turns, session.unchanged())
 
     def _oracle_action(self) -> str | None:
         return self._action_of(self._oracle)
 
     def _demonstrator_action(self) -> str | None:
         return self._action_of(self._expert)
+
+    def _turns(self, session: DatabaseSession) -> int | None:
+        return len(self._expert.plan(session)) or None
 
     def _action_of(self, expert: Expert) -> str | None:
         """Return an expert's next action; None if it knows none."""

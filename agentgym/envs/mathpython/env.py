@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from agentgym.authoring import ToolEnv, ToolEpisode
+from agentgym.core.later import Later
 from agentgym.core.options import choice, integer, text
 from agentgym.core.tasks import NumberedTasks
 from agentgym.envs.mathpython.engine.equivalence import equivalent
@@ -122,8 +123,10 @@ class MathPythonEnv(ToolEnv):
         results = _NUMBER.findall(self._calls[-1].answer)[-1:] if self._calls else []
         return [*calls, *(f"{ANSWER}[{number}]" for number in dict.fromkeys([*results, *numbers]))]
 
-    def _oracle_turns(self) -> int:
-        return 0 if self._answered else self._demonstrator.turns(self._problem, self._calls)
+    def _oracle_turns(self) -> int | Later[int | None]:
+        if self._answered:
+            return 0
+        return Later(self._demonstrator.turns, self._problem, self._calls)
 
     def _oracle_action(self) -> str | None:
         return self._action_of(self._oracle)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.core.env import OBSERVATION_LENGTH
+from agentgym.core.later import Later
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
@@ -181,10 +182,12 @@ class SearchEnv(SessionEnv[SearchSession]):
         now = self.session.state
         return f"{self.task.id} {[search.query for search in now.searches]!r} {now.answers!r}"
 
-    def _oracle_turns(self) -> int | None:
-        if self.session.state.over:
+    def _oracle_turns(self) -> int | Later[int | None]:
+        session = self.session
+        if session.state.over:
             return 0
-        return self._shared.turns(self.task, self.session)
+        searches, has_all = session.state.searches, not session.missing
+        return Later(self._shared.turns, session.question, self.task.split, searches, has_all)
 
     def _oracle_action(self) -> str | None:
         if self.session.state.over:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from agentgym.core.options import choice
 from agentgym.core.tasks import KEPT_TASKS, Task
 from agentgym.envs.search.corpus import CorpusConfig, GeneratedLibrary, Library, open_library
 from agentgym.envs.search.engine.commands import ANSWER
-from agentgym.envs.search.engine.session import Rules, SearchSession, question_query
+from agentgym.envs.search.engine.session import Rules, Search, SearchSession, question_query
 from agentgym.envs.search.experts import EXPERTS, FALLIBLE, Expert
 from agentgym.envs.search.official.files import (
     QuestionSet,
@@ -108,18 +108,26 @@ class SharedSearch:
         """Return a new session of a task."""
         return self._session(self.tasks.problem(task), task.split, rules)
 
-    def turns(self, task: Task, session: SearchSession) -> int | None:
+    def turns(
+        self, question: Question, split: str, searches: Sequence[Search], has_all: bool
+    ) -> int | None:
         """Return how many turns the expert has left in a running session, or None if unknown.
 
         These are the searches of its plan that were not made yet, and the answer.
+
+        Args:
+            question: The question.
+            split: Split of its task.
+            searches: Searches that were made.
+            has_all: Whether they have shown all gold passages.
         """
-        plan = self._plan(session.question, task.split, self.expert)
+        plan = self._plan(question, split, self.expert)
         if plan is None:
             return None
-        queries = {search.query.casefold() for search in session.state.searches}
-        planned = {query.casefold() for query in (*plan, question_query(session.question))}
+        queries = {search.query.casefold() for search in searches}
+        planned = {query.casefold() for query in (*plan, question_query(question))}
         elsewhere = not queries <= planned
-        if elsewhere and self.gold_known and not session.missing:
+        if elsewhere and self.gold_known and has_all:
             return 1
         return 1 + sum(query.casefold() not in queries for query in plan)
 

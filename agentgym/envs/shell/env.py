@@ -7,12 +7,13 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from agentgym.actions import ActionSpec, Param, parse
+from agentgym.core.later import Later
 from agentgym.core.options import choice, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
 from agentgym.envs.problem_tasks import expert_for
 from agentgym.envs.session_env import OpenedSessionEnv
-from agentgym.envs.shell.engine.session import ANSWER, RUN, ShellSession
+from agentgym.envs.shell.engine.session import ANSWER, RUN, Problem, ShellSession, ShellStep
 from agentgym.envs.shell.experts import EXPERTS
 from agentgym.envs.shell.experts.base import Expert
 from agentgym.envs.shell.experts.reader import LOOK
@@ -142,9 +143,9 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
         # What was carried out, and nothing hidden.
         return f"{self.task.id} {[step.command for step in self.session.steps]!r}"
 
-    def _oracle_turns(self) -> int | None:
+    def _oracle_turns(self) -> int | Later[int | None]:
         session = self.session
-        return 0 if session.over else len(self._plan()) or None
+        return 0 if session.over else Later(self._turns, session.problem, session.steps)
 
     def _oracle_action(self) -> str | None:
         return self._action_of(self._oracle)
@@ -160,8 +161,8 @@ class ShellEnv(OpenedSessionEnv[ShellSession]):
 
     # -- parts ----------------------------------------------------------------------------------
 
-    def _plan(self) -> list[tuple[str, str]]:
-        return self._expert.plan(self.session.problem, self.session.steps)
+    def _turns(self, problem: Problem, steps: Sequence[ShellStep]) -> int | None:
+        return len(self._expert.plan(problem, steps)) or None
 
     def _open(self, task: Task) -> ShellSession:
         problem = self._tasks.problem(task)

@@ -10,6 +10,7 @@ import numpy as np
 
 from agentgym.actions import MAX_ACTION_CHARS
 from agentgym.core.env import OBSERVATION_LENGTH
+from agentgym.core.later import Later
 from agentgym.core.options import choice, flag, integer, text
 from agentgym.core.outcome import Outcome, StopReason
 from agentgym.core.tasks import Task
@@ -178,19 +179,18 @@ class SWEEnv(SessionEnv[SWESession]):
     def _idle(self, observation: str, valid: bool) -> Outcome:
         return self._outcome(SWETurn(observation, valid), self.session.state.potential)
 
-    def _admissible(self) -> Sequence[str]:
-        return [command.write() for command in admissible(self.session.instance, self.turns_left)]
+    def _admissible(self) -> Later[Sequence[str]]:
+        return Later(_admissible_texts, self.session.instance, self.turns_left)
 
     def _state(self) -> str:
         now = self.session.state
         return f"{self.task.id} {now.digest} {now.edits.ignored!r} {now.over}"
 
-    def _oracle_turns(self) -> int | None:
+    def _oracle_turns(self) -> int | Later[int | None]:
         session = self.session
         if session.state.over:
             return 0
-        plan = self._expert.plan(session.instance, session.state)
-        return None if plan is None else len(plan)
+        return Later(_plan_length, self._expert, session.instance, session.state)
 
     def _oracle_action(self) -> str | None:
         return self._action_of(self._oracle)
@@ -272,3 +272,14 @@ class SWEEnv(SessionEnv[SWESession]):
     def _find_again(self) -> None:
         # The box is opened when it is needed.
         self.tasks = self._make_tasks()
+
+
+def _admissible_texts(instance: Instance, turns_left: int) -> list[str]:
+    """Write the admissible commands of an instance."""
+    return [command.write() for command in admissible(instance, turns_left)]
+
+
+def _plan_length(expert: Expert, instance: Instance, state: SWEState) -> int | None:
+    """Return how many commands an expert has left in a state, or None if nothing helps."""
+    plan = expert.plan(instance, state)
+    return None if plan is None else len(plan)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from agentgym.actions import ActionSpec, Param
+from agentgym.core.later import Later
 from agentgym.core.options import choice, flag
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskSet
@@ -16,7 +17,7 @@ from agentgym.envs.session_env import SessionEnv
 from agentgym.envs.webshop.engine import commands, compact, pages
 from agentgym.envs.webshop.engine.commands import ShopCommand, one_line
 from agentgym.envs.webshop.engine.nouns import NounSource
-from agentgym.envs.webshop.engine.session import DONE, INDEX, ITEM, NEXT, RESULTS, ShopSession
+from agentgym.envs.webshop.engine.session import INDEX, ITEM, NEXT, RESULTS, ShopSession
 from agentgym.envs.webshop.engine.shop import Shop, plain_query
 from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.generator import GeneratorConfig
@@ -202,12 +203,9 @@ class WebShopEnv(SessionEnv[ShopSession]):
         state = (now.page, now.query, now.number, place, sorted(now.options), visited, now.sub)
         return f"{self.task.id} {state!r}"
 
-    def _oracle_turns(self) -> int | None:
+    def _oracle_turns(self) -> Later[int | None]:
         session = self.session
-        if session.state.page == DONE:
-            return 0
-        step = self._shared.expert.step(session)
-        return None if step is None else step.turns
+        return Later(self._shared.expert.turns_left, session.goal, session.state, session.page_size)
 
     def _oracle_action(self) -> str | None:
         return self._action_of(self._shared.oracle)

@@ -22,17 +22,20 @@ import pytest
 import agentgym  # noqa: F401
 from agentgym.actions import GRAMMARS
 from agentgym.cli import main
+from agentgym.core.later import read
 from agentgym.core.tasks import Task, TaskList
 from agentgym.envs.webshop.engine.goals import official_goals
 from agentgym.envs.webshop.engine.reward import REWARDS
 from agentgym.envs.webshop.engine.shop import Shop
 from agentgym.envs.webshop.env import SPEAKING, WebShopEnv
 from agentgym.envs.webshop.experts import EXPERTS, FALLIBLE
+from agentgym.envs.webshop.experts.base import Expert
 from agentgym.envs.webshop.generator import generate
 from agentgym.envs.webshop.generator.writer import write
 from agentgym.envs.webshop.official.files import locate
 from agentgym.envs.webshop.tasks import listed_tasks
 from agentgym.errors import ConfigurationError, DataError
+from agentgym.rewards import parse_hooks
 from tests.envs.webshop.conftest import INSTRUCTIONS, ITEMS, make_item
 
 SMALL = {"size": 60, "difficulty": "easy"}
@@ -197,7 +200,7 @@ def test_copies_go_on_where_the_original_stands() -> None:
 def test_snapshots_restore_options_and_rewards() -> None:
     env = WebShopEnv(**SMALL)
     env.reset(seed=3)
-    while env._oracle_turns() != 1:
+    while read(env._oracle_turns()) != 1:
         action = env.demonstrator_action()
         assert action is not None
         env.step(action)
@@ -212,7 +215,7 @@ def test_the_potential_is_the_reward_if_bought_now() -> None:
     env = WebShopEnv(**SMALL)
     env.reset(seed=4)
     assert env._potential() == 0.0
-    while env._oracle_turns() != 1:
+    while read(env._oracle_turns()) != 1:
         action = env.demonstrator_action()
         assert action is not None
         env.step(action)
@@ -341,3 +344,23 @@ def test_a_person_plays_with_pages_of_lines(
         monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
         assert main(["play", "webshop", "--env-kwargs", "size=60", *settings]) == 0
         assert expected in capsys.readouterr().out
+
+
+def test_the_expert_is_asked_once_a_state_and_only_if_somebody_reads_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+    expert_next = Expert._next
+
+    def count(self: Expert, goal: Any, state: Any, size: int) -> Any:
+        asked.append(state.page)
+        return expert_next(self, goal, state, size)
+
+    monkeypatch.setattr(Expert, "_next", count)
+    hooks = parse_hooks(["success_bonus", "invalid_action"])
+    env = gymnasium.make("agentgym/WebShop-v0", reward_hooks=hooks)
+    infos = [env.reset(seed=0)[1]]
+    infos += [env.step(action)[4] for action in ("search[red shoes]", "click[back to search]", "x")]
+    assert asked == []
+    turns = [info["oracle_turns"] for info in infos + infos]
+    assert len(asked) == len(infos) and turns == [info["oracle_turns"] for info in infos] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -127,6 +128,12 @@ class DatabaseSession:
     def done(self) -> bool:
         """Return whether exactly the requested change was made."""
         return not self.problem.answer and self.changed and self._as_expected()
+
+    def unchanged(self) -> DatabaseSession:
+        """Return a copy for experts that later turns do not alter; no row may have changed."""
+        session = copy.copy(self)
+        session._database = None
+        return session
 
     def snapshot(self) -> Any:
         """Return a picklable copy of the state."""

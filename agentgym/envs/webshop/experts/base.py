@@ -45,7 +45,17 @@ class Expert(ABC):
         None after the purchase, or if no search finds an acceptable product. Ties are resolved in
         favour of continuing from the open page.
         """
-        goal, state, size = session.goal, session.state, session.page_size
+        return self._next(session.goal, session.state, session.page_size)
+
+    def turns_left(self, goal: ShopGoal, state: ShopState, page_size: int) -> int | None:
+        """Return the number of actions up to the purchase, or None if there is no plan."""
+        if state.page == DONE:
+            return 0
+        step = self._next(goal, state, page_size)
+        return None if step is None else step.turns
+
+    def _next(self, goal: ShopGoal, state: ShopState, size: int) -> ExpertStep | None:
+        """Continue from the open page, or search anew if that is shorter."""
         if state.page == DONE:
             return None
         on = None

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from agentgym.core.later import read
 from agentgym.envs.swe.engine.commands import SWECommand, only_command
 from agentgym.envs.swe.engine.session import SWEState
 from agentgym.envs.swe.env import SWEEnv
@@ -27,7 +28,7 @@ def finish(env: SWEEnv) -> list[str]:
     actions: list[str] = []
     over = False
     while not over:
-        left = env._oracle_turns()
+        left = read(env._oracle_turns())
         actions.append(str(env.demonstrator_action()))
         _, _, terminated, truncated, info = env.step(actions[-1])
         assert left is not None and info["oracle_turns"] == left - 1 and info["action_valid"]
