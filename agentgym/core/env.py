@@ -388,7 +388,9 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             NotSupported: The family's engine cannot do it.
             TaskNotFound: The snapshot is from another task set.
         """
-        task, digest = fitting_task(self, state, self.__task, self.__digest)
+        current = None if self.__task is None else (self.__task, self.__digest)
+        family = type(self).__name__
+        task, digest = fitting_task(state, family, self.__configuration, self.tasks, current)
         try:
             before = None if self.__task is None else self.snapshot()
         except Exception:  # An engine that has failed has no state to come back to.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentgym.core.fingerprint import VIEWS
-from agentgym.core.tasks import Task
+from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from agentgym.core.env import TextEnv
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +31,39 @@ class Snapshot:
 
 
 def fitting_task(
-    env: TextEnv[Any], state: object, current_task: Task | None, current_digest: str | None
+    state: object,
+    family: str,
+    configuration: str,
+    tasks: TaskSet,
+    current: tuple[Task, str | None] | None,
 ) -> tuple[Task, str]:
     """Return the task of a snapshot and its digest, if the snapshot fits an environment.
 
     Args:
-        env: The environment.
         state: The snapshot.
-        current_task: The task of its running episode, if any.
-        current_digest: The digest of this task, if known: a task may be large.
+        family: Class of the environment, for messages.
+        configuration: Fingerprint of the environment.
+        tasks: Its task set.
+        current: The task of its running episode, if any, and its digest, if known: to hash a large
+            task takes a while.
 
     Raises:
         ConfigurationError: It does not fit.
         TaskNotFound: The snapshot is from another task set.
     """
     if not isinstance(state, Snapshot):
+        raise ConfigurationError(f"expected a snapshot of {family}, got {type(state).__name__}")
+    if state.configuration != configuration:
         raise ConfigurationError(
-            f"expected a snapshot of {type(env).__name__}, got {type(state).__name__}"
-        )
-    if state.configuration != env.configuration:
-        raise ConfigurationError(
-            f"expected a snapshot of an environment made like this {type(env).__name__}, got "
+            f"expected a snapshot of an environment made like this {family}, got "
             "one of another class or other arguments: make both with the same arguments, "
             f"reward hooks included (of all, only {', '.join(sorted(VIEWS))} may differ)"
         )
-    if current_task is not None and current_task.id == state.task_id:
-        task, digest = current_task, current_digest or current_task.digest()
+    if current is not None and current[0].id == state.task_id:
+        task, known_digest = current
+        digest = known_digest or task.digest()
     else:
-        task = env.tasks.find(state.task_id)
+        task = tasks.find(state.task_id)
         digest = task.digest()
     if digest != state.task_digest:
         raise ConfigurationError(
