@@ -31,6 +31,7 @@ from trainers.output.card import write_card
 from trainers.output.curve import last_horizon, write_curve
 from trainers.output.display import Display, result_table
 from trainers.output.hub import NO_TOKEN, has_token
+from trainers.output.method_results import result_of_methods
 from trainers.output.phase import Phase
 from trainers.output.remarks import (
     arm_names,
@@ -42,8 +43,6 @@ from trainers.output.remarks import (
     greedy_remark,
     health_remark,
     horizon_remark,
-    judge_remark,
-    method_remarks,
     pooled_remark,
     random_remark,
     repeats_remark,
@@ -59,12 +58,9 @@ from trainers.output.summary import (
     Results,
     Summary,
     WarmStart,
-    explained_variance,
     health_events,
     imitation_losses,
-    judge_totals,
     nothing_trained,
-    reward_ranking,
     step_seconds,
     versions,
 )
@@ -261,7 +257,7 @@ class _Run:
         run, warm_starts = self._run, self._warm_starts()
         results, families = comparison.results(warm_starts), comparison.families(warm_starts)
         records = self._folder.metrics()
-        events = health_events(records)
+        events, of_methods = health_events(records), result_of_methods(run, records)
         if untrained := nothing_trained(records):
             verdict = untrained_verdict(self._steps())
             results = replace(results, verdict=verdict)
@@ -297,9 +293,8 @@ class _Run:
                 for env in run.envs
             ),
             health_remark(events),
-            *method_remarks(run, records),
+            *of_methods.remarks,
             filter_remark(run),
-            judge_remark(judge_totals(records)),
             chosen_remark(self._chosen_policy, self._steps(), gated=bool(warm_starts)),
             greedy_remark(results.greedy, results.names),
             *baseline_remarks(baselines, left_out, results.names, run.config.eval.baseline_steps),
@@ -334,9 +329,7 @@ class _Run:
             health=events,
             untrained=untrained,
             step_seconds=step_seconds(records),
-            explained_variance=explained_variance(records),
-            reward_ranking=reward_ranking(records),
-            judges=judge_totals(records),
+            figures=of_methods.figures,
         )
 
     def _warm_starts(self) -> dict[str, WarmStart]:

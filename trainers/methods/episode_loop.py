@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trainers.config.resolve import ResolvedRun
+from trainers.methods.table import load, methods
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.expert_demonstrations import Demonstration, PlayOne
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -48,8 +49,7 @@ def loop_of(run: ResolvedRun) -> EpisodeLoop | None:
     Raises:
         AgentGymError: It cannot be made.
     """
-    if not run.config.foreign_loop:
-        return None
-    from trainers.methods.gateway.loop import AgentLoop
-
-    return AgentLoop(run)
+    names = (method.loop for method in methods() if method.loop and method.is_used(run))
+    name = next(names, None)
+    loop: EpisodeLoop | None = load(name)(run) if name else None
+    return loop

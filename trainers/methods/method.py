@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 from agentgym.trust.table import Entry
 from trainers.algorithms.needs import Need
 from trainers.algorithms.preset import Preset
 from trainers.config.layers import DEFAULT, Layer
 
-__all__ = ["Method", "MethodMemory", "section_of", "set_fields"]
+__all__ = ["Method", "MethodMemory", "MethodResult", "section_of", "set_fields"]
 
 Section = TypeVar("Section")
 
@@ -57,6 +58,15 @@ class MethodMemory:
     """Further policies that play."""
 
 
+class MethodResult(NamedTuple):
+    """What a method says of a run that used it."""
+
+    figures: Mapping[str, Any] = MappingProxyType({})
+    """Its ``Method.figures``, as far as they are known."""
+    remarks: Sequence[str] = ()
+    """What a reader must know besides."""
+
+
 def _no_memory(run: Any, shape: Any, training: Any) -> MethodMemory:
     return MethodMemory()
 
@@ -73,6 +83,9 @@ class Method:
     """Its name; that of its section of settings too: ``--NAME.*``, with ``-`` for ``_``."""
     needs: tuple[Need, ...] = ()
     """What its parts of presets need, which this method provides."""
+    used: Callable[[Any], bool] | None = None
+    """Whether a `trainers.config.resolve.ResolvedRun` uses the method; None: if its preset needs
+    it."""
     provides: Callable[[Preset, Any], bool] | None = None
     """Whether the settings ``(preset, config)`` name what the method needs itself, such as a model
     that teaches; None: it always provides its ``needs``."""
@@ -105,6 +118,14 @@ class Method:
     memory: Callable[[Any, Any, Any], MethodMemory] = _no_memory
     """Return what it takes in a run: of the `trainers.config.resolve.ResolvedRun`, and the
     ``ModelShape`` and ``TrainingSetup`` of its policy (`trainers.models.memory`)."""
+    figures: Mapping[str, object] = field(default_factory=dict)
+    """Its figures in ``summary.json``, with their values in runs that do not use it."""
+    result: str = ""
+    """What it says of a run: ``module:function`` of the run and the records of its steps, which
+    returns a `MethodResult`; empty: nothing."""
+    loop: str = ""
+    """Loop of episodes that the trainer does not own: ``module:name`` of a
+    `trainers.methods.episode_loop.EpisodeLoop`, made of the run; empty: the trainer's own."""
     own_loop: bool = False
     """Whether it needs the trainer's own loop, so that no agent (``--agent``) can play."""
     step_part: str = ""
@@ -116,12 +137,11 @@ class Method:
     tokenizer: str = ""
     """The tokenizer that a tiny policy is made with: ``module:function`` of the run, which returns
     it or None; empty: the method needs none."""
-    remark: str = ""
-    """What the report says of it: ``module:function`` of the run and the records of its metrics,
-    which returns a sentence, or nothing; empty: nothing."""
 
     def is_used(self, run: Any) -> bool:
         """Return whether a `trainers.config.resolve.ResolvedRun` uses the method."""
+        if self.used is not None:
+            return self.used(run)
         return not {*self.needs}.isdisjoint(run.preset.needs)
 
 

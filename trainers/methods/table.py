@@ -18,7 +18,15 @@ from trainers.methods.method import Method
 
 __all__ = ["BUILT_IN", "GROUP", "load", "methods"]
 
-BUILT_IN = ("cross_policy", "critic", "turn_critic", "reward_model", "distillation")
+BUILT_IN = (
+    "cross_policy",
+    "critic",
+    "turn_critic",
+    "reward_model",
+    "distillation",
+    "judges",
+    "gateway",
+)
 """Folders beside this file; ``method.py`` of each holds its ``METHOD``."""
 GROUP = "agentgym.methods"
 """Group of the entry points of other packages, each the name of a `Method`."""

@@ -6,7 +6,6 @@ The screen, the summary, the report and the model card show the same sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from agentgym.evaluation.reports.diagnosis import OFTEN
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
@@ -14,7 +13,6 @@ from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import ResolvedEnv
 from trainers.config.schema import TINY
-from trainers.methods.table import load, methods
 from trainers.output.roles import BASELINES, RANDOM, ROLES, TRAINED, WARM_START
 from trainers.output.summary import (
     ArmResult,
@@ -25,7 +23,6 @@ from trainers.output.summary import (
     HealthEvent,
     Paired,
     WarmStart,
-    explained_variance,
     minus,
 )
 
@@ -38,8 +35,6 @@ __all__ = [
     "filter_remark",
     "greedy_remark",
     "health_remark",
-    "judge_remark",
-    "method_remarks",
     "pooled_remark",
     "random_remark",
     "repeats_remark",
@@ -48,7 +43,6 @@ __all__ = [
     "target_remark",
     "teacher_remark",
     "untrained_verdict",
-    "variance_remark",
     "verdict",
 ]
 
@@ -75,44 +69,6 @@ def health_remark(events: Sequence[HealthEvent]) -> str:
         steps = ", ".join(f"{event.step} to {event.to}" for event in back)
         text += f"; training was rolled back from step {steps}"
     return f"{text}. The first: at step {events[0].step}, {events[0].sentence}."
-
-
-def judge_remark(judges: Mapping[str, int]) -> str:
-    """State how many verdicts of judges are missing; empty if none is."""
-    total, missing = (
-        sum(count for name, count in judges.items() if name.endswith(end))
-        for end in ("_asked", "_missing")
-    )
-    if not missing:
-        return ""
-    return (
-        f"{missing:,} of {total:,} verdicts of judges are missing; training left out episodes "
-        "without a verdict."
-    )
-
-
-def method_remarks(run: ResolvedRun, records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what the methods of a run say of its metrics."""
-    for method in methods():
-        if method.remark and method.is_used(run):
-            yield load(method.remark)(run, records)
-
-
-def variance_remark(records: Sequence[Mapping[str, Any]], advice: str) -> str:
-    """State the explained variance of a critic in the last third of the steps.
-
-    Args:
-        records: The metrics.
-        advice: What follows where it is no better than a constant.
-    """
-    foreseen = explained_variance(records)
-    if foreseen is None:
-        return ""
-    text = (
-        f"In the last third of the steps the critic explained {foreseen:.2f} of the variance of "
-        "the returns (1 is all)"
-    )
-    return f"{text}." if foreseen > 0 else f"{text}: no more than a constant would. {advice}"
 
 
 def arm_names(run: ResolvedRun) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar, cast
@@ -262,14 +261,8 @@ class Summary(Results):
     """Whether no step trained any episode, so that no weight was changed."""
     step_seconds: Mapping[str, float] = field(default_factory=dict)
     """Seconds of a step of reinforcement learning by part, a mean over the steps."""
-    explained_variance: float | None = None
-    """Explained variance of a critic in the last third of the steps; None without a critic."""
-    reward_ranking: float | None = None
-    """Share of pairs of episodes of a task that a reward model ranked correctly before it learned
-    from them, in the last third of the steps; None without a reward model or a pair."""
-    judges: Mapping[str, int] = field(default_factory=dict)
-    """Requests, missing verdicts and usage of the judges in training: for each by the name of its
-    hook ``NAME_asked`` and ``NAME_missing``, of all ``judge_calls`` and ``judge_tokens``."""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """Figures of optional methods, in the file beside all others: ``Method.figures``."""
 
     @property
     def memory_sentence(self) -> str:
@@ -283,6 +276,7 @@ class Summary(Results):
     def to_dict(self) -> dict[str, Any]:
         """Return what is written as JSON."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        content |= content.pop("figures")
         for part in (content, *content["families"].values()):
             if part["greedy"] is None:
                 del part["greedy"]
@@ -298,6 +292,7 @@ class Summary(Results):
             DataError: A key is missing.
         """
         families, baselines = content.get("families") or {}, content.get("baselines") or {}
+        known = {item.name for item in fields(cls)}
         try:
             read = {
                 **content,
@@ -309,6 +304,7 @@ class Summary(Results):
                 "chosen": _read(ChosenPolicy, content["chosen"]),
                 "baselines": {name: _read(BaselineEnd, end) for name, end in baselines.items()},
                 "health": [_read(HealthEvent, event) for event in content["health"]],
+                "figures": {name: content[name] for name in content if name not in known},
             }
             return _read(cls, read)
         except (AttributeError, KeyError, TypeError) as error:
@@ -365,37 +361,11 @@ def step_seconds(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {part: sum(time[part] for time in times) / len(times) for part in parts}
 
 
-def judge_totals(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Add up what the judges of all steps were asked; empty if there were none."""
-    totals: Counter[str] = Counter()
-    ends = ("_asked", "_missing", "judge_calls", "judge_tokens")
-    for record in records:
-        if record.get("phase") == Phase.REINFORCEMENT and "judge_calls" in record:
-            totals.update({name: int(record[name]) for name in record if name.endswith(ends)})
-    return dict(totals)
-
-
 def imitation_losses(records: Iterable[Mapping[str, Any]]) -> tuple[float, float] | None:
     """Return the first and the last loss of the warm start; None if there are no two of them."""
     steps = [record for record in records if record.get("phase") == Phase.WARM_START]
     losses = [record["loss"] for record in steps if record.get("loss") is not None]
     return (losses[0], losses[-1]) if len(losses) > 1 else None
-
-
-def explained_variance(records: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return the mean explained variance in the last third of the steps; None without a critic."""
-    steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
-    explained = [step["explained_variance"] for step in steps if "explained_variance" in step]
-    last = explained[-max(1, len(explained) // 3) :]
-    return sum(last) / len(last) if last else None
-
-
-def reward_ranking(records: Iterable[Mapping[str, Any]]) -> float | None:
-    """Return the share of pairs that a reward model ranked correctly in the last third of steps."""
-    steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
-    last = [step for step in steps[-max(1, len(steps) // 3) :] if "reward_ranking" in step]
-    pairs = sum(step["reward_pairs"] for step in last)
-    return sum(s["reward_ranking"] * s["reward_pairs"] for s in last) / pairs if pairs else None
 
 
 def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:

@@ -126,7 +126,8 @@ print([name for name in ("torch", "transformers", "trl") if name in sys.modules]
 
 def test_what_methods_name_is_there() -> None:
     for method in methods():
-        for name in (method.step_part, method.check_start, method.tokenizer, method.remark):
+        parts = (method.step_part, method.check_start, method.tokenizer, method.result, method.loop)
+        for name in parts:
             assert not name or callable(load(name)), name
 
 
@@ -158,11 +159,11 @@ def test_a_folder_can_be_deleted(tmp_path: Path, name: str) -> None:
     needing = {"erpo", "on-policy-distillation"}  # what only further flags bring
     played = [["webshop", "--preset", preset] for preset in left if preset not in needing]
     now = shown(tmp_path, *played)
-    assert now["presets"] == left and gone
+    assert now["presets"] == left and bool(gone) == bool(method.presets)
     assert f"--{method.name.replace('_', '-')}." not in now["help"]
     before = shown(ROOT, *played[::8])
     for command, run in before["runs"].items():
-        del run["config"][method.name]
+        assert (run["config"].pop(method.name, None) is None) == (method.section is None)
         assert now["runs"][command]["config"] == run["config"], command
 
 

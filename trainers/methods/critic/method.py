@@ -43,6 +43,8 @@ METHOD = Method(
     presets={"scalinginter": PRESETS, "mt-grpo": MT_PPO},
     parts={"signal": (GAE, TurnGAE, BiLevelGAE)},
     memory=_memory,
+    figures={"explained_variance": None},
+    result="trainers.methods.critic.result:result_of_critic",
     step_part="trainers.methods.critic.critic:critic_part",
     section=CriticConfig,
     filled=FilledCritic,
@@ -50,7 +52,6 @@ METHOD = Method(
     change_preset=with_critic,
     preset_values=values_of_critic,
     defaults=default_learning,
-    remark="trainers.methods.critic.remark:critic_remark",
     check=check_critic,
     unread=unread_settings,
 )

@@ -35,6 +35,8 @@ METHOD = Method(
     presets={"dpo": PRESETS},
     parts={"signal": (Implicit,)},
     memory=_memory,
+    figures={"reward_ranking": None},
+    result="trainers.methods.reward_model.result:result_of_reward_model",
     step_part="trainers.methods.reward_model.reward_model:reward_model_part",
     section=RewardModelConfig,
     filled=FilledRewardModel,
@@ -42,5 +44,4 @@ METHOD = Method(
     change_preset=with_reward_model,
     preset_values=values_of_reward_model,
     defaults=default_learning,
-    remark="trainers.methods.reward_model.remark:reward_model_remark",
 )

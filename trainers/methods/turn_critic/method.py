@@ -45,9 +45,10 @@ METHOD = Method(
     change_preset=with_turn_critic,
     preset_values=values_of_turn_critic,
     defaults=default_learning,
-    remark="trainers.methods.turn_critic.remark:turn_critic_remark",
     check=check_turn_critic,
     own_loop=True,
     memory=_memory,
+    figures={"explained_variance": None},
+    result="trainers.methods.turn_critic.result:result_of_turn_critic",
     step_part="trainers.methods.turn_critic.kinds:turn_critic_part",
 )

@@ -1,0 +1,17 @@
+"""What the result of a run says of its critic of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainers.config.resolve import ResolvedRun
+from trainers.methods.method import MethodResult
+from trainers.output.method_results import explained_result
+
+__all__ = ["result_of_turn_critic"]
+
+
+def result_of_turn_critic(run: ResolvedRun, steps: Sequence[Mapping[str, Any]]) -> MethodResult:
+    """Return the explained variance of a critic of turns, in figures and in words."""
+    return explained_result(steps, "Its advantages are no more reliable.")

@@ -1,0 +1,50 @@
+"""What the methods of a run add to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainers.config.resolve import ResolvedRun
+from trainers.methods.method import MethodResult
+from trainers.methods.table import load, methods
+from trainers.output.phase import Phase
+
+__all__ = ["explained_result", "result_of_methods"]
+
+
+def result_of_methods(run: ResolvedRun, records: Sequence[Mapping[str, Any]]) -> MethodResult:
+    """Return the figures of all methods, and the remarks of those that a run uses.
+
+    Args:
+        run: The run.
+        records: The lines of its ``metrics.jsonl``.
+    """
+    steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
+    used = [method for method in methods() if method.result and method.is_used(run)]
+    results: list[MethodResult] = [load(method.result)(run, steps) for method in used]
+    figures = [method.figures for method in methods()] + [result.figures for result in results]
+    return MethodResult(
+        {name: value for part in figures for name, value in part.items()},
+        [remark for result in results for remark in result.remarks],
+    )
+
+
+def explained_result(steps: Sequence[Mapping[str, Any]], consequence: str) -> MethodResult:
+    """Return the variance that values explained in the last third of the steps, if there are any.
+
+    Args:
+        steps: The records of the steps.
+        consequence: What follows where it is no more than 0.
+    """
+    explained = [step["explained_variance"] for step in steps if "explained_variance" in step]
+    if not explained:
+        return MethodResult()
+    last = explained[-max(1, len(explained) // 3) :]
+    mean = sum(last) / len(last)
+    text = (
+        f"In the last third of the steps the critic explained {mean:.2f} of the variance of the "
+        "returns (1 is all)"
+    )
+    end = "." if mean > 0 else f": no more than a constant would. {consequence}"
+    return MethodResult({"explained_variance": mean}, [text + end])
