@@ -29,7 +29,7 @@ from provenance import ROOT, to_json
 
 sys.path.insert(0, str(ROOT))
 
-from agentgym.envs.swe.generator.bundled import REPOSITORIES, bundled_instances
+from agentgym.envs.swe.generator.bundled import bundled_instances, library
 from agentgym.envs.swe.generator.stored_instances import INSTANCES
 from agentgym.support.statistics import wilson_ci95
 
@@ -54,7 +54,7 @@ def make_folder(folder: Path) -> None:
     lines = []
     for name in sorted({record.repo for record in records}):
         target = folder / "repositories" / name
-        shutil.copytree(REPOSITORIES / name, target, dirs_exist_ok=True)
+        shutil.copytree(library(name), target, dirs_exist_ok=True)
         lines.append(stored.repositories()[name].line())
         lines += [
             replace(record, id=f"{record.id}-{split}", split=split).line()

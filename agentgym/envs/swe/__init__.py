@@ -33,7 +33,7 @@ Files:
 - ``subcommands/``: ``agentgym swe``: ``task_commands.py`` (build, list), ``red_team_commands.py``
   (red-team), ``gold_command.py`` (gold), ``image_commands.py`` (image, prefetch, cache); their bar
   ``progress.py``
-- ``bundled.d/``: data, and no modules: the bundled libraries in ``repositories/``, patches of their
+- ``bundled.d/``: data: the bundled libraries in ``repositories/``, as text files; patches of their
   later releases in ``regressions/``, their tasks in ``instances.jsonl`` and ``tokens.jsonl``,
   held-out questions in ``held_out/``
 """

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def contents(source: FolderSource) -> Mapping[str, bytes]:
     """
     cached = _contents.get(source)
     if cached is None:
-        files = _files(source.folder)
+        files = read_files(source.folder)
         files |= edited_files(partial(_read_sound, source, files), source.edits)
         cached = _contents.put(source, files)
     return cached
@@ -69,8 +69,18 @@ def _read_sound(source: FolderSource, files: Mapping[str, bytes], path: str) -> 
     return files[path]
 
 
-def _files(folder: Path) -> dict[str, bytes]:
-    """Read the regular files of a folder, without what tools leave behind."""
+def read_files(folder: Path) -> dict[str, bytes]:
+    """Read the regular files of a repository, without what tools leave behind.
+
+    Args:
+        folder: Where it lies.
+
+    Returns:
+        The content of each file, by its relative path.
+
+    Raises:
+        DataError: There is no such folder.
+    """
     if not folder.is_dir():
         raise DataError(f"expected {folder} to be the folder of a repository")
     files: dict[str, bytes] = {}
@@ -85,29 +95,53 @@ def _files(folder: Path) -> dict[str, bytes]:
 def _make(source: FolderSource) -> Path:
     """Find the folder in the cache, or make it."""
     files = contents(source)
-    digest = hashlib.sha256(f"{TREE_VERSION}/{_git() is not None}".encode())
+    version = f"{TREE_VERSION}/{_git() is not None}"
+    folder = cached_files("trees", version, files, lambda new: _fill(new / "tree", files))
+    return folder / "tree"
+
+
+def cached_files(
+    kind: str, version: str, files: Mapping[str, bytes], fill: Callable[[Path], None]
+) -> Path:
+    """Return the folder of the cache that was filled from the content of files, or fill it.
+
+    Args:
+        kind: The folder's own folder in SWE's.
+        version: What else decides the result.
+        files: The content of each file, by its relative path.
+        fill: Writes into the folder that it is given.
+
+    Raises:
+        EnvFailure: The folder can be written nowhere.
+    """
+    digest = hashlib.sha256(version.encode())
     for path, content in sorted(files.items()):
         digest.update(f"/{path}/{len(content)}/".encode() + content)
-    folder = cache_folder() / "swe" / "trees" / digest.hexdigest()[:24]
+    folder = cache_folder() / "swe" / kind / digest.hexdigest()[:24]
     try:
         check_folder(folder)
     except DataError:
         shutil.rmtree(folder, ignore_errors=True)
-        if not save_folder(folder, lambda scratch: _fill(scratch / "tree", files)):
+        if not save_folder(folder, fill):
             raise EnvFailure(
                 f"expected to store a repository in {folder}, which cannot be written: set "
                 "AGENTGYM_CACHE to a folder that can be"
             ) from None
-    return folder / "tree"
+    return folder
 
 
-def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write the files, and where there is git a repository of one commit."""
+def write_tree(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files, by their relative paths, into a folder that is made."""
     folder.mkdir()
     for path, content in files.items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
+
+
+def _fill(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files, and where there is git a repository of one commit."""
+    write_tree(folder, files)
     for path_ in sorted(folder.rglob("*"), reverse=True):
         os.utime(path_, (TIME, TIME))
     git = _git()

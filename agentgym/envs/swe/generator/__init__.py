@@ -6,11 +6,11 @@ with the package, made in the same way and kept in ``bundled.d``.
 
 To add one of these, touch these files:
 
-- a bundled SWE library: a folder in ``agentgym/envs/swe/bundled.d/repositories/``, where every test
-  states the behaviour in a user's words (these become issues); its split in
-  ``agentgym/envs/swe/generator/bundled.py``; then run ``agentgym swe build bundled``. Store its
-  ``mutations.jsonl`` as ``instances.jsonl`` of ``bundled.d/``, and its ``held_out/`` as
-  ``held_out/tasks/`` there (``bundled-tokens``: ``tokens.jsonl``, ``held_out/``).
+- a bundled SWE library: a folder in ``agentgym/envs/swe/bundled.d/repositories/``, with ``.txt``
+  behind the name of each file, where every test states the behaviour in a user's words (these
+  become issues); its split in ``agentgym/envs/swe/generator/bundled.py``; then run ``agentgym swe
+  build bundled``. Store its ``mutations.jsonl`` as ``instances.jsonl`` of ``bundled.d/``, and its
+  ``held_out/`` as ``held_out/tasks/`` there (``bundled-tokens``: ``tokens.jsonl``, ``held_out/``).
   ``benchmarks/held_out_pythons.py PYTHON... --drop`` takes out what other Pythons answer otherwise
 - a regression of a bundled SWE library: the sound later release, ``repositories/LIBRARY-VERSION``
   of ``bundled.d/``, with its row in ``LATER`` of ``generator/bundled.py``; a patch for each

@@ -1,7 +1,8 @@
 """The bundled tasks: small libraries of our own, and faults in them that were validated once.
 
-They lie as ``agentgym swe build`` lays tasks out. The name of their folder is no identifier, so
-that nothing in it can be imported or be taken for a module of the package: it is data.
+They lie as ``agentgym swe build`` lays tasks out, except that the names of the libraries' files end
+in ``.txt``: they are data, in which tasks plant faults, and no tool takes them for code of the
+package. :func:`library` unpacks one.
 """
 
 from __future__ import annotations
@@ -29,11 +30,15 @@ from agentgym.envs.swe.generator.task_builder import (
     library_name,
 )
 from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.trees import cached_files, read_files, write_tree
+from agentgym.support.caching import cache_folder
 
 BUNDLED = Path(__file__).parents[1] / "bundled.d"
 """The folder of the tasks."""
 REPOSITORIES = BUNDLED / stored.REPOSITORIES
 """The libraries, one folder each."""
+SUFFIX = ".txt"
+"""What the name of each of their files ends in, beyond its own."""
 FILES: Mapping[str, str] = {"bundled": INSTANCES, "bundled-tokens": "tokens.jsonl"}
 """The sets, by name, and the files in which their tasks stand."""
 BANKS: Mapping[str, str] = {"bundled": f"{HELD_OUT}/tasks", "bundled-tokens": HELD_OUT}
@@ -67,10 +72,18 @@ TEST = ("laxjson", "liftsim", "linkquery", "pocketsql", "tallybook")
 """Libraries of the split ``test``."""
 
 
+class BundledInstances(StoredInstances):
+    """The tasks of a bundled set, whose libraries are unpacked before they are read."""
+
+    def folder_of(self, repo: str) -> Path:
+        """Return where a library lies unpacked."""
+        return _library_in(cache_folder(), repo)
+
+
 @cache
 def bundled_instances(
     name: str = "bundled", *, hidden_tests: bool = False, difficulty: str | None = None
-) -> StoredInstances:
+) -> BundledInstances:
     """Return a bundled set: splits ``train``, ``valid`` and ``test``, disjoint by library.
 
     Args:
@@ -81,7 +94,7 @@ def bundled_instances(
     Raises:
         DataError: The installation lacks them.
     """
-    return StoredInstances(
+    return BundledInstances(
         BUNDLED,
         FILES[name],
         banks=BANKS[name],
@@ -94,6 +107,25 @@ def repositories() -> list[str]:
     """Return the names of the bundled libraries, in order, and then of their later releases."""
     names = [path.name for path in REPOSITORIES.iterdir() if (path / "tests").is_dir()]
     return sorted(names, key=lambda name: (name in LATER, name))
+
+
+def library(name: str) -> Path:
+    """Unpack a bundled library, and return the folder in the cache that has its name.
+
+    Raises:
+        DataError: The installation lacks it.
+        EnvFailure: The folder can be written nowhere.
+    """
+    packed = read_files(REPOSITORIES / name)
+    files = {path.removesuffix(SUFFIX): content for path, content in packed.items()}
+    folder = cached_files("libraries", name, files, lambda new: write_tree(new / name, files))
+    return folder / name
+
+
+@cache
+def _library_in(cache: Path, name: str) -> Path:
+    """Unpack a library once in a process and cache folder: its files do not change."""
+    return library(name)
 
 
 def split_of(repository: str) -> str:
@@ -129,14 +161,14 @@ def build_bundled(
     counts = {kind: min(most, limit or most) for kind, most in TASKS[set_name].items()}
     for name in only or repositories():
         stored_folder = output / name / stored.REPOSITORIES / name
-        if stored_folder.is_dir() and digest(stored_folder) != digest(REPOSITORIES / name):
+        if stored_folder.is_dir() and digest(stored_folder) != digest(library(name)):
             shutil.rmtree(output / name)
         common: dict[str, Any] = {"boxes": boxes, "split": split_of(name), "watch": watch}
         kinds = {kind: n for kind, n in counts.items() if (kind == "regression") == (name in LATER)}
         if name in LATER:
             common |= {"regressions": REGRESSIONS / name, "release_before": LATER[name]}
         if kinds:
-            rows.append(build_tasks(REPOSITORIES / name, output / name, kinds, seed=SEED, **common))
+            rows.append(build_tasks(library(name), output / name, kinds, seed=SEED, **common))
     return rows
 
 
@@ -174,4 +206,4 @@ def frozen_text(output: Path) -> str:
 
 def repository_digests() -> dict[str, str]:
     """Return the hash of every bundled library."""
-    return {name: digest(REPOSITORIES / name) for name in repositories()}
+    return {name: digest(library(name)) for name in repositories()}

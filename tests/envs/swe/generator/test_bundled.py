@@ -20,13 +20,13 @@ from agentgym.envs.swe.generator.bundled import (
     build_bundled,
     bundled_instances,
     frozen_text,
+    library,
     repositories,
     repository_digests,
     split_of,
 )
 from agentgym.envs.swe.generator.statements import hidden_words
 from tests.envs.swe.boxed import needs_box
-from tests.test_layers import modules
 
 TOKENS = "bundled-tokens"
 TOKENS_FILE = BUNDLED / FILES[TOKENS]
@@ -55,9 +55,10 @@ def test_the_libraries_are_those_that_the_faults_were_made_for():
     stored.check()
 
 
-def test_the_libraries_are_data_and_no_modules_of_the_package():
-    paths = modules("agentgym").values()
-    assert len(paths) > 300 and not [path for path in paths if BUNDLED in path.parents]
+def test_the_libraries_are_texts_that_no_tool_takes_for_code():
+    suffixes = {path.suffix for path in BUNDLED.rglob("*") if path.is_file()}
+    assert suffixes == {".txt", ".patch", ".jsonl", ".gz"}
+    assert (library("pocketsql") / "pocketsql" / "__init__.py").is_file()
 
 
 def test_there_are_enough_tasks_in_splits_that_share_no_library(instances):

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from agentgym.envs.swe.edits import apply_edits
-from agentgym.envs.swe.generator.bundled import REPOSITORIES, repositories
+from agentgym.envs.swe.generator.bundled import library, repositories
 from agentgym.envs.swe.generator.mutation import (
     diverse,
     is_fault,
@@ -130,7 +130,7 @@ def test_what_is_no_text_is_left_alone():
 
 @pytest.mark.parametrize("name", repositories())
 def test_every_fault_of_a_library_is_one_edit_of_its_code(name):
-    folder = REPOSITORIES / name
+    folder = library(name)
     entries = mutations(folder, source_files(folder))
     assert len(entries) >= 100
     assert entries == sorted(entries, key=lambda entry: entry.key)
@@ -162,7 +162,7 @@ def test_equal_programs_are_no_fault():
 
 
 def test_the_order_is_drawn_by_the_seed():
-    folder = REPOSITORIES / repositories()[0]
+    folder = library(repositories()[0])
     entries = mutations(folder, source_files(folder))
     first = list(diverse(entries, Stream("a"), 30))
     assert first == list(diverse(entries, Stream("a"), 30))
@@ -170,7 +170,7 @@ def test_the_order_is_drawn_by_the_seed():
 
 
 def test_neighbours_in_the_order_do_not_resemble_each_other():
-    folder = REPOSITORIES / repositories()[0]
+    folder = library(repositories()[0])
     entries = mutations(folder, source_files(folder))
     sample = list(diverse(entries, Stream("a"), 30))
     assert len({entry.kind for entry in sample[:12]}) >= 8

@@ -11,11 +11,11 @@ import pytest
 from agentgym.envs.swe.diffs import apply_diff, read_diff
 from agentgym.envs.swe.generator.bundled import (
     LATER,
-    REPOSITORIES,
     TASKS,
     TEST,
     VALID,
     bundled_instances,
+    library,
     split_of,
 )
 from agentgym.envs.swe.generator.statements import hidden_words
@@ -110,7 +110,7 @@ def test_a_regression_lies_in_what_its_release_changed_and_names_both_releases(i
     ]
     assert len(regressions) >= 12 and {instance.repo for instance in regressions} == set(LATER)
     for instance in regressions:
-        earlier = REPOSITORIES / library_name(instance.repo)
+        earlier = library(library_name(instance.repo))
         for edit in instance.source.edits:
             old = edit.old.splitlines()
             if "tests/" not in edit.path:
@@ -122,8 +122,8 @@ def test_a_regression_lies_in_what_its_release_changed_and_names_both_releases(i
 
 def test_later_releases_keep_the_tests_of_earlier_ones():
     for name in LATER:
-        for file in sorted((REPOSITORIES / library_name(name) / "tests").glob("*.py")):
-            later = (REPOSITORIES / name / "tests" / file.name).read_text("utf-8")
+        for file in sorted((library(library_name(name)) / "tests").glob("*.py")):
+            later = (library(name) / "tests" / file.name).read_text("utf-8")
             functions = [n for n in ast.parse(file.read_text("utf-8")).body if hasattr(n, "body")]
             assert all(ast.unparse(node) in ast.unparse(ast.parse(later)) for node in functions)
 
