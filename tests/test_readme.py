@@ -190,6 +190,7 @@ def settings_of_training() -> set[str]:
     schema = pytest.importorskip("trainers.config.schema", reason="the trainer needs packages")
     settings = {"seeds", "jobs", "config", "dry-run", "launch-config", "no-fit-horizon"}
     settings |= {"method", "weights", "density", "base"}  # of merge
+    settings |= {"novelty.weight"}  # of the package that my-method.md writes
     for field in dataclasses.fields(schema.TrainConfig):
         section, name = field.default_factory, field.name.replace("_", "-")
         nested = dataclasses.fields(section) if dataclasses.is_dataclass(section) else ()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Protocol
 
 from trainers.config.resolve import ResolvedRun
-from trainers.methods.table import load, methods
+from trainers.methods.table import methods
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.expert_demonstrations import Demonstration, PlayOne
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -51,5 +52,5 @@ def loop_of(run: ResolvedRun) -> EpisodeLoop | None:
     """
     names = (method.loop for method in methods() if method.loop and method.is_used(run))
     name = next(names, None)
-    loop: EpisodeLoop | None = load(name)(run) if name else None
+    loop: EpisodeLoop | None = resolve_name(name)(run) if name else None
     return loop

@@ -11,22 +11,15 @@ import importlib
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 from agentgym.errors import ConfigurationError
 from trainers.methods.method import Method
 
-__all__ = ["BUILT_IN", "GROUP", "load", "methods"]
+__all__ = ["BUILT_IN", "GROUP", "methods"]
 
 BUILT_IN = (
-    "cross_policy",
-    "critic",
-    "turn_critic",
-    "reward_model",
-    "distillation",
-    "judges",
-    "gateway",
-)
+    "cross_policy", "critic", "turn_critic", "reward_model", "distillation", "judges", "gateway",
+)  # fmt: skip
 """Folders beside this file; ``method.py`` of each holds its ``METHOD``."""
 GROUP = "agentgym.methods"
 """Group of the entry points of other packages, each the name of a `Method`."""
@@ -58,9 +51,3 @@ def methods() -> tuple[Method, ...]:
             )
         table[method.name] = method
     return tuple(table.values())
-
-
-def load(name: str) -> Any:
-    """Import what a method names as ``module:function``."""
-    module, _, attribute = name.partition(":")
-    return getattr(importlib.import_module(module), attribute)

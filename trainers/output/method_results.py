@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pkgutil import resolve_name
 from typing import Any
 
 from trainers.config.resolve import ResolvedRun
 from trainers.methods.method import MethodResult
-from trainers.methods.table import load, methods
+from trainers.methods.table import methods
 from trainers.output.phase import Phase
 
 __all__ = ["explained_result", "result_of_methods"]
@@ -22,7 +23,7 @@ def result_of_methods(run: ResolvedRun, records: Sequence[Mapping[str, Any]]) ->
     """
     steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
     used = [method for method in methods() if method.result and method.is_used(run)]
-    results: list[MethodResult] = [load(method.result)(run, steps) for method in used]
+    results: list[MethodResult] = [resolve_name(method.result)(run, steps) for method in used]
     figures = [method.figures for method in methods()] + [result.figures for result in results]
     return MethodResult(
         {name: value for part in figures for name, value in part.items()},

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 from dataclasses import replace
+from pkgutil import resolve_name
 
 from agentgym.errors import ConfigurationError, DependencyNotInstalled, NotSupported, require
 from agentgym.rewards.judge.terms import AskingHook
@@ -18,7 +19,7 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun, default_out, resolve
 from trainers.config.schema import TINY, TrainConfig, checked
 from trainers.methods.episode_loop import loop_of
-from trainers.methods.table import load, methods
+from trainers.methods.table import methods
 from trainers.models.loaded_policy import check_model, make_prompts, reader_of
 from trainers.models.memory_choice import with_chosen_memory
 from trainers.output.hub import check_hub
@@ -65,7 +66,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     check_model(run.config, run.template_args, imitates, in_process)
     for method in methods():
         if method.check_start and method.is_used(run):
-            load(method.check_start)(run)
+            resolve_name(method.check_start)(run)
     check_export(run)
     check_hub(run)
     run = replace(run, opening_tokens=processes.on_main(lambda: _check_openings(run)))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.resolved_environments import VALID
 from trainers.config.schema import TINY
-from trainers.methods.table import load, methods
+from trainers.methods.table import methods
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying
 from trainers.models.loaded_policy import LoadedPolicy, build_tiny, load_policy
 from trainers.models.sft import Sft
@@ -127,7 +128,7 @@ def _fresh(run: ResolvedRun, first: Iterable[Demonstration]) -> LoadedPolicy:
         return load_policy(run, run.config.model)
     texts = (text for episode in first for text in episode.texts)
     used = [method for method in methods() if method.tokenizer and method.is_used(run)]
-    tokenizers = (load(method.tokenizer)(run) for method in used)
+    tokenizers = (resolve_name(method.tokenizer)(run) for method in used)
     return build_tiny(run, texts, next(filter(None.__ne__, tokenizers), None))
 
 

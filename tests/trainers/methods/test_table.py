@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from tests.trainers.toy_runs import ROOT
 from trainers.algorithms.presets import PRESETS
 from trainers.methods import table
 from trainers.methods.method import Method, section_of
-from trainers.methods.table import BUILT_IN, GROUP, load, methods
+from trainers.methods.table import BUILT_IN, GROUP, methods
 
 OWN = {
     "own_method.py": '''
@@ -128,7 +129,7 @@ def test_what_methods_name_is_there() -> None:
     for method in methods():
         parts = (method.step_part, method.check_start, method.tokenizer, method.result, method.loop)
         for name in parts:
-            assert not name or callable(load(name)), name
+            assert not name or callable(resolve_name(name)), name
 
 
 def test_every_setting_of_a_method_has_a_default_and_says_what_a_file_may_do() -> None:
@@ -153,7 +154,7 @@ def test_a_folder_can_be_deleted(tmp_path: Path, name: str) -> None:
         ROOT / "trainers", tmp_path / "trainers", ignore=shutil.ignore_patterns("__pycache__")
     )
     shutil.rmtree(tmp_path / "trainers/methods" / name)
-    method = load(f"trainers.methods.{name}.method:METHOD")
+    method = resolve_name(f"trainers.methods.{name}.method:METHOD")
     gone = {preset.name for presets in method.presets.values() for preset in presets}
     left = [preset for preset in PRESETS if preset not in gone]
     needing = {"erpo", "on-policy-distillation"}  # what only further flags bring
