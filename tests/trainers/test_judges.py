@@ -26,7 +26,8 @@ from trainers.algorithms.presets import PRESETS, SERVES
 from trainers.cli import main
 from trainers.config.resolve import resolve
 from trainers.grpo.advantages import assign_credit
-from trainers.rollouts.trajectory import SampledTurn, Trajectory, judge_metrics
+from trainers.rollouts.episode_figures import judge_metrics
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 QUICK: dict[str, Any] = {
     "steps": 2, "horizon_every": None, "sft__max_steps": 10, "eval__every": 0, "eval__num_tasks": 4,

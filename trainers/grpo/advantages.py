@@ -13,7 +13,6 @@ from agentgym.errors import DataError
 from trainers.algorithms.advantage import advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import FlaggedTurns, HarnessEndings, apply_filters
-from trainers.algorithms.gae import explained_variance, value_targets
 from trainers.algorithms.loss import (
     BehaviourMode,
     Loss,
@@ -69,11 +68,6 @@ class Credit:
     """(K,) tokens in the loss."""
     metrics: Mapping[str, float]
     """Figures for the log."""
-    value_targets: FloatArray | None = None
-    """(K,) targets of the critic; None if the preset has no critic."""
-    value_weight: FloatArray | None = None
-    """(K,) weights u_k of the value errors: the weights of a mean times K' on tokens with a value
-    that is read, else 0."""
 
 
 def assign_credit(
@@ -143,8 +137,7 @@ def assign_credit(
     for term in preset.terms:
         if isinstance(term.signal, FigureSignal):
             metrics |= term.signal.figures(batch, train)
-    credit = Credit(batch, np.where(train, advantages, 0.0), behave, weight, train, metrics)
-    return credit if preset.value_signal is None else _with_targets(credit, preset)
+    return Credit(batch, np.where(train, advantages, 0.0), behave, weight, train, metrics)
 
 
 def behaviour_mode(preset: Preset, correct: bool) -> BehaviourMode:
@@ -157,22 +150,6 @@ def behaviour_mode(preset: Preset, correct: bool) -> BehaviourMode:
     # A pair is data, whoever wrote it: no mean over the engine's samples is to be corrected.
     corrects = correct and not preset.prefers and preset.loss.behave == "none"
     return "clip" if corrects else preset.loss.behave
-
-
-def _with_targets(credit: Credit, preset: Preset) -> Credit:
-    """Add what a critic is to learn from the batch, and how much it foresaw of it."""
-    signal, batch = preset.value_signal, credit.batch
-    assert signal is not None
-    monte_carlo = preset.loss.value_targets == "monte-carlo"
-    learnt = credit.train & signal.places(batch)
-    share = credit.train.sum() / max(1, learnt.sum())
-    foreseen = explained_variance(batch, signal, learnt)
-    return replace(
-        credit,
-        value_targets=value_targets(batch, signal.monte_carlo() if monte_carlo else signal),
-        value_weight=learnt * share,
-        metrics={**credit.metrics, "critic/explained_variance": foreseen},
-    )
 
 
 def known_outcomes(batch: Batch) -> BoolArray:
@@ -211,9 +188,6 @@ def loss_columns(
         "behaviour_weights": credit.behaviour,
         "token_weights": credit.weight,
     }
-    if credit.value_targets is not None and credit.value_weight is not None:
-        columns["value_targets"] = credit.value_targets
-        columns["value_weights"] = credit.value_weight
     segments = ratio_segments(credit.batch, loss.ratio)
     # In the first update every ratio is 1, whatever it is averaged over.
     if segments is not None and several_updates:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trainers.algorithms.schedule import Gated, PerFamily, Schedule
-from trainers.rollouts.trajectory import Trajectory, by_family, rollout_metrics
+from trainers.rollouts.episode_figures import rollout_metrics
+from trainers.rollouts.trajectory import Trajectory, by_family
 
 __all__ = ["RolloutEvent", "tell_schedule"]
 

@@ -8,7 +8,8 @@ the step:
 2. ``send_weights``, ``choose_rows``: further weights of the engine; what trains in place of the
    episodes.
 3. ``listener``, ``add_columns``: hears the policy's hidden states; scores the sampled tokens.
-4. ``learn``: learns from the batch with its advantages.
+4. ``credit_columns``, ``learn``: adds to what the loss reads of the advantages; learns from the
+   batch with all of this.
 5. ``figures``: what the log says of the episodes.
 6. ``score``, ``after_backward``: takes part in the loss, and in its update.
 
@@ -18,14 +19,15 @@ what the trainer lends, a ``StepContext``.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 from accelerate import Accelerator
 from accelerate.utils import DistributedType
 from torch import Tensor, nn
@@ -33,11 +35,12 @@ from torch import Tensor, nn
 from agentgym.errors import NotSupported
 from trainers.algorithms.needs import Need
 from trainers.algorithms.preset import Preset
+from trainers.grpo.advantages import Credit
 from trainers.grpo.forward import Scores, StateListener, TokenForward
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.step_tokens import StepTokens
 from trainers.methods.method import Method
-from trainers.methods.table import methods
+from trainers.methods.table import load, methods
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -45,6 +48,7 @@ from trainers.rollouts.trajectory import Trajectory
 
 __all__ = [
     "ChosenRows",
+    "CreditColumns",
     "MakeStepPart",
     "PlayedStep",
     "StepContext",
@@ -118,6 +122,15 @@ class ChosenRows:
     """Entries of ``Batch.aux`` for their turns."""
     figures: Mapping[str, float]
     """Metrics of the step for the log, equal in every process."""
+
+
+class CreditColumns(NamedTuple):
+    """What a part adds to the credit of K sampled tokens."""
+
+    columns: Mapping[str, npt.NDArray[np.generic]] = MappingProxyType({})
+    """Columns (K,) that the loss reads, by name."""
+    figures: Mapping[str, float] = MappingProxyType({})
+    """Metrics for the log."""
 
 
 @dataclass(frozen=True)
@@ -205,6 +218,10 @@ class StepPart:
         """
         return {}
 
+    def credit_columns(self, credit: Credit) -> CreditColumns:
+        """Return columns that the loss reads beside the advantages of all processes."""
+        return CreditColumns()
+
     def learn(self, batch: Mapping[str, Tensor]) -> Mapping[str, float]:
         """Learn from a batch with the columns of the loss, and return figures like them."""
         return {}
@@ -285,7 +302,7 @@ def part_makers(
         without: Names of methods that are left out.
     """
     makers = {
-        method.name: pkgutil.resolve_name(method.step_part)(run, policy)
+        method.name: load(method.step_part)(run, policy)
         for method in _acting(preset)
         if method.name not in without
     }

@@ -35,6 +35,16 @@ class StepPlan:
     refill: Refill | None = field(default=None, repr=False)
     """Replaces groups without a learning signal."""
 
+    @property
+    def replaced(self) -> Sequence[Trajectory]:
+        """Episodes that were played and do not train, because others replace them."""
+        return () if self.refill is None else self.refill.replaced
+
+    @property
+    def figures(self) -> Mapping[str, float]:
+        """Figures of the replacements for the log."""
+        return {} if self.refill is None else self.refill.figures
+
 
 def plan_step(
     step: int,

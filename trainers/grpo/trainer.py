@@ -90,7 +90,7 @@ from trainers.grpo.step_part import (
     make_parts,
     needs_served,
 )
-from trainers.grpo.step_plan import plan_step
+from trainers.grpo.step_plan import StepPlan, plan_step
 from trainers.grpo.step_tokens import StepTokens
 from trainers.grpo.tensors import row_tensors, sampled_mask, trimmed
 from trainers.rollouts.budget import TokenBudget
@@ -98,19 +98,10 @@ from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
-from trainers.rollouts.refill import Refill
+from trainers.rollouts.episode_figures import episode_figures
 from trainers.rollouts.rollout_runner import Envs, RolloutRunner
 from trainers.rollouts.task_feed import LearningTaskSource, TaskSource
-from trainers.rollouts.trajectory import (
-    Row,
-    Trajectory,
-    cost_metrics,
-    family_metrics,
-    fork_metrics,
-    judge_metrics,
-    rollout_metrics,
-    to_rows,
-)
+from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 
 __all__ = ["MultiTurnTrainer"]
 
@@ -219,7 +210,7 @@ class MultiTurnTrainer(BatchTrainer):
         self.stage_switches: list[tuple[int, int]] = []
         self.trajectories: list[Trajectory] = []
         self._tasks, self._on_rollout, self._probe_every = tasks, on_rollout, probe_every
-        self._refill: Refill | None = None
+        self._plan: StepPlan | None = None
         self._generations = 0
         self._micro_tokens = micro_tokens
         super().__init__(model, args, chat, **kwargs)
@@ -291,7 +282,7 @@ class MultiTurnTrainer(BatchTrainer):
         figures = self._add_scores(rows)
         # 4, 5: advantages and weights of the tokens of all processes.
         credit = self._credit(rows, {} if chosen is None else chosen.aux)
-        self._add_credit(rows, credit)
+        figures |= self._add_credit(rows, credit)
         figures |= self._teach_parts(rows.batch)
         figures |= {} if chosen is None else chosen.figures
         self._report(step, episodes, credit, figures)
@@ -343,7 +334,7 @@ class MultiTurnTrainer(BatchTrainer):
             # What was played meanwhile cost the step no more than the wait.
             self.times.move("rest", "generation", self._producer.waited)
         self._note_horizon(step, plan.horizon)
-        self._refill = plan.refill
+        self._plan = plan
         return episodes
 
     def _choose_rows(
@@ -442,10 +433,14 @@ class MultiTurnTrainer(BatchTrainer):
             correct=self._inexact,
         )
 
-    def _add_credit(self, rows: StepRows, credit: Credit) -> None:
+    def _add_credit(self, rows: StepRows, credit: Credit) -> dict[str, float]:
         """5: put this process's part of the credit into the columns that the loss reads."""
-        batch, tokens = rows.batch, rows.tokens
+        batch, tokens, figures = rows.batch, rows.tokens, dict[str, float]()
         columns = loss_columns(credit, self.preset.loss, "old_per_token_logps" in batch)
+        for part in self.parts:
+            part_columns, part_figures = part.credit_columns(credit)
+            columns |= part_columns
+            figures |= part_figures
         train = credit.train
         if tokens.once is not None:
             columns, train = trained_once(columns, train, tokens.once)
@@ -457,6 +452,7 @@ class MultiTurnTrainer(BatchTrainer):
         # Without anything to train all masks are 0, and so is the loss: 0 / 1.
         total = max(1, int(credit.train.sum()))
         batch["num_items_in_batch"] = torch.tensor(total, device=tokens.mask.device)
+        return figures
 
     def _teach_parts(self, batch: Mapping[str, Tensor]) -> dict[str, float]:
         """4: let parts that learn apart from the policy learn from the batch."""
@@ -477,15 +473,13 @@ class MultiTurnTrainer(BatchTrainer):
         part_figures: Mapping[str, float],
     ) -> None:
         """Log figures, tell the schedule and the listener, and probe the engine now and then."""
-        if self._refill is not None:
-            # What was played and replaced is told of, and learned from, like what trains.
-            everyone = [*everyone, *self._refill.replaced]
-        figures = {**rollout_metrics(everyone), **family_metrics(everyone)}
-        figures |= {**fork_metrics(everyone), **judge_metrics(everyone), **cost_metrics(everyone)}
-        figures |= {**credit.metrics, **part_figures}
+        assert self._plan is not None
+        # What was played and replaced is told of, and learned from, like what trains.
+        everyone = [*everyone, *self._plan.replaced]
+        figures = {**episode_figures(everyone), **credit.metrics, **part_figures}
         for part in self.parts:
             figures |= part.figures(everyone)
-        figures |= self._refill.figures if self._refill is not None else {}
+        figures |= self._plan.figures
         figures["rollout/horizon"] = float(self.horizon)
         if self._producer is not None:
             figures |= self._producer.figures(everyone, self.batches, self.updates)

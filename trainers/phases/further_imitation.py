@@ -33,7 +33,8 @@ from trainers.phases.held_out import HeldOutPlayer
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
 from trainers.phases.warm_start import FINISHED, save_whole
-from trainers.rollouts.trajectory import Trajectory, rollout_metrics
+from trainers.rollouts.episode_figures import rollout_metrics
+from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft

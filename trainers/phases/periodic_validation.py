@@ -15,7 +15,8 @@ from trainers.output.run_folder import RunFolder
 from trainers.phases.rollout_setup import panel_tasks
 from trainers.processes import on_main
 from trainers.rollouts.chat import TurnTokenizer
-from trainers.rollouts.trajectory import Trajectory, by_family, rollout_metrics
+from trainers.rollouts.episode_figures import rollout_metrics
+from trainers.rollouts.trajectory import Trajectory, by_family
 
 __all__ = ["PeriodicValidation"]
 

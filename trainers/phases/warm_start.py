@@ -29,8 +29,9 @@ from trainers.phases.rollout_setup import panel_tasks
 from trainers.phases.sft_loop import SftCheckpoints, make_sft, sft_settings
 from trainers.phases.spending import imitation_is_spent, note_demonstrations
 from trainers.rollouts.engines.policy_weights import base_model, policy_weights
+from trainers.rollouts.episode_figures import rollout_metrics
 from trainers.rollouts.expert_demonstrations import Demonstration
-from trainers.rollouts.trajectory import Row, by_family, rollout_metrics
+from trainers.rollouts.trajectory import Row, by_family
 
 if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft

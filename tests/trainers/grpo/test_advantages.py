@@ -12,7 +12,8 @@ from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import assign_credit, check_sampled
 from trainers.grpo.trl_arguments import REFUSED, check_arguments, grpo_arguments
 from trainers.rollouts.budget import TokenBudget
-from trainers.rollouts.trajectory import SampledTurn, Trajectory, rollout_metrics
+from trainers.rollouts.episode_figures import rollout_metrics
+from trainers.rollouts.trajectory import SampledTurn, Trajectory
 
 RLOO = get_preset("rloo")
 

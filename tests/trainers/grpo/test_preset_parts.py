@@ -126,19 +126,19 @@ def gradient(preset: Preset) -> torch.Tensor:
     aux = {"logp_ref": reference, "logp_prm": old + values, **judged}
     credit = assign_credit(episodes, trainer.preset, aux=aux, logp_old=old, values=values)
     columns = loss_columns(credit, trainer.preset.loss, several_updates=True)
+    trainer.parts = []
+    if "critic" in preset.needs:  # In a shared trunk all that it learns by acts on the policy.
+        context = trainer._context(trainer.model, trainer.runner.chat, False)
+        critic = make_critic(context, CriticSettings(trunk="shared"))
+        torch.nn.init.normal_(critic._head.weight, generator=torch.Generator().manual_seed(4))
+        trainer.parts = [critic]
+        columns |= {"old_values": values, **critic.credit_columns(credit).columns}
     inputs = {
         **rows,
         **{name: scatter_tokens(values, mask) for name, values in columns.items()},
         "tool_mask": rows["tool_mask"] * scatter_tokens(credit.train, mask),
         "num_items_in_batch": torch.tensor(int(credit.train.sum())),
     }
-    trainer.parts = []
-    if "critic" in preset.needs:  # In a shared trunk all that it learns by acts on the policy.
-        inputs["old_values"] = scatter_tokens(values, mask)
-        context = trainer._context(trainer.model, trainer.runner.chat, False)
-        critic = make_critic(context, CriticSettings(trunk="shared"))
-        torch.nn.init.normal_(critic._head.weight, generator=torch.Generator().manual_seed(4))
-        trainer.parts = [critic]
     start = disturbed(trainer, 0.0, 0)
     trainer.model.load_state_dict(disturbed(trainer, 0.03, 2))
     trainer.model.train()

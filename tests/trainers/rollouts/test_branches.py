@@ -12,15 +12,9 @@ from tests.trainers import tiny_policy
 from trainers.algorithms.branching import Branching, EntropyRise, EveryTurn, RandomTurns
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.episode_figures import fork_metrics
 from trainers.rollouts.rollout_runner import RolloutRunner
-from trainers.rollouts.trajectory import (
-    Trajectory,
-    fork_metrics,
-    nodes_of,
-    sampled_once,
-    to_batch,
-    to_rows,
-)
+from trainers.rollouts.trajectory import Trajectory, nodes_of, sampled_once, to_batch, to_rows
 
 BUDGET = TokenBudget(turn_tokens=5, episode_tokens=150, context=240)
 ALWAYS = Branching(EveryTurn(), roots=1, nested=False, refill=False)

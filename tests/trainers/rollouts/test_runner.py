@@ -18,8 +18,9 @@ from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import Request, Sampling
 from trainers.rollouts.engines.hf import HFEngine
+from trainers.rollouts.episode_figures import rollout_metrics
 from trainers.rollouts.rollout_runner import RolloutRunner
-from trainers.rollouts.trajectory import rollout_metrics, to_batch, to_rows
+from trainers.rollouts.trajectory import to_batch, to_rows
 
 BUDGET = TokenBudget(turn_tokens=6, episode_tokens=200, context=250)
 WINDOWED = Prompt(BARE.windowed(1))

@@ -5,14 +5,8 @@ import pytest
 from agentgym.core.hooks import Cost
 from agentgym.core.outcome import StopReason
 from tests.trainers.row_checks import action_ids, check_rows
-from trainers.rollouts.trajectory import (
-    SampledTurn,
-    Trajectory,
-    cost_metrics,
-    family_metrics,
-    to_batch,
-    to_rows,
-)
+from trainers.rollouts.episode_figures import cost_metrics, family_metrics
+from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_batch, to_rows
 
 
 def turn(context, ids, reward=0.0, fresh=False, text="", key="s"):

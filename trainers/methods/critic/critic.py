@@ -27,10 +27,18 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
+from trainers.algorithms.gae import explained_variance, value_targets
+from trainers.grpo.advantages import Credit
 from trainers.grpo.forward import Scores
 from trainers.grpo.objective import value_errors
 from trainers.grpo.own_weights import OwnWeights
-from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart, StepRows
+from trainers.grpo.step_part import (
+    CreditColumns,
+    MakeStepPart,
+    StepContext,
+    StepPart,
+    StepRows,
+)
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
 from trainers.methods.critic.settings import FilledCritic
 from trainers.methods.method import section_of
@@ -77,7 +85,9 @@ class Critic(StepPart):
 
     def __init__(self, context: StepContext, settings: CriticSettings) -> None:
         self.settings, self._passes = settings, context.passes
-        self._clip = context.preset.loss.value_clip
+        self._loss, signal = context.preset.loss, context.preset.value_signal
+        assert signal is not None  # what reads the values
+        self._signal = signal
 
     @property
     def waits(self) -> int:
@@ -88,6 +98,23 @@ class Critic(StepPart):
         """Add the values of the sampled tokens."""
         rows.batch["old_values"] = self.values(rows.batch, rows.passes)
         return {}
+
+    def credit_columns(self, credit: Credit) -> CreditColumns:
+        """Return what to learn from the batch, and how much of it was foreseen.
+
+        ``value_targets``: the targets R_k; ``value_weights``: the weights u_k of the errors, those
+        of a mean times K' on tokens with a value that is read, else 0.
+        """
+        batch, signal = credit.batch, self._signal
+        learnt = credit.train & signal.places(batch)
+        share = credit.train.sum() / max(1, learnt.sum())
+        foreseen = explained_variance(batch, signal, learnt)
+        monte_carlo = self._loss.value_targets == "monte-carlo"
+        targets = value_targets(batch, signal.monte_carlo() if monte_carlo else signal)
+        return CreditColumns(
+            {"value_targets": targets, "value_weights": learnt * share},
+            {"critic/explained_variance": foreseen},
+        )
 
     def learn(self, batch: Mapping[str, Tensor]) -> Mapping[str, float]:
         """Learn, unless it does so with the policy, and return the error."""
@@ -189,7 +216,7 @@ class HeadCritic(LearningCritic):
         self._pass_states.clear()
         loss = torch.zeros(())
         for _ in range(self.settings.updates):
-            errors = value_errors(self._of_states(states), columns, self._clip)
+            errors = value_errors(self._of_states(states), columns, self._loss.value_clip)
             loss = (columns["value_weights"] * errors).sum() / self._tokens(batch)
             loss.backward()
             self.step()
@@ -237,7 +264,7 @@ class ModelCritic(LearningCritic):
             total = torch.zeros_like(total)
             for rows in passes:
                 part = trimmed(batch, rows)
-                errors = value_errors(self._forward(part), part, self._clip)
+                errors = value_errors(self._forward(part), part, self._loss.value_clip)
                 loss = (part["value_weights"] * errors).sum() / self._tokens(batch)
                 loss.backward()
                 total += loss.detach()

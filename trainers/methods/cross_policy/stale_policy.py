@@ -18,7 +18,7 @@ from trainers.rollouts.engines.base import GenerationEngine, PoolEngine
 from trainers.rollouts.engines.hf_pool import HFCopyPoolEngine, HFPoolEngine
 from trainers.rollouts.engines.policy_weights import check_whole
 from trainers.rollouts.engines.trained_weights import TrainedWeights
-from trainers.rollouts.trajectory import Trajectory, pool_metrics
+from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
@@ -71,8 +71,9 @@ class StalePolicy(StepPart):
         return {"pool": self._pool}
 
     def figures(self, episodes: Sequence[Trajectory]) -> Mapping[str, float]:
-        """Return the share of its turns."""
-        return pool_metrics(episodes)
+        """Return the share of turns that it played, if any; one that episodes share counts once."""
+        turns = [turn.stale for episode in episodes for turn in episode.own_turns]
+        return {"rollout/stale_turns": sum(turns) / len(turns)} if any(turns) else {}
 
     @property
     def weights_due(self) -> bool:

@@ -31,15 +31,15 @@ from trainers.algorithms.signals import QMinusV
 from trainers.grpo.micro_batches import divided
 from trainers.grpo.step_part import ChosenRows, StepContext
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
-from trainers.rollouts.branches import turn_seed
-from trainers.rollouts.engines.policy_weights import base_model
-from trainers.rollouts.trajectory import Trajectory
-from trainers.rollouts.turn_replay import (
+from trainers.methods.turn_critic.turn_replay import (
     PlayedEpisode,
     PlayedTurn,
     TurnReplay,
     tells_of_the_policy,
 )
+from trainers.rollouts.branches import turn_seed
+from trainers.rollouts.engines.policy_weights import base_model
+from trainers.rollouts.trajectory import Trajectory
 
 __all__ = ["REPLAY_FILE", "DoubleHeads", "OffPolicyCritic"]
 

@@ -32,10 +32,10 @@ from trainers.grpo.step_part import ChosenRows, StepContext
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
 from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
+from trainers.methods.turn_critic.turn_replay import PlayedEpisode, tells_of_the_policy
 from trainers.rollouts.branches import turn_seed
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import Row, Trajectory, to_rows
-from trainers.rollouts.turn_replay import PlayedEpisode, tells_of_the_policy
 
 __all__ = ["PLAN", "PLAN_TOKENS", "PrivilegedCritic"]
 

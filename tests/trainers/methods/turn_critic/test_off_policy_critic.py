@@ -31,9 +31,9 @@ from trainers.algorithms.signals import QMinusV
 from trainers.methods.turn_critic.kinds import make_turn_critic
 from trainers.methods.turn_critic.off_policy_critic import REPLAY_FILE, OffPolicyCritic
 from trainers.methods.turn_critic.turn_critic import TURN_CRITIC_FILE, TurnCriticSettings
+from trainers.methods.turn_critic.turn_replay import PlayedEpisode
 from trainers.rollouts.engines.base import Completion
 from trainers.rollouts.trajectory import SampledTurn, Trajectory
-from trainers.rollouts.turn_replay import PlayedEpisode
 
 ARCHER = get_preset("archer")
 GO, STOP = 7, 8

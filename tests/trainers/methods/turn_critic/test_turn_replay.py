@@ -14,9 +14,9 @@ from agentgym.core.hooks import Verdict
 from agentgym.support.random_stream import Stream
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
+from trainers.methods.turn_critic.turn_replay import PlayedEpisode, TurnReplay, tells_of_the_policy
 from trainers.rollouts.expert_demonstrations import encode, play
 from trainers.rollouts.trajectory import SampledTurn, Trajectory, to_rows
-from trainers.rollouts.turn_replay import PlayedEpisode, TurnReplay, tells_of_the_policy
 
 
 def episode(name: int, turns: int) -> PlayedEpisode:
