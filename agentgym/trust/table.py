@@ -327,7 +327,7 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
     ),
     "rl.sampler": OWN_PART,
     "rl.filters": OWN_PART,
-    **_plain("history end_after_invalid agent_timeout agent_calls rank_timeout", "rollout."),
+    **_plain("history end_after_invalid rank_timeout", "rollout."),
     **_plain("r alpha dropout targets", "lora."),
     **_plain("num_tasks greedy horizon every valid_tasks keep baselines baseline_steps", "eval."),
     **_plain("hidden layers heads head_dim intermediate context rope_theta init", "tiny."),

@@ -116,7 +116,6 @@ def _without_use(run: ResolvedRun) -> frozenset[str]:
         "lora": tiny,
         "vllm": not vllm,
         "sft": not run.imitates,
-        "rollout.agent_timeout": not run.config.foreign_loop,
         "rollout.rank_timeout": processes.world() == 1,
         "push_to_hub": config.push_to_hub is None,
         "hub_private": config.push_to_hub is None,

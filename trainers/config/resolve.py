@@ -28,7 +28,6 @@ from agentgym.rewards import JudgeMask
 from trainers.algorithms.needs import JUDGE
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import SERVES
-from trainers.config.agents import check_agent
 from trainers.config.budget import Budget, parse_budget
 from trainers.config.config_file import (
     CONFIG_FILE,
@@ -220,7 +219,6 @@ def resolve(config: TrainConfig) -> ResolvedRun:
     _check_engine(config, settings["engine"])
     _check_imitation(config, envs, settings)
     _check_baselines(settings)
-    check_agent(config, preset, settings, [env.name for env in envs if env.delegates])
     without_expert = [env.name for env in envs if not env.has_expert]
     filled_config = _filler().validate_python(settings)
     for method in methods():

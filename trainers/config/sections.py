@@ -268,10 +268,6 @@ class RolloutConfig:
     end_after_invalid: Whole = 0
     """End an episode, with its reward so far, after this number of consecutive invalid actions,
     equal or not, in training and in tests. 0: no limit."""
-    agent_timeout: Positive = 600.0
-    """Time limit in seconds of an agent (``--agent``) for an episode, which is then truncated."""
-    agent_calls: Count | None = None
-    """Maximum calls of an agent in an episode; None: four per turn of its horizon, plus 16."""
     rank_timeout: Positive = 1800.0
     """Seconds that the processes of a launch wait for the slowest one; then the run ends and names
     it."""

@@ -150,7 +150,7 @@ class Runs:
             horizon=run_env.horizon,
         )
         command = None if agent else settings.get("agent_command")
-        played_by, calls = agent or settings.get("agent"), settings.get("rollout", "agent_calls")
+        played_by, calls = agent or settings.get("agent"), settings.get("gateway", "calls")
         return maker(f"run:{path}", player, env, seed, played_by, command, calls)
 
 

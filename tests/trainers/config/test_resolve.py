@@ -67,7 +67,7 @@ NONE_IS_A_CHOICE = {
     "distill.url",
     "distill.weight",
     "end_of_turn",
-    "rollout.agent_calls",
+    "gateway.calls",
     "eval.baseline_steps",
     "horizon_gate",
     "preset_file",

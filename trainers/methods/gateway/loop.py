@@ -19,6 +19,8 @@ from trainers.methods.gateway.agent_runner import AgentRules, AgentRunner
 from trainers.methods.gateway.agents import find_agent
 from trainers.methods.gateway.demonstrations import encode_calls, player_of
 from trainers.methods.gateway.server import GatewayServer
+from trainers.methods.gateway.settings import GatewayConfig
+from trainers.methods.method import section_of
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.expert_demonstrations import Demonstration, PlayOne
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -45,7 +47,8 @@ class AgentLoop:
         require("uvicorn", "serve")
         config = run.config
         agent = find_agent(config.agent, config.agent_command)
-        rules = AgentRules(config.rollout.agent_timeout, config.rollout.agent_calls)
+        limits = section_of(config, GatewayConfig)
+        rules = AgentRules(limits.timeout, limits.calls)
         self._run, self._server = run, GatewayServer()
         self.player: Callable[..., RolloutRunner] = partial(AgentRunner, agent=agent, rules=rules)
         self.demonstrate: PlayOne = player_of(agent, rules, self._server)

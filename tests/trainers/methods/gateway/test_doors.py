@@ -95,7 +95,7 @@ def test_a_run_is_evaluated_with_its_agent_or_with_another(trained: Path, tmp_pa
         (["--agent=tests.toy:COLOURS"], "expected"),
         ([f"--agent={AGENT}", "--agent-command=true"], "got both; leave out one"),
         (["--agent-command=' unclosed"], "expected --agent-command to be a command"),
-        (["--rollout.agent-calls=3"], "only with --agent or --agent-command"),
+        (["--gateway.calls=3"], "only with --agent or --agent-command"),
         ([f"--agent={AGENT}", "--preset=agentrl"], "the trainer's own loop; got policy_pool"),
         ([f"--agent={AGENT}", "--preset=archer"], "the trainer's own loop; got turn_critic"),
         ([f"--agent={AGENT}", "--preset=matpo"], "expected no workers with --agent"),

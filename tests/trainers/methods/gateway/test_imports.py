@@ -11,6 +11,8 @@ from tests.trainers import toy_runs
 from tests.trainers.methods.gateway.test_doors import SMALL
 
 ROOM = "trainers.methods.gateway"
+ROW = {f"{ROOM}.method", f"{ROOM}.settings"}
+"""What flags and help need."""
 PATHS = [path for room in ("agentgym", "trainers") for path in (toy_runs.ROOT / room).rglob("*.py")]
 
 
@@ -31,4 +33,5 @@ def test_a_training_without_an_agent_imports_none_of_it(
     assert done.returncode == 0, done.stderr[-500:]
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "trainers.grpo.trainer" in modules
-    assert bool(flags) == any(name.startswith(ROOM) for name in modules)
+    loaded = {name for name in modules if name.startswith(f"{ROOM}.")} - ROW
+    assert bool(flags) == bool(loaded), loaded

@@ -2,42 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.branching import BRANCHING
-from trainers.algorithms.preset import Preset
-from trainers.config.schema import TrainConfig
+from trainers.config.resolve import ResolvedRun
 from trainers.methods.table import methods
 
 __all__ = ["check_agent"]
 
 
-def check_agent(
-    config: TrainConfig, preset: Preset, settings: Mapping[str, Any], delegating: Sequence[str]
-) -> None:
-    """Refuse what agents cannot do, and their settings where there is none.
-
-    Args:
-        config: The settings as they were given.
-        preset: The method.
-        settings: The settings with all defaults.
-        delegating: The environments in which a policy may delegate to workers.
+def check_agent(run: ResolvedRun) -> None:
+    """Refuse what agents cannot do.
 
     Raises:
         ConfigurationError: Two settings contradict each other.
     """
+    config, preset = run.config, run.preset
     flag = "--agent" if config.agent is not None else "--agent-command"
-    if config.agent is None and config.agent_command is None:
-        if config.rollout.agent_calls is not None:
-            raise ConfigurationError(
-                "expected --rollout.agent-calls only with --agent or --agent-command, got "
-                f"{config.rollout.agent_calls} without"
-            )
-        return
-    if config.agent is not None and config.agent_command is not None:
-        raise ConfigurationError("expected --agent or --agent-command, got both; leave out one")
     own_loop = {
         BRANCHING,
         *(need for method in methods() if method.own_loop for need in method.needs),
@@ -49,13 +29,13 @@ def check_agent(
             f"{preset.name!r} are forked, judged or divided by the trainer's own loop; got "
             f"{', '.join(missing)}"
         )
-    if delegating:
+    if delegating := [env.name for env in run.envs if env.delegates]:
         raise ConfigurationError(
             f"expected no workers with {flag}, because the agent keeps one list of messages; got "
             f"them in {', '.join(delegating)}: give --env-kwargs worker_turns=0, or another preset"
         )
     for name, value in (
-        ("--prompt", config.prompt),
+        ("--prompt", "" if "prompt" in run.filled else config.prompt),
         ("--window", config.window),
         ("--shots", config.shots),
         ("--sft.episodes", " ".join(map(str, config.sft.episodes))),
@@ -66,7 +46,7 @@ def check_agent(
                 f"expected no {name} with {flag}, because the agent decides what the policy reads; "
                 f"got {value}"
             )
-    if "expert-iteration" in settings["eval"]["baselines"]:
+    if "expert-iteration" in config.eval.baselines:
         raise ConfigurationError(
             f"expected --eval.baselines without expert-iteration with {flag}, because it imitates "
             "episodes recorded by the trainer's own loop"
