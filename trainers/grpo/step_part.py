@@ -23,6 +23,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
@@ -40,7 +41,7 @@ from trainers.grpo.forward import Scores, StateListener, TokenForward
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.step_tokens import StepTokens
 from trainers.methods.method import Method
-from trainers.methods.table import load, methods
+from trainers.methods.table import methods
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -302,7 +303,7 @@ def part_makers(
         without: Names of methods that are left out.
     """
     makers = {
-        method.name: load(method.step_part)(run, policy)
+        method.name: resolve_name(method.step_part)(run, policy)
         for method in _acting(preset)
         if method.name not in without
     }
