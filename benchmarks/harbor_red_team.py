@@ -24,10 +24,10 @@ from typing import Any
 from agentgym.core.env import TextEnv
 from agentgym.envs.swe.engine.commands import SUBMIT, SWECommand
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.harbor.folders import FolderOptions, folder_name, write_folder
-from agentgym.envs.swe.red_team import MUST_LOSE, MUST_WIN, Exploit, load_exploits
-from agentgym.envs.swe.red_team.campaign import sample_tasks
-from agentgym.envs.swe.red_team.target import Target, target_of
+from agentgym.envs.swe.making.harbor.folders import FolderOptions, folder_name, write_folder
+from agentgym.envs.swe.making.red_team import MUST_LOSE, MUST_WIN, Exploit, load_exploits
+from agentgym.envs.swe.making.red_team.campaign import sample_tasks
+from agentgym.envs.swe.making.red_team.target import Target, target_of
 from agentgym.errors import EnvFailure
 from agentgym.registration.making import make
 from agentgym.support.growing_file import append_line, drop_cut_line

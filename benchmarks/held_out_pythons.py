@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from provenance import to_json
 
-from agentgym.envs.swe.generator.bundled import BUNDLED
-from agentgym.envs.swe.generator.stored_instances import StoredInstances, bank_file
+from agentgym.envs.swe.bundled import BUNDLED
 from agentgym.envs.swe.held_out.answers import equal, read_answer
 from agentgym.envs.swe.held_out.asking import DRIVER, REQUESTS, Pace, driver_files
 from agentgym.envs.swe.held_out.bank import Bank, read_bank
+from agentgym.envs.swe.stored_instances import StoredInstances, bank_file
 
 PATIENT = Pace(seconds=5.0, late=5, together=50)
 HASH_SEED = "4711"

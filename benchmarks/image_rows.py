@@ -24,11 +24,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from agentgym.envs.swe.bundled import bundled_instances
 from agentgym.envs.swe.diffs import read_diff
-from agentgym.envs.swe.generator.bundled import bundled_instances
 from agentgym.envs.swe.instance import FolderSource, ImageSource, Instance
+from agentgym.envs.swe.making.red_team import sample_tasks
 from agentgym.envs.swe.official import open_official
-from agentgym.envs.swe.red_team import sample_tasks
 from agentgym.envs.swe.trees import contents
 from tests.envs.swe.official.local_image import StoredImages
 

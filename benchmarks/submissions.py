@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from agentgym.envs.swe.instance import FolderSource, Instance
-from agentgym.envs.swe.red_team import Exploit, load_exploits, target_of
+from agentgym.envs.swe.making.red_team import Exploit, load_exploits, target_of
 from agentgym.envs.swe.trees import contents
 from agentgym.support.random_stream import Stream
 from benchmarks.rewrites import REWRITES, rewrite

@@ -30,7 +30,7 @@ from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.grading import FULL, Grader
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
-from agentgym.envs.swe.red_team import sample_tasks
+from agentgym.envs.swe.making.red_team import sample_tasks
 from agentgym.envs.swe.tasks import Source, open_instances
 from agentgym.envs.swe.trees import contents
 from agentgym.support.growing_file import append_line, drop_cut_line

@@ -22,7 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from agentgym.envs.swe.red_team import (
+from agentgym.envs.swe.making.red_team import (
     MUST_LOSE,
     MUST_WIN,
     Attempt,

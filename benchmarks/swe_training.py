@@ -29,8 +29,8 @@ from provenance import ROOT, to_json
 
 sys.path.insert(0, str(ROOT))
 
-from agentgym.envs.swe.generator.bundled import bundled_instances, library
-from agentgym.envs.swe.generator.stored_instances import INSTANCES
+from agentgym.envs.swe.bundled import bundled_instances, library
+from agentgym.envs.swe.stored_instances import INSTANCES
 from agentgym.support.statistics import wilson_ci95
 
 TASKS = (

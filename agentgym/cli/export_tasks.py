@@ -23,7 +23,7 @@ def export_tasks(command: Export, console: Console) -> int:
         ConfigurationError: The environment is not SWE, or an option applies only to episodes.
     """
     from agentgym.envs.swe.env import SWEEnv
-    from agentgym.envs.swe.harbor.folders import FolderOptions, write_folders
+    from agentgym.envs.swe.making.harbor.folders import FolderOptions, write_folders
     from agentgym.support.progress_bars import FittedProgress
 
     if command.only_successes or command.min_score is not None or command.prompt is not None:

@@ -322,7 +322,7 @@ FAMILIES: tuple[EnvFamily, ...] = (
         extra="swe",
         boxed=True,
         backend="thread",
-        subcommands="agentgym.envs.swe.subcommands:SUBCOMMANDS",
+        subcommands="agentgym.envs.swe.making.subcommands:SUBCOMMANDS",
     ),
     EnvFamily(
         name="textcraft",

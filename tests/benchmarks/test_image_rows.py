@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from agentgym.envs.swe.generator.bundled import bundled_instances
+from agentgym.envs.swe.bundled import bundled_instances
 from agentgym.envs.swe.instance import ImageSource
 from agentgym.envs.swe.official import open_official
 from benchmarks.image_rows import row_of

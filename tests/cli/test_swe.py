@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from agentgym.envs.swe.generator import bundled
-from agentgym.envs.swe.generator.stored_instances import StoredInstances
-from agentgym.envs.swe.generator.task_builder import BuildProgress
+from agentgym.envs.swe import bundled
 from agentgym.envs.swe.held_out import load_bank
-from agentgym.envs.swe.subcommands.task_commands import _yield
+from agentgym.envs.swe.making.subcommands.task_commands import _yield
+from agentgym.envs.swe.making.task_builder import BuildProgress
+from agentgym.envs.swe.stored_instances import StoredInstances
 from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
-from tests.envs.swe.generator.library import make_library
+from tests.envs.swe.making.library import make_library
 
 __all__ = ["wide"]
 ROOT = Path(__file__).parents[2]

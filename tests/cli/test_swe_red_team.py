@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from agentgym.envs.swe.generator.task_builder import build_tasks
+from agentgym.envs.swe.making.task_builder import build_tasks
 from tests.cli.test_commands import run, wide
 from tests.envs.swe.boxed import needs_box
-from tests.envs.swe.generator.library import make_library
+from tests.envs.swe.making.library import make_library
 
 __all__ = ["wide"]
 ROOT = Path(__file__).parents[2]

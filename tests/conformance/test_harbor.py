@@ -23,7 +23,7 @@ from agentgym.core.env import TextEnv
 from agentgym.envs.swe.engine.commands import only_command
 from agentgym.envs.swe.engine.observation import show
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.harbor.folders import FolderOptions, folder_name, write_folder
+from agentgym.envs.swe.making.harbor.folders import FolderOptions, folder_name, write_folder
 from agentgym.errors import ConfigurationError
 from agentgym.interop.harbor.environment import TIMED_OUT, NamespaceEnvironment
 from agentgym.interop.harbor.folder import open_folder

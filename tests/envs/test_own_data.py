@@ -12,7 +12,7 @@ import pytest
 from agentgym.cli import main as agentgym
 from agentgym.envs.textworld.tasks import GameTasks
 from tests.envs.swe.boxed import needs_box
-from tests.envs.swe.generator.library import make_library
+from tests.envs.swe.making.library import make_library
 
 PAGES = Path(__file__).parents[2] / ".site" / "how-to"
 SWE = "swe-tasks-from-a-repository"

@@ -30,7 +30,7 @@ CHECKED: Mapping[str, str] = {
     "trainers/policies/runs.py": "check_settings",
 }
 DATA: Mapping[str, str] = {
-    "agentgym/envs/swe/red_team/exploit.py": "exploits of the package",
+    "agentgym/envs/swe/making/red_team/exploit.py": "exploits of the package",
     "agentgym/envs/webshop/browser/recorded_visits.py": "looks whether it is a file of records",
     "agentgym/episodes/any_file.py": "gives records on; make_env checks them",
     "agentgym/episodes/exporter.py": "gives records on; make_env checks them",

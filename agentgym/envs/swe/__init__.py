@@ -13,9 +13,8 @@ Files:
   ``canaries.py`` and ``pytest_plugin.py``, ``expected_failures.py``, ``evidence.py``;
   ``blinding.py`` (tests without expectations), ``looks.py`` and ``blinded_run.py`` (in the box),
   ``gold.py`` and ``preparation.py`` (values of the right solution)
-- ``held_out/``: ``programs.py`` and ``variation.py`` (from tests to programs), ``driver.py`` (runs
-  them in the box), ``judge.py``, ``asking.py`` and ``answers.py`` (compare on the host),
-  ``bank.py`` (what is stored), ``building.py`` and ``variants.py`` (make it)
+- ``held_out/``: ``programs.py`` (from tests to programs), ``driver.py`` (runs them in the box),
+  ``judge.py``, ``asking.py`` and ``answers.py`` (compare on the host), ``bank.py`` (what is stored)
 - ``instance_boxes.py``, ``runtime.py``, ``trees.py``: boxes with a repository; what they see of the
   host; from a source to a pristine folder
 - ``diffs.py``, ``git_names.py``, ``edits.py``, ``parsed_source.py``: unified diffs, applied in
@@ -23,16 +22,10 @@ Files:
 - ``experts/``: ``oracle.py`` knows the solution, ``developer.py`` looks first
 - ``baselines/``: policies: ``blind_mutation.py``, ``issue_search.py``; what they run in the box:
   ``token_search.py``, ``issue_run.py``, ``issue_examples.py``, ``issue_repairs.py``
-- ``generator/``: ``kinds/`` of tasks, statements, validation, hidden tests, held-out banks; built
-  and bundled tasks
-- ``harbor/``: tasks as folders of Harbor: ``folders.py`` writes them; ``judge.py`` and
-  ``confinement.py`` go along
+- ``stored_instances.py``, ``hidden_tests.py``, ``syntax.py``, ``bundled.py``: tasks on disk; their
+  tests cut out; the bundled sets
+- ``making/``, a room of its own: makes and exports tasks, and attacks their graders
 - ``official/``: rows of published sets, their images, commands and logs
-- ``red_team/``: ``exploit.py`` (an exploit from its file), ``target.py`` (where it strikes),
-  ``campaign.py`` (who is paid); ``exploits.d/``: the exploits, data and no modules
-- ``subcommands/``: ``agentgym swe``: ``task_commands.py`` (build, list), ``red_team_commands.py``
-  (red-team), ``gold_command.py`` (gold), ``image_commands.py`` (image, prefetch, cache); their bar
-  ``progress.py``
 - ``bundled.d/``: data: the bundled libraries in ``repositories/``, as text files; patches of their
   later releases in ``regressions/``, their tasks in ``instances.jsonl`` and ``tokens.jsonl``,
   held-out questions in ``held_out/``

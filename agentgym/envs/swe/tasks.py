@@ -211,11 +211,11 @@ def open_instances(source: Source) -> InstanceSet:
         return source.data
     hidden = source.kind != TOKENS if source.hidden_tests is None else source.hidden_tests
     if source.kind in (BUNDLED, TOKENS):
-        from agentgym.envs.swe.generator.bundled import bundled_instances
+        from agentgym.envs.swe.bundled import bundled_instances
 
         return bundled_instances(source.kind, hidden_tests=hidden, difficulty=source.difficulty)
     if source.kind == "stored":
-        from agentgym.envs.swe.generator.stored_instances import StoredInstances
+        from agentgym.envs.swe.stored_instances import StoredInstances
 
         return StoredInstances(source.path, hidden_tests=hidden, difficulty=source.difficulty)
     from agentgym.envs.swe.official.instances import OfficialInstances

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from agentgym.envs.swe.edits import write_diff
 from agentgym.envs.swe.env import SWEEnv
-from agentgym.envs.swe.generator.banks import states
-from agentgym.envs.swe.generator.wrong_repairs import edits_anywhere
-from agentgym.envs.swe.held_out import BankBuilder, QuestionedTask
 from agentgym.envs.swe.instance import Edit, FolderSource, HeldOut, Instance
+from agentgym.envs.swe.making.banks import states
+from agentgym.envs.swe.making.held_out.building import BankBuilder, QuestionedTask
+from agentgym.envs.swe.making.wrong_repairs import edits_anywhere
 from agentgym.envs.swe.trees import contents
 from agentgym.errors import TaskNotFound
 from agentgym.support.random_stream import Stream

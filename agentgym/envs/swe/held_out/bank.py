@@ -66,7 +66,7 @@ class Bank:
     """The questions of a repository."""
 
     digest: str
-    """Of the repository, see :func:`~agentgym.envs.swe.generator.stored_instances.digest`."""
+    """Of the repository, see :func:`~agentgym.envs.swe.stored_instances.digest`."""
     packages: tuple[str, ...]
     """What the driver imports."""
     programs: tuple[HeldOutQuestion, ...] = ()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from agentgym.envs.swe.generator.bundled import BANKS, BUNDLED, bundled_instances
-from agentgym.envs.swe.generator.stored_instances import HELD_OUT, bank_file
+from agentgym.envs.swe.bundled import BANKS, BUNDLED, bundled_instances
 from agentgym.envs.swe.grading import FULL, NO, Grader
 from agentgym.envs.swe.held_out.bank import read_bank
 from agentgym.envs.swe.instance import FolderSource, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.stored_instances import HELD_OUT, bank_file
 from agentgym.envs.swe.trees import contents
 from tests.envs.swe.boxed import needs_box
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from agentgym.envs.swe.diffs import apply_diff
-from agentgym.envs.swe.generator.banks import states
 from agentgym.envs.swe.grading import FULL, NO, Grader
-from agentgym.envs.swe.held_out import Bank, BankBuilder, QuestionedTask, judge_behaviour, load_bank
+from agentgym.envs.swe.held_out import Bank, judge_behaviour, load_bank
 from agentgym.envs.swe.held_out.bank import FEW, Questions, read_bank
 from agentgym.envs.swe.instance import FolderSource, HeldOut, Instance
 from agentgym.envs.swe.instance_boxes import Boxes
+from agentgym.envs.swe.making.banks import states
+from agentgym.envs.swe.making.held_out.building import BankBuilder, QuestionedTask
 from agentgym.errors import DataError
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import SmallSet

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from agentgym.envs.swe.held_out.programs import read_programs
-from agentgym.envs.swe.held_out.variation import Variation, boundaries_of
+from agentgym.envs.swe.making.held_out.variation import Variation, boundaries_of
 from agentgym.support.random_stream import Stream
 
 SUITE = '''"""Tests."""

@@ -1,0 +1,78 @@
+"""Tests that are held back: cut out of the files that hold them, which stay whole otherwise."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from agentgym.envs.swe.instance import Edit
+from agentgym.envs.swe.parsed_source import ParsedSource
+from agentgym.envs.swe.syntax import FUNCTIONS
+
+
+def cutting_edits(folder: Path, tests: Sequence[str]) -> tuple[Edit, ...]:
+    """Return the edits that cut test functions out of a repository.
+
+    A function goes with its decorators, its comments and all its rows, and a class with its last
+    test. What tests inherit from elsewhere stays.
+
+    Args:
+        folder: The repository.
+        tests: The tests, as pytest names them.
+    """
+    names: dict[str, set[str]] = {}
+    for test in tests:
+        file, _, name = test.partition("::")
+        names.setdefault(file, set()).add(name.partition("[")[0])
+    edits: list[Edit] = []
+    for file in sorted(names):
+        try:
+            source = ParsedSource((folder / file).read_bytes())
+        except (OSError, SyntaxError, UnicodeDecodeError):
+            continue
+        edits += (
+            Edit(file, start, source.content[start:end].decode(), "")
+            for start, end in _pieces(source, source.tree.body, "", names[file])
+        )
+    return tuple(edits)
+
+
+def _pieces(
+    source: ParsedSource, body: Sequence[ast.stmt], prefix: str, names: Collection[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield the bytes of the tests of these names, in order."""
+    for node in body:
+        if isinstance(node, FUNCTIONS) and prefix + node.name in names:
+            yield _lines(source, node)
+        elif isinstance(node, ast.ClassDef):
+            inner = f"{prefix}{node.name}::"
+            cut = [child for child in node.body if _name(child, inner) in names]
+            left = [child for child in node.body if child not in cut and not _is_text(child)]
+            if cut and not left:
+                yield _lines(source, node)
+            else:
+                yield from _pieces(source, node.body, inner, names)
+
+
+def _lines(source: ParsedSource, node: ast.stmt) -> tuple[int, int]:
+    """Return the lines of a definition with decorators, comments and the empty lines above."""
+    decorators = getattr(node, "decorator_list", [])
+    first = min(source.start(part) for part in (node, *decorators))
+    begin, end = source.line_start(first), source.line_end(source.end(node))
+    definition = source.content[source.line_start(source.start(node)) : source.start(node)]
+    while begin:
+        above = source.line_start(begin - 1)
+        line = source.content[above:begin]
+        if line.strip() and not line.startswith(definition + b"#"):
+            break
+        begin = above
+    return begin, end
+
+
+def _name(node: ast.stmt, prefix: str) -> str:
+    return prefix + node.name if isinstance(node, FUNCTIONS) else ""
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

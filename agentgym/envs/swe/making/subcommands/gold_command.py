@@ -1,0 +1,94 @@
+"""``agentgym swe gold``: the values that published tasks are graded by, made ahead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agentgym.core.options import integer
+from agentgym.envs.swe.making.subcommands.image_commands import instances_of, open_rows
+from agentgym.envs.swe.making.subcommands.progress import counted
+from agentgym.support.flag_marks import Positional
+from agentgym.support.terminal import cell, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from agentgym.envs.swe.grading.preparation import Prepared
+    from agentgym.envs.swe.instance import Instance
+
+
+@dataclass(frozen=True)
+class PrepareGold:
+    """Run the right solutions of a published set, and keep the values that its tests look at.
+
+    Hidden tests are then graded blinded: what they compare with never enters a sandbox. Repeat
+    the command to resume a run that was cut off.
+    """
+
+    data: Positional[Path]
+    """File or folder of rows, name of a set, or its id on the hub."""
+    split: str | None = None
+    """Split of the tasks. None: all of them."""
+    num_tasks: int | None = None
+    """Number of tasks, from the first on. None: all of them."""
+    sandbox: str = "auto"
+    """Back end of the sandboxes, one that can play images."""
+    test_timeout: int = 1800
+    """Seconds that one run of the tests may take; a task has up to seven."""
+    pull: str = "missing"
+    """When images are pulled: missing, always or never."""
+    data_set: str | None = None
+    """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken_rows: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+def gold(command: PrepareGold, console: Console) -> int:
+    """Make the values of instances; 1 if some could not be made."""
+    from agentgym.core.options import choice
+    from agentgym.envs.swe.grading.preparation import prepare
+    from agentgym.envs.swe.instance_boxes import PULLS, Boxes
+    from agentgym.sandbox.registry import check_name
+
+    timeout = integer(command.test_timeout, "--test-timeout", 1)
+    boxes = Boxes(check_name(command.sandbox), pull=choice(command.pull, "--pull", PULLS))
+    rows = list(instances_of(open_rows(command), command.split))
+    if command.num_tasks is not None:
+        rows = rows[: integer(command.num_tasks, "--num-tasks", 1)]
+    if rows:
+        boxes.check(rows[0].source)
+    with counted(console, "instances", len(rows), -1) as show:
+        watch = lambda name: show(description=name, advance=1)  # noqa: E731
+        done = prepare(rows, boxes, timeout, watch)
+    console.print(_table(rows, done))
+    for name, reason in done.failed.items():
+        say(console, f"failed: {name}: {reason}")
+    if done.left:
+        say(
+            console,
+            f"{len(done.left)} not tried, since several failed one after the other; run the "
+            "command again to go on from there",
+        )
+    return int(bool(done.failed))
+
+
+def _table(rows: list[Instance], done: Prepared) -> Table:
+    """Return what the verdicts on instances will rest on."""
+    from rich.table import Table
+
+    from agentgym.envs.swe.grading.evidence import evidence_of
+
+    table = Table("id", "evidence", "blinded tests", "of failing", "why not blinded")
+    golds = {**done.existing, **done.created}
+    for row in rows:
+        row_gold = golds.get(row.id)
+        if row_gold is not None:
+            share = f"{row_gold.share(row):.2f}"
+            counts = f"{len(row_gold.tests):,}", share
+            table.add_row(*map(cell, (row.id, evidence_of(row), *counts, row_gold.reason)))
+    return table

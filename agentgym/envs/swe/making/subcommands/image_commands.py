@@ -1,0 +1,244 @@
+"""``agentgym swe image``, ``prefetch`` and ``cache``: the container images of published tasks."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from agentgym.core.options import integer
+from agentgym.envs.swe.making.subcommands.progress import counted
+from agentgym.errors import ConfigurationError, TaskNotFound
+from agentgym.support.flag_marks import Positional
+from agentgym.support.terminal import cell, printable, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from agentgym.envs.swe.instance import Instance
+    from agentgym.envs.swe.official import OfficialInstances
+    from agentgym.envs.swe.official.prefetch import Fetched, Pulling
+    from agentgym.sandbox.docker.images import Images
+
+
+class RowsOptions(Protocol):
+    """What commands on rows of published sets have in common."""
+
+    @property
+    def data(self) -> Path | None:
+        """File or folder of rows, name of a set, or its id on the hub."""
+        ...
+
+    @property
+    def data_set(self) -> str | None:
+        """The set of the rows; None recognises it."""
+        ...
+
+    @property
+    def image_mirror(self) -> str:
+        """Registry and namespace from which the images come instead of their own."""
+        ...
+
+    @property
+    def skip_broken_rows(self) -> bool:
+        """Whether rows that cannot be used are left out."""
+        ...
+
+
+@dataclass(frozen=True)
+class ShowImage:
+    """Print the container image of a task of a published set."""
+
+    id: Positional[str]
+    """Id of the instance, such as django__django-11099."""
+    data: Path | None = None
+    """File or folder of rows, name of a set, or its id on the hub."""
+    data_set: str | None = None
+    """Set that the rows are of, such as swe-gym. None: recognised by their fields. Without --data
+    the rule of the set names the image."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken_rows: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class Prefetch:
+    """Pull the container images of a published set ahead."""
+
+    data: Path
+    """File or folder of rows, name of a set, or its id on the hub."""
+    split: str | None = None
+    """Split of the tasks. None: all of them."""
+    max_images: int | None = None
+    """Most images, in the order of the tasks. None: all of them."""
+    max_size: str | None = None
+    """Size, such as 50GB, at which pulling stops."""
+    sandbox: Literal["auto", "namespace", "docker"] = "auto"
+    """Back end of the sandboxes that the images are for: an engine (docker), or namespaces, which
+    need no daemon; auto takes an engine if one runs."""
+    data_set: str | None = None
+    """Set that the rows are of, such as swe-gym. None: recognised by their fields."""
+    image_mirror: str = ""
+    """Registry and namespace from which the images come instead of their own."""
+    skip_broken_rows: bool = False
+    """Leave out and count rows that cannot be used, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Show the container images that agentgym pulled or made, and remove some."""
+
+    max_size: str | None = None
+    """Size to keep, such as 50GB: the least recently used of these images are removed until the
+    rest fits. Other images are never touched."""
+
+
+def image(command: ShowImage, console: Console) -> int:
+    """Print the image of an instance, and nothing else, to standard output."""
+    if command.data is None:
+        say(console, _by_rule(command))
+        return 0
+    instances = open_rows(command)
+    place = instances.find(command.id)
+    if place is None:
+        example = next(instances_of(instances)).id
+        raise TaskNotFound(
+            f"expected the id of an instance of {command.data}, such as {example}; "
+            f"got {command.id!r:.200}"
+        )
+    say(console, _image_of(instances.instance(*place)))
+    return 0
+
+
+def prefetch(command: Prefetch, console: Console) -> int:
+    """Pull the images of instances; 1 if one could not be had."""
+    from agentgym.envs.swe.official.prefetch import prefetch
+    from agentgym.support.sizes import parse_size
+
+    instances = open_rows(command)
+    names = list(
+        dict.fromkeys(_image_of(instance) for instance in instances_of(instances, command.split))
+    )
+    if command.max_images is not None:
+        names = names[: integer(command.max_images, "--max-images", 1)]
+    budget = None if command.max_size is None else parse_size(command.max_size)
+    images = _pulling(command.sandbox)
+    with counted(console, "images", len(names), -1) as show:
+        watch = lambda name: show(description=name, advance=1)  # noqa: E731
+        done = prefetch(names, images, budget, watch)
+    say(console, _describe_pulls(done, len(names)))
+    return int(bool(done.failed))
+
+
+def cache(command: Cache, console: Console) -> int:
+    """Show the images that agentgym has pulled or made; remove some if a budget is given."""
+    from rich.table import Table
+
+    from agentgym.support.sizes import parse_size
+
+    records = _images().records
+    if command.max_size is not None:
+        for removed_image in records.prune(parse_size(command.max_size)):
+            say(console, f"removed {removed_image['name']} ({_size(removed_image['size'])})")
+    images = records.list_images()
+    table = Table("image", "size", "last used")
+    for record in reversed(images):
+        used = time.strftime("%Y-%m-%d %H:%M", time.localtime(record["used"]))
+        table.add_row(cell(record["name"]), _size(record["size"]), used)
+    if images:
+        console.print(table)
+    total = sum(record["size"] for record in images)
+    say(
+        console,
+        f"{len(images)} image(s) that agentgym pulled or made, {_size(total)}; layers that they "
+        "share count for each. Others' images are never touched.",
+    )
+    return 0
+
+
+def _by_rule(command: ShowImage) -> str:
+    """Return the image of an id by the rule of a set, where there are no rows."""
+    from agentgym.envs.swe.official.images import image_name
+    from agentgym.envs.swe.official.sets import data_set
+
+    if command.data_set is None:
+        raise ConfigurationError(
+            "expected --data FILE with the row, or --data-set NAME for the set's rule; got neither"
+        )
+    dataset = data_set(command.data_set)
+    repo = command.id.rpartition(".")[0]  # of SWE-smith: owner__repo.commit.kind__hash
+    row = {"repo": repo} if dataset.name == "swe-smith" else {}
+    return image_name(dataset, row, command.id, command.image_mirror)
+
+
+def open_rows(command: RowsOptions) -> OfficialInstances:
+    """Read the rows that a command names, and say which set's they are where nobody has told."""
+    from agentgym.envs.swe.official import OfficialInstances
+
+    instances = OfficialInstances(
+        str(command.data),
+        data_set=command.data_set,
+        image_mirror=command.image_mirror,
+        skip_broken_rows=command.skip_broken_rows,
+    )
+    if instances.recognised and instances.data_set is not None:
+        name = instances.data_set.name
+        sys.stderr.write(f"rows of {name}, by their fields (--data-set says otherwise)\n")
+    if instances.left_out:
+        sys.stderr.write(
+            f"{len(instances.left_out):,} row(s) left out; the first: "
+            f"{printable(instances.left_out[0])}\n"
+        )
+    return instances
+
+
+def instances_of(instances: OfficialInstances, split: str | None = None) -> Iterator[Instance]:
+    """Yield the instances of a split, or of all of them."""
+    for name in instances.splits if split is None else (split,):
+        for index in range(instances.len(name)):
+            yield instances.instance(name, index)
+
+
+def _image_of(instance: Instance) -> str:
+    image: Any = getattr(instance.source, "image", "")
+    return str(image)
+
+
+def _images() -> Images:
+    """Return what brings images to the engine of this machine."""
+    from agentgym.sandbox.docker.engine import find_engine
+    from agentgym.sandbox.docker.images import Images
+
+    return Images(find_engine())
+
+
+def _pulling(sandbox: str) -> Pulling:
+    """Return what brings images for a back end."""
+    from agentgym.sandbox import probe
+    from agentgym.sandbox.images.pulling import PulledImages
+    from agentgym.sandbox.namespace.box import own_store
+
+    if sandbox == "namespace" or (sandbox == "auto" and probe("docker")):
+        return PulledImages(own_store())
+    return _images()
+
+
+def _describe_pulls(done: Fetched, total: int) -> str:
+    """Say what became of images."""
+    lines = [
+        f"{len(done.pulled)} image(s) pulled, {len(done.existing)} there already, of {total} wanted"
+    ]
+    lines += [f"failed: {reason}" for reason in done.failed.values()]
+    if done.left:
+        lines.append(
+            f"{len(done.left)} not tried: {done.why}; run the command again to go on from there"
+        )
+    return "\n".join(lines)
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e9:,.2f} GB"
