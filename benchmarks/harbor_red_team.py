@@ -1,6 +1,6 @@
 """Check which exploits earn reward from the judge of SWE tasks exported for Harbor.
 
-Tasks are exported as `agentgym export --to harbor` does, and played as ``harbor:FOLDER``: their own
+Tasks are exported as `agentgym swe export` does, and played as ``harbor:FOLDER``: their own
 `tests/test.sh` is the reward. Exit code 1 if an exploit is paid or the solution is not. ``--rows``
 keeps what was played: repeat the command to go on after a kill.
 

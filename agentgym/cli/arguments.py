@@ -153,23 +153,20 @@ class Replay:
 
 @dataclass(frozen=True)
 class Export:
-    """Write recorded episodes as a table or as conversations, or SWE tasks for Harbor."""
+    """Write recorded episodes as a table or as conversations."""
 
     file: Positional[Path]
     """JSONL file of episodes, written by agentgym eval --out, agentgym train or the Recorder
-    wrapper; or the folder of an evaluation, a file written by this command, or an AgentTraj file.
-    With --to harbor an SWE environment, such as swe."""
+    wrapper; or the folder of an evaluation, a file that this command wrote, or an AgentTraj file.
+    """
     out: Positional[Path]
-    """File to write, or folder for --to datasets and atif; it must not exist. With --to harbor a
-    folder; existing tasks in it are kept."""
-    to: Literal[
-        "parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records", "harbor"
-    ]
-    """Output format: a table, conversations, records of another project, or tasks. parquet, jsonl:
-    one row per episode, with the same columns for every family. csv: these rows without the turns,
-    for spreadsheets. datasets: a folder for datasets.load_dataset. sft: conversations to train on.
+    """File to write, or folder for --to datasets and atif; it must not exist."""
+    to: Literal["parquet", "jsonl", "csv", "datasets", "sft", "atif", "agenttraj", "records"]
+    """Output format: a table, conversations, or records of another project. parquet, jsonl: one row
+    per episode, with the same columns for every family. csv: these rows without the turns, for
+    spreadsheets. datasets: a folder for datasets.load_dataset. sft: conversations to train on.
     atif: a folder of Harbor trajectories. agenttraj: a file of AgentGym trajectories. records:
-    agentgym's episode records. harbor: SWE tasks, each as a folder for Harbor."""
+    agentgym's episode records."""
     only_successes: bool = False
     """Keep only episodes that solved their task."""
     min_score: float | None = None
@@ -190,17 +187,6 @@ class Export:
     is written as instructions."""
     env: str | None = None
     """MODULE:ID of the environment that was recorded, if it is your own."""
-    split: str | None = None
-    """With --to harbor, only tasks of this split."""
-    num_tasks: int | None = None
-    """With --to harbor, number of tasks of each split, drawn by --seed. None: all of them."""
-    seed: int = 0
-    """With --to harbor, seed of the draw."""
-    env_kwargs: tuple[str, ...] = ()
-    """With --to harbor, arguments of the environment as name=value, such as data=FOLDER."""
-    image: str = ""
-    """With --to harbor, base image of the tasks, with Python 3.10, git and pytest 8 or later.
-    Without it, the Docker Hub image of this Python version, with git and pytest installed."""
     trust: Append[tuple[str, ...]] = ()
     """Allow what a file may not name by itself, NAME=VALUE as its refusal shows it, such as
     sandbox=subprocess. The flag is repeated for each. SECURITY.md says what is refused, and why."""

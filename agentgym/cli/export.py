@@ -25,16 +25,6 @@ def export(command: Export, console: Console) -> int:
     """Run the command."""
     from agentgym.episodes.exporter import export as write
 
-    if command.to == "harbor":
-        from agentgym.cli.export_tasks import export_tasks
-
-        return export_tasks(command, console)
-    of_tasks = (command.split, command.seed, command.env_kwargs, command.image)
-    if any(of_tasks) or command.num_tasks is not None:
-        raise ConfigurationError(
-            "expected --split, --num-tasks, --seed, --env-kwargs and --image with --to harbor "
-            f"only, got --to {command.to}, which writes recorded episodes"
-        )
     if command.min_score is not None and not 0 <= command.min_score <= 1:
         raise ConfigurationError(
             f"expected --min-score to be a score from 0 to 1, got {command.min_score}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agentgym.envs.swe.making.subcommands import (
+    export_command,
     gold_command,
     image_commands,
     red_team_commands,
@@ -21,6 +22,7 @@ SUBCOMMANDS = (
     ),
     Subcommand("swe list", task_commands.List, task_commands.list_tasks),
     Subcommand("swe red-team", red_team_commands.RedTeam, red_team_commands.red_team),
+    Subcommand("swe export", export_command.ExportTasks, export_command.export_tasks),
     Subcommand("swe image", image_commands.ShowImage, image_commands.image),
     Subcommand("swe prefetch", image_commands.Prefetch, image_commands.prefetch),
     Subcommand("swe gold", gold_command.PrepareGold, gold_command.gold),

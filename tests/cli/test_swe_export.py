@@ -1,4 +1,4 @@
-"""``agentgym export --to harbor``, as a person calls it."""
+"""``agentgym swe export``, as a person calls it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["wide"]
 def test_tasks_are_written_and_those_that_are_there_stay(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    argv = ("export", "swe", str(tmp_path / "out"), "--to", "harbor", "--split", "test")
+    argv = ("swe", "export", str(tmp_path / "out"), "--split", "test")
     code, out, err = run(capsys, *argv, "--num-tasks", "2", "--image", "my/image:1")
     assert (code, err) == (0, "")
     assert "2 tasks written" in out and "agentgym.interop.harbor:NamespaceEnvironment" in out
@@ -31,7 +31,7 @@ def test_tasks_are_written_and_those_that_are_there_stay(
 def test_arguments_of_the_environment_choose_the_tasks(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    argv = ("export", "swe", str(tmp_path), "--to", "harbor", "--num-tasks", "1")
+    argv = ("swe", "export", str(tmp_path), "--num-tasks", "1")
     code, _, err = run(capsys, *argv, "--env-kwargs", "data=bundled-tokens")
     assert (code, err) == (0, "")
     names = [path.name.rpartition("-")[0] for path in sorted(tmp_path.iterdir())]
@@ -41,11 +41,9 @@ def test_arguments_of_the_environment_choose_the_tasks(
 @pytest.mark.parametrize(
     ("argv", "reason"),
     [
-        (("webshop", "out", "--to", "harbor"), "an environment of SWE"),
-        (("swe", "out", "--to", "harbor", "--split", "none"), "expected a split"),
-        (("swe", "out", "--to", "harbor", "--num-tasks", "0"), "--num-tasks"),
-        (("swe", "out", "--to", "harbor", "--only-successes"), "recorded episodes"),
-        (("episodes.jsonl", "out", "--to", "csv", "--num-tasks", "3"), "--to harbor only"),
+        (("out", "--env", "webshop"), "an environment of SWE"),
+        (("out", "--split", "none"), "expected a split"),
+        (("out", "--num-tasks", "0"), "--num-tasks"),
     ],
 )
 def test_what_does_not_fit_is_refused(
@@ -56,6 +54,6 @@ def test_what_does_not_fit_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code, _, err = run(capsys, "export", *argv)
+    code, _, err = run(capsys, "swe", "export", *argv)
     assert code == 2 and reason in err
     assert not [*tmp_path.iterdir()]
