@@ -285,7 +285,7 @@ def test_what_cannot_be_played_breaks_its_episode(name: str, reason: str, tasks:
     [
         ("their_tasks.py@boxed", "needs a sandbox"),
         ("their_tasks.py@unscored", "has no scorer"),
-        ("their_tasks.py", "which has 7"),
+        ("their_tasks.py", "which has 8"),
         ("their_tasks.py@none", "their_tasks.py@none"),
         ("missing.py@none", "can be opened here"),
     ],
