@@ -10,7 +10,7 @@ import pytest
 from agentgym.envs.swe.making.red_team import Campaign, load_exploits, run_campaign, totals
 from tests.envs.swe.boxed import needs_box
 
-PLAYED = Path(__file__).resolve().parents[4] / "benchmarks" / "results" / "swe_red_team.json"
+PLAYED = Path(__file__).resolve().parents[5] / "benchmarks" / "results" / "swe_red_team.json"
 REFUSED = {
     "as the source is unchanged": (
         "box/kill-everything", "files/git-tricks", "files/removed-repository",
