@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -17,7 +18,7 @@ class Waits:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: set[SimpleQueue[Callable[[], object]]] = set()
+        self._waiting: set[SimpleQueue[bool]] = set()
 
     def run(self, function: Callable[[], Result]) -> Result:
         """Call a function, and leave it alone if the wait is ended: its result is lost then.
@@ -34,16 +35,12 @@ class Waits:
                 results.append(function())
             except BaseException as error:  # is raised where the result was to be used
                 errors.append(error)
-            # Who waits calls what arrives in the queue: this goes on, `_raise` ends the wait.
-            mailbox.put(lambda: None)
+            mailbox.put(False)
 
-        # Nothing can end a request that waits in the operating system, so that a process that is
-        # to end must not wait for the thread.
+        # A thread, because nothing interrupts a request that waits in the operating system; a
+        # daemon, because a process that ends must not wait for it.
         threading.Thread(target=call, name="agentgym-request", daemon=True).start()
-        try:
-            mailbox.get()()
-        finally:
-            self._end(mailbox)
+        self._wait(mailbox)
         if errors:
             raise errors[0]
         return results[0]
@@ -54,30 +51,35 @@ class Waits:
         Raises:
             PolicyFailure: The wait was ended.
         """
-        mailbox = self._begin()
-        try:
-            mailbox.get(timeout=max(seconds, 0.0))()
-        except Empty:
-            return
-        finally:
-            self._end(mailbox)
+        with suppress(Empty):
+            self._wait(self._begin(), max(seconds, 0.0))
 
     def interrupt(self) -> None:
         """Interrupt all current waits; later ones are not affected."""
         with self._lock:
             for mailbox in self._waiting:
-                mailbox.put(_raise)
+                mailbox.put(True)
 
-    def _begin(self) -> SimpleQueue[Callable[[], object]]:
-        mailbox: SimpleQueue[Callable[[], object]] = SimpleQueue()
+    def _begin(self) -> SimpleQueue[bool]:
+        """Return the mailbox of a new wait; a message says whether the wait was interrupted."""
+        mailbox: SimpleQueue[bool] = SimpleQueue()
         with self._lock:
             self._waiting.add(mailbox)
         return mailbox
 
-    def _end(self, mailbox: SimpleQueue[Callable[[], object]]) -> None:
-        with self._lock:
-            self._waiting.discard(mailbox)
+    def _wait(self, mailbox: SimpleQueue[bool], timeout: float | None = None) -> None:
+        """Wait for a message.
 
-
-def _raise() -> None:
-    raise PolicyFailure("expected an answer of the model, but the wait for it was interrupted")
+        Raises:
+            Empty: None arrived in time.
+            PolicyFailure: The wait was interrupted.
+        """
+        try:
+            interrupted = mailbox.get(timeout=timeout)
+        finally:
+            with self._lock:
+                self._waiting.discard(mailbox)
+        if interrupted:
+            raise PolicyFailure(
+                "expected an answer of the model, but the wait for it was interrupted"
+            )

@@ -1,8 +1,9 @@
 """The server that is process 1 of a sandbox: it runs commands and ends all that they started.
 
-It stands alone in one file, on the standard library of Python 3.6 and later, since container images
-bring old interpreters. ``python3 -I -S pid1.py`` reads requests from standard input and answers on
-standard output; :func:`serve` does so on descriptors that are open already.
+It stands alone in one long file, because a container is given this text and nothing else, and on
+the standard library of Python 3.6 and later, since container images bring old interpreters.
+``python3 -I -S pid1.py`` reads requests from standard input and answers on standard output;
+:func:`serve` does so on descriptors that are open already.
 
 A message is its length (four bytes, big endian) and a JSON object. An object with ``"body": true``
 is followed by chunks, each again with its length, up to an empty one; after the body of an answer

@@ -1,4 +1,9 @@
-"""Connections to one HTTP server that are kept open between requests."""
+"""Connections to one HTTP server that are kept open between requests.
+
+Not by httpx, although it is well kept: its import takes 84 ms where that of agentgym takes 110, and
+a small request .99 ms of processor time where this takes .32 (the best of five times 400 requests).
+A request to a search server has to take less than 1 ms. The core installs no HTTP package.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class HealthWatch:
     def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
         self._folder, self._display = folder, display
         health = run.config.health
-        # A nucleus or a stale policy makes the one that plays another one on purpose.
+        # With top-p below 1, or with earlier policies that play, the policy that acted differs from
+        # the trained one on purpose: a gap between the two is no alarm.
         changes_policy = run.config.top_p < 1 or run.preset.pool is not None
         gaps: tuple[Signal, ...] = ("kl_behaviour", "logp_gap")
         self._settings = (

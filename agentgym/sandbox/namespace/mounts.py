@@ -61,11 +61,11 @@ def clone(source: str, attributes: int, users: int | None = None) -> int:
         attributes: How, for instance read-only, down to the last mount.
         users: Descriptor of a user namespace that says whose its files are inside.
     """
-    working_folder, clone, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
+    working_folder, flags, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
     if users is not None:
         recursive, attributes = 0, attributes | MOUNT_IDMAP
     path = ctypes.c_char_p(os.fsencode(source))
-    copy = syscall(f"opening {source}", OPEN_TREE, working_folder, path, clone | recursive)
+    copy = syscall(f"opening {source}", OPEN_TREE, working_folder, path, flags | recursive)
     setting = (ctypes.c_uint64 * 4)(attributes, 0, 0, users or 0)
     try:
         syscall(f"attributes of {source}", MOUNT_SETATTR, copy, ctypes.c_char_p(b""),
@@ -77,7 +77,7 @@ def clone(source: str, attributes: int, users: int | None = None) -> int:
 
 
 def attach(copy: int, target: str) -> None:
-    """Mount what a descriptor of :func:`_clone` holds, and close it."""
+    """Mount what a descriptor of :func:`clone` holds, and close it."""
     try:
         syscall(f"mount at {target}", MOVE_MOUNT, copy, ctypes.c_char_p(b""), -100,
                  ctypes.c_char_p(os.fsencode(target)), 4)  # fmt: skip

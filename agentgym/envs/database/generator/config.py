@@ -59,15 +59,18 @@ class GeneratorConfig(KindsConfig):
 
 DIFFICULTIES: Mapping[str, GeneratorConfig] = {
     "easy": GeneratorConfig(
-        "easy", ("extreme", "which"), (8, 12), False, (0, 1), 2, numeric=True, domains=2
+        "easy", ("extreme", "which"), rows=(8, 12), places=False, conditions=(0, 1), names=2,
+        numeric=True, domains=2,
     ),
     "medium": GeneratorConfig(
         "medium",
         ("extreme", "which", "rank", "total", "average", "count", "lookup", "update", "delete",
          "insert"),
-        (12, 24), True, (0, 1), 2,
+        rows=(12, 24), places=True, conditions=(0, 1), names=2,
     ),
-    "hard": GeneratorConfig("hard", KINDS, (20, 40), True, (1, 2), 3),
+    "hard": GeneratorConfig(
+        "hard", KINDS, rows=(20, 40), places=True, conditions=(1, 2), names=3
+    ),
 }  # fmt: skip
 """Presets: ``easy`` asks for extremes in one table, ``medium`` has requests with one condition and
 changes, ``hard`` all kinds, with several conditions and two tables."""

@@ -54,11 +54,14 @@ class GeneratorConfig(KindsConfig):
 
 
 DIFFICULTIES: Mapping[str, GeneratorConfig] = {
-    "easy": GeneratorConfig("easy", ("count", "sort"), 2, 1, (4, 6), (10, 60)),
-    "medium": GeneratorConfig(
-        "medium", ("count", "sum", "holder", "sort", "replace", "delete"), 4, 2, (6, 12), (8, 40)
+    "easy": GeneratorConfig(
+        "easy", ("count", "sort"), folders=2, depth=1, files=(4, 6), lines=(10, 60)
     ),
-    "hard": GeneratorConfig("hard", KINDS, 6, 3, (12, 20), (10, 60)),
-}
+    "medium": GeneratorConfig(
+        "medium", ("count", "sum", "holder", "sort", "replace", "delete"),
+        folders=4, depth=2, files=(6, 12), lines=(8, 40),
+    ),
+    "hard": GeneratorConfig("hard", KINDS, folders=6, depth=3, files=(12, 20), lines=(10, 60)),
+}  # fmt: skip
 """Presets: in ``easy`` a file is in one of two folders; ``hard`` has all kinds of tasks, in nested
 folders."""
