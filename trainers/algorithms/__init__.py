@@ -16,7 +16,7 @@ To add one of these, touch these files:
 - a task sampler: a class of ``(n_tasks, seed)`` in ``trainers/algorithms/sampling.py``, a row in
   ``SAMPLERS`` there, its name in ``SamplerName`` of ``trainers/config/sections.py``
 - a preference between episodes: its name in ``PreferredBy`` and its line in ``preferred_pairs``
-  (``trainers/algorithms/pairs.py``)
+  (``trainers/methods/reward_model/pairs.py``)
 - an advantage of a critic's values: a ``ValueSignal`` in ``trainers/algorithms/gae.py``, its name
   in ``STEPS_OF_GAE`` of ``trainers/methods/critic/settings.py`` and in ``parts`` of the
   ``method.py`` beside it

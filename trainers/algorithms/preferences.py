@@ -16,11 +16,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from agentgym.errors import ConfigurationError
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.needs import REFERENCE, Need
 from trainers.algorithms.segments import BoolArray, FloatArray, IntArray, sums
-from trainers.algorithms.signals import TURN_CRITIC, Signal, aux_column
+from trainers.algorithms.signals import Signal, aux_column
 
 TRAINED = "trained"
 """Name in ``Batch.aux`` of the (M,) turns whose trajectory is in the loss: 1, else 0."""
@@ -71,37 +70,6 @@ class Preference:
             preferred = sums(pairs[:, 0], np.ones(len(pairs)), batch.n_trajectories)
             advantage += n_eligible * self.nll * preferred / (len(pairs) * np.maximum(length, 1.0))
         return Signal(advantage[batch.token_traj], "token")
-
-
-@dataclass(frozen=True)
-class TurnPreference(Preference):
-    """DPO between two actions that were sampled in one state (SWEET-RL, arXiv 2503.15478).
-
-    A critic that sees training-time information scores the actions
-    (``trainers.methods.turn_critic.privileged_critic``). These settings also state how the critic
-    learns and how actions are paired.
-    """
-
-    needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC, REFERENCE)
-    """What a run has to have."""
-    critic_beta: float = 0.1
-    """Inverse temperature of the critic's preference between episodes of a task."""
-    candidates: int = 16
-    """Actions that are sampled in a state."""
-    pairs: int = 4
-    """Pairs per state, each of an action from the better half and one from the worse half."""
-
-    def __post_init__(self) -> None:
-        """Check the sizes.
-
-        Raises:
-            ConfigurationError: There is nothing to compare.
-        """
-        if self.candidates < 2 or self.pairs < 1:
-            raise ConfigurationError(
-                "expected candidates of at least 2 and pairs of at least 1, got "
-                f"{self.candidates} and {self.pairs}"
-            )
 
 
 def bradley_terry(scores: FloatArray, pairs: IntArray, beta: float) -> PairLoss:

@@ -31,8 +31,6 @@ class Signal(NamedTuple):
     """Level of the values."""
 
 
-PRM = Need("prm", "a process reward model that fills aux['logp_prm']")
-TURN_CRITIC = Need("turn_critic", "a critic of turns, which scores candidate actions of the policy")
 SignalFn = Callable[[Batch], Signal]
 
 
@@ -94,59 +92,6 @@ class RewardToGo:
         """Return (M,) returns-to-go."""
         carry = np.where(batch.is_final_turn, 0.0, self.gamma)
         return Signal(reverse_scan(batch.reward, carry), "turn")
-
-
-@dataclass(frozen=True)
-class Implicit:
-    """Implicit step reward of iStar (arXiv 2509.19199).
-
-    ``r_it = beta * sum_{k in t} log(pi_prm(k) / pi_old(k))``, summed over the turn's action tokens;
-    at trajectory level their sum, a learned return.
-    """
-
-    needs: ClassVar[tuple[Need, ...]] = (PRM,)
-    """What a run has to have."""
-    beta: float = 0.05
-    """Scale of the log-ratio."""
-    name: str = "logp_prm"
-    """Entry of ``Batch.aux``, (K,): the process reward model's log-probability of each token."""
-    level: Literal["turn", "trajectory"] = "turn"
-    """Level of the signal: each turn, or the whole trajectory."""
-
-    def __call__(self, batch: Batch) -> Signal:
-        """Return (M,) implicit rewards, or (N,) sums of them."""
-        paid = self.beta * (aux_column(batch, self.name, "token") - batch.logp_old)
-        if self.level == "trajectory":
-            return Signal(sums(batch.token_traj, paid, batch.n_trajectories), self.level)
-        return Signal(sums(batch.turn, paid, batch.n_turns), self.level)
-
-
-@dataclass(frozen=True)
-class QMinusV:
-    """Utterance-level advantage of a critic pair, ``Q(o, a) - V(o)`` (ArCHer, arXiv 2402.19446).
-
-    The fields also state how the critic learns off-policy
-    (``trainers.methods.turn_critic.off_policy_critic``); turn level.
-    """
-
-    needs: ClassVar[tuple[Need, ...]] = (TURN_CRITIC,)
-    """What a run has to have."""
-    gamma: float = 0.95
-    """Discount of a turn in the critic's targets."""
-    tau: float = 0.1
-    """Rate at which the target networks follow the critic after each update."""
-    replay: int = 100_000
-    """Capacity of the replay in turns; the oldest episodes are dropped first."""
-    batch: int = 128
-    """Turns per update of the critic, drawn from the replay."""
-    q: str = "q"
-    """Entry of ``Batch.aux``, (M,): action values."""
-    v: str = "v"
-    """Entry of ``Batch.aux``, (M,): state values."""
-
-    def __call__(self, batch: Batch) -> Signal:
-        """Return (M,) advantages."""
-        return Signal(aux_column(batch, self.q, "turn") - aux_column(batch, self.v, "turn"), "turn")
 
 
 @dataclass(frozen=True)

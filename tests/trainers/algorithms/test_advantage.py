@@ -14,15 +14,9 @@ from trainers.algorithms.advantage import Term, Whiten, advantage
 from trainers.algorithms.batch import Batch
 from trainers.algorithms.gae import GAE
 from trainers.algorithms.presets import get_preset
-from trainers.algorithms.signals import (
-    EpisodeReturn,
-    Implicit,
-    KLToGo,
-    QMinusV,
-    RewardToGo,
-    Solved,
-    StepReward,
-)
+from trainers.algorithms.signals import EpisodeReturn, KLToGo, RewardToGo, Solved, StepReward
+from trainers.methods.reward_model.credit import Implicit
+from trainers.methods.turn_critic.credit import QMinusV
 
 GRPO = Term(EpisodeReturn(), center="group", scale="group")
 DR_GRPO = Term(EpisodeReturn(), center="group")

@@ -8,13 +8,8 @@ import pytest
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.preferences import (
-    Preference,
-    TurnPreference,
-    bradley_terry,
-    extremes,
-    ranked,
-)
+from trainers.algorithms.preferences import Preference, bradley_terry, extremes, ranked
+from trainers.methods.turn_critic.credit import TurnPreference
 
 
 def test_the_loss_of_a_pair_and_its_slope_by_hand() -> None:

@@ -17,12 +17,14 @@ from trainers.algorithms.batch import Batch
 from trainers.algorithms.filters import JUDGE_REJECT, apply_filters
 from trainers.algorithms.gae import GAE
 from trainers.algorithms.needs import JUDGE
-from trainers.algorithms.preferences import Preference, TurnPreference
+from trainers.algorithms.preferences import Preference
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import DEFAULT, PRESETS, SERVES, get_preset, runnable
 from trainers.algorithms.shaping import shape_rewards
-from trainers.algorithms.signals import Implicit, KLToGo, QMinusV
+from trainers.algorithms.signals import KLToGo
 from trainers.methods.distillation.credit import TEACHER, ReverseKL
+from trainers.methods.reward_model.credit import Implicit
+from trainers.methods.turn_critic.credit import QMinusV, TurnPreference
 
 EXPECTED = {
     "turn-loo",

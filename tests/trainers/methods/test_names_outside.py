@@ -28,8 +28,8 @@ def names_of(folder: Path) -> set[str]:
 def files_that_name(method: str) -> list[str]:
     """Return the files outside a method's folder with its path or one of its names."""
     folder = TRAINERS / "methods" / method
-    words = "|".join(sorted(names_of(folder)))
-    pattern = re.compile(rf"\b({words})\b|\bmethods[./]{method}\b")
+    words = "|".join([*sorted(names_of(folder)), rf"methods[./]{method}"])
+    pattern = re.compile(rf"\b({words})\b")
     files = (path for path in sorted(TRAINERS.rglob("*.py")) if folder not in path.parents)
     return [str(path.relative_to(TRAINERS)) for path in files if pattern.search(path.read_text())]
 

@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from agentgym.trust.table import PLAIN
-from trainers.algorithms.signals import PRM, Implicit
 from trainers.methods.method import Method, MethodMemory
+from trainers.methods.reward_model.credit import PRM, Implicit
 from trainers.methods.reward_model.presets import PRESETS
 from trainers.methods.reward_model.settings import (
     FilledRewardModel,

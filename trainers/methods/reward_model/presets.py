@@ -5,7 +5,8 @@ from __future__ import annotations
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.loss import Loss
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.signals import EpisodeReturn, Implicit
+from trainers.algorithms.signals import EpisodeReturn
+from trainers.methods.reward_model.credit import Implicit
 
 PRESETS = (
     Preset(

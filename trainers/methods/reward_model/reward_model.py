@@ -5,10 +5,10 @@ The reward of a turn is its log-ratio to the policy that acted,
     r_t = beta sum_{k in t} (log pi_phi(k) - log pi_old(k)),
 
 Each step, before it computes rewards, it learns from pairs of a group
-(``trainers.algorithms.pairs``) to give the better episode the higher total: an implicit process
-reward (iStar, arXiv 2509.19199). The signal ``Implicit`` of a preset turns it into advantages. The
-reward model is initialised as a copy of the policy and shares all frozen weights with it, such as
-the base below adapters.
+(``trainers.methods.reward_model.pairs``) to give the better episode the higher total: an implicit
+process reward (iStar, arXiv 2509.19199). The signal ``Implicit`` of a preset turns it into
+advantages. The reward model is initialised as a copy of the policy and shares all frozen weights
+with it, such as the base below adapters.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from torch import Tensor, nn
 
 from agentgym.errors import NotSupported
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.pairs import (
-    PreferredBy,
-    preference_loss,
-    preferred_pairs,
-    ranked_right,
-)
 from trainers.algorithms.segments import BoolArray, FloatArray, sums
-from trainers.algorithms.signals import Implicit
 from trainers.grpo.advantages import known_outcomes
 from trainers.grpo.own_weights import OwnWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepRows
 from trainers.grpo.step_tokens import StepTokens
 from trainers.grpo.tensors import sampled_mask, trimmed
 from trainers.methods.method import section_of
+from trainers.methods.reward_model.credit import Implicit
+from trainers.methods.reward_model.pairs import (
+    PreferredBy,
+    preference_loss,
+    preferred_pairs,
+    ranked_right,
+)
 from trainers.methods.reward_model.settings import FilledRewardModel
 from trainers.rollouts.trajectory import to_batch
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.pairs import PreferredBy
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.signals import PRM, Implicit
 from trainers.config.field_types import Count, NotNegative, Positive, Whole, strict
 from trainers.config.layers import DEFAULT, Layer
 from trainers.methods.method import section_of, set_fields
+from trainers.methods.reward_model.credit import PRM, Implicit
+from trainers.methods.reward_model.pairs import PreferredBy
 
 if TYPE_CHECKING:
     from trainers.config.schema import TrainConfig

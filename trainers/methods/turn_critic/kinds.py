@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agentgym.errors import ConfigurationError
-from trainers.algorithms.preferences import TurnPreference
-from trainers.algorithms.signals import QMinusV
 from trainers.grpo.step_part import MakeStepPart, StepContext
 from trainers.methods.expert_plans import ExpertPlans
 from trainers.methods.method import section_of
+from trainers.methods.turn_critic.credit import QMinusV, TurnPreference
 from trainers.methods.turn_critic.off_policy_critic import OffPolicyCritic
 from trainers.methods.turn_critic.privileged_critic import PrivilegedCritic
 from trainers.methods.turn_critic.settings import FilledTurnCritic

@@ -6,9 +6,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from agentgym.trust.table import PLAIN
-from trainers.algorithms.preferences import TurnPreference
-from trainers.algorithms.signals import TURN_CRITIC, QMinusV
 from trainers.methods.method import Method, MethodMemory
+from trainers.methods.turn_critic.credit import TURN_CRITIC, QMinusV, TurnPreference
 from trainers.methods.turn_critic.presets import PRESETS
 from trainers.methods.turn_critic.settings import (
     FilledTurnCritic,

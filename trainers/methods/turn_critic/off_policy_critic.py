@@ -27,9 +27,9 @@ from torch import Tensor, nn
 
 from agentgym.errors import DataError
 from agentgym.support.random_stream import Stream
-from trainers.algorithms.signals import QMinusV
 from trainers.grpo.micro_batches import divided
 from trainers.grpo.step_part import ChosenRows, StepContext
+from trainers.methods.turn_critic.credit import QMinusV
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
 from trainers.methods.turn_critic.turn_replay import (
     PlayedEpisode,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.loss import Loss
-from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.signals import QMinusV
+from trainers.methods.turn_critic.credit import QMinusV, TurnPreference
 
 PRESETS = (
     Preset(

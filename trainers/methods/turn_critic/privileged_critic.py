@@ -25,12 +25,13 @@ from torch import Tensor, nn
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.random_stream import Stream
-from trainers.algorithms.preferences import TurnPreference, bradley_terry, ranked
+from trainers.algorithms.preferences import bradley_terry, ranked
 from trainers.algorithms.segments import FloatArray
 from trainers.grpo.micro_batches import micro_batches
 from trainers.grpo.step_part import ChosenRows, StepContext
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens, trimmed
 from trainers.methods.expert_plans import ExpertPlans
+from trainers.methods.turn_critic.credit import TurnPreference
 from trainers.methods.turn_critic.turn_critic import Act, TurnCritic, TurnCriticSettings, imagined
 from trainers.methods.turn_critic.turn_replay import PlayedEpisode, tells_of_the_policy
 from trainers.rollouts.branches import turn_seed

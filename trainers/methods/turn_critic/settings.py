@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.preferences import TurnPreference
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.signals import TURN_CRITIC, QMinusV
 from trainers.config.field_types import Count, Positive, Probability, Whole, strict
 from trainers.config.layers import DEFAULT, PRESET, Layer
 from trainers.methods.method import section_of, set_fields
+from trainers.methods.turn_critic.credit import TURN_CRITIC, QMinusV, TurnPreference
 
 if TYPE_CHECKING:
     from trainers.config.schema import FilledConfig, TrainConfig

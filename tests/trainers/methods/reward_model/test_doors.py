@@ -17,9 +17,9 @@ from tests.trainers.test_processes import CLOSE
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import PRESETS
-from trainers.algorithms.signals import Implicit
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
+from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.reward_model.reward_model import REWARD_MODEL_FILE
 
 QUICK: dict[str, Any] = {

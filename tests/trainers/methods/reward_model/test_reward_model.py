@@ -36,7 +36,7 @@ from trainers.algorithms.advantage import Term
 from trainers.algorithms.branching import Branching, EveryTurn
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
-from trainers.algorithms.signals import Implicit
+from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.reward_model.reward_model import (
     REWARD_MODEL_FILE,
     RewardModel,

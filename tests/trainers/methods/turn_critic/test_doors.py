@@ -19,10 +19,9 @@ from tests.trainers.test_families import SMALL
 from tests.trainers.test_pairs import SMALL as TOGETHER
 from tests.trainers.test_processes import CLOSE
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.preferences import TurnPreference
-from trainers.algorithms.signals import QMinusV
 from trainers.cli import main
 from trainers.config.resolve import ResolvedRun, resolve
+from trainers.methods.turn_critic.credit import QMinusV, TurnPreference
 from trainers.methods.turn_critic.kinds import plans_of
 from trainers.methods.turn_critic.off_policy_critic import REPLAY_FILE
 from trainers.methods.turn_critic.turn_critic import TURN_CRITIC_FILE

@@ -27,7 +27,7 @@ from tests.trainers.grpo.helpers import (
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.presets import get_preset
-from trainers.algorithms.signals import QMinusV
+from trainers.methods.turn_critic.credit import QMinusV
 from trainers.methods.turn_critic.kinds import make_turn_critic
 from trainers.methods.turn_critic.off_policy_critic import REPLAY_FILE, OffPolicyCritic
 from trainers.methods.turn_critic.turn_critic import TURN_CRITIC_FILE, TurnCriticSettings

@@ -23,10 +23,11 @@ from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, make_trainer, same, step_context, weights
 from tests.trainers.grpo.test_trainer import Picky
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.preferences import Preference, TurnPreference, bradley_terry, ranked
+from trainers.algorithms.preferences import Preference, bradley_terry, ranked
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.advantages import assign_credit, loss_columns
 from trainers.grpo.tensors import row_tensors, sampled_mask, scatter_tokens
+from trainers.methods.turn_critic.credit import TurnPreference
 from trainers.methods.turn_critic.kinds import make_turn_critic
 from trainers.methods.turn_critic.privileged_critic import (
     PLAN,

@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from agentgym.core.outcome import StopReason
 from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
-from trainers.algorithms.pairs import Pairs, preference_loss, preferred_pairs, ranked_right
-from trainers.algorithms.signals import Implicit
+from trainers.methods.reward_model.credit import Implicit
+from trainers.methods.reward_model.pairs import (
+    Pairs,
+    preference_loss,
+    preferred_pairs,
+    ranked_right,
+)
 
 WON, LOST = StopReason.SUCCESS, StopReason.HORIZON
 
