@@ -238,7 +238,7 @@ OTHER: dict[str, Any] = {
 """Another value of every part."""
 DESCRIPTION = {"name", "title", "arxiv", "note", "instead", "omits"}
 ELSEWHERE = {"branching", "pool"}
-"""What needs episodes of its own: see ``test_fork_doors.py`` and ``test_cross_policy_doors.py``."""
+"""What needs episodes of its own: see ``test_fork_doors.py`` and ``methods/cross_policy``."""
 
 
 def test_another_value_of_every_field_is_tried():
