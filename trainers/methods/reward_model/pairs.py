@@ -25,7 +25,7 @@ PreferredBy = Literal["success", "return"]
 higher return."""
 
 
-class Pairs(NamedTuple):
+class EpisodePairs(NamedTuple):
     """P preference pairs of trajectories."""
 
     better: IntArray
@@ -34,7 +34,9 @@ class Pairs(NamedTuple):
     """(P,) the other one."""
 
 
-def preferred_pairs(batch: Batch, by: PreferredBy, has_outcome: BoolArray | None = None) -> Pairs:
+def preferred_pairs(
+    batch: Batch, by: PreferredBy, has_outcome: BoolArray | None = None
+) -> EpisodePairs:
     """Return all pairs within the groups of a batch whose members differ.
 
     Args:
@@ -49,10 +51,10 @@ def preferred_pairs(batch: Batch, by: PreferredBy, has_outcome: BoolArray | None
     differ = (batch.group[:, None] == batch.group) & (worth[:, None] > worth)  # (N, N)
     if has_outcome is not None:
         differ &= has_outcome[:, None] & has_outcome
-    return Pairs(*np.nonzero(differ))
+    return EpisodePairs(*np.nonzero(differ))
 
 
-def preference_loss(paid: FloatArray, pairs: Pairs) -> tuple[float, FloatArray]:
+def preference_loss(paid: FloatArray, pairs: EpisodePairs) -> tuple[float, FloatArray]:
     """Return the loss L of pairs and its derivatives dL/dS_i, (N,); 0 without a pair.
 
     Args:
@@ -68,7 +70,7 @@ def preference_loss(paid: FloatArray, pairs: Pairs) -> tuple[float, FloatArray]:
     return float(np.logaddexp(0.0, -margin).sum() / count), slopes
 
 
-def ranked_right(paid: FloatArray, pairs: Pairs) -> float:
+def ranked_right(paid: FloatArray, pairs: EpisodePairs) -> float:
     """Return the share of pairs that S ranks correctly; ties count half.
 
     This is the area under the ROC curve within groups; NaN without a pair.

@@ -14,7 +14,7 @@ from trainers.algorithms.advantage import Term, advantage
 from trainers.algorithms.batch import Batch
 from trainers.methods.reward_model.credit import Implicit
 from trainers.methods.reward_model.pairs import (
-    Pairs,
+    EpisodePairs,
     preference_loss,
     preferred_pairs,
     ranked_right,
@@ -28,7 +28,7 @@ def pack(rewards: list[list[float]], groups: list[int], **columns: Any) -> Batch
     return Batch.from_trajectories(tokens, rewards, groups, **columns)
 
 
-def as_set(pairs: Pairs) -> set[tuple[int, int]]:
+def as_set(pairs: EpisodePairs) -> set[tuple[int, int]]:
     return set(zip(pairs.better.tolist(), pairs.worse.tolist(), strict=True))
 
 
@@ -47,7 +47,7 @@ def test_pairs_are_of_one_group_and_of_unlike_outcome() -> None:
 def test_the_loss_and_its_slopes_by_hand() -> None:
     """Margins of log 3 and 0: the preferred one is so with probability 3/4 and 1/2."""
     paid = np.array([math.log(3.0), 0.0, math.log(3.0)])
-    pairs = Pairs(np.array([0, 0]), np.array([1, 2]))
+    pairs = EpisodePairs(np.array([0, 0]), np.array([1, 2]))
     loss, slopes = preference_loss(paid, pairs)
     assert math.isclose(loss, -(math.log(3 / 4) + math.log(1 / 2)) / 2)
     np.testing.assert_allclose(slopes, [-(1 / 4 + 1 / 2) / 2, 1 / 8, 1 / 4])
@@ -55,7 +55,7 @@ def test_the_loss_and_its_slopes_by_hand() -> None:
 
 
 def test_nothing_is_learned_without_a_pair() -> None:
-    none = Pairs(np.zeros(0, int), np.zeros(0, int))
+    none = EpisodePairs(np.zeros(0, int), np.zeros(0, int))
     loss, slopes = preference_loss(np.array([1.0, 2.0]), none)
     assert loss == 0.0 and not slopes.any() and math.isnan(ranked_right(np.ones(2), none))
 
@@ -66,7 +66,7 @@ def test_slopes_are_those_of_the_loss(values: list[float], data: st.DataObject) 
     paid = np.array(values)
     ids = st.integers(0, len(paid) - 1)
     drawn = data.draw(st.lists(st.tuples(ids, ids), min_size=1, max_size=8))
-    pairs = Pairs(*np.array(drawn).T)
+    pairs = EpisodePairs(*np.array(drawn).T)
     _, slopes = preference_loss(paid, pairs)
     for i in range(len(paid)):
         step = np.zeros(len(paid))
