@@ -28,8 +28,9 @@ HORIZONS = ("horizon", "horizon_every", "horizon_gate", "fit_horizon")
 """Settings that each environment has decided for itself."""
 AFTER_START = (
     *HORIZONS, "steps", "preset", "health", "eval.every", "eval.valid_tasks", "eval.keep",
-    "eval.baselines", "eval.baseline_steps", "sft.save_every", "critic",
-    "reward_model", "distill.weight", "distill.reward_weight", "distill.privileged", "distill.url",
+    "eval.baselines", "eval.baseline_steps", "sft.save_every", "critic", "turn_critic",
+    "reward_model", "cross_policy", "distill.weight", "distill.reward_weight",
+    "distill.privileged", "distill.url",
 )  # fmt: skip
 """Settings that take effect after the warm start and its evaluation."""
 START_RL = (
