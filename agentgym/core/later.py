@@ -12,8 +12,8 @@ MadeValue = TypeVar("MadeValue", covariant=True)
 class Later(Generic[MadeValue]):
     """A value of a state that costs something and that few callers read.
 
-    It is made at most once. It may be read when the episode is turns further, so it depends only
-    on arguments that never change: the number of a turn or an immutable state, but not a session.
+    It is made at most once. It may be read several turns later, so it depends only on
+    arguments that never change: the number of a turn or an immutable state, but not a session.
     A pickle or a deep copy of it is the plain value.
 
     Args:

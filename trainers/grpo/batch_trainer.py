@@ -182,7 +182,7 @@ class BatchTrainer(GRPOTrainer):
     @property
     def _waiting_steps(self) -> int:
         """First steps in which parts learn and the policy does not."""
-        return max((part.waits for part in self.parts), default=0)
+        return max((part.warmup_steps for part in self.parts), default=0)
 
     # -- processes ---------------------------------------------------------------------------------
 

@@ -176,7 +176,7 @@ class StepPart:
     """Receives the policy's hidden states before :meth:`add_columns`."""
 
     @property
-    def waits(self) -> int:
+    def warmup_steps(self) -> int:
         """First steps in which this part learns and the policy does not."""
         return 0
 
@@ -281,12 +281,12 @@ def make_parts(makers: Mapping[str, MakeStepPart], context: StepContext) -> list
     others = [name for name in makers if name not in {method.name for method in methods()}]
     served = {**defaults, **makers}
     parts = [served[name](context) for name in (*names, *others) if name in served]
-    waits = max((part.waits for part in parts), default=0)
-    if waits and context.accelerator.distributed_type == DistributedType.DEEPSPEED:
+    warmup = max((part.warmup_steps for part in parts), default=0)
+    if warmup and context.accelerator.distributed_type == DistributedType.DEEPSPEED:
         raise NotSupported(
             "expected no first steps in which the policy waits (--critic.warmup-steps 0) with "
             "DeepSpeed, which updates the policy within its backward pass, got "
-            f"{waits}: launch with ddp or fsdp2"
+            f"{warmup}: launch with ddp or fsdp2"
         )
     return parts
 

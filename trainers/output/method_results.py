@@ -11,7 +11,7 @@ from trainers.methods.method import MethodResult
 from trainers.methods.table import methods
 from trainers.output.phase import Phase
 
-__all__ = ["explained_result", "result_of_methods"]
+__all__ = ["result_of_methods"]
 
 
 def result_of_methods(run: ResolvedRun, records: Sequence[Mapping[str, Any]]) -> MethodResult:
@@ -29,23 +29,3 @@ def result_of_methods(run: ResolvedRun, records: Sequence[Mapping[str, Any]]) ->
         {name: value for part in figures for name, value in part.items()},
         [remark for result in results for remark in result.remarks],
     )
-
-
-def explained_result(steps: Sequence[Mapping[str, Any]], consequence: str) -> MethodResult:
-    """Return the variance that values explained in the last third of the steps, if there are any.
-
-    Args:
-        steps: The records of the steps.
-        consequence: What follows where it is no more than 0.
-    """
-    explained = [step["explained_variance"] for step in steps if "explained_variance" in step]
-    if not explained:
-        return MethodResult()
-    last = explained[-max(1, len(explained) // 3) :]
-    mean = sum(last) / len(last)
-    text = (
-        f"In the last third of the steps the critic explained {mean:.2f} of the variance of the "
-        "returns (1 is all)"
-    )
-    end = "." if mean > 0 else f": no more than a constant would. {consequence}"
-    return MethodResult({"explained_variance": mean}, [text + end])

@@ -90,7 +90,7 @@ class Critic(StepPart):
         self._signal = signal
 
     @property
-    def waits(self) -> int:
+    def warmup_steps(self) -> int:
         """First steps in which only the critic learns."""
         return self.settings.warmup
 

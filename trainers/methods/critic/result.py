@@ -7,8 +7,8 @@ from typing import Any
 
 from trainers.config.resolve import ResolvedRun
 from trainers.methods.critic.settings import CriticConfig
+from trainers.methods.explained_variance import explained_result
 from trainers.methods.method import MethodResult, section_of
-from trainers.output.method_results import explained_result
 
 __all__ = ["result_of_critic"]
 

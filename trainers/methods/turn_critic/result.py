@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainers.config.resolve import ResolvedRun
+from trainers.methods.explained_variance import explained_result
 from trainers.methods.method import MethodResult
-from trainers.output.method_results import explained_result
 
 __all__ = ["result_of_turn_critic"]
 

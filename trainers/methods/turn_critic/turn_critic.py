@@ -72,7 +72,7 @@ class TurnCritic(OwnWeights):
         self._pad = context.chat.tokenizer.pad_token_id
 
     @property
-    def waits(self) -> int:
+    def warmup_steps(self) -> int:
         """First steps in which only the critic learns."""
         return self.settings.warmup
 
