@@ -86,6 +86,12 @@ def workers() -> list[psutil.Process]:
     return children("agentgym.vector.worker")
 
 
+def kill_actor(envs: TextVectorEnv, index: int) -> None:
+    """Have Ray kill one of two actors; until it has gone it may answer once more."""
+    ray.kill(envs._backend._workers[index]._actor)  # type: ignore[attr-defined]
+    assert wait_for(lambda: len(actors()) == 1), "the actor that Ray killed still runs"
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_what_every_back_end_promises(check: Callable[[str], None]) -> None:
     check("ray")
@@ -114,9 +120,8 @@ def test_a_killed_actor_costs_nothing_that_can_be_repeated() -> None:
         member.reset_slots(range(4), range(4))
     for turn in range(4):
         if turn == 1:
-            ray.kill(envs._backend._workers[0]._actor)  # type: ignore[attr-defined]
+            kill_actor(envs, 0)
         elif turn == 2:
-            assert wait_for(lambda: len(actors()) == 2), "the one that Ray killed has gone"
             actors()[0].kill()
         elif turn == 3:
             psutil.Process(envs._backend.pids[1]).kill()  # type: ignore[attr-defined]
@@ -132,8 +137,7 @@ def test_a_killed_actor_costs_only_its_own_episodes_where_they_cannot_be_repeate
     for member in (envs, expected):
         member.reset_slots(range(4), range(4))
         member.step_slots(range(4), ["pid"] * 4)  # which differs in another process
-    ray.kill(envs._backend._workers[1]._actor)  # type: ignore[attr-defined]
-    assert wait_for(lambda: len(actors()) == 1, 60.0), "the one that Ray killed has gone"
+    kill_actor(envs, 1)
     steps = envs.step_slots(range(4), ["roll"] * 4)
     for slot in (1, 3):
         assert_failed(steps[slot], "could not be repeated")
