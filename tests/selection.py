@@ -4,8 +4,8 @@ Left out are tests that are marked ``slow``, and of a function with more than `C
 that many. Which cases stay depends on names alone, so it is the same on every machine: those whose
 arguments no test of the same module has had yet, then those whose names have the smallest hash. So
 the functions of a module share out their arguments. A family, grammar, back end or preset that no
-chosen case is called with gets one more, and ``tests/test_selection.py`` checks that none is left
-out.
+chosen case is called with gets one more, of few fixtures, and ``tests/test_selection.py`` checks
+that none is left out.
 
 Tests that are named one by one (``FILE::TEST``) or chosen by a mark (``-m``) are all run.
 """
@@ -52,7 +52,7 @@ def select_fast(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[p
         selected.update(choose_cases(cases, arguments[cases[0].path]))
     for word in vocabulary() - {word for item in selected for word in words_of(item)}:
         cases = [item for item in items if word in words_of(item)]
-        selected.update(sorted(cases, key=lambda case: (is_slow(case), name_hash(case)))[:1])
+        selected.update(sorted(cases, key=expected_cost)[:1])
     return [item for item in items if item in selected], [
         item for item in items if item not in selected
     ]
@@ -72,6 +72,11 @@ def choose_cases(cases: Iterable[pytest.Item], used: set[Argument]) -> Iterator[
         ranked.remove(case)
         used |= arguments_of(case)
         yield case
+
+
+def expected_cost(item: pytest.Item) -> tuple[bool, int, bytes]:
+    """Return what ranks tests: slow ones last, then those of many fixtures, then by name."""
+    return is_slow(item), len(getattr(item, "fixturenames", ())), name_hash(item)
 
 
 def is_slow(item: pytest.Item) -> bool:

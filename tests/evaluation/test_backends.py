@@ -112,8 +112,11 @@ def test_episodes_are_played_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     ("backend", "how"),
-    [("thread", "hang"), ("process", "hang"), ("process", "crash"), ("thread", "raise")],
-)
+    [
+        pytest.param("thread", "hang", marks=pytest.mark.slow), ("process", "hang"),
+        ("process", "crash"), ("thread", "raise"),
+    ],
+)  # fmt: skip
 def test_what_fails_costs_one_episode(backend: str, how: str) -> None:
     turns = iter([how, "press red"] + ["press pink"] * 100)
     report = evaluate(

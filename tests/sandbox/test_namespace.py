@@ -180,6 +180,7 @@ print("lived")
 """
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_without_a_cgroup_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cgroup.MemoryGroup, "make", classmethod(lambda cls, limit: None))
     with NamespaceSandbox(SandboxConfig(limits=SandboxLimits(memory=256 << 20))) as box:

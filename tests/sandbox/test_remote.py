@@ -296,6 +296,7 @@ def test_a_box_that_was_dropped_is_closed() -> None:
         assert eventually(lambda: len(boxes) == 0)
 
 
+@pytest.mark.slow
 def test_a_running_command_keeps_its_box() -> None:
     with served(lease=0.3) as (url, boxes), open_remote(url) as box:
         box._release()  # type: ignore[misc]

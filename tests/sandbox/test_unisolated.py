@@ -26,6 +26,7 @@ def test_its_folders_are_gone_when_it_is_closed(plain: Sandbox) -> None:
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_a_command_in_another_session_is_killed_too(plain: Sandbox) -> None:
     marker = "64208.1357"
     with plain:

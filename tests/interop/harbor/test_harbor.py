@@ -130,8 +130,11 @@ def test_what_breaks_the_tests_is_not_paid(tmp_path: Path) -> None:
 @needs_box
 @pytest.mark.parametrize(
     "test",
-    ["true", "echo nan > /logs/verifier/reward.txt", "kill -9 -1", "exit 3", "sleep 60"],
-)
+    [
+        "true", "echo nan > /logs/verifier/reward.txt", "kill -9 -1", "exit 3",
+        pytest.param("sleep 60", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_tests_that_say_nothing_break_the_episode(test: str, tmp_path: Path) -> None:
     toml = TOML + "[verifier]\ntimeout_sec = 1.0\n"
     env = opened(write_task(tmp_path / "sum", test, toml))

@@ -170,9 +170,12 @@ HUNGRY = "python3 -c 'x = bytearray(500 << 20)'"
     [
         ('storage = "8M"\n', FULL, 30, "ran out of disk, of which there were 8 MB, as the task"),
         ('memory = "128M"\n', HUNGRY, 30, "memory, of which there were 128 MB, as the task says"),
-        ("", "sleep 60", 1, "ran out of time, of which command_timeout gives 1 s"),
+        pytest.param(
+            "", "sleep 60", 1, "ran out of time, of which command_timeout gives 1 s",
+            marks=pytest.mark.slow,
+        ),
     ],
-)
+)  # fmt: skip
 def test_an_unsolved_task_that_ran_out_of_something_says_so(
     toml: str,
     command: str,

@@ -260,6 +260,7 @@ def test_universal_texts_are_not_paid(env: SWEEnv, text: str) -> None:
     assert not info["success"] and info["details"]["verdict"] == "NO"
 
 
+@pytest.mark.slow
 def test_source_that_never_ends_is_stopped(questioned: Instance) -> None:
     env = small_env(questioned, grading_timeout=2)
     info = submitted(env, {"sums/plain.py": "import time\nwhile True:\n    time.sleep(9)\n"})

@@ -103,6 +103,7 @@ def test_a_suite_that_says_nothing_is_refused(tmp_path, tests, reason):
         bench.baseline()
 
 
+@pytest.mark.slow
 def test_a_suite_that_does_not_end_is_refused(tmp_path):
     tests = "import time\ndef test_a(): time.sleep(60)\n"
     with (

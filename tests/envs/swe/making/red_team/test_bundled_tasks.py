@@ -60,6 +60,7 @@ def test_all_of_them_have_been_played_and_none_was_paid() -> None:
 
 
 @needs_box
+@pytest.mark.slow
 def test_tests_that_never_end_are_stopped_and_not_paid() -> None:
     """They spin and ignore every signal; the solution needs more time than that on a busy day."""
     name = "time/never-ends"
