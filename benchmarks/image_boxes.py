@@ -1,4 +1,4 @@
-"""Measure boxes of an image without a daemon, beside other boxes, Docker and bubblewrap.
+"""Measure sandboxes with a container image and no daemon, beside others, Docker and bubblewrap.
 
     python benchmarks/image_boxes.py [--kinds image plain docker bubblewrap] [--starts 100]
                                      [--boxes 50] [--forks 40] [--pause 0.5]

@@ -1,4 +1,4 @@
-"""Measure SWE episodes: first command, later commands, grading, many boxes at once.
+"""Measure SWE episodes: first command, later commands, grading, many sandboxes at once.
 
     python benchmarks/swe_throughput.py [--seconds 20] [--boxes 1 4 16] [--sandbox auto]
 

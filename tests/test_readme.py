@@ -102,7 +102,7 @@ def test_the_example_of_an_adapter_runs(capsys: Any) -> None:
     namespace: dict[str, Any] = {}
     for block in blocks("agentgym/interop/exports.md", "python"):
         exec(compile(block, "adapters", "exec"), namespace)  # our own document
-    assert len(namespace["given"]["train_dataset"]) == 64
+    assert len(namespace["settings"]["train_dataset"]) == 64
 
 
 def test_continuous_integration_types_the_test_command_of_the_readme() -> None:

@@ -1,4 +1,4 @@
-"""Tables of what boxes of a container image cost."""
+"""Tables of the cost of sandboxes with a container image."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = {
 
 
 def boxes_table() -> Table:
-    """Return what a box of each kind takes, beside a bubblewrap of its own for each command."""
+    """Return the cost of each kind of sandbox, beside one bubblewrap per command."""
     figures = result(FILE)
     boxes = [figures[kind] for kind in KINDS]
     alone = _quantiles(figures["bubblewrap"], "start_and_exec")
@@ -28,7 +28,7 @@ def boxes_table() -> Table:
     up = [f"{box['all_up_seconds']:.2f}" for box in boxes]
     memory = [f"{box['own_processes_megabytes_a_box']:.1f}" for box in boxes[:2]]
     table.append([f"{count} sandboxes at once, all started (seconds)", *up, ""])
-    return [*table, ["memory of a box's processes (MB)", *memory, "", ""]]
+    return [*table, ["memory of a sandbox's processes (MB)", *memory, "", ""]]
 
 
 def forks_table() -> Table:
@@ -38,7 +38,7 @@ def forks_table() -> Table:
     for kind, part, words in (
         ("with_pause", "take", "take a snapshot"),
         ("with_pause", "return", "return to it, half a second later"),
-        ("back_to_back", "return", "return at once, before the next box has started"),
+        ("back_to_back", "return", "return at once, before the next sandbox has started"),
     ):
         table.append([words, *_quantiles(forks[kind], part).split(", ")])
     return table

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 from benchmarks.tables.formats import Table, about, difference, interval, result, share, spoken
 from benchmarks.tables.origins import command_of
 from benchmarks.tables.paths import evaluate
+from benchmarks.tables.pretrained import FILE as PRETRAINED_FILE
+from benchmarks.tables.pretrained import pretrained_gains
 from benchmarks.tables.reports import report_of
-from benchmarks.tables.training import TRAININGS, Training, spread_gains
+from benchmarks.tables.training import TRAININGS, spread_gains
 from trainers.output.roles import DEMONSTRATOR
 
 ABOVE = "ends above"
@@ -32,8 +34,8 @@ def claims_table() -> Table:
     """Return a row for each claim; what did not work is claimed, too."""
     table = [["claim", "measured", "command", "result"]]
     groups = (
-        _trainings, _from_scratch, _other_policies, _presets, _credit, _horizons, _engines,
-        _services, _costs_of_training, _parity, _reading, _swe,
+        _pretrained, _trainings, _from_scratch, _other_policies, _presets, _credit, _horizons,
+        _engines, _services, _costs_of_training, _parity, _reading, _swe,
     )  # fmt: skip
     return [*table, *(_row(claim) for group in groups for claim in group())]
 
@@ -48,29 +50,35 @@ def _row(claim: Claim) -> list[str]:
     ]
 
 
+def _pretrained() -> Iterator[Claim]:
+    """Yield how RL of a pretrained model ends beside its strongest baseline."""
+    for family, runs in result(PRETRAINED_FILE)["families"].items():
+        yield _training(
+            f"{spoken(family)}, SmolLM2-135M",
+            dict(pretrained_gains(runs)),
+            PRETRAINED_FILE,
+            f"python -m benchmarks.studies pretrained_gain --only {family} --seeds 3",
+        )
+
+
 def _trainings() -> Iterator[Claim]:
     """Yield how each family's default training ends beside its strongest baseline."""
     for family, training in TRAININGS.items():
         if family == training.family:
-            yield _training(family, training)
+            command = f"python -m benchmarks.studies training_gain --only {family}"
+            yield _training(spoken(family), spread_gains(training), training.file, command)
 
 
-def _training(family: str, training: Training) -> Claim:
-    """Return how a family's training ends, beside the baseline or demonstrator that is best."""
-    gains = spread_gains(training)
+def _training(tasks: str, gains: Mapping[str, Mapping[str, Any]], file: str, command: str) -> Claim:
+    """Return the claim of a training: RL beside the strongest baseline or demonstrator."""
     strongest = min(gains, key=lambda arm: (round(gains[arm]["mean"], 6), _ends(gains[arm])[1]))
     verdict = _verdict(gains[strongest])
     other_arms = [arm for arm in gains if arm != strongest and _verdict(gains[arm]) != ABOVE]
     rank = "stronger than every baseline" if strongest == DEMONSTRATOR else "the strongest baseline"
-    claim = f"{spoken(family)}: RL {verdict} `{strongest}`, {rank}"
+    claim = f"{tasks}: RL {verdict} `{strongest}`, {rank}"
     if verdict == ABOVE and other_arms:
         claim += f", and not significantly above `{'`, `'.join(other_arms)}`"
-    return Claim(
-        claim,
-        _spread(gains[strongest]),
-        training.file,
-        f"python -m benchmarks.studies training_gain --only {family}",
-    )
+    return Claim(claim, _spread(gains[strongest]), file, command)
 
 
 def _verdict(gain: Mapping[str, Any]) -> str:

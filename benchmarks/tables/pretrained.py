@@ -38,7 +38,7 @@ def pretrained_table() -> Table:
 def pretrained_gains_table() -> Table:
     """Return what the trained policy has above each other one, paired by task and over seeds."""
     families: Mapping[str, Sequence[Mapping[str, Any]]] = result(FILE)["families"]
-    gains = {family: dict(_gains(runs)) for family, runs in families.items()}
+    gains = {family: dict(pretrained_gains(runs)) for family, runs in families.items()}
     arms = [arm for arm in POLICIES if any(arm in family_gains for family_gains in gains.values())]
     table = [["family, seeds", *(f"minus {arm}" for arm in arms)]]
     for family, family_gains in gains.items():
@@ -52,8 +52,17 @@ def pretrained_gains_table() -> Table:
     return table
 
 
-def _gains(runs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the spread over seeds of the differences to each policy that all runs have."""
+def pretrained_gains(
+    runs: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield how far RL is above each policy that all runs have, over seeds.
+
+    Args:
+        runs: The runs of a family, one per seed, as ``pretrained_gain`` stores them.
+
+    Yields:
+        The policy, and mean, interval and values of the differences.
+    """
     for arm in POLICIES:
         pairs = [run["success"]["over"].get(arm) for run in runs]
         if all(pairs):

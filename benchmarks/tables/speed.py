@@ -114,7 +114,7 @@ def _worlds() -> Table:
         ],
         [
             "MathPython (the same file): steps per second, turns of the expert per second, "
-            "episodes with a script in a box per second",
+            "episodes with a script in a sandbox per second",
             f"{about(sums['steps_per_second'])}, {about(sums['expert_turns_per_second'])}, "
             f"{sums['script_episodes_per_second']:.0f}",
         ],
@@ -140,7 +140,7 @@ def _sandboxes() -> Table:
         ],
         [
             "SWE (`swe_throughput.json`, on a quiet machine): reset; first command, with the start "
-            "of a box; a later one; a submission graded, held-out questions included",
+            "of a sandbox; a later one; a submission graded, held-out questions included",
             f"{swe['reset_milliseconds']:.0f} ms; {swe['first_command_milliseconds']:.0f} ms; "
             f"{swe['command_milliseconds']:.0f} ms; {swe['grade_milliseconds'] / 1e3:.2f} s",
         ],

@@ -27,7 +27,7 @@ _LOO = Term(EpisodeReturn(), center="group", leave_one_out=True)
 _CLIP = Loss(high=0.2)
 _SEQ_MEAN = Loss(high=0.2, aggregation="seq-mean-token-mean")
 
-HOUSE = Preset(
+TURN_LOO = Preset(
     "turn-loo",
     "agentgym default: turn-level return-to-go with a zero-padded leave-one-out baseline",
     None,
@@ -39,7 +39,7 @@ HOUSE = Preset(
 )
 """The default."""
 CORE_PRESETS = (
-    HOUSE,
+    TURN_LOO,
     Preset(
         "scalinginter",
         "AgentGym-RL: ScalingInter-RL",

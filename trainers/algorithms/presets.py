@@ -11,13 +11,13 @@ from types import MappingProxyType
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.branching import BRANCHING
-from trainers.algorithms.core_presets import CORE_PRESETS, HOUSE
+from trainers.algorithms.core_presets import CORE_PRESETS, TURN_LOO
 from trainers.algorithms.needs import REFERENCE
 from trainers.algorithms.preset import Preset
 from trainers.methods.table import methods
 from trainers.program_name import program_name
 
-DEFAULT = HOUSE.name
+DEFAULT = TURN_LOO.name
 """Name of the house recipe."""
 SERVES = (
     REFERENCE,

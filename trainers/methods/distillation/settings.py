@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
-from trainers.algorithms.core_presets import HOUSE
+from trainers.algorithms.core_presets import TURN_LOO
 from trainers.algorithms.filters import ZeroVariance
 from trainers.algorithms.preset import Preset
 from trainers.config.field_types import NotNegative, strict
@@ -198,7 +198,7 @@ def _reward_terms(preset: Preset, weight: float | None) -> Iterator[Term]:
     if weight is None:
         yield from terms
     elif weight > 0:
-        for term in terms or HOUSE.terms:
+        for term in terms or TURN_LOO.terms:
             yield replace(term, weight=term.weight * weight)
 
 
