@@ -78,6 +78,7 @@ TABLES: Mapping[str, Callable[[], Table]] = {
     "doors": doors.doors_table,
     "steps": speed.step_table,
     "overlap": speed.overlap_table,
+    "batching": speed.batching_table,
     "search engines": speed.engines_table,
     "blind": tasks.blind_summary,
     "experts webshop": tasks.experts_of_webshop,

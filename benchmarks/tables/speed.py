@@ -7,6 +7,9 @@ from benchmarks.tables.formats import Table, about, result, share, two
 ENGINES = ("bm25", "tantivy", "bm25s", "fts5")
 """Of ``search_engines.json``, in the order of the columns."""
 
+BATCHED_MODELS = {"tiny": "tiny policy", "smollm2": "SmolLM2-135M"}
+"""Names of the models of ``continuous_batching.json``."""
+
 
 def speed_table() -> Table:
     """Return what each family, the sandboxes and the trainer take."""
@@ -203,6 +206,16 @@ def overlap_table() -> Table:
                 for r in engine_runs
             ]
             table.append([f"{name}, {words}", *cells])
+    return table
+
+
+def batching_table() -> Table:
+    """Return the processor time of a token with our engine and with transformers' own batching."""
+    table = [["milliseconds a token", "`hf`", "`generate_batch`", "times"]]
+    for model, row in result("continuous_batching.json")["models"].items():
+        costs = row["milliseconds_per_token"]
+        cells = [two(costs["hf"]), two(costs["generate_batch"]), two(row["ratio"])]
+        table.append([BATCHED_MODELS[model], *cells])
     return table
 
 

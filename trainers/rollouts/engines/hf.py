@@ -2,10 +2,11 @@
 
 ``model.generate`` returns no log-probabilities of the sampling distribution without keeping all
 logits, has no generator of its own, forgets its cache between turns and lets all rows wait for the
-longest. Here every step is one forward of all rows, wherever they are in their turns: new prompts,
-the next token of others, and guesses at the tokens after it, which it checks. Every row draws from
-a random stream of its own, a number for each token, so guesses change no token. The
-log-probabilities equal those of a training forward to <= 1e-5 in fp32.
+longest; ``generate_batch`` takes more time (``benchmarks/continuous_batching.py``). Here every step
+is one forward of all rows, wherever they are in their turns: new prompts, the next token of others,
+and guesses at the tokens after it, which it checks. Every row draws from a random stream of its
+own, a number for each token, so guesses change no token. The log-probabilities equal those of a
+training forward to <= 1e-5 in fp32.
 """
 
 from __future__ import annotations
