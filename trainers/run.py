@@ -85,7 +85,7 @@ def train(
     """Carry out or resume a run; in a distributed run every process calls it.
 
     Args:
-        config: The settings.
+        config: The settings, which `trainers.config.schema.from_mapping` has checked.
         display: Shows the progress; None prints to standard error.
         quiet: Whether only results and warnings are shown.
 

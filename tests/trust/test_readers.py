@@ -46,7 +46,7 @@ DATA: Mapping[str, str] = {
     "agentgym/authoring/synth/reading.py": "a specification is words and numbers",
     "agentgym/viewer/episode_files.py": "shows records",
     "trainers/config/config_file.py": "gives settings on to the modules above",
-    "trainers/config/resolve.py": "reads the precision of the run",
+    "trainers/config/model_choices.py": "reads the precision of the run",
     "trainers/models/memory_choice.py": "reads checkpointing and tokens of a pass of the run",
     "trainers/multirun/cache.py": "a file that this process has written",
     "trainers/multirun/seeds.py": "whole numbers",

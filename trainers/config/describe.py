@@ -231,7 +231,7 @@ def _warm_start(run: ResolvedRun) -> str:
     origin = "a policy from scratch" if model == TINY else model
     if not sft.max_steps:
         return f"none, from {origin}"
-    if sft.if_needed:
+    if run.warm_start_if_needed:
         origin += f", if it solves fewer than {ENOUGH:.0%} of {sft.eval_tasks} validation tasks"
     gates = " and ".join(
         f"{env.target_success:g} of the validation tasks" + (f" of {env.name}" * run.several)

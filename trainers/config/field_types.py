@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional, TypeVar
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import AfterValidator, AllowInfNan, BeforeValidator, ConfigDict, with_config
 from pydantic_core import PydanticCustomError
 
+T = TypeVar("T")
+if TYPE_CHECKING:
+    Open = Annotated[T, None]
+else:
+    Open = Optional
+"""A setting that is None until `trainers.config.resolve` decides on it. Nearly all code reads it
+after that, so type checkers take it for decided."""
+OPEN: Any = None
+"""The default of such a setting."""
 Count = Annotated[int, Ge(1)]
 """A whole number from 1."""
 Whole = Annotated[int, Ge(0)]
@@ -64,6 +73,12 @@ HorizonText = Annotated[str, BeforeValidator(as_horizon)]
 """Turns that an agent may take, such as ``9``, ``5,8,10`` or ``5-15``, or a schedule's name."""
 Pairs = Annotated[tuple[str, ...], BeforeValidator(_as_pairs)]
 """``name=value`` pairs."""
+
+if TYPE_CHECKING:
+    StepsOrAuto = int
+else:
+    StepsOrAuto = Whole | Literal["auto"]
+"""Steps, or ``auto`` until `trainers.config.resolve` decides on them."""
 
 strict = with_config(ConfigDict(extra="forbid"))
 """Let a misspelt name in a file be an error, not a setting that is left at its default."""

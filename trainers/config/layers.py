@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
 
-__all__ = ["DEFAULT", "FAMILY", "FILE", "FLAG", "PRESET", "QUICK", "Layer", "merge_layers"]
+from agentgym.support.nested import flat
+
+__all__ = ["DEFAULT", "FAMILY", "FILE", "FLAG", "PRESET", "QUICK", "Decisions", "Layer"]
+
+Settings = TypeVar("Settings")
 
 FLAG, FILE, PRESET, QUICK, FAMILY, DEFAULT = "flag", "file", "preset", "quick", "family", "default"
 """Where the value of a setting comes from, the strongest first: the command line; the file of
@@ -24,25 +29,40 @@ class Layer:
     """Settings, nested as in a file; None and a missing one say nothing."""
 
 
-def merge_layers(
-    settings: Mapping[str, Any], layers: Sequence[Layer]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Fill in what settings leave open.
+@dataclass
+class Decisions(Generic[Settings]):
+    """Settings while layers decide on them, and the names of the layers."""
 
-    Args:
-        settings: All settings, nested, as flags and file ask for them; None is open.
-        layers: Who decides on the open ones, the strongest first.
+    settings: Settings
+    """All settings: a dataclass whose sections are dataclasses."""
+    sources: dict[str, str] = field(default_factory=dict)
+    """Who decided on a setting, by its name with dots."""
 
-    Returns:
-        The settings, and of each that a layer filled in, by its name with dots, the layer's name.
-    """
-    merged: dict[str, Any] = dict(settings)
-    sources: dict[str, str] = {}
-    for layer in layers:
-        for name, value in layer.values.items():
-            if isinstance(value, Mapping):
-                merged[name], below = merge_layers(merged[name], [Layer(layer.source, value)])
-                sources |= {f"{name}.{key}": source for key, source in below.items()}
-            elif merged[name] is None and value is not None:
-                merged[name], sources[name] = value, layer.source
-    return merged, sources
+    def fill(self, *layers: Layer) -> None:
+        """Fill in what the settings leave open.
+
+        Args:
+            layers: Who decides on it, the strongest first.
+        """
+        for layer in layers:
+            for name, value in flat(layer.values).items():
+                if value is not None and attrgetter(name)(self.settings) is None:
+                    self.decide(layer.source, {name: value})
+
+    def decide(self, source: str, values: Mapping[str, Any]) -> None:
+        """Decide on settings, open or not.
+
+        Args:
+            source: Who decides.
+            values: The settings by their names with dots.
+        """
+        for name, value in values.items():
+            self.settings = _with_value(self.settings, name, value)
+            self.sources[name] = source
+
+
+def _with_value(settings: Any, name: str, value: Any) -> Any:
+    """Return settings with another value of one, which is named with dots."""
+    first, _, rest = name.partition(".")
+    below = _with_value(getattr(settings, first), rest, value) if rest else value
+    return replace(settings, **{first: below})

@@ -166,6 +166,19 @@ class ResolvedEnv:
         return bool(self.kwargs.get("worker_turns"))
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """What it decided of the run's settings, where it is the only one; see `sources`."""
+        return {
+            "horizon": self.schedule or ",".join(map(str, self.rounds)),
+            "horizon_every": self.horizon_every,
+            "fit_horizon": self.fit_horizon,
+            "eval.horizon": self.full_horizon,
+            "eval.num_tasks": self.eval_tasks,
+            "sft.target_success": self.target_success,
+            "rl.success_bonus": self.success_bonus,
+        }
+
+    @property
     def prices_invalid_by_hook(self) -> bool:
         """Whether a hook that was asked for takes the price of an invalid turn."""
         return _names_hook(self.reward_hooks, "invalid_action")

@@ -10,10 +10,10 @@ import gymnasium
 from agentgym.core.guard import GuardedEnv
 from agentgym.vector.isolated import IsolatedEnv
 from trainers.config.resolved_environments import ResolvedEnv
-from trainers.config.schema import FilledConfig
+from trainers.config.schema import TrainConfig
 
 
-def make_safe_env(env: ResolvedEnv, config: FilledConfig, **extra: Any) -> gymnasium.Env[str, str]:
+def make_safe_env(env: ResolvedEnv, config: TrainConfig, **extra: Any) -> gymnasium.Env[str, str]:
     """Make one environment on the run's backend, for example for demonstrations.
 
     Args:

@@ -1,8 +1,8 @@
 """Configuration of a training run: frozen dataclasses from which the command line is generated.
 
-``None`` means "left open"; ``trainers.config.resolve`` decides every such setting, and
-``FilledConfig`` is the same settings with nothing left open. Both have a section for each method
-that has settings, which a type checker does not see: `trainers.methods.method.section_of`.
+``None`` means "left open"; ``trainers.config.resolve`` decides every setting of a type `Open`.
+There is a section for each method that has settings, which a type checker does not see:
+`trainers.methods.method.section_of`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from pydantic_core import ErrorDetails
 from agentgym.errors import ConfigurationError
 from agentgym.support.flag_marks import Suppress
 from trainers.config.field_types import (
+    OPEN,
     Count,
     Dashboard,
     HorizonText,
     NotNegative,
+    Open,
     Pairs,
     Positive,
     Probability,
@@ -37,10 +39,6 @@ from trainers.config.sections import (
     EngineName,
     EnvConfig,
     EvalConfig,
-    FilledEval,
-    FilledMemory,
-    FilledRl,
-    FilledSft,
     HealthConfig,
     LoraConfig,
     MemoryConfig,
@@ -72,7 +70,7 @@ class CoreConfig:
     env_kwargs: Pairs = ()
     """Keyword arguments of the environment as ``name=value``. Values are read as JSON;
     ``webshop.name=value`` is for one of several environments."""
-    prompt: str | None = None
+    prompt: Open[str] = OPEN
     """Prompt: ``default``, ``bare`` (only observations), a protocol, or a file. ``agentgym
     protocols`` lists protocols such as ``verl-agent``; a file has the same format. The environment
     is made with the prompt's grammar.
@@ -88,7 +86,7 @@ class CoreConfig:
     part of the policy's prompt."""
     model: str = TINY
     """``tiny``, or a pretrained chat model: ``smollm2``, or a hub id, folder or GGUF file."""
-    engine: EngineName | None = None
+    engine: Open[EngineName] = OPEN
     """Generation engine: transformers (hf, hf-copy), vLLM (vllm, vllm-server), or ``MODULE:CLASS``.
     hf generates with the trained weights, hf-copy (and hf with sharded weights) with a copy; vllm
     runs in this process, vllm-server on servers. None: vllm for a pretrained model if it is
@@ -106,7 +104,7 @@ class CoreConfig:
 
     It also sets horizon, group size, updates per step and penalties. Flags override these, and they
     override the family's defaults."""
-    steps: Count | None = None
+    steps: Open[Count] = OPEN
     """Steps of reinforcement learning: batches of episodes, each with one or more updates.
 
     With ``--resume`` more steps extend the run. None: the family's, or those of the preset's
@@ -144,7 +142,7 @@ class CoreConfig:
     top_p: Probability = 1.0
     """Nucleus of the policy: sample from the most probable tokens with this total probability.
     Below 1 tokens get importance weights for the truncation."""
-    backend: Backend | None = None
+    backend: Open[Backend] = OPEN
     """Where environments run: in this process (sync), threads, processes, or Ray actors.
 
     Threads suit environments that wait, processes those that keep a CPU busy or may crash, actors
@@ -161,7 +159,7 @@ class CoreConfig:
     step_timeout: Positive | None = None
     """Seconds that an environment may take for one turn, ten times that for a reset; then its
     episode ends with ``error`` and is left out. None: no limit."""
-    minutes: NotNegative | None = None
+    minutes: Open[NotNegative] = OPEN
     """Time limit of training, in minutes of wall time; evaluation follows. 0: none.
 
     Without it a run is the same on every machine. The warm start may take half of it; the rest is
@@ -186,7 +184,7 @@ class CoreConfig:
     """Arguments of the chat template as ``name=value``, such as ``enable_thinking=false``."""
     seed: Whole = 0
     """Seed of everything: data, weights, tasks, sampling."""
-    out: Path | None = None
+    out: Open[Path] = OPEN
     """Folder of the run. None: ``runs/<env>-<model>-seed<seed>``, or ``...-quick-seed<seed>``."""
     resume: bool = False
     """Continue the run in ``--out``, with the settings in its ``config.yaml``."""
@@ -245,39 +243,6 @@ else:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _FilledCore(TrainConfig):
-    """All settings of a run, with every default decided.
-
-    What may differ between its environments is decided in ``ResolvedEnv``; of a run with one it
-    stands here as well.
-    """
-
-    prompt: str
-    engine: EngineName
-    steps: int
-    minutes: float
-    out: Path
-    backend: Backend
-    sft: FilledSft
-    rl: FilledRl
-    eval: FilledEval
-    memory: FilledMemory
-
-
-if TYPE_CHECKING:
-    FilledConfig = _FilledCore
-else:
-    FilledConfig = make_dataclass(
-        "FilledConfig",
-        [(method.name, method.filled) for method in methods() if method.filled is not None],
-        bases=(_FilledCore,),
-        namespace={"__doc__": _FilledCore.__doc__, "__module__": __name__},
-        frozen=True,
-        kw_only=True,
-    )
-
-
 PLAINER: Mapping[str, str] = {
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
@@ -289,21 +254,6 @@ PLAINER: Mapping[str, str] = {
     "a valid boolean, unable to interpret input": "True or False",
 }
 """Words of the checker, and ours."""
-
-
-# -- checks ----------------------------------------------------------------------------------------
-
-
-def checked(config: TrainConfig) -> TrainConfig:
-    """Check every setting of a configuration by itself, and return the same settings.
-
-    It is not done in ``__post_init__``: there the parser of the command line would take the error
-    for its own and print something else.
-
-    Raises:
-        ConfigurationError: A setting is out of its range; the message names the flag.
-    """
-    return from_mapping(dataclasses.asdict(config))
 
 
 def from_mapping(values: Mapping[str, Any]) -> TrainConfig:

@@ -1,7 +1,6 @@
-"""The sections of a run's settings, such as ``--rl.*``, left open and filled in.
+"""The sections of a run's settings, such as ``--rl.*``.
 
-``None`` means "left open"; ``trainers.config.resolve`` decides every such setting, and the
-``Filled`` classes are the same settings with nothing left open.
+``None`` means "left open"; ``trainers.config.resolve`` decides every setting of a type `Open`.
 """
 
 from __future__ import annotations
@@ -15,15 +14,18 @@ from pydantic import BeforeValidator
 from trainers.algorithms.branching import ForkCredit
 from trainers.algorithms.loss import Aggregation
 from trainers.config.field_types import (
+    OPEN,
     Count,
     Fraction,
     HorizonText,
     NotNegative,
+    Open,
     Own,
     Pairs,
     Positive,
     Probability,
     Share,
+    StepsOrAuto,
     Whole,
     as_names,
     strict,
@@ -89,10 +91,10 @@ class SftConfig:
     """Files of episodes to imitate instead: records of runs, evaluations and recorded people, what
     ``agentgym export`` made of them (but for ``csv`` and ``sft``), or AgentTraj. Episodes of
     held-out tasks are an error."""
-    demonstrations: Count | None = None
+    demonstrations: Open[Count] = OPEN
     """Number of distinct training tasks with a demonstration, or of episodes read from the files;
     None: the family's default, or all of the files."""
-    only_successes: bool | None = None
+    only_successes: Open[bool] = OPEN
     """Leave out demonstrations that did not solve their task, as rejection sampling does.
 
     None: the family's default, mostly not."""
@@ -102,14 +104,14 @@ class SftConfig:
     (advantage: AWR, arXiv 1910.00177)."""
     beta: Positive = 0.5
     """Temperature of these weights, in units of reward."""
-    batch_size: Count | None = None
+    batch_size: Open[Count] = OPEN
     """Demonstrations per step; None: the family's default, mostly 16."""
-    learning_rate: Positive | None = None
+    learning_rate: Open[Positive] = OPEN
     """Peak learning rate (linear warm-up, then cosine).
 
     None: 6e-3 for ``--model tiny``; for adapters 5e-4, or 2e-4 above a billion weights; 1e-5 for
     all weights of a pretrained model."""
-    max_steps: Whole | Literal["auto"] | None = None
+    max_steps: Open[StepsOrAuto] = OPEN
     """Maximum steps of the warm start, even if the target success is not reached; 0: no warm start.
     auto: the family's, but none if the base model solves enough validation tasks without it.
 
@@ -134,9 +136,9 @@ class SftConfig:
     """Success of the sampled policy on validation tasks at which the warm start ends.
 
     None: the family's default, which ``--dry-run`` shows; 1 with random actions."""
-    eval_every: Count | None = None
+    eval_every: Open[Count] = OPEN
     """Steps between two validations; None: the family's default, mostly 25."""
-    eval_tasks: Count | None = None
+    eval_tasks: Open[Count] = OPEN
     """Tasks of each of these validations; None: the family's default, mostly 128."""
     save_every: Count = 200
     """Steps between two checkpoints of the warm start."""
@@ -150,31 +152,31 @@ class SftConfig:
 class RlConfig:
     """The reinforcement learning phase."""
 
-    groups: Count | None = None
+    groups: Open[Count] = OPEN
     """Tasks per step; None: the preset's, else the family's, mostly 16."""
-    num_generations: Count | None = None
+    num_generations: Open[Count] = OPEN
     """Episodes per task and step. They share the task and the environment seed.
 
     None: the preset's, else 8."""
-    minibatches: Count | None = None
+    minibatches: Open[Count] = OPEN
     """Updates of the weights in one pass over a step's episodes.
 
     None: the preset's. Above 1 the ratio to the policy that played, and its clip, take effect."""
-    num_iterations: Count | None = None
+    num_iterations: Open[Count] = OPEN
     """Passes over the episodes of a step; None: the preset's."""
-    learning_rate: Positive | None = None
+    learning_rate: Open[Positive] = OPEN
     """Learning rate, constant after the warm-up.
 
     None: for ``--model tiny`` the family's, mostly 6e-4; else for adapters 2e-4, or 2e-5 above a
     billion weights; 1e-6 for all weights."""
-    warmup_steps: Whole | None = None
+    warmup_steps: Open[Whole] = OPEN
     """Steps of linear warm-up; None: the family's default, mostly 5."""
-    turn_tokens: Count | None = None
+    turn_tokens: Open[Count] = OPEN
     """Maximum tokens that the policy may write in a turn, including its thinking.
 
     None: 18 for ``--model tiny``, 1,024 for a model whose template has thinking; else 256, or what
     the actions of the family's training set need."""
-    episode_tokens: Count | None = None
+    episode_tokens: Open[Count] = OPEN
     """Maximum tokens of an episode after its opening.
 
     None: the family's default, mostly 4,096 for a pretrained model, plus the thinking of every
@@ -185,7 +187,7 @@ class RlConfig:
     """Decay of AdamW's second moment."""
     success_bonus: NotNegative | None = None
     """Reward added to the turn that solves the task; None: 1, or that of ``--reward-hooks``."""
-    invalid_penalty: NotNegative | None = None
+    invalid_penalty: Open[NotNegative] = OPEN
     """Penalty for a turn with an invalid action.
 
     None: that of ``--reward-hooks``, else the preset's, else .05. It applies once."""
@@ -210,12 +212,12 @@ class RlConfig:
     generation and training take turns, which is exact.
 
     Above 0 ``--engine hf`` is ``hf-copy``, which needs memory for a second copy of the weights."""
-    sampler: SamplerName | None = None
+    sampler: Open[SamplerName] = OPEN
     """Which tasks a step plays: all equally likely (uniform); all of an environment before one
     comes again (interleaved); more often those whose returns vary and can rise (value); only those
     that are sometimes solved (informative); or a class of your own, ``MODULE:NAME``. None: the
     preset's."""
-    refill: Whole | None = None
+    refill: Open[Whole] = OPEN
     """Maximum groups played per group of a step, to replace groups without a learning signal
     (dynamic sampling, DAPO); 0: none is replaced. None: the preset's, mostly 0."""
     gamma: Fraction | None = None
@@ -254,6 +256,16 @@ class RlConfig:
     """Normalize advantages over tokens to mean 0 and deviation 1: not at all, over the batch, or
     within each environment, so that no environment dominates by its reward scale (AgentRL, arXiv
     2510.04206). None: the preset's."""
+
+    @property
+    def episodes(self) -> int:
+        """Episodes of a step."""
+        return self.groups * self.num_generations
+
+    @property
+    def updates(self) -> int:
+        """Updates of the weights per step."""
+        return self.minibatches * self.num_iterations
 
 
 @strict
@@ -301,21 +313,21 @@ class EvalConfig:
     """Take the most probable token instead of sampling."""
     horizon: Count | None = None
     """Turns of an evaluation episode; None: the last round of ``--horizon``."""
-    every: Whole | None = None
+    every: Open[Whole] = OPEN
     """Steps between two validations; 0: none.
 
     None: the family's, mostly 20."""
-    valid_tasks: Count | None = None
+    valid_tasks: Open[Count] = OPEN
     """Validation tasks of such an evaluation; None: the family's default, mostly 128."""
-    keep: Literal["best", "last"] | None = None
+    keep: Open[Literal["best", "last"]] = OPEN
     """Policy to compare, export and push: the validated step with the highest success (best; ties:
     score, then the earlier), or the last step (last). Test tasks do not influence the choice, and
     both are saved.
 
     None: best; last without validations."""
     baselines: Annotated[
-        tuple[BaselineName | Literal["none"], ...] | None, BeforeValidator(as_names)
-    ] = None
+        Open[tuple[BaselineName | Literal["none"], ...]], BeforeValidator(as_names)
+    ] = OPEN
     """Baselines besides the warm start: further behavior cloning of the same demonstrations (bc),
     of those that solved their task (filtered-bc), or of the policy's own solved episodes
     (expert-iteration); none: no baseline. Each starts from the same warm start, gets at least the
@@ -428,7 +440,7 @@ class MemoryConfig:
     """Compute the activations of each layer again in the backward pass instead of keeping them:
     a third more time for a fraction of the memory. auto: off where the estimate leaves room for it,
     as a run says at its start; the choice is stored with the run."""
-    micro_tokens: Count | None = None
+    micro_tokens: Open[Count] = OPEN
     """Maximum tokens, including padding, of a forward and backward pass in a process. Rows are
     sorted by length; a longer row gets a separate pass. A prefix that rows of a pass share counts
     once, and an eighth of it for each further row. The gradient does not depend on it.
@@ -489,67 +501,3 @@ class VllmConfig:
     that of the run they are merged and sent by NCCL."""
     patience: NotNegative = 60.0
     """Seconds for which a server may be unreachable before the run ends."""
-
-
-# -- the same, with nothing left open --------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledSft(SftConfig):
-    """The warm start, with every default decided."""
-
-    demonstrations: int
-    only_successes: bool
-    batch_size: int
-    learning_rate: float
-    max_steps: int
-    if_needed: bool
-    """Whether the base model is tested first: if it solves enough there is no warm start."""
-    eval_every: int
-    eval_tasks: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledRl(RlConfig):
-    """Reinforcement learning, with every default decided."""
-
-    groups: int
-    num_generations: int
-    minibatches: int
-    num_iterations: int
-    learning_rate: float
-    warmup_steps: int
-    turn_tokens: int
-    episode_tokens: int
-    invalid_penalty: float
-    sampler: str
-    refill: int
-
-    @property
-    def episodes(self) -> int:
-        """Episodes of a step."""
-        return self.groups * self.num_generations
-
-    @property
-    def updates(self) -> int:
-        """Updates of the weights per step."""
-        return self.minibatches * self.num_iterations
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledEval(EvalConfig):
-    """The evaluation, with every default decided."""
-
-    every: int
-    valid_tasks: int
-    keep: Literal["best", "last"]
-    baselines: tuple[BaselineName, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledMemory(MemoryConfig):
-    """Precision and memory, with every default decided."""
-
-    precision: Literal["fp32", "bf16"]
-    checkpointing: Literal["on", "off"]
-    micro_tokens: int

@@ -96,8 +96,6 @@ class Method:
     as ``signal``."""
     section: type | None = None
     """Dataclass of its settings; None: it has none. All of them have defaults."""
-    filled: type | None = None
-    """The same with nothing left open; None: ``section`` leaves nothing open."""
     trust: Mapping[str, Entry] = field(default_factory=dict)
     """What each of these settings lets a file do; see `agentgym.trust.table`."""
     extend_preset: Callable[[Preset, Any], Preset] = _keep_preset
@@ -150,7 +148,7 @@ def section_of(config: object, section: type[Section]) -> Section:
 
     Args:
         config: A `trainers.config.schema.TrainConfig`.
-        section: The class, `Method.section` or `Method.filled` of a method.
+        section: The class, `Method.section` of a method.
 
     Raises:
         LookupError: There is none: the table of methods does not have this one.

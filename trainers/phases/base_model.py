@@ -48,7 +48,7 @@ class BaseModel:
 
     def decide(self) -> ResolvedRun:
         """Test it on validation tasks, unless that was done, and return the run that follows."""
-        if self._run.config.sft.if_needed:
+        if self._run.warm_start_if_needed:
             if processes.on_main(lambda: TESTED not in self._folder.state()):
                 self._test()
             self._run = decided_run(self._run, self._folder)

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 
 from trainers import processes
 from trainers.algorithms.presets import get_preset
-from trainers.config.resolve import OWN_SUCCESSES, ResolvedRun
+from trainers.config.resolve import ResolvedRun
+from trainers.config.setting_checks import OWN_SUCCESSES
 from trainers.output.display import Display
 from trainers.output.phase import Phase
 from trainers.output.roles import FILTERED_BC

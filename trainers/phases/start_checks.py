@@ -17,7 +17,7 @@ from agentgym.rewards.judge.terms import AskingHook
 from agentgym.vector.history import forkable
 from trainers import processes
 from trainers.config.resolve import ResolvedRun, default_out, resolve
-from trainers.config.schema import TINY, TrainConfig, checked
+from trainers.config.schema import TINY, TrainConfig
 from trainers.methods.episode_loop import loop_of
 from trainers.methods.table import methods
 from trainers.models.loaded_policy import check_model, make_prompts, reader_of
@@ -45,7 +45,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     The settings and the folder come first, before torch and transformers are imported.
 
     Args:
-        config: The settings.
+        config: The settings, which `trainers.config.schema.from_mapping` has checked.
         folder: Whether the run's folder is checked as well.
 
     Raises:
@@ -53,7 +53,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
             the folder cannot be used.
     """
     if folder:
-        out = checked(config).out or default_out(config)
+        out = config.out or default_out(config)
         processes.on_main(lambda: RunFolder(out).check_place(config.resume))
     run = resolve(config)
     _check_processes(run)
@@ -61,7 +61,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
         processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
     _check_packages(run)
     # Where a test of the base model decides, it finds out what cannot be imitated.
-    imitates = run.imitates and not run.config.sft.if_needed
+    imitates = run.imitates and not run.warm_start_if_needed
     in_process = run.config.engine in ("hf", "hf-copy")
     check_model(run.config, run.template_args, imitates, in_process)
     for method in methods():

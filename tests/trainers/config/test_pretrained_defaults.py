@@ -10,7 +10,7 @@ from agentgym.errors import ConfigurationError
 from agentgym.registration import family
 from tests.toy import TOY_ID
 from trainers.cli import parse_config
-from trainers.config import resolve as resolving
+from trainers.config import model_choices
 from trainers.config.command import read_flags
 from trainers.config.describe import settings_rows
 from trainers.config.family_defaults import FamilyDefaults, defaults_for, general_defaults
@@ -116,7 +116,7 @@ def test_a_grammar_does_not_change_the_tasks_of_a_pretrained_model() -> None:
 def test_rates_follow_what_is_trained(
     monkeypatch: pytest.MonkeyPatch, weights: int, flags: list[str], rates: tuple[float, float]
 ) -> None:
-    monkeypatch.setattr(resolving, "_count_weights", lambda model: weights)
+    monkeypatch.setattr(model_choices, "_count_weights", lambda model: weights)
     config = resolved("--env=mathpython", *flags).config
     assert (config.sft.learning_rate, config.rl.learning_rate) == rates
 
@@ -127,7 +127,7 @@ def test_a_familys_rate_is_for_adapters_of_small_models(monkeypatch: pytest.Monk
         "mathpython",
         {**QUICK_SETS["mathpython"], "rl_learning_rate": 3e-4},
     )
-    monkeypatch.setattr(resolving, "_count_weights", lambda model: BILLION // 8)
+    monkeypatch.setattr(model_choices, "_count_weights", lambda model: BILLION // 8)
     small, full_model = (
         resolved("--env=mathpython", "--quick", *flags).config.rl for flags in ([], ["--lora.r=0"])
     )

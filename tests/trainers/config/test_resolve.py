@@ -22,6 +22,20 @@ def resolved(*flags: str, **changes):
     return resolve(toy_runs.config(Path("unused"), *flags, **changes))
 
 
+@pytest.mark.parametrize("flags", [["--preset=ppo"], ["--model=some/model"]])
+def test_nothing_is_left_open(flags: list[str]) -> None:
+    config = resolve(parse_config(["--env=webshop", *flags])).config
+    sections = [value for value in vars(config).values() if dataclasses.is_dataclass(value)]
+    settings = {
+        item.name: getattr(part, item.name)
+        for part in (config, *sections)
+        for item in dataclasses.fields(part)
+        if "Open[" in str(item.type)
+    }
+    assert {"steps", "groups", "max_steps", "baselines", "updates"} <= set(settings)
+    assert [name for name, value in settings.items() if value is None or value == "auto"] == []
+
+
 def test_the_default_run_is_the_one_that_was_measured():
     """The numbers of README's tables: none may change by the way."""
     run = resolve(parse_config(["--env=webshop"]))

@@ -13,7 +13,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from agentgym.errors import ConfigurationError
 from agentgym.vector.backends import BACKENDS
 from trainers.cli import parse_config
-from trainers.config.schema import TrainConfig, checked, from_mapping, to_dict
+from trainers.config.schema import TrainConfig, from_mapping, to_dict
 from trainers.rollouts.engines import ENGINES
 
 DEFAULT = TrainConfig(env="webshop")
@@ -79,7 +79,7 @@ def outside(hint: Any) -> Iterator[float]:
 
 
 def test_the_defaults_are_valid():
-    assert checked(DEFAULT) == DEFAULT
+    assert from_mapping(dataclasses.asdict(DEFAULT)) == DEFAULT
 
 
 def test_every_number_of_the_command_line_has_a_lower_bound():
@@ -98,7 +98,7 @@ def test_every_number_of_the_command_line_has_a_lower_bound():
 )
 def test_a_number_out_of_range_is_named_with_its_flag(flag, value):
     with pytest.raises(ConfigurationError, match=flag) as caught:
-        checked(configure(flag, value))
+        from_mapping(nested(flag, value))
     assert "expected" in str(caught.value)
     assert f"got {value}" in str(caught.value)
 

@@ -113,14 +113,16 @@ def test_a_model_that_solves_enough_has_no_warm_start(
 
 
 def test_a_number_of_steps_and_what_must_be_imitated_need_no_test(tmp_path: Path) -> None:
-    def sft_of(**changes: Any) -> Any:
+    def run_of(**changes: Any) -> ResolvedRun:
         settings = {**SMALL, "model": "some/model", **changes}
-        return resolve(toy_runs.config(tmp_path / "run", **settings)).config.sft
+        return resolve(toy_runs.config(tmp_path / "run", **settings))
 
-    assert sft_of().if_needed and sft_of(sft__max_steps="auto").if_needed
-    assert not sft_of(sft__max_steps=9).if_needed
-    assert not sft_of(eval__baselines="bc").if_needed
-    assert not sft_of(model="tiny").if_needed
-    assert sft_of(model="tiny", sft__max_steps="auto").max_steps == 1600
-    absent = sft_of(memory__quantize="none", agent="tests.trainers.toy_agents:plain")
-    assert absent.max_steps == 0, "an agent need not act as the demonstrator does"
+    assert run_of().warm_start_if_needed
+    assert run_of(sft__max_steps="auto").warm_start_if_needed
+    assert run_of().resolved()["sft"]["if_needed"] is True
+    assert not run_of(sft__max_steps=9).warm_start_if_needed
+    assert not run_of(eval__baselines="bc").warm_start_if_needed
+    assert not run_of(model="tiny").warm_start_if_needed
+    assert run_of(model="tiny", sft__max_steps="auto").config.sft.max_steps == 1600
+    absent = run_of(memory__quantize="none", agent="tests.trainers.toy_agents:plain")
+    assert absent.config.sft.max_steps == 0, "an agent need not act as the demonstrator does"

@@ -40,7 +40,7 @@ from trainers.grpo.step_part import (
     StepRows,
 )
 from trainers.grpo.tensors import left_aligned, sampled_mask, trimmed
-from trainers.methods.critic.settings import FilledCritic
+from trainers.methods.critic.settings import CriticConfig
 from trainers.methods.method import section_of
 from trainers.rollouts.engines.policy_weights import base_model
 
@@ -304,7 +304,7 @@ def critic_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeSte
     """Return what makes the critic of a run, or one with default settings."""
     if run is None:
         return make_critic
-    section = section_of(run.config, FilledCritic)
+    section = section_of(run.config, CriticConfig)
     settings = CriticSettings(
         section.kind,
         section.trunk,

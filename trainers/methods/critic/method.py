@@ -10,7 +10,6 @@ from trainers.algorithms.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
 from trainers.methods.critic.presets import MT_PPO, PRESETS
 from trainers.methods.critic.settings import (
     CriticConfig,
-    FilledCritic,
     check_critic,
     default_learning,
     unread_settings,
@@ -47,7 +46,6 @@ METHOD = Method(
     result="trainers.methods.critic.result:result_of_critic",
     step_part="trainers.methods.critic.critic:critic_part",
     section=CriticConfig,
-    filled=FilledCritic,
     trust={item.name: PLAIN for item in fields(CriticConfig)},
     change_preset=with_critic,
     preset_values=values_of_critic,

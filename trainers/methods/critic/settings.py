@@ -11,12 +11,21 @@ from trainers.algorithms.advantage import Term
 from trainers.algorithms.gae import CRITIC, GAE, BiLevelGAE, TurnGAE
 from trainers.algorithms.loss import ValueTargets
 from trainers.algorithms.preset import Preset
-from trainers.config.field_types import Count, Fraction, NotNegative, Positive, Whole, strict
+from trainers.config.field_types import (
+    OPEN,
+    Count,
+    Fraction,
+    NotNegative,
+    Open,
+    Positive,
+    Whole,
+    strict,
+)
 from trainers.config.layers import DEFAULT, Layer
 from trainers.methods.method import section_of, set_fields
 
 if TYPE_CHECKING:
-    from trainers.config.schema import FilledConfig, TrainConfig
+    from trainers.config.schema import TrainConfig
 
 STEPS_OF_GAE: Mapping[str, type[GAE | TurnGAE | BiLevelGAE]] = {
     "token": GAE,
@@ -42,11 +51,11 @@ class CriticConfig:
     trunk: Literal["detached", "shared"] = "detached"
     """Whether the error of a head also trains the policy's layers (shared). It then learns in the
     policy's updates; otherwise in separate ``updates`` before them."""
-    learning_rate: Positive | None = None
+    learning_rate: Open[Positive] = OPEN
     """Learning rate, constant. None: ten times that of the policy."""
-    warmup_steps: Whole | None = None
+    warmup_steps: Open[Whole] = OPEN
     """Initial steps in which only the critic learns. None: 0."""
-    updates: Count | None = None
+    updates: Open[Count] = OPEN
     """Updates of a step, each on all of its episodes. None: 16 for a head, 4 for a model."""
     gae: Literal["token", "turn", "bi-level"] | None = None
     """Steps of the advantages: tokens; turns, with one advantage for all tokens of a turn; or turns
@@ -68,15 +77,6 @@ class CriticConfig:
     the preset's."""
     weight: NotNegative | None = None
     """Weight of the error in a shared trunk; None: the preset's, mostly .02."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledCritic(CriticConfig):
-    """The critic, with every default decided."""
-
-    learning_rate: float
-    warmup_steps: int
-    updates: int
 
 
 def default_learning(preset: Preset, config: TrainConfig, rate: float) -> Layer:
@@ -130,7 +130,7 @@ def values_of_critic(preset: Preset) -> Mapping[str, Any]:
     }
 
 
-def check_critic(preset: Preset, config: FilledConfig, without_expert: Sequence[str]) -> None:
+def check_critic(preset: Preset, config: TrainConfig, without_expert: Sequence[str]) -> None:
     """Check that a critic can be a copy of the policy, if it is to be one.
 
     Raises:

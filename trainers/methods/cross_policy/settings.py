@@ -14,7 +14,7 @@ from trainers.config.field_types import Count, Fraction, strict
 from trainers.methods.method import section_of
 
 if TYPE_CHECKING:
-    from trainers.config.schema import FilledConfig, TrainConfig
+    from trainers.config.schema import TrainConfig
 
 
 @strict
@@ -58,7 +58,7 @@ def values_of_pool(preset: Preset) -> Mapping[str, Any]:
     return {"share": preset.pool.stale_share, "every": preset.pool.refresh_every}
 
 
-def check_pool(preset: Preset, config: FilledConfig, without_expert: Sequence[str]) -> None:
+def check_pool(preset: Preset, config: TrainConfig, without_expert: Sequence[str]) -> None:
     """Check that the stale policy has all of its weights, and that vLLM can hold both.
 
     Raises:

@@ -18,7 +18,7 @@ from trainers.methods.method import MethodMemory, section_of
 
 if TYPE_CHECKING:
     from trainers.config.resolve import ResolvedRun
-    from trainers.config.schema import FilledConfig, TrainConfig
+    from trainers.config.schema import TrainConfig
 
 __all__ = [
     "CURRENT",
@@ -123,7 +123,7 @@ def values_of_distillation(preset: Preset) -> Mapping[str, Any]:
     return {"weight": term.weight, "privileged": signal.privileged}
 
 
-def check_distillation(preset: Preset, config: FilledConfig, without_expert: Sequence[str]) -> None:
+def check_distillation(preset: Preset, config: TrainConfig, without_expert: Sequence[str]) -> None:
     """Check the requirements of a teacher in a run.
 
     Args:

@@ -12,7 +12,7 @@ from trainers.config.field_types import Count, Positive, strict
 from trainers.methods.method import section_of
 
 if TYPE_CHECKING:
-    from trainers.config.schema import FilledConfig
+    from trainers.config.schema import TrainConfig
 
 __all__ = ["GatewayConfig", "check_limits", "unread_limits"]
 
@@ -28,7 +28,7 @@ class GatewayConfig:
     """Maximum calls of an agent in an episode; None: four per turn of its horizon, plus 16."""
 
 
-def check_limits(preset: Preset, config: FilledConfig, without_expert: Sequence[str]) -> None:
+def check_limits(preset: Preset, config: TrainConfig, without_expert: Sequence[str]) -> None:
     """Refuse a limit where there is no agent.
 
     Raises:
@@ -41,6 +41,6 @@ def check_limits(preset: Preset, config: FilledConfig, without_expert: Sequence[
         )
 
 
-def unread_limits(preset: Preset, config: FilledConfig) -> Collection[str]:
+def unread_limits(preset: Preset, config: TrainConfig) -> Collection[str]:
     """Return the limits that a run does not read."""
     return () if config.foreign_loop else ("timeout", "calls")

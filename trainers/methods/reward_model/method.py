@@ -10,7 +10,6 @@ from trainers.methods.method import Method, MethodMemory
 from trainers.methods.reward_model.credit import PRM, Implicit
 from trainers.methods.reward_model.presets import PRESETS
 from trainers.methods.reward_model.settings import (
-    FilledRewardModel,
     RewardModelConfig,
     default_learning,
     values_of_reward_model,
@@ -39,7 +38,6 @@ METHOD = Method(
     result="trainers.methods.reward_model.result:result_of_reward_model",
     step_part="trainers.methods.reward_model.reward_model:reward_model_part",
     section=RewardModelConfig,
-    filled=FilledRewardModel,
     trust={item.name: PLAIN for item in fields(RewardModelConfig)},
     change_preset=with_reward_model,
     preset_values=values_of_reward_model,

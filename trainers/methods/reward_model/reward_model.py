@@ -39,7 +39,7 @@ from trainers.methods.reward_model.pairs import (
     preferred_pairs,
     ranked_right,
 )
-from trainers.methods.reward_model.settings import FilledRewardModel
+from trainers.methods.reward_model.settings import RewardModelConfig
 from trainers.rollouts.trajectory import to_batch
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def reward_model_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> M
     """Return what makes the reward model of a run, or one with default settings."""
     if run is None:
         return RewardModel
-    section = section_of(run.config, FilledRewardModel)
+    section = section_of(run.config, RewardModelConfig)
     settings = RewardModelSettings(
         lr=section.learning_rate,
         warmup=section.warmup_steps,

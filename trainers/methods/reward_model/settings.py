@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preset import Preset
-from trainers.config.field_types import Count, NotNegative, Positive, Whole, strict
+from trainers.config.field_types import OPEN, Count, NotNegative, Open, Positive, Whole, strict
 from trainers.config.layers import DEFAULT, Layer
 from trainers.methods.method import section_of, set_fields
 from trainers.methods.reward_model.credit import PRM, Implicit
@@ -46,19 +46,12 @@ class RewardModelConfig:
     preferred: PreferredBy = "success"
     """Which episode of a group is better: the one that solved its task (success), or the one with
     the higher return (return), for partial success."""
-    learning_rate: Positive | None = None
+    learning_rate: Open[Positive] = OPEN
     """Learning rate, constant. None: twice that of the policy."""
     warmup_steps: Whole = 0
     """Initial steps in which it learns and gives no rewards."""
     updates: Count = 1
     """Updates of a step, each on all pairs of its episodes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FilledRewardModel(RewardModelConfig):
-    """The reward model, with every default decided."""
-
-    learning_rate: float
 
 
 def default_learning(preset: Preset, config: TrainConfig, rate: float) -> Layer:

@@ -13,7 +13,7 @@ from trainers.methods.method import section_of
 from trainers.methods.turn_critic.credit import QMinusV, TurnPreference
 from trainers.methods.turn_critic.off_policy_critic import OffPolicyCritic
 from trainers.methods.turn_critic.privileged_critic import PrivilegedCritic
-from trainers.methods.turn_critic.settings import FilledTurnCritic
+from trainers.methods.turn_critic.settings import TurnCriticConfig
 from trainers.methods.turn_critic.turn_critic import TurnCritic, TurnCriticSettings
 from trainers.rollouts.trajectory import Trajectory
 
@@ -55,7 +55,7 @@ def turn_critic_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> Ma
     """Return what makes the critic of turns of a run, or one with default settings."""
     if run is None:
         return make_turn_critic
-    section = section_of(run.config, FilledTurnCritic)
+    section = section_of(run.config, TurnCriticConfig)
     settings = TurnCriticSettings(
         lr=section.learning_rate,
         warmup=section.warmup_steps,

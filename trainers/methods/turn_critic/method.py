@@ -10,7 +10,6 @@ from trainers.methods.method import Method, MethodMemory
 from trainers.methods.turn_critic.credit import TURN_CRITIC, QMinusV, TurnPreference
 from trainers.methods.turn_critic.presets import PRESETS
 from trainers.methods.turn_critic.settings import (
-    FilledTurnCritic,
     TurnCriticConfig,
     check_turn_critic,
     default_learning,
@@ -39,7 +38,6 @@ METHOD = Method(
     presets={"mt-grpo": PRESETS},
     parts={"signal": (QMinusV, TurnPreference)},
     section=TurnCriticConfig,
-    filled=FilledTurnCritic,
     trust={item.name: PLAIN for item in fields(TurnCriticConfig)},
     change_preset=with_turn_critic,
     preset_values=values_of_turn_critic,

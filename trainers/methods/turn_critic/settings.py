@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.advantage import Term
 from trainers.algorithms.preset import Preset
-from trainers.config.field_types import Count, Positive, Probability, Whole, strict
+from trainers.config.field_types import OPEN, Count, Open, Positive, Probability, Whole, strict
 from trainers.config.layers import DEFAULT, PRESET, Layer
 from trainers.methods.method import section_of, set_fields
 from trainers.methods.turn_critic.credit import TURN_CRITIC, QMinusV, TurnPreference
 
 if TYPE_CHECKING:
-    from trainers.config.schema import FilledConfig, TrainConfig
+    from trainers.config.schema import TrainConfig
 
 UPDATES: Mapping[type, int] = {QMinusV: 8, TurnPreference: 4}
 """Updates of a step by the signal that reads the critic."""
@@ -30,11 +30,11 @@ RATE = 10.0
 class TurnCriticConfig:
     """The critic of turns, in presets that have one: ``archer``, ``sweet``."""
 
-    learning_rate: Positive | None = None
+    learning_rate: Open[Positive] = OPEN
     """Learning rate, constant. None: ten times that of the policy."""
-    warmup_steps: Whole | None = None
+    warmup_steps: Open[Whole] = OPEN
     """Initial steps in which only the critic learns. None: 2."""
-    updates: Count | None = None
+    updates: Open[Count] = OPEN
     """Updates of a step, each on all of its episodes, or on ``batch`` turns of the replay. None: 8
     (archer) or 4 (sweet)."""
     replay: Count | None = None
@@ -51,16 +51,7 @@ class TurnCriticConfig:
     the preset's, 4."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FilledTurnCritic(TurnCriticConfig):
-    """The critic of turns, with every default decided."""
-
-    learning_rate: float
-    warmup_steps: int
-    updates: int
-
-
-LEARNING = tuple(FilledTurnCritic.__annotations__)
+LEARNING = ("learning_rate", "warmup_steps", "updates")
 """Settings of how any such critic learns; the others are fields of the signal that reads it."""
 
 
@@ -102,7 +93,7 @@ def values_of_turn_critic(preset: Preset) -> Mapping[str, Any]:
     }
 
 
-def check_turn_critic(preset: Preset, config: FilledConfig, without_expert: Sequence[str]) -> None:
+def check_turn_critic(preset: Preset, config: TrainConfig, without_expert: Sequence[str]) -> None:
     """Check the requirements of a critic of turns.
 
     Args:

@@ -9,14 +9,14 @@ import pytest
 
 from agentgym.errors import DependencyNotInstalled
 from tests.trainers import tiny_policy
-from trainers.config.schema import FilledConfig
+from trainers.config.schema import TrainConfig
 from trainers.rollouts.engines import ENGINES, _load, check_installed, engine_maker
 from trainers.rollouts.engines.base import EngineSettings, Sampling, generate
 from trainers.rollouts.engines.hf import HFEngine
 
 
 def test_the_command_line_offers_exactly_the_table() -> None:
-    named, _custom = get_args(get_type_hints(FilledConfig)["engine"])
+    named, _custom, _open = get_args(get_type_hints(TrainConfig)["engine"])
     assert get_args(named) == tuple(ENGINES)
 
 
