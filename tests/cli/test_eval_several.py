@@ -360,7 +360,7 @@ def test_a_file_is_played_and_flags_win(capsys, tmp_path):
         ),
         (
             "environments: [webshop]\npolicies: [{policy: oracle, num_tasks: [[1]]}]",
-            "'num_tasks' to be int",
+            "'num_tasks' to be a whole number",
         ),
         ("environments: [webshop]\npolicies: [{policy: oracle, n: many}]", r"policies\[0\]"),
         (

@@ -107,8 +107,8 @@ def test_the_viewer_shows_what_was_exported(capsys: Any, tmp_path: Path, file: P
 @pytest.mark.parametrize(
     ("items", "words"),
     [
-        ([3], "item 0: expected an object"),
-        ([{"item_id": "webshop_1", "conversations": None}], "'conversations' to be list"),
+        ([3], "item 0: expected the top to be an object"),
+        ([{"item_id": "webshop_1", "conversations": None}], "'conversations' to be a list"),
         ([OTHERS, {"item_id": "webshop_1"}], "item 1: expected the field 'conversations'"),
         ([{**OTHERS, "conversations": OTHERS["conversations"][:2]}], "got 2 messages"),
         ([{**OTHERS, "conversations": OTHERS["conversations"][1:]}], "of gpt human gpt"),

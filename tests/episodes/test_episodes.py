@@ -380,21 +380,21 @@ def test_broken_lines_are_named(tmp_path, caplog):
     ("change", "words"),
     [
         ({"format": "agentgym.episode/2"}, 'expected "format"'),
-        ({"seed": "0"}, "'seed' to be int"),
-        ({"seed": True}, "'seed' to be int"),
+        ({"seed": "0"}, "'seed' to be a whole number"),
+        ({"seed": True}, "'seed' to be a whole number"),
         ({"start": {}}, "'start.observation', but it is missing"),
-        ({"turns": [1]}, r"object at turns\[0\]"),
-        ({"turns": None}, "'turns' to be tuple"),
-        ({"hooks": [1]}, r"'hooks\[0\]' to be str"),
-        ({"not_stored": [["a"]]}, r"'not_stored\[0\]' to be str"),
-        ({"reward_hooks": [1]}, r"'reward_hooks\[0\]' to be dict"),
-        ({"packages": {"numpy": 1}}, "'packages.numpy' to be str"),
-        ({"options": {"training_step": "x"}}, "'options.training_step' to be int"),
-        ({"options": {"prices": {"calls": "x"}}}, "'options.prices.calls' to be"),
-        ({"extra": {"unused_outputs": 3}}, "'extra.unused_outputs' to be list"),
+        ({"turns": [1]}, r"'turns\[0\]' to be an object"),
+        ({"turns": None}, "'turns' to be a list"),
+        ({"hooks": [1]}, r"'hooks\[0\]' to be a text"),
+        ({"not_stored": [["a"]]}, r"'not_stored\[0\]' to be a text"),
+        ({"reward_hooks": [1]}, r"'reward_hooks\[0\]' to be an object"),
+        ({"packages": {"numpy": 1}}, "'packages.numpy' to be a text"),
+        ({"options": {"training_step": "x"}}, "'options.training_step' to be a whole number"),
+        ({"options": {"prices": {"calls": "x"}}}, "'options.prices.calls' to be a finite number"),
+        ({"extra": {"unused_outputs": 3}}, "'extra.unused_outputs' to be a list"),
         (
             {"extra": {"unused_outputs": [{"prompt_tokens": "5"}]}},
-            r"'extra.unused_outputs\[0\].prompt_tokens' to be int",
+            r"'extra.unused_outputs\[0\].prompt_tokens' to be a whole number",
         ),
     ],
 )
@@ -414,7 +414,7 @@ def test_damaged_records_are_refused(tmp_path, change, words):
 def test_damaged_reward_terms_are_refused(tmp_path, part):
     data = json.loads(record(tmp_path / "e.jsonl").to_line())
     data["turns"][0]["reward_terms"]["own"] = part
-    with pytest.raises(DataError, match=r"'turns\[0\].reward_terms.own' to be bool \| float"):
+    with pytest.raises(DataError, match=r"'turns\[0\].reward_terms.own' to be a number"):
         Episode.from_line(json.dumps(data))
     data["turns"][0]["reward_terms"]["own"] = True  # what environments of others may pay
     assert Episode.from_line(json.dumps(data)).turns[0].reward_terms["own"] is True

@@ -342,10 +342,10 @@ def test_changed_tasks_are_noticed(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ([], "format"),
-        ({"settings": []}, "an object at settings"),
+        ({"settings": []}, "'settings' to be an object"),
         ({"settings": {}}, "the field 'settings.env_id', but it is missing"),
-        ({"seconds": None}, "'seconds' to be float"),
-        ({"settings": {"n": "3"}}, "'settings.n' to be int"),
+        ({"seconds": None}, "'seconds' to be a finite number"),
+        ({"settings": {"n": "3"}}, "'settings.n' to be a whole number"),
         ({"settings": {"limits": {"tokens": -1, "cost": None}}}, "limit on tokens"),
     ],
 )

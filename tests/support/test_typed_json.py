@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 import pytest
+from pydantic_core import ValidationError
 
 from agentgym.errors import DataError
-from agentgym.support.typed_json import read_json
+from agentgym.support.typed_json import _validator, read_json
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,19 @@ def test_a_whole_value_is_read() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"title": 1}, r"'title' to be str \| None, got 1"),
-        ({"leaf": []}, r"'leaf' to be Leaf \| None, got \[\]"),
-        ({"leaf": {"size": "1"}}, "'leaf.size' to be float, got '1'"),
-        ({"leaf": {"size": True}}, "'leaf.size' to be float, got True"),
-        ({"leaf": {"size": float("nan")}}, "'leaf.size' to be float, got nan"),
-        ({"leaf": {"size": 10**400}}, "'leaf.size' to be float, got 1000"),
+        ({"title": 1}, r"'title' to be a text, got 1"),
+        ({"leaf": []}, r"'leaf' to be an object, got \[\]"),
+        ({"leaf": {"size": "1"}}, "'leaf.size' to be a finite number, got '1'"),
+        ({"leaf": {"size": True}}, "'leaf.size' to be a finite number, got True"),
+        ({"leaf": {"size": float("nan")}}, "'leaf.size' to be a finite number, got nan"),
+        ({"leaf": {"size": 10**400}}, "'leaf.size' to be a finite number, got 1000"),
         ({"leaf": {}}, "the field 'leaf.size', but it is missing"),
-        ({"leaves": {}}, r"'leaves' to be tuple\[Leaf, ...\], got {}"),
-        ({"leaves": [{"size": 1, "names": ["a", 2]}]}, r"'leaves\[0\].names\[1\]' to be str"),
-        ({"leaves": [3]}, r"an object at leaves\[0\], got 3"),
-        ({"parts": {"x": "1"}}, r"'parts.x' to be bool \| float, got '1'"),
-        ({"pairs": {"k": [1]}}, r"'pairs.k' to be tuple\[Any, int\], got \[1\]"),
-        ({"anything": None}, r"'anything' to be dict\[str, Any\], got None"),
+        ({"leaves": {}}, r"'leaves' to be a list, got {}"),
+        ({"leaves": [{"size": 1, "names": ["a", 2]}]}, r"'leaves\[0\].names\[1\]' to be a text"),
+        ({"leaves": [3]}, r"'leaves\[0\]' to be an object, got 3"),
+        ({"parts": {"x": "1"}}, r"'parts.x' to be a finite number, got '1'"),
+        ({"pairs": {"k": [1]}}, r"the field 'pairs.k\[1\]', but it is missing"),
+        ({"anything": None}, "'anything' to be an object, got None"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(change: dict[str, Any], words: str) -> None:
@@ -87,7 +88,19 @@ def test_only_some_fields_may_be_missing() -> None:
     with pytest.raises(DataError, match=r"the field 'leaves\[0\].names', but it is missing"):
         read_json(Tree, WHOLE, may_lack=())
     assert read_json(Leaf, {"size": 2}, may_lack=("names",)) == Leaf(2)
-    with pytest.raises(DataError, match="an object at the top, got 3"):
+    with pytest.raises(DataError, match="expected the top to be an object, got 3"):
         read_json(Tree, 3)
-    with pytest.raises(DataError, match=r"'extra.labels\[0\]' to be str, got 5"):
+    with pytest.raises(DataError, match=r"'extra.labels\[0\]' to be a text, got 5"):
         read_json(Note, {"labels": [5]}, "extra")
+
+
+def test_a_file_full_of_errors_takes_no_memory_for_each() -> None:
+    wrong: list[dict[str, Any]] = [
+        {"parts": dict.fromkeys("abcdef", "x")},
+        {"leaves": [{}] * 9},
+        {"leaves": [{"size": 1, "names": [1] * 9}]},
+    ]
+    for change in wrong:
+        with pytest.raises(ValidationError) as caught:
+            _validator(Tree, None, True).validate_python({**WHOLE, **change})
+        assert caught.value.error_count() == 1
