@@ -1,4 +1,4 @@
-"""Measure asynchronous training: speed and held-out success of --rl.staleness 1 against 0.
+"""Measure asynchronous training: speed and held-out success of generation one step ahead.
 
 Throughput: seconds of a training step of the tiny policy on the shop, whose environments wait a
 given time at every turn, in threads, one for each slot. The engine ``hf-copy`` generates in a
@@ -48,6 +48,7 @@ from trainers.config.sections import TinyConfig, VllmConfig
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
+from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.models.tiny import build_model, build_tokenizer
 from trainers.rollouts.budget import TokenBudget
 from trainers.rollouts.chat import TurnTokenizer
@@ -153,8 +154,9 @@ def time_steps(
                 budget=BUDGET,
             ),
             envs=envs, chat=turn_tokenizer(), tasks=tasks, horizon=HORIZON, preset=preset,
-            budget=BUDGET, staleness=staleness, on_rollout=clock, probe_every=0,
-            make_engine=make_engine,
+            budget=BUDGET, on_rollout=clock, probe_every=0, make_engine=make_engine,
+            parts={"async_rollouts": partial(RolloutProducer, staleness=staleness)}
+            if staleness else {},
         )  # fmt: skip
         trainer.train()
     trainer.runner.engine.close()
@@ -232,7 +234,7 @@ def pair(seed: int, steps: int, out: Path) -> dict[str, Any]:
             settings = yaml.safe_load((folder / "config.yaml").read_text())
             # Told as asked and as resolved: a resumed run may not change a setting otherwise.
             for part in (settings, settings["resolved"]):
-                part["rl"]["staleness"] = staleness
+                part["async_rollouts"]["staleness"] = staleness
             (folder / "config.yaml").write_text(yaml.safe_dump(settings))
         summary = train(folder, steps, "--resume")
         row[f"staleness_{staleness}"] = summary["eval"]["trained"]["success"]

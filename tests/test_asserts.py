@@ -11,7 +11,7 @@ import pytest
 
 from tests.test_layers import modules
 
-INVARIANTS = {"trainers.grpo.producer"}
+INVARIANTS = {"trainers.methods.async_rollouts.producer"}
 """Where an assert compares two numbers of our own."""
 PLACES = {
     name: path

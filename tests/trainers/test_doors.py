@@ -110,7 +110,7 @@ def test_training_that_generates_ahead_is_reproducible_and_survives_a_kill(tmp_p
     flags = {"steps": 4, "rl__save_every": 2, "rl__filters": "none"}
     out, duplicate = tmp_path / "run", tmp_path / "again"
     with monkeypatch.context() as patch, pytest.raises(killed_at("rl", 3, patch)):
-        trained(out, "--rl.staleness=1", **flags)
+        trained(out, "--async-rollouts.staleness=1", **flags)
     shutil.copytree(out, duplicate)
     assert not [t for t in threading.enumerate() if t.name == "agentgym-rollouts"]
     for folder in (out, duplicate):

@@ -129,7 +129,7 @@ def test_deepspeed_is_saved_and_resumed_and_is_the_same(alone, tmp_path, stage, 
 @pytest.mark.slow
 def test_sharded_weights_travel_to_engines_that_play_ahead_in_several_environments(tmp_path):
     runs = [tmp_path / name for name in ("two", "one")]
-    changes = {**SETTINGS, "rl__staleness": 1, "env": f"{TOY_ID},{toy_runs.EASY_ID}"}
+    changes = {**SETTINGS, "async_rollouts__staleness": 1, "env": f"{TOY_ID},{toy_runs.EASY_ID}"}
     commands = [toy_runs.arguments(run, **changes) for run in runs]
     [ended] = toy_runs.launch(commands[0], "fsdp2")
     assert ended.returncode == 0, ended.stderr

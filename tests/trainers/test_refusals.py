@@ -34,7 +34,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "rl__num_generations": (1, 2, 3),
     "rl__minibatches": (1, 2, 3, 5),
     "rl__num_iterations": (1, 2),
-    "rl__staleness": (0, 1),
+    "async_rollouts__staleness": (0, 1),
     "reward_hooks": ("potential", "turn_cost=0.1", "success_bonus=2", "nonsense", "progressive=2"),
     "rl__success_bonus": (0, 1),
     "rl__invalid_penalty": (0, 0.2),

@@ -206,12 +206,6 @@ class RlConfig:
     """Number of checkpoints of this phase to keep."""
     log_groups: Whole = 1
     """Groups per step with episodes written to ``episodes.jsonl``."""
-    staleness: Whole = 0
-    """Steps that generation runs ahead of training. While step s trains, the episodes of step s + N
-    are played by the current policy; truncated importance weights correct for the lag. 0:
-    generation and training take turns, which is exact.
-
-    Above 0 ``--engine hf`` is ``hf-copy``, which needs memory for a second copy of the weights."""
     sampler: Open[SamplerName] = OPEN
     """Which tasks a step plays: all equally likely (uniform); all of an environment before one
     comes again (interleaved); more often those whose returns vary and can rise (value); only those

@@ -63,11 +63,6 @@ def check_engine(config: TrainConfig) -> None:
             "expected --vllm.sleep only with --engine vllm, which shares the GPU with the "
             f"training, got it with {engine}"
         )
-    if settings.sleep and config.rl.staleness:
-        raise ConfigurationError(
-            "expected --vllm.sleep only with --rl.staleness 0, because generation ahead of the "
-            f"training goes on while that trains; got {config.rl.staleness}"
-        )
 
 
 def check_imitation(

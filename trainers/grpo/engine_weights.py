@@ -5,26 +5,50 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 
-from torch import nn
+from torch import Tensor, nn
 
-from trainers.grpo.producer import RolloutProducer, Weights
-from trainers.grpo.step_part import StepPart
 from trainers.rollouts.engines.base import GenerationEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
 
-__all__ = ["EngineWeights"]
+__all__ = ["EnginePart", "EngineWeights", "Weights"]
+
+Weights = list[tuple[str, Tensor]]
+"""Names and copies of weights."""
+
+
+class EnginePart:
+    """Leave the engine to the policy: what a part of the step does with it, as a base class."""
+
+    lag: int = 0
+    """Steps that generation runs ahead of training, so that as many are planned already."""
+
+    def wait_for_engine(self) -> None:
+        """Wait until this part plays nothing."""
+
+    @property
+    def weights_due(self) -> bool:
+        """Whether the engine needs weights of this part before it goes on."""
+        return False
+
+    def send_weights(self) -> None:
+        """Give the engine this part's weights unless it has them; nothing is played meanwhile."""
+
+    def forget_weights(self) -> None:
+        """Send the weights next time in any case."""
 
 
 class EngineWeights:
     """Keep an engine at the policy's weights: send them before it acts with older ones.
 
     - Before a batch is played, by :meth:`send`: once per step, not once per update.
-    - With a batch that is played ahead while the engine is busy, by :meth:`hand_over`: as copies,
-      which the engine loads when it starts that batch.
+    - For an engine that is busy, by :meth:`copy`: as copies, which it loads later.
     - Again after the engine released them to make room for training (:meth:`rest`), or when its
       weights are unknown (:meth:`forget`).
 
     All processes must send sharded weights at the same time.
+
+    Attributes:
+        version: Returns the number of updates of the policy's weights.
     """
 
     def __init__(
@@ -32,8 +56,7 @@ class EngineWeights:
         engine: GenerationEngine,
         policy: Callable[[], nn.Module],
         version: Callable[[], int],
-        producer: RolloutProducer | None = None,
-        parts: Sequence[StepPart] = (),
+        parts: Sequence[EnginePart] = (),
     ) -> None:
         """Start with an engine that has no known weights.
 
@@ -41,18 +64,17 @@ class EngineWeights:
             engine: The engine of the behaviour policy.
             policy: Returns the trained model without its wrappers.
             version: Returns the number of updates of its weights.
-            producer: Plays ahead with the engine; None: nothing does.
-            parts: Parts of the step, which may have weights of their own to send.
+            parts: Parts of the step, which may use the engine meanwhile, or have further weights.
         """
-        self._engine, self._policy, self._version = engine, policy, version
-        self._producer, self._parts = producer, parts
+        self.version = version
+        self._engine, self._policy, self._parts = engine, policy, parts
         self._sent_version: int | None = None
 
     def send(self) -> None:
         """Send the current weights to the engine, unless it has them; nothing may be playing."""
-        if self._producer is not None:
-            self._producer.wait()
-        version = self._version()
+        for part in self._parts:
+            part.wait_for_engine()
+        version = self.version()
         if self._sent_version != version:
             # An engine that shares the model leaves the generator unused; nothing was merged then.
             with contextlib.closing(policy_weights(self._policy())) as weights:
@@ -61,29 +83,24 @@ class EngineWeights:
         for part in self._parts:
             part.send_weights()
 
-    def hand_over(self) -> tuple[int, Weights | None]:
-        """Send the current weights to an idle engine, or copy them for a busy one.
+    @property
+    def due(self) -> bool:
+        """Whether the engine needs weights of a part before it goes on."""
+        return any(part.weights_due for part in self._parts)
 
-        Returns:
-            Their version, and the copies unless the engine has or will receive the weights.
-        """
-        assert self._producer is not None
-        version = self._version()
-        # An engine that reads the policy itself has to read it before it is trained on.
-        reads = getattr(self._engine, "reads_policy", False)
-        due = any(part.weights_due for part in self._parts)
-        if self._producer.idle or reads or due:
-            self.send()
+    def copy(self) -> Weights | None:
+        """Return copies of the current weights; None if the engine has or will receive them."""
+        version = self.version()
         if self._sent_version == version:
-            return version, None
+            return None
         with contextlib.closing(policy_weights(self._policy())) as weights:
             copied = [(name, tensor.clone()) for name, tensor in weights]
         self._sent_version = version
-        return version, copied
+        return copied
 
     def rest(self) -> None:
         """Let the engine free memory for training, unless it continues to play."""
-        if self._producer is not None:
+        if any(part.lag for part in self._parts):
             return
         self._engine.rest()
         # An engine that gave its weights up says so by another version.

@@ -26,21 +26,19 @@ class RolloutEvent:
     """Figures over all processes."""
 
 
-def tell_schedule(
-    schedule: Schedule, step: int, episodes: Sequence[Trajectory], staleness: int
-) -> None:
+def tell_schedule(schedule: Schedule, step: int, episodes: Sequence[Trajectory], lag: int) -> None:
     """Report the success rate of the episodes to a gated schedule.
 
     Args:
         schedule: Turn budget by step.
         step: Training step of the episodes.
         episodes: Those of all processes.
-        staleness: Steps that are planned already.
+        lag: Steps that are planned already.
     """
     if isinstance(schedule, Gated):
         success = rollout_metrics(episodes)["rollout/success"]
-        schedule.report_success(step, success, staleness)
+        schedule.report_success(step, success, lag)
     elif isinstance(schedule, PerFamily):
         parts = by_family(episodes).items()
         by_name = {name: rollout_metrics(part)["rollout/success"] for name, part in parts}
-        schedule.report_success(step, by_name, staleness)
+        schedule.report_success(step, by_name, lag)

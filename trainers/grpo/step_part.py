@@ -4,7 +4,7 @@ The step of :mod:`~trainers.grpo.trainer` names no method. It holds a list of pa
 hooks of each where they belong; a hook that a part does not override does nothing. In the order of
 the step:
 
-1. ``rollout_arguments``: how the episodes are played.
+1. ``play``, ``rollout_arguments``: when and how the episodes are played.
 2. ``send_weights``, ``choose_rows``: further weights of the engine; what trains in place of the
    episodes.
 3. ``listener``, ``add_columns``: hears the policy's hidden states; scores the sampled tokens.
@@ -37,7 +37,9 @@ from agentgym.errors import NotSupported
 from trainers.algorithms.needs import Need
 from trainers.algorithms.preset import Preset
 from trainers.grpo.advantages import Credit
+from trainers.grpo.engine_weights import EnginePart, EngineWeights
 from trainers.grpo.forward import Scores, StateListener, TokenForward
+from trainers.grpo.step_plan import StepPlan
 from trainers.grpo.step_times import StepTimes
 from trainers.grpo.step_tokens import StepTokens
 from trainers.methods.method import Method
@@ -45,6 +47,7 @@ from trainers.methods.table import methods
 from trainers.rollouts.chat import TurnTokenizer
 from trainers.rollouts.engines.base import GenerationEngine, Sampling
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.task_feed import TaskSource
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = [
@@ -91,6 +94,10 @@ class StepContext:
     """Optimiser steps on each batch of episodes."""
     trained_steps: Callable[[], int]
     """Returns the number of steps that the policy has been trained for."""
+    last_step: Callable[[], int]
+    """Returns the last step of the training."""
+    tasks: TaskSource
+    """Chooses the tasks of each step."""
     times: StepTimes
     """Seconds of the step by part; scoring counts as ``logprobs`` if a hook does not say more."""
 
@@ -156,7 +163,7 @@ class StepRows:
         return self.divide(self.batch)
 
 
-class StepPart:
+class StepPart(EnginePart):
     """Do nothing in a step: the base class of all parts."""
 
     columns: ClassVar[Mapping[str, str]] = MappingProxyType({})
@@ -182,8 +189,14 @@ class StepPart:
 
     # -- episodes ----------------------------------------------------------------------------------
 
-    def use_engine(self, engine: GenerationEngine) -> None:
-        """Take the engine, before anything is played with it."""
+    def use_runner(self, runner: RolloutRunner, weights: EngineWeights) -> None:
+        """Take what plays the episodes, and what sends weights to its engine."""
+
+    def play(
+        self, step: int, plans: Callable[[int], StepPlan]
+    ) -> tuple[StepPlan, list[Trajectory]] | None:
+        """Return the plan of a step and its episodes; None: they are played now, as planned."""
+        return None
 
     def rollout_arguments(self) -> Mapping[str, object]:
         """Return further keyword arguments of ``RolloutRunner.run``."""
@@ -196,19 +209,6 @@ class StepPart:
     def figures(self, episodes: Sequence[Trajectory]) -> Mapping[str, float]:
         """Return figures for the log of the episodes of all processes."""
         return {}
-
-    # -- the weights of the engine -----------------------------------------------------------------
-
-    @property
-    def weights_due(self) -> bool:
-        """Whether the engine needs weights of this part before it goes on."""
-        return False
-
-    def send_weights(self) -> None:
-        """Give the engine this part's weights unless it has them; nothing is played meanwhile."""
-
-    def forget_weights(self) -> None:
-        """Send the weights next time in any case."""
 
     # -- rows and credit ---------------------------------------------------------------------------
 
@@ -246,8 +246,15 @@ class StepPart:
     def slow_down(self, factor: float) -> None:
         """Multiply the learning rate by a factor, after rollbacks."""
 
+    def end_training(self) -> None:
+        """Give up what goes on, where training ends or fails."""
+
     def close(self) -> None:
         """Release what the part holds, at the end of the run."""
+
+    def saved_tasks(self, tasks: object) -> object:
+        """Return the source of tasks as a checkpoint saves it."""
+        return tasks
 
     def save(self, folder: Path) -> None:
         """Write the state into the folder of a checkpoint."""
@@ -269,18 +276,17 @@ def make_parts(makers: Mapping[str, MakeStepPart], context: StepContext) -> list
         context: What the trainer lends.
 
     Returns:
-        The parts of the preset's methods, with default settings for those without a maker; behind
-        them those of other names.
+        The parts of the preset's methods, with default settings for those without a maker, and
+        those that other makers make; behind them those of other names.
 
     Raises:
         NotSupported: DeepSpeed would train the policy while a part has it wait.
     """
-    active = _acting(context.preset)
-    defaults = part_makers(context.preset, without=makers)
-    names = [method.name for method in active]
-    others = [name for name in makers if name not in {method.name for method in methods()}]
-    served = {**defaults, **makers}
-    parts = [served[name](context) for name in (*names, *others) if name in served]
+    needs = set(context.preset.needs)
+    served = {**part_makers(context.preset, without=makers), **makers}
+    unused = {m.name for m in methods() if m.needs and needs.isdisjoint(m.needs)}
+    names = dict.fromkeys([*(method.name for method in methods()), *served])
+    parts = [served[name](context) for name in names if name in served and name not in unused]
     warmup = max((part.warmup_steps for part in parts), default=0)
     if warmup and context.accelerator.distributed_type == DistributedType.DEEPSPEED:
         raise NotSupported(
@@ -304,8 +310,8 @@ def part_makers(
     """
     makers = {
         method.name: resolve_name(method.step_part)(run, policy)
-        for method in _acting(preset)
-        if method.name not in without
+        for method in methods()
+        if method.step_part and method.name not in without and _acts(method, preset, run)
     }
     return {name: make for name, make in makers.items() if make is not None}
 
@@ -315,11 +321,8 @@ def needs_served(names: Collection[str]) -> list[Need]:
     return [need for method in methods() if method.name in names for need in method.needs]
 
 
-def _acting(preset: Preset) -> list[Method]:
-    """Return the methods with a part in a step of a preset; one without needs says so itself."""
-    needs = set(preset.needs)
-    return [
-        method
-        for method in methods()
-        if method.step_part and (not method.needs or needs.intersection(method.needs))
-    ]
+def _acts(method: Method, preset: Preset, run: object) -> bool:
+    """Return whether a method may do something in a step; one may say so itself."""
+    if method.needs:
+        return not {*method.needs}.isdisjoint(preset.needs)
+    return method.used is None or (run is not None and method.used(run))

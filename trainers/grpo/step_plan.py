@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -11,10 +10,9 @@ from typing import Any
 from agentgym.errors import ConfigurationError
 from trainers.algorithms.branching import Branching
 from trainers.algorithms.schedule import Schedule
-from trainers.grpo.checkpoint import state_of
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.refill import Refill
-from trainers.rollouts.task_feed import LearningTaskSource, TaskSource, further_tasks
+from trainers.rollouts.task_feed import TaskSource, further_tasks
 from trainers.rollouts.trajectory import Trajectory
 
 __all__ = ["StepPlan", "plan_step"]
@@ -30,8 +28,6 @@ class StepPlan:
     """Turn budget."""
     arguments: Mapping[str, Any] = field(repr=False)
     """Keyword arguments of ``RolloutRunner.run``."""
-    tasks_before: Mapping[str, Any] | None = None
-    """State of the task source before the choice, if choosing may change it."""
     refill: Refill | None = field(default=None, repr=False)
     """Replaces groups without a learning signal."""
 
@@ -84,9 +80,6 @@ def plan_step(
             no further tasks for replacements, or the tree of an episode would straddle processes.
     """
     horizon = int(schedule(step))
-    # To choose changes a source that draws as it goes; a learning one changes when it is told.
-    changes = not isinstance(tasks, LearningTaskSource)
-    before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changes else None
     n_tasks = count * world // group_size
     step_tasks = list(tasks(step, n_tasks, horizon))
     if len(step_tasks) != n_tasks or n_tasks * group_size != count * world:
@@ -128,4 +121,4 @@ def plan_step(
         "branching": branching,
         "leaves": leaves,
     }
-    return StepPlan(step, horizon, run_arguments, before, replacements)
+    return StepPlan(step, horizon, run_arguments, replacements)

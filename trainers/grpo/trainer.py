@@ -78,7 +78,6 @@ from trainers.grpo.micro_batches import (
 from trainers.grpo.minibatches import MINIBATCH, minibatch_of_episodes, minibatch_of_rows
 from trainers.grpo.objective import averaged, late_weights, token_figures, token_losses
 from trainers.grpo.precision import adapters_in_fp32
-from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.refill_rounds import play_in_rounds
 from trainers.grpo.rollout_event import RolloutEvent, tell_schedule
 from trainers.grpo.step_part import (
@@ -126,7 +125,6 @@ class MultiTurnTrainer(BatchTrainer):
         preset: Credit, filters and loss.
         group_size: Episodes per task.
         schedule: Turn budget by step.
-        staleness: Steps that generation runs ahead of training.
         horizon: Turn budget of the current step; 0 before the first.
         full_horizon: Turn budget of ``play``.
         stage_switches: (step, horizon) of every change seen by this process.
@@ -151,7 +149,6 @@ class MultiTurnTrainer(BatchTrainer):
         families: str | Sequence[str] = "",
         on_rollout: Callable[[RolloutEvent], None] | None = None,
         probe_every: int = 50,
-        staleness: int = 0,
         micro_tokens: int | None = None,
         logits_mib: int = 256,
         shared_prefixes: bool = True,
@@ -185,8 +182,6 @@ class MultiTurnTrainer(BatchTrainer):
             on_rollout: Called with every step's episodes.
             probe_every: Generations between two checks of the engine's log-probabilities against
                 the model's; 0 turns them off.
-            staleness: Steps that generation runs ahead of training, see ``trainers.grpo.producer``;
-                values above 0 need an engine with its own weights, which is the default then.
             micro_tokens: Maximum tokens, including padding, of a forward and backward pass in a
                 process; a longer row gets a separate pass. None: all rows of an update at once.
             logits_mib: Maximum memory for logits in a process, see ``TokenForward``.
@@ -228,17 +223,14 @@ class MultiTurnTrainer(BatchTrainer):
         )
         precision = torch.bfloat16 if args.bf16 else torch.float16 if args.fp16 else None
         kinds = next((part.engines for part in self.parts if part.engines), ENGINES)
-        own_engine = partial(kinds[staleness > 0], pad_id=chat.pad_id, autocast=precision)
+        own_engine = partial(kinds[self._lag > 0], pad_id=chat.pad_id, autocast=precision)
         engine: GenerationEngine = (make_engine or own_engine)(policy)
         self.runner = player(envs, chat, engine, budget, prompt=prompt, families=families)
-        self.staleness = staleness
-        self._producer = RolloutProducer(self.runner, staleness, policy) if staleness else None
-        for part in self.parts:
-            part.use_engine(engine)
         self._weights = EngineWeights(
-            engine, lambda: self._policy, lambda: self.state.global_step, self._producer,
-            self.parts,
-        )  # fmt: skip
+            engine, lambda: self._policy, lambda: self.state.global_step, self.parts
+        )
+        for part in self.parts:
+            part.use_runner(self.runner, self._weights)
         # Only now: where no budget was given, the runner has the default one.
         self.preset = self.preset.within(self.runner.budget.action_tokens(full_horizon))
 
@@ -258,6 +250,8 @@ class MultiTurnTrainer(BatchTrainer):
             own_adapters=own_adapters,
             updates=self.updates,
             trained_steps=lambda: self.batches,
+            last_step=lambda: self.state.max_steps // self.updates,  # TRL counts updates.
+            tasks=self._tasks,
             times=self.times,
         )
 
@@ -320,22 +314,22 @@ class MultiTurnTrainer(BatchTrainer):
             branching=self.preset.branching,
             arguments=dict(chain(*(part.rollout_arguments().items() for part in self.parts))),
         )
-        if self._producer is None:
-            plan, stats = plans(step), self.runner.stats
-            self._weights.send()  # From here on mu has the weights of pi.
-            engine, envs = stats.engine_seconds, stats.env_seconds
-            episodes = play_in_rounds(self.runner, plan, rank, world, self._gather)
-            self.times.move("rest", "generation", stats.engine_seconds - engine)
-            # Environments count as far as generation does not hide them.
-            self.times.move("rest", "environments", stats.env_seconds - envs)
-        else:
-            last = self.state.max_steps // self.updates  # TRL counts updates.
-            plan, episodes = self._producer.play(step, last, plans, self._weights.hand_over)
-            # What was played meanwhile cost the step no more than the wait.
-            self.times.move("rest", "generation", self._producer.waited)
-        self._note_horizon(step, plan.horizon)
-        self._plan = plan
+        answers = (part.play(step, plans) for part in self.parts)
+        played = next((answer for answer in answers if answer is not None), None)
+        self._plan, episodes = played or self._play_now(plans(step), rank, world)
+        self._note_horizon(step, self._plan.horizon)
         return episodes
+
+    def _play_now(self, plan: StepPlan, rank: int, world: int) -> tuple[StepPlan, list[Trajectory]]:
+        """2: play the episodes of a plan with the present policy."""
+        self._weights.send()  # From here on mu has the weights of pi.
+        stats = self.runner.stats
+        engine, envs = stats.engine_seconds, stats.env_seconds
+        episodes = play_in_rounds(self.runner, plan, rank, world, self._gather)
+        self.times.move("rest", "generation", stats.engine_seconds - engine)
+        # Environments count as far as generation does not hide them.
+        self.times.move("rest", "environments", stats.env_seconds - envs)
+        return plan, episodes
 
     def _choose_rows(
         self, step: int, episodes: Sequence[Trajectory], share: range
@@ -481,8 +475,6 @@ class MultiTurnTrainer(BatchTrainer):
             figures |= part.figures(everyone)
         figures |= self._plan.figures
         figures["rollout/horizon"] = float(self.horizon)
-        if self._producer is not None:
-            figures |= self._producer.figures(everyone, self.batches, self.updates)
         # The third generation is the first that shows a broken merge of adapters, which begin at 0.
         if self._probe_every and self._generations % self._probe_every in (0, 2):
             figures["sampling/probe_gap"] = self._probe(everyone)
@@ -493,7 +485,7 @@ class MultiTurnTrainer(BatchTrainer):
         trl = {"reward": returns, "num_tokens": self.state.num_input_tokens_seen}
         for name, value in {**figures, **trl}.items():
             self._metrics["train"][name].append(float(value))
-        tell_schedule(self.schedule, step, everyone, self.staleness)
+        tell_schedule(self.schedule, step, everyone, self._lag)
         if isinstance(self._tasks, LearningTaskSource):
             self._tasks.learn(everyone)
         if self._on_rollout is not None:
@@ -620,13 +612,12 @@ class MultiTurnTrainer(BatchTrainer):
             )
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Train; see ``transformers.Trainer.train``. Playing ahead stops at the end."""
+        """Train; see ``transformers.Trainer.train``."""
         try:
             return super().train(*args, **kwargs)
         finally:
-            if self._producer is not None:
-                self._producer.drop()
-                self._weights.forget()  # They may have been on their way.
+            for part in self.parts:
+                part.end_training()
 
     def _forget(self) -> None:
         """Send the engine all weights anew, and probe it as at the start of a process."""
@@ -651,7 +642,9 @@ class MultiTurnTrainer(BatchTrainer):
     @property
     def _stateful(self) -> Mapping[str, object]:
         """The parts that may have a state of their own, by their names in a checkpoint."""
-        tasks = self._tasks if self._producer is None else self._producer.untouched(self._tasks)
+        tasks: object = self._tasks
+        for part in self.parts:
+            tasks = part.saved_tasks(tasks)
         return {"horizon": self.schedule, "tasks": tasks}
 
     @property
@@ -660,10 +653,15 @@ class MultiTurnTrainer(BatchTrainer):
         return self.accelerator.unwrap_model(self.model)
 
     @property
+    def _lag(self) -> int:
+        """Steps that are planned already when one trains."""
+        return max((part.lag for part in self.parts), default=0)
+
+    @property
     def _inexact(self) -> bool:
         """Whether sampled log-probabilities are not those of the trainer's policy."""
         rounded = self.args.bf16 or self.args.fp16 or not self.runner.engine.exact
-        stale = self.staleness > 0 or any(part.plays for part in self.parts)
+        stale = any(part.plays for part in self.parts)
         return rounded or stale or self.top_p < 1.0
 
     @property

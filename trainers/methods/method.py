@@ -38,6 +38,10 @@ def _accept(preset: Preset, config: Any, without_expert: Sequence[str]) -> None:
     return None
 
 
+def _no_lag(config: Any) -> int:
+    return 0
+
+
 def _none_unread(preset: Preset, config: Any) -> Collection[str]:
     return ()
 
@@ -83,6 +87,8 @@ class Method:
     """Its name; that of its section of settings too: ``--NAME.*``, with ``-`` for ``_``."""
     needs: tuple[Need, ...] = ()
     """What its parts of presets need, which this method provides."""
+    start_settings: Collection[str] = ()
+    """Settings of the section that already change the warm start or its evaluation."""
     used: Callable[[Any], bool] | None = None
     """Whether a `trainers.config.resolve.ResolvedRun` uses the method; None: if its preset needs
     it."""
@@ -124,6 +130,9 @@ class Method:
     loop: str = ""
     """Loop of episodes that the trainer does not own: ``module:name`` of a
     `trainers.methods.episode_loop.EpisodeLoop`, made of the run; empty: the trainer's own."""
+    lag: Callable[[Any], int] = _no_lag
+    """Return from the settings how many steps generation runs ahead of training; above 0 its engine
+    has a copy of the weights."""
     own_loop: bool = False
     """Whether it needs the trainer's own loop, so that no agent (``--agent``) can play."""
     step_part: str = ""

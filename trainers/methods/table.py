@@ -11,14 +11,16 @@ import importlib
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from agentgym.errors import ConfigurationError
 from trainers.methods.method import Method
 
-__all__ = ["BUILT_IN", "GROUP", "methods"]
+__all__ = ["BUILT_IN", "GROUP", "lag_of", "methods"]
 
 BUILT_IN = (
-    "cross_policy", "critic", "turn_critic", "reward_model", "distillation", "judges", "gateway",
+    "async_rollouts", "cross_policy", "critic", "turn_critic", "reward_model", "distillation",
+    "judges", "gateway",
 )  # fmt: skip
 """Folders beside this file; ``method.py`` of each holds its ``METHOD``."""
 GROUP = "agentgym.methods"
@@ -51,3 +53,8 @@ def methods() -> tuple[Method, ...]:
             )
         table[method.name] = method
     return tuple(table.values())
+
+
+def lag_of(config: Any) -> int:
+    """Return how many steps generation runs ahead of training with some settings."""
+    return max((method.lag(config) for method in methods()), default=0)

@@ -21,7 +21,7 @@ from trainers import processes
 from trainers.config.resolve import ResolvedRun
 from trainers.config.schema import TINY
 from trainers.config.sections import TinyConfig
-from trainers.methods.table import methods
+from trainers.methods.table import lag_of, methods
 from trainers.models.memory import (
     GIB,
     MemoryEstimate,
@@ -219,7 +219,7 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     settings, device = run.config, device or Device.current()
     config, shape = config_and_shape(settings.model, settings.tiny, settings.lora.targets)
     context = token_budget(run, config).context
-    ahead = settings.rl.staleness > 0
+    ahead = lag_of(settings) > 0
     engine = acting_engine(settings.engine, ahead=ahead, sharded=processes.sharded())
     episodes = -(-settings.rl.episodes // processes.world())
     training = replace(

@@ -20,6 +20,7 @@ from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.step_part import part_makers
 from trainers.grpo.trainer import MultiTurnTrainer
 from trainers.grpo.trl_arguments import grpo_arguments
+from trainers.methods.table import lag_of
 from trainers.models.loaded_policy import LoadedPolicy, adapters
 from trainers.monitoring.dashboards import PROJECT, Dashboards, reporter_makers
 from trainers.monitoring.health import Alarm, last_good
@@ -100,13 +101,12 @@ class Reinforcement:
                 policy,
                 len(processes.share(run.config.rl.episodes)),
                 training=True,
-                ahead=run.config.rl.staleness > 0,
+                ahead=lag_of(run.config) > 0,
             ),
             tasks=tasks,
             horizon=schedule,
             preset=run.preset,
             group_size=run.config.rl.num_generations,
-            staleness=run.config.rl.staleness,
             on_rollout=_call_all(log.on_rollout, dashboards.on_rollout),
             peft_config=adapters(run),
             micro_tokens=run.config.memory.micro_tokens,

@@ -104,12 +104,6 @@ def _check_processes(run: ResolvedRun) -> None:
             f"--rl.minibatches), got {count}"
         )
     config = run.config
-    if count > 1 and settings.refill and settings.staleness:
-        raise ConfigurationError(
-            "expected --rl.staleness 0 where several processes replace groups (--rl.refill), "
-            "because refilling synchronises the processes, while each process plays ahead on its "
-            f"own; got {settings.staleness}"
-        )
     if not processes.sharded() or config.model == TINY:
         return
     if run.imitating_baselines:

@@ -18,6 +18,7 @@ from benchmarks.studies.runner.study import Arm
 from trainers.cli import parse_config
 from trainers.config.config_file import FREE
 from trainers.config.resolve import resolve
+from trainers.methods.table import methods
 from trainers.multirun.cache import Keys, Run
 
 LENGTH = 16
@@ -28,14 +29,13 @@ HORIZONS = ("horizon", "horizon_every", "horizon_gate", "fit_horizon")
 """Settings that each environment has decided for itself."""
 AFTER_START = (
     *HORIZONS, "steps", "preset", "health", "eval.every", "eval.valid_tasks", "eval.keep",
-    "eval.baselines", "eval.baseline_steps", "sft.save_every", "critic", "turn_critic",
-    "reward_model", "cross_policy", "distill.weight", "distill.reward_weight",
-    "distill.privileged", "distill.url",
+    "eval.baselines", "eval.baseline_steps", "sft.save_every",
 )  # fmt: skip
-"""Settings that take effect after the warm start and its evaluation."""
+"""Settings that take effect after the warm start and its evaluation, besides most of those of
+methods (``Method.start_settings``)."""
 START_RL = (
     "temperature", "top_p", "rl.turn_tokens", "rl.episode_tokens", "rl.groups",
-    "rl.num_generations", "rl.staleness",
+    "rl.num_generations",
 )  # fmt: skip
 """Settings of the section ``rl`` that the gate and the evaluation of the warm start obey, too: how
 many episodes are played at once decides which of the random numbers an action gets."""
@@ -127,8 +127,12 @@ def runs_of(arms: Sequence[Arm], seeds: Sequence[int]) -> list[Run]:
 
 def _of_start(name: str) -> bool:
     """Return whether a setting plays a part before reinforcement learning."""
-    if name.startswith("rl."):
+    section, _, setting = name.partition(".")
+    if section == "rl":
         return name in START_RL
+    for method in methods():
+        if method.name == section:
+            return setting in method.start_settings
     return not _within(name, AFTER_START)
 
 

@@ -233,5 +233,7 @@ def step_context(policy: Any, preset: Preset, micro_tokens: int | None = None) -
         own_adapters=False,
         updates=1,
         trained_steps=lambda: 0,
+        last_step=lambda: 1,
+        tasks=Feed(),
         times=StepTimes(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,12 +15,14 @@ from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv, ToyTasks
 from tests.trainers import tiny_policy, toy_runs
 from tests.trainers.grpo.helpers import BUDGET, Feed, make_trainer, weights
+from trainers import processes
 from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Constant, PerFamily
 from trainers.config.resolve import resolve
 from trainers.grpo.refill_rounds import play_in_rounds
 from trainers.grpo.step_plan import StepPlan, plan_step
-from trainers.phases import start_checks
+from trainers.methods.async_rollouts.producer import RolloutProducer
+from trainers.methods.async_rollouts.settings import check_processes
 from trainers.rollouts.engines.base import Sampling
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.rollout_runner import RolloutRunner
@@ -151,7 +154,7 @@ def test_a_trainer_replaces_groups_also_ahead_of_the_training(tmp_path, stalenes
             tasks=TrainingTasks(ToyTasks(), "train", 0, False),
             envs=TextVectorEnv([Partial] * 16),
             args={"steps": 2, "lr": 0.05},
-            staleness=staleness,
+            parts={"async_rollouts": partial(RolloutProducer, staleness=1)} if staleness else {},
             on_rollout=events.append,
         )
         trainer.train()
@@ -173,7 +176,7 @@ def test_a_source_without_further_tasks_is_named(tmp_path):
 
 
 def test_processes_do_not_refill_ahead_of_the_training(tmp_path, monkeypatch):
-    config = toy_runs.config(tmp_path / "run", preset="dapo", rl__staleness=1, rl__minibatches=1)
-    monkeypatch.setattr(start_checks.processes, "world", lambda: 2)
-    with pytest.raises(ConfigurationError, match=r"--rl.staleness 0 where several processes"):
-        start_checks._check_processes(resolve(config))
+    config = toy_runs.config(tmp_path / "run", preset="dapo", async_rollouts__staleness=1)
+    monkeypatch.setattr(processes, "world", lambda: 2)
+    with pytest.raises(ConfigurationError, match=r"staleness 0 where several processes"):
+        check_processes(resolve(config))

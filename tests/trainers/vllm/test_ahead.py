@@ -16,8 +16,8 @@ from trainers.rollouts.engines.base import Sampling, generate
 from trainers.rollouts.engines.parity import FP32_TOLERANCE
 
 AHEAD: dict[str, Any] = {
-    "engine": "vllm", "rl__staleness": 1, "steps": 3, "sft__max_steps": 5, "eval__every": 0,
-    "eval__num_tasks": 8,
+    "engine": "vllm", "async_rollouts__staleness": 1, "steps": 3, "sft__max_steps": 5,
+    "eval__every": 0, "eval__num_tasks": 8,
 }  # fmt: skip
 
 

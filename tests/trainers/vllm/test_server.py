@@ -145,7 +145,7 @@ def test_a_run_trains_with_a_server_and_survives_its_death(
 
 def test_a_server_generates_ahead_of_the_training(server: Server, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    assert main(toy_runs.arguments(out, **server.settings(rl__staleness=1))) == 0
+    assert main(toy_runs.arguments(out, **server.settings(async_rollouts__staleness=1))) == 0
     records = toy_runs.by_phase(out)["rl"]
     assert [record["staleness"] for record in records] == [0.0, 1.0, 1.0]
     assert any(record["grad_norm"] > 0 for record in records)

@@ -22,7 +22,8 @@ PRESETS = (
         pool=PolicyPool(0.25, 25),
         num_generations=8,
         note="Its normalisation acts over the environments of a run with several. "
-        "Its asynchronous generation is --rl.staleness, with a fixed lag in place of a queue of "
-        "two batches. The ratio is taken to the behaviour policy, as in its released trainer.",
+        "Its asynchronous generation is --async-rollouts.staleness, with a fixed lag in place "
+        "of a queue of two batches. The ratio is taken to the behaviour policy, as in its released "
+        "trainer.",
     ),
 )

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from agentgym.errors import ConfigurationError, DataError
+from trainers.grpo.engine_weights import EngineWeights
 from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
-from trainers.rollouts.engines.base import GenerationEngine, PoolEngine
+from trainers.rollouts.engines.base import PoolEngine
 from trainers.rollouts.engines.hf_pool import HFCopyPoolEngine, HFPoolEngine
 from trainers.rollouts.engines.policy_weights import check_whole
 from trainers.rollouts.engines.trained_weights import TrainedWeights
+from trainers.rollouts.rollout_runner import RolloutRunner
 from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -51,12 +53,13 @@ class StalePolicy(StepPart):
         self._weights: TrainedWeights | None = None
         self._sent_steps = self.steps = -1
 
-    def use_engine(self, engine: GenerationEngine) -> None:
+    def use_runner(self, runner: RolloutRunner, weights: EngineWeights) -> None:
         """Take the engine that plays with it.
 
         Raises:
             ConfigurationError: The engine cannot hold a stale policy.
         """
+        engine = runner.engine
         if not isinstance(engine, PoolEngine):
             raise ConfigurationError(
                 f"expected an engine that can play turns with a stale policy, got "

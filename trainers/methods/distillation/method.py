@@ -25,6 +25,7 @@ METHOD = Method(
     presets={"dpo": PRESETS},
     parts={"signal": (ReverseKL,)},
     section=DistillConfig,
+    start_settings=("teacher",),
     trust={
         "teacher": Entry("path", lambda value: value in (START, CURRENT) or is_public_model(value)),
         "url": ADDRESS,

@@ -9,6 +9,7 @@ from trainers.methods.method import Method
 METHOD = Method(
     name="gateway",
     section=GatewayConfig,
+    start_settings=("timeout", "calls"),
     trust={"timeout": PLAIN, "calls": PLAIN},
     used=lambda run: run.config.foreign_loop,
     check=check_limits,

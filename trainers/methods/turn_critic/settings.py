@@ -12,6 +12,7 @@ from trainers.algorithms.preset import Preset
 from trainers.config.field_types import OPEN, Count, Open, Positive, Probability, Whole, strict
 from trainers.config.layers import DEFAULT, PRESET, Layer
 from trainers.methods.method import section_of, set_fields
+from trainers.methods.table import lag_of
 from trainers.methods.turn_critic.credit import TURN_CRITIC, QMinusV, TurnPreference
 
 if TYPE_CHECKING:
@@ -107,10 +108,10 @@ def check_turn_critic(preset: Preset, config: TrainConfig, without_expert: Seque
     """
     if TURN_CRITIC not in preset.needs:
         return
-    if config.rl.staleness:
+    if lag := lag_of(config):
         raise ConfigurationError(
-            f"expected --rl.staleness 0 with --preset {preset.name}, whose critic scores actions "
-            f"of the current policy, got {config.rl.staleness}"
+            f"expected --async-rollouts.staleness 0 with --preset {preset.name}, whose critic "
+            f"scores actions of the current policy, got {lag}"
         )
     if config.memory.quantize != "none":
         raise ConfigurationError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,12 @@ from agentgym.errors import ConfigurationError
 from agentgym.vector import TextVectorEnv
 from tests.trainers import tiny_policy
 from tests.trainers.grpo.helpers import log, make_trainer, train_on_two_processes, weights
-from tests.trainers.grpo.test_producer import Picky, logp, same, with_weights
+from tests.trainers.methods.async_rollouts.test_producer import Picky, logp, same, with_weights
 from trainers.algorithms.policy_pool import PolicyPool
 from trainers.algorithms.preset import Preset
 from trainers.algorithms.presets import get_preset
 from trainers.grpo.rollout_event import RolloutEvent
+from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.methods.cross_policy.stale_policy import STALE_FILE
 from trainers.rollouts.engines.hf import HFEngine
 
@@ -32,6 +34,10 @@ RATE = 0.5
 
 def with_pool(share: float, interval: int, preset: Preset = WITHOUT_KL) -> Preset:
     return replace(preset, pool=PolicyPool(share, interval))
+
+
+AHEAD = {"async_rollouts": partial(RolloutProducer, staleness=1)}
+"""What plays a step ahead of the training."""
 
 
 def learner(folder: Any, preset: Preset, *, steps: int = 5, **changes: Any) -> Any:
@@ -142,7 +148,7 @@ def test_other_losses_weigh_stale_turns_by_their_importance(tmp_path):
 
 @pytest.mark.slow
 def test_ahead_of_the_training_the_stale_policy_is_older_still(tmp_path):
-    trainer = learner(tmp_path, with_pool(0.5, 2), steps=6, staleness=1)
+    trainer = learner(tmp_path, with_pool(0.5, 2), steps=6, parts=AHEAD)
     trainer.train()
     assert versions(trainer.snapshots, stale=False) == [{0}, {0}, {1}, {2}, {3}, {4}]
     assert versions(trainer.snapshots, stale=True) == [{0}, {0}, {0}, {2}, {2}, {4}]
@@ -150,7 +156,7 @@ def test_ahead_of_the_training_the_stale_policy_is_older_still(tmp_path):
     for event, _ in trainer.snapshots:
         assert_each_turn_sampled_from(at, event)
     assert log(trainer, "sampling/staleness") == [0.0] + [1.0] * 5
-    repeated = learner(tmp_path / "again", with_pool(0.5, 2), steps=6, staleness=1)
+    repeated = learner(tmp_path / "again", with_pool(0.5, 2), steps=6, parts=AHEAD)
     repeated.train()
     assert same(trainer, repeated)
 

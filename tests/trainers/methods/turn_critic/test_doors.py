@@ -150,7 +150,7 @@ def test_a_flag_is_the_part_that_it_names():
         ("sweet", {"turn_critic.candidates": "1"}, "expected candidates of at least 2"),
         ("ppo", {"turn_critic.tau": "0.5"}, "a preset that has a critic of turns, archer or sweet"),
         ("rloo", {"turn_critic.replay": "5"}, "has a critic of turns, archer or sweet"),
-        ("archer", {"rl.staleness": "1"}, "expected --rl.staleness 0 with --preset archer"),
+        ("archer", {"async_rollouts.staleness": "1"}, "staleness 0 with --preset archer"),
         ("sweet", {"rl.groups": "3", "rl.num-generations": "3"},
         "expected an even number of episodes"),
         ("sweet", {"rl.num-generations": "1"}, "expected --rl.num-generations to be at least 2"),

@@ -6,7 +6,10 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -16,10 +19,12 @@ from agentgym.errors import ConfigurationError, EnvFailure
 from agentgym.vector import TextVectorEnv
 from tests.toy import ToyEnv
 from tests.trainers import tiny_policy
-from tests.trainers.grpo.helpers import Feed, log, make_trainer, weights
+from tests.trainers.grpo.helpers import Feed, log, make_trainer, step_context, weights
+from trainers.algorithms.presets import get_preset
 from trainers.algorithms.schedule import Gated
-from trainers.grpo.producer import RolloutProducer
 from trainers.grpo.rollout_event import RolloutEvent
+from trainers.grpo.step_plan import StepPlan
+from trainers.methods.async_rollouts.producer import RolloutProducer
 from trainers.rollouts.engines.hf import HFEngine
 from trainers.rollouts.engines.hf_copy import HFCopyEngine
 from trainers.rollouts.engines.policy_weights import policy_weights
@@ -51,7 +56,9 @@ def ahead(folder: Any, staleness: int, *, env: Any = Picky, **changes: Any) -> A
     trainer = make_trainer(
         folder,
         args=args,
-        staleness=staleness,
+        parts={"async_rollouts": partial(RolloutProducer, staleness=staleness)}
+        if staleness
+        else {},
         **{
             "envs": TextVectorEnv([env] * 16),
             "on_rollout": events.append,
@@ -351,12 +358,14 @@ def test_after_an_error_no_batch_is_played() -> None:
             raise EnvFailure("gone")
 
     runner: Any = Runner()
-    producer = RolloutProducer(runner, 3, object())
-    from trainers.grpo.step_plan import StepPlan
-
+    context = step_context(tiny_policy.model(), get_preset("rloo"))
+    producer = RolloutProducer(replace(context, last_step=lambda: 9), 3)
+    weights = Mock(due=False, version=lambda: 0)
+    weights.copy.return_value = None
+    producer.use_runner(runner, weights)
     with pytest.raises(EnvFailure, match="gone"):
-        producer.play(1, 9, lambda step: StepPlan(step, 1, {}), lambda: (0, None))
-    producer.wait()
+        producer.play(1, lambda step: StepPlan(step, 1, {}))
+    producer.wait_for_engine()
     assert runner.calls == 1
-    producer.drop()
+    producer.end_training()
     assert not producing()

@@ -18,31 +18,35 @@ everything that involves all processes of a run.
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
+from functools import partial
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from agentgym.errors import ConfigurationError
-from trainers.grpo.checkpoint import Stateful
+from trainers.grpo.checkpoint import Stateful, state_of
+from trainers.grpo.engine_weights import EngineWeights, Weights
+from trainers.grpo.step_part import MakeStepPart, StepContext, StepPart
 from trainers.grpo.step_plan import StepPlan
+from trainers.methods.async_rollouts.settings import staleness_of
 from trainers.rollouts.rollout_runner import RolloutRunner
+from trainers.rollouts.task_feed import LearningTaskSource
 from trainers.rollouts.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from trainers.config.resolve import ResolvedRun
+    from trainers.models.loaded_policy import LoadedPolicy
 
-__all__ = ["DROP_SECONDS", "RolloutProducer", "Weights"]
+__all__ = ["DROP_SECONDS", "RolloutProducer", "producer_part"]
 
 DROP_SECONDS = 60.0
 """Longest wait for a cancelled rollout, which checks for cancellation only between turns."""
-
-Weights = list[tuple[str, "Tensor"]]
-"""Names and copies of weights."""
 
 
 @dataclass(frozen=True)
@@ -70,88 +74,88 @@ class _TasksBefore:
 class _Batch:
     """A planned batch and the episodes that come of it."""
 
+    tasks_before: Mapping[str, Any] | None
+    """State of the task source before the choice, if choosing may change it."""
     plan: StepPlan
     version: int
     weights: Weights | None
     episodes: Future[list[Trajectory]] = field(default_factory=Future)
 
 
-class RolloutProducer:
+class RolloutProducer(StepPart):
     """Play batches one after the other in a separate thread.
 
     While it plays, only this thread may use runner, engine and environments.
+
+    Args:
+        context: What the trainer lends.
+        staleness: Steps to play ahead, N, at least 1.
 
     Attributes:
         waited: Seconds that training waited for the last batch.
     """
 
-    def __init__(self, runner: RolloutRunner, staleness: int, policy: nn.Module) -> None:
-        """Start with nothing to do.
+    plays = True
 
-        Args:
-            runner: Plays the episodes.
-            staleness: Steps to play ahead, N.
-            policy: The model that is trained.
-
-        Raises:
-            ConfigurationError: The engine generates with the weights that are trained.
-        """
-        engine = runner.engine
-        if getattr(engine, "model", None) is policy:
-            raise ConfigurationError(
-                f"expected an engine with weights of its own to play {staleness} steps ahead, got "
-                f"{engine.name!r}, which generates with those being trained; choose hf-copy or vllm"
-            )
+    def __init__(self, context: StepContext, staleness: int) -> None:
         self.waited = 0.0
-        self._runner, self._staleness = runner, staleness
+        self.lag = staleness
+        self._context = context
+        self._runner: RolloutRunner
+        self._weights: EngineWeights
         self._ahead: deque[_Batch] = deque()
         self._queue: SimpleQueue[_Batch | None] = SimpleQueue()
         self._dropped = threading.Event()
         self._thread: threading.Thread | None = None
 
+    def use_runner(self, runner: RolloutRunner, weights: EngineWeights) -> None:
+        """Take what plays the episodes.
+
+        Raises:
+            ConfigurationError: The engine generates with the weights that are trained.
+        """
+        engine = runner.engine
+        if getattr(engine, "model", None) is self._context.policy:
+            raise ConfigurationError(
+                f"expected an engine with weights of its own to play {self.lag} steps ahead, got "
+                f"{engine.name!r}, which generates with those being trained; choose hf-copy or vllm"
+            )
+        self._runner, self._weights = runner, weights
+
     # -- for a training step -----------------------------------------------------------------------
 
     def play(
-        self,
-        step: int,
-        last: int,
-        plan: Callable[[int], StepPlan],
-        hand_over: Callable[[], tuple[int, Weights | None]],
+        self, step: int, plans: Callable[[int], StepPlan]
     ) -> tuple[StepPlan, list[Trajectory]]:
         """Return the episodes of a step, and start to play the step N later.
 
-        The first call, and the first after :meth:`drop`, start all steps up to that one.
+        The first call, and the first after :meth:`end_training`, start all steps up to that one.
 
         Args:
             step: Training step; the successor of the last call's step, if there was one.
-            last: The last step of the training.
-            plan: Returns the plan of a step.
-            hand_over: Sends the current weights to the engine if it is :attr:`idle`; returns their
-                version, and copies if the engine neither has nor will receive them.
+            plans: Returns the plan of a step.
 
         Raises:
             Exception: The error that occurred while the episodes were played.
         """
+        last = self._context.last_step()
         # Taken first: an idle engine gets weights without a copy of them.
         played_batch = self._take() if self._ahead else None
         # With nothing ahead begin at this step, or at the next if this one was just taken.
         begin = self._ahead[-1].plan.step + 1 if self._ahead else step + (played_batch is not None)
-        for ahead in range(begin, max(step, min(step + self._staleness, last)) + 1):
-            self._submit(plan(ahead), *hand_over())
+        for ahead in range(begin, max(step, min(step + self.lag, last)) + 1):
+            self._submit(ahead, plans)
         played_batch = played_batch or self._take()
         assert played_batch[0].step == step, (
             "batches are trained in the order in which they are played"
         )
+        # What was played meanwhile cost the step no more than the wait.
+        self._context.times.move("rest", "generation", self.waited)
         return played_batch
 
-    def figures(self, episodes: Sequence[Trajectory], step: int, updates: int) -> dict[str, float]:
-        """Return metrics of a batch for the log.
-
-        Args:
-            episodes: The batch.
-            step: Steps of training of the current policy.
-            updates: Versions of the weights in a step.
-        """
+    def figures(self, episodes: Sequence[Trajectory]) -> dict[str, float]:
+        """Return metrics of a batch for the log."""
+        step, updates = self._context.trained_steps(), self._context.updates
         turns = [turn for episode in episodes for turn in episode.turns if not turn.stale]
         ages = [step - turn.version / updates for turn in turns]
         return {
@@ -159,12 +163,12 @@ class RolloutProducer:
             "rollout/waited_seconds": self.waited,
         }
 
-    def untouched(self, source: object) -> object:
+    def saved_tasks(self, tasks: object) -> object:
         """Return a task source as a checkpoint saves it, without choices for future steps."""
-        before = self._ahead[0].plan.tasks_before if self._ahead else None
-        if before is None or not isinstance(source, Stateful):
-            return source
-        return _TasksBefore(source, before)
+        before = self._ahead[0].tasks_before if self._ahead else None
+        if before is None or not isinstance(tasks, Stateful):
+            return tasks
+        return _TasksBefore(tasks, before)
 
     # -- the thread --------------------------------------------------------------------------------
 
@@ -173,8 +177,8 @@ class RolloutProducer:
         """Whether all submitted batches have been played."""
         return all(batch.episodes.done() for batch in self._ahead)
 
-    def _submit(self, plan: StepPlan, version: int, weights: Weights | None) -> None:
-        """Play a batch after those submitted before; ``weights`` go to the engine first."""
+    def _submit(self, step: int, plans: Callable[[int], StepPlan]) -> None:
+        """Play a batch after those submitted before, with the current weights."""
         if self._thread is None:
             # A daemon: an environment that hangs must not keep the interpreter alive.
             self._thread = threading.Thread(
@@ -184,9 +188,25 @@ class RolloutProducer:
                 daemon=True,
             )
             self._thread.start()
-        batch = _Batch(plan, version, weights)
+        tasks = self._context.tasks
+        # To choose changes a source that draws as it goes; a learning one changes when it is told.
+        changes = not isinstance(tasks, LearningTaskSource)
+        before = copy.deepcopy(state_of({"tasks": tasks}).get("tasks")) if changes else None
+        batch = _Batch(before, plans(step), *self._hand_over())
         self._ahead.append(batch)
         self._queue.put(batch)
+
+    def _hand_over(self) -> tuple[int, Weights | None]:
+        """Send the current weights to an idle engine, or copy them for a busy one.
+
+        Returns:
+            Their version, and the copies unless the engine has or will receive the weights.
+        """
+        # An engine that reads the policy itself has to read it before it is trained on.
+        reads = getattr(self._runner.engine, "reads_policy", False)
+        if self.idle or reads or self._weights.due:
+            self._weights.send()
+        return self._weights.version(), self._weights.copy()
 
     def _take(self) -> tuple[StepPlan, list[Trajectory]]:
         """Return the first batch that was submitted and not taken; waits for it."""
@@ -195,11 +215,11 @@ class RolloutProducer:
         self.waited = time.perf_counter() - began
         return self._ahead.popleft().plan, episodes
 
-    def wait(self) -> None:
+    def wait_for_engine(self) -> None:
         """Wait until all submitted batches have been played; :meth:`play` raises errors."""
         wait([batch.episodes for batch in self._ahead])
 
-    def drop(self) -> None:
+    def end_training(self) -> None:
         """Discard batches that were submitted and not returned."""
         thread, self._thread = self._thread, None
         self._dropped.set()
@@ -209,6 +229,12 @@ class RolloutProducer:
         self._ahead.clear()
         # One that hangs keeps the old ones, and finds out by them when it comes back.
         self._queue, self._dropped = SimpleQueue(), threading.Event()
+        self._weights.forget()  # They may have been on their way.
+
+
+def producer_part(run: ResolvedRun | None, policy: LoadedPolicy | None) -> MakeStepPart:
+    """Return what makes the producer of a run; one step ahead without a run."""
+    return partial(RolloutProducer, staleness=1 if run is None else staleness_of(run.config))
 
 
 def _work(

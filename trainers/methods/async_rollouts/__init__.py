@@ -1,0 +1,1 @@
+"""Asynchronous rollouts: generation runs ahead of training by a fixed number of steps."""
