@@ -36,7 +36,7 @@ LEVELS = (
 )  # fmt: skip
 SEEDS = 500
 WANDERED = 40
-"""Most steps of an episode of random actions."""
+"""Maximum steps of an episode of random actions."""
 LONG = 100_000
 """A turn budget that no level reaches."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DISK = (
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO,
 )  # fmt: skip
-"""Errors of the operating system that say that a file cannot be written."""
+"""Operating-system errors that mean that a file cannot be written."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _together(body: Callable[[], int]) -> int:
-    """Carry out a command in every process of a run; one of them says why it fails."""
+    """Run a command in every process of a launch; one of them reports why it fails."""
     from trainers import processes
 
     try:
@@ -78,7 +78,7 @@ def _main(argv: Sequence[str] | None) -> int:
 
 
 def _subcommand(argv: Sequence[str]) -> str:
-    """Return ``presets`` or ``merge`` where the first argument is one of them, else ``train``."""
+    """Return ``presets`` or ``merge`` if the first argument is one of them, else ``train``."""
     return argv[0] if argv and argv[0] in ("presets", "merge") else "train"
 
 
@@ -102,7 +102,7 @@ def _train(argv: Sequence[str], quiet: bool) -> int:
 
 
 def _carry_out(argv: Sequence[str], typed: Mapping[str, Any], quiet: bool) -> None:
-    """Carry out a run, or one for each of several seeds; or show what would be run."""
+    """Execute a run, or one per seed, or show what would be run."""
     from trainers import processes
     from trainers.config.command import read_flags
     from trainers.multirun.seed_flags import SeedFlags
@@ -128,11 +128,11 @@ def _carry_out(argv: Sequence[str], typed: Mapping[str, Any], quiet: bool) -> No
 
 
 def _show_settings(config: TrainConfig, typed: Collection[str]) -> None:
-    """Show the settings of a run; refuse afterwards what the run would refuse.
+    """Show the settings of a run, then raise every error that the run would raise.
 
     Args:
         config: The settings.
-        typed: Those that flags gave.
+        typed: Those given by flags.
     """
     from rich.console import Console
 
@@ -266,7 +266,7 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
     typed = read_flags(sys.argv[1:] if argv is None else argv, program_name())
     settings = {name: value for name, value in typed.items() if name not in COMMAND_FLAGS}
     file = typed.get("config")
-    # With a file besides, the run's own settings are not read but compared with what is asked.
+    # With --config as well, the run's stored settings are only compared, not read.
     if file is not None or not typed.get("resume"):
         return _with_file(settings, file and Path(file))
     if not ("out" in typed or "env" in typed):
@@ -282,7 +282,7 @@ def parse_config(argv: Sequence[str] | None = None) -> TrainConfig:
 
 
 def _with_file(settings: Mapping[str, Any], path: Path | None) -> TrainConfig:
-    """Check settings by field; what they leave open is taken from a file, if one is given."""
+    """Check settings by field; a file, if given, supplies those that flags leave open."""
     from agentgym.errors import ConfigurationError
     from agentgym.support.nested import nested
     from trainers.config.config_file import read_config

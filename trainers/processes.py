@@ -65,7 +65,7 @@ SPOKEN = "agentgym/spoken"
 PLACE = "agentgym/place/{}"
 """Key of the same store: how many meetings a process, by its rank, has come to, and the last."""
 POLL = 0.25
-"""Most seconds between two looks at where the others are."""
+"""Maximum seconds between two looks at where the others are."""
 COLLECTIVE = ("gloo", "nccl", "ProcessGroup", "TCPStore", "peer", "DistBackend")
 """Words by which errors of a collective are known."""
 

@@ -42,7 +42,7 @@ class Tasks:
     )
     """Further flags: sizes that suit these tasks."""
     imitation: int = 300
-    """Most steps of the warm start that imitates the expert."""
+    """Maximum steps of the warm start that imitates the expert."""
     dear: bool = False
     """Whether a run takes minutes: it is played if ``--only`` names the tasks."""
 

@@ -1,4 +1,4 @@
-"""The one estimator: advantages as a weighted sum of centred and scaled signals.
+"""Advantages: a weighted sum of centred and scaled signals.
 
 A ``Term`` names a signal, what to subtract and what to divide by. Because the two keys are
 separate, GRPO, Dr.GRPO, RLOO, REINFORCE++(-baseline), GiGPO, MT-GRPO, iStar, ERPO, AgentRL's task
@@ -184,7 +184,8 @@ def _segments(
     size = int(key.max(initial=-1)) + 1
     zeros = np.zeros(size)
     if name == "turn_index_padded":
-        # At each (group, turn) those who have ended: all members, less the ones who play the turn.
+        # Number of members that have ended before each (group, turn): all, minus those that play
+        # it.
         group = dense(batch.group)
         zeros[key] = sums(group, members, int(group.max()) + 1)[group[traj]]
         zeros -= sums(key, weight, size)

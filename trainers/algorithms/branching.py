@@ -108,7 +108,7 @@ class Branching:
     """How the episodes of a group branch."""
 
     needs: ClassVar[tuple[Need, ...]] = (BRANCHING,)
-    """What a run has to have."""
+    """What a run must provide."""
     rule: ForkRule
     """Where."""
     roots: int = 8

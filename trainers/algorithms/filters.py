@@ -90,7 +90,7 @@ class TopVariance:
         """Drop the other groups from ``train``; equal deviations rank by group id."""
         group = dense(batch.group)
         n_groups = int(group.max()) + 1
-        deviation = np.full(n_groups, -1.0)  # (S,); groups that train nobody rank last.
+        deviation = np.full(n_groups, -1.0)  # (S,); groups without a trained member rank last.
         deviation[group[masks.train]] = _outcome_spread(batch, masks)[masks.train]
         # 0.29 * 100 is 28.999...: a product that is whole must not lose one to rounding.
         n_kept = max(1, math.floor(self.fraction * n_groups + 1e-9))
@@ -137,7 +137,7 @@ class FlaggedTurns:
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        """What a run has to have."""
+        """What a run must provide."""
         return (JUDGE,) if self.name == JUDGE_REJECT else ()
 
     def __call__(self, batch: Batch, masks: Masks) -> Masks:

@@ -77,7 +77,7 @@ class _Tree(NamedTuple):
 
 
 def _tree(batch: Batch) -> _Tree:
-    """Put the turns of a batch together to trees."""
+    """Build the trees of a batch from its turns."""
     edge, state = edges(batch)
     first = np.unique(edge, return_index=True)[1]
     depth = batch.turn_index[first]
@@ -87,14 +87,14 @@ def _tree(batch: Batch) -> _Tree:
 
 
 def _values(batch: Batch, tree: _Tree, added: bool) -> tuple[FloatArray, BoolArray]:
-    """(E,) value of the action of each edge, and whether an episode that did not fail tells it."""
+    """(E,) value of the action of each edge, and whether any valid episode determines it."""
     total, count = np.zeros(len(tree.state)), np.zeros(len(tree.state))
     ends = np.flatnonzero(batch.is_final_turn)
     ends = ends[batch.stop_reason[batch.traj[ends]] != StopReason.ERROR.value]
     np.add.at(total, tree.edge[ends], batch.returns[batch.traj[ends]])
     np.add.at(count, tree.edge[ends], 1.0)
     ways = np.bincount(tree.state)
-    # A continuation that a fork added was sampled by another trajectory than what it forked.
+    # A continuation added by a fork belongs to another trajectory than the one it was forked from.
     new = tree.owner != tree.owner[tree.before]
     for level in reversed(tree.levels[1:]):
         edges = level[count[level] > 0]
@@ -107,7 +107,7 @@ def _values(batch: Batch, tree: _Tree, added: bool) -> tuple[FloatArray, BoolArr
 
 
 def _compared(tree: _Tree, value: FloatArray, has_value: BoolArray, prior: float) -> FloatArray:
-    """(E,) advantage of each edge: its value less that of the others in its state."""
+    """(E,) advantage of each edge: its value minus the mean of the other actions in its state."""
     size = int(tree.state.max()) + 1
     # Shifted by one of them, so that equal values give exact zeros.
     pivot = np.zeros(size)
@@ -119,7 +119,7 @@ def _compared(tree: _Tree, value: FloatArray, has_value: BoolArray, prior: float
     compared = count > 0
     for level in tree.levels[1:]:
         edges = level[compared[tree.before[level]]]
-        # Of nobody else in the state the baseline before is all that there is.
+        # If no other action was sampled in the state, only the previous baseline is left.
         share = np.where(compared[edges], prior / (prior + np.maximum(count[edges], 1.0)), 1.0)
         baseline[edges] += share * (baseline[tree.before[edges]] - baseline[edges])
         compared[edges] = True

@@ -32,7 +32,7 @@ def advantage_weights(returns: FloatArray, tasks: IntArray, beta: float) -> Floa
     counts = np.bincount(tasks)
     of_task = np.bincount(tasks, weights=returns) / np.maximum(counts, 1)
     baseline = np.where(counts[tasks] > 1, of_task[tasks], returns.mean())
-    # Of large numbers only that they are above the cap matters: exp would overflow.
+    # Cut before exp, which would overflow; everything above the cap is cut anyway.
     weights: FloatArray = np.exp(np.minimum((returns - baseline) / beta, np.log(CAP)))
     return weights
 
@@ -48,6 +48,6 @@ def copies(weights: FloatArray, rng: np.random.Generator) -> IntArray:
         (N,) how often each is drawn: its expected number, rounded up or down.
     """
     edges = np.cumsum(weights) / weights.sum() * len(weights)
-    edges[-1] = len(weights)  # Rounding must not lose the last.
+    edges[-1] = len(weights)  # Rounding of the sum must not drop the last one.
     upto = np.ceil(edges - rng.random()).clip(0).astype(np.int64)
     return np.diff(upto, prepend=0)

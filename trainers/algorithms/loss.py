@@ -48,8 +48,8 @@ have, so that the critic does not learn from its own errors (arXiv 2503.01491)."
 GAP_MEAN = "sampling/logp_gap_mean"
 """Name of the mean gap between the log-probabilities of the engine and of training."""
 MAX_LOG_RATIO = 20.0
-"""Nats at which a log-ratio is cut: 5e8 as a ratio, above every cap and far from an overflow. A
-token beyond it has no gradient, so that it alone cannot decide an update."""
+"""Nats at which a log-ratio is clamped: 5e8 as a ratio, above every cap and far from overflow. A
+token beyond it gets no gradient, so that one token cannot dominate an update."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def importance_weights(log_weight: FloatArray, mode: BehaviourMode, cap: float) 
 def importance_figures(
     log_weight: FloatArray, weight: FloatArray, mode: BehaviourMode, cap: float
 ) -> dict[str, FloatArray]:
-    """Return figures of tokens, by their names in the log, of which the log has the means.
+    """Return per-token figures by their names in the log, which reports their means.
 
     Args:
         log_weight: ``log pi_old - log mu`` of each token, in nats.
@@ -245,8 +245,9 @@ def importance_figures(
 def changes_weights(norm: float) -> bool:
     """Return whether a gradient of this norm may change weights.
 
-    Not where it is exactly 0: nothing was to be learnt, and AdamW would still decay the weights and
-    move them along its moments. Nor where it is not finite, which would leave no weight as it is.
+    It may not if it is exactly 0: there was nothing to learn, but AdamW would still decay the
+    weights and move them along its moments. Nor if it is not finite, which would destroy every
+    weight.
     """
     return norm != 0.0 and math.isfinite(norm)
 

@@ -1,4 +1,4 @@
-"""What a part of a preset may need beyond the episodes of the policy."""
+"""Requirements of a preset's parts beyond the policy's episodes, such as a critic or a judge."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ __all__ = ["JUDGE", "REFERENCE", "Need", "needs_of"]
 
 
 class Need(str):
-    """A need by its name, as which it is written and compared.
+    """A requirement, identified by its name (it compares and prints as the name).
 
     A part of a preset, such as a signal, lists its own in an attribute ``needs``.
 
     Args:
         name: Its name.
-        description: What has to be there, in words.
+        description: What must be available, in words.
     """
 
     __slots__ = ("description",)
     description: str
 
     def __new__(cls, name: str, description: str) -> Need:
-        """Make a text with a description."""
+        """Make a string with a description."""
         need = super().__new__(cls, name)
         need.description = description
         return need

@@ -24,7 +24,7 @@ class PolicyPool:
     """
 
     needs: ClassVar[tuple[Need, ...]] = (POLICY_POOL,)
-    """What a run has to have."""
+    """What a run must provide."""
     stale_share: float = 0.25
     """Probability that a turn is played by the stale policy."""
     refresh_every: int = 25

@@ -48,7 +48,7 @@ class Preference:
     """
 
     needs: ClassVar[tuple[Need, ...]] = (REFERENCE,)
-    """What a run has to have."""
+    """What a run must provide."""
     beta: float = 0.1
     """Inverse temperature of the preference."""
     nll: float = 0.01

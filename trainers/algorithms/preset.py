@@ -1,4 +1,4 @@
-"""What a preset is: the parts that make up one published method, as data.
+"""The type of a preset: the parts of one published method, as data.
 
 A preset holds parts, not code; change one with ``dataclasses.replace``. Learning rates and models
 belong to the trainer's configuration; horizon, group size and number of updates are the paper's if
@@ -139,7 +139,7 @@ class Preset:
         return replace(self, post=None if over == "none" else Whiten(over, over))
 
     def within(self, tokens: int) -> Preset:
-        """Return the preset with what depends on the token budget filled in.
+        """Return the preset with the values that depend on the token budget.
 
         The limit of ``Overlong`` and the divisor of the aggregation "const" both become the maximum
         number of action tokens of a trajectory.
@@ -197,7 +197,7 @@ def _plain(part: Any) -> Any:
         return part.value
     if part is None or isinstance(part, str | int | float):
         return part
-    return part_path(part if hasattr(part, "__qualname__") else type(part))  # of one's own
+    return part_path(part if hasattr(part, "__qualname__") else type(part))  # a user's own class
 
 
 def part_path(part: Any) -> str:
@@ -206,5 +206,5 @@ def part_path(part: Any) -> str:
 
 
 def _charges_invalid(part: Shaper) -> TypeGuard[FlagPenalty]:
-    """Whether a reward correction is a price of invalid turns."""
+    """Whether a reward correction penalises invalid turns."""
     return isinstance(part, FlagPenalty) and part.name == INVALID

@@ -1,4 +1,4 @@
-"""Every preset by its name: those of ``core_presets`` and those that methods bring.
+"""All presets by name: those of ``core_presets`` and those of optional methods.
 
 A preset has the name of its paper. The bundled trainer either runs it in full (``runnable``) or
 rejects it and lists what is missing.
@@ -18,17 +18,17 @@ from trainers.methods.table import methods
 from trainers.program_name import program_name
 
 DEFAULT = TURN_LOO.name
-"""Name of the house recipe."""
+"""Name of the default preset."""
 SERVES = (
     REFERENCE,
     BRANCHING,
     *(need for method in methods() if method.provides is None for need in method.needs),
 )
-"""Needs of presets that the trainer can serve whatever its settings are."""
+"""Requirements of presets that the trainer meets under any settings."""
 
 
 def _in_order() -> Iterator[Preset]:
-    """Yield the presets, those of methods behind the preset that they name."""
+    """Yield the presets; a method's presets follow the preset that the method names."""
     names = {preset.name for preset in CORE_PRESETS}
     for preset in CORE_PRESETS:
         yield preset

@@ -211,6 +211,6 @@ SAMPLERS: Mapping[str, SamplerMaker] = MappingProxyType(
 
 
 def _rng(seed: int, step: int) -> np.random.Generator:
-    """A generator of its own for every step."""
+    """Return a separate generator for each step."""
     check_step(step)
     return np.random.default_rng((seed, step))

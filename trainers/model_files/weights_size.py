@@ -1,4 +1,4 @@
-"""Whether the weights of a model fit the memory, told by the heads of its files alone."""
+"""Check that a model's weights fit into memory, from the headers of its files alone."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["check_room", "stored_bytes"]
 
 GIB = 2**30
 LENGTH = 8
-"""Bytes in front of the head of a safetensors file, which state how long it is."""
+"""Bytes before the header of a safetensors file, which hold its length."""
 MOST_HEAD = 100 * 2**20
-"""Bytes of the longest head that the format allows."""
+"""Bytes of the longest header that the format allows."""
 
 
 def stored_bytes(folder: Path, bytes_each: int | None = None) -> int:
@@ -37,11 +37,11 @@ def stored_bytes(folder: Path, bytes_each: int | None = None) -> int:
 
 
 def check_room(name: str | Path, needed: int, use: str = "its weights take") -> None:
-    """Check that something of a model fits the memory that is free, before it is read.
+    """Check that part of a model fits into the free memory, before it is read.
 
     Args:
         name: The model.
-        needed: Bytes that are needed; 0: nobody knows.
+        needed: Bytes that are needed; 0: unknown.
         use: What they are for.
 
     Raises:
@@ -57,9 +57,9 @@ def check_room(name: str | Path, needed: int, use: str = "its weights take") -> 
 
 
 def _tensors(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield what the head of a safetensors file says about each tensor; of a damaged one nothing.
+    """Yield the header entry of each tensor of a safetensors file; nothing if it is damaged.
 
-    Whoever loads the file says what is wrong with it.
+    The damage is reported when the file is loaded.
     """
     try:
         with path.open("rb") as file:

@@ -1,13 +1,13 @@
 """Teach a new model to copy before imitation, on repeated random token sequences.
 
-Whether a small transformer learns to use its context hangs on induction heads (Olsson et al. 2022,
-arXiv 2209.11895): attend to what followed the present token when it stood there before. On
-demonstrations these form late, because few tokens need them; on repeated random sequences every
-token of the second half does.
+Whether a small transformer learns to use its context depends on induction heads (Olsson et al.
+2022, arXiv 2209.11895): attend to the token that followed the previous occurrence of the current
+one. On demonstrations these form late, because few tokens need them; on repeated random sequences
+every token of the second half does.
 
-A few hundred steps do not master it (the loss falls from 5 nats to about 4), but what follows forms
-sooner: in one run each, with initial weights of .02, the loss after 200 steps of imitation was .30
-with 150 such steps before and .48 without.
+A few hundred steps do not master it (the loss falls from 5 nats to about 4), but imitation then
+learns faster: in one run each, with initial weights of .02, the loss after 200 steps of imitation
+was .30 with 150 such steps before and .48 without.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def pretrain_copying(
         model: A causal language model.
         settings: How to train.
         first_id: Token ids below this one (special tokens) are left out.
-        progress: Told the number of steps and the loss, every ten steps.
+        progress: Called with the number of steps and the loss, every ten steps.
 
     Returns:
         The last loss: mean cross-entropy of the repeated tokens, in nats.
@@ -87,7 +87,7 @@ def pretrain_copying(
             group["lr"] = settings.lr * min(1.0, (step + 1) / settings.warmup)
         ids = _sequences(settings, first_id, vocabulary, generator).to(device)  # (B, 2 n) int64
         half = ids.shape[1] // 2
-        # (B, n - 1, V): the first repeated token is left out, as nothing tells that it comes now.
+        # (B, n - 1, V): without the first repeated token, which cannot be predicted.
         logits = model(input_ids=ids, use_cache=False).logits[:, half:-1]
         targets = ids[:, half + 1 :]
         loss = torch.nn.functional.cross_entropy(

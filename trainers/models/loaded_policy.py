@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 OPENING_TOKENS = 4096
-"""Most tokens of an episode's opening."""
+"""Maximum tokens of an episode's opening."""
 
 
 @dataclass
 class LoadedPolicy:
-    """A model with everything that is needed to play episodes with it."""
+    """A model with its tokenizer, prompts and budgets: all that is needed to play episodes."""
 
     model: PreTrainedModel | PeftModel
     """A causal language model of transformers."""
     chat: TurnTokenizer
     """Its turn tokenizer."""
     prompts: Mapping[str, Prompt]
-    """What it reads, for each environment of the run by name."""
+    """Prompt for each environment of the run, by name."""
     budget: TokenBudget
     """Token budgets."""
 
@@ -64,8 +64,8 @@ def build_tiny(
 
     Args:
         run: The run.
-        texts: Texts whose words are its vocabulary, with those of its prompts.
-        tokenizer: The tokenizer; None: one of that vocabulary.
+        texts: Texts whose words, with those of the prompts, form its vocabulary.
+        tokenizer: The tokenizer; None makes one from that vocabulary.
     """
     from trainers.models.tiny import build_model, build_tokenizer
 
@@ -85,9 +85,9 @@ def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
     from transformers import AutoModelForCausalLM
 
     config = run.config
-    # Checkpoints have the tokenizer that the run began with.
+    # A checkpoint has the tokenizer of its run, template included.
     choices = (config.chat_template, config.end_of_turn) if path == config.model else (None, None)
-    # Adapters store where their base lies, and are loaded from other folders than this run's.
+    # Adapters store the path of their base model, and may come from another run's folder.
     path = Path(path).resolve() if Path(path).exists() else path
     with loading(path) as source:
         tokenizer = read_tokenizer(source, *choices, padding_side="left")
@@ -97,7 +97,7 @@ def load_policy(run: ResolvedRun, path: str | Path) -> LoadedPolicy:
 
 
 def _weights(run: ResolvedRun) -> dict[str, Any]:
-    """Return in which types the weights are loaded."""
+    """Return the options that decide the weights' types."""
     memory = run.config.memory
     dtype = weights_dtype(memory.precision, frozen=adapters(run) is not None)
     if memory.quantize == "none":
@@ -117,8 +117,8 @@ def check_model(
     Args:
         settings: The settings.
         template_args: Arguments of the chat template.
-        imitates: Whether it is to imitate written actions.
-        in_process: Whether the engine of transformers generates with it.
+        imitates: Whether it will imitate written actions.
+        in_process: Whether the transformers engine generates with it.
 
     Raises:
         ConfigurationError: There is no such model, it has no chat template, its parts do not fit
@@ -176,7 +176,7 @@ def adapters(run: ResolvedRun) -> PeftConfig | None:
 
 @contextmanager
 def loading(path: str | Path) -> Iterator[str]:
-    """Load something of a model, whole; say clearly that it cannot be loaded, and why.
+    """Load part of a model; if that fails, raise one error that says why.
 
     Yields:
         The folder or hub id that transformers loads.
@@ -199,11 +199,11 @@ def loading(path: str | Path) -> Iterator[str]:
 
 
 def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, TokenBudget]:
-    """Return how a run's policy reads its conversations, and how much of them, without weights.
+    """Return the turn tokenizer and the token budgets of a run's policy; no weights are loaded.
 
     Args:
         run: The run.
-        texts: What a tiny policy is to read; its words are known then.
+        texts: Texts that a tiny policy will read, which define its vocabulary.
     """
     if run.config.model == TINY:
         from trainers.models.tiny import build_tokenizer, model_config
@@ -222,7 +222,7 @@ def reader_of(run: ResolvedRun, texts: Iterable[str]) -> tuple[TurnTokenizer, To
 
 
 def make_prompts(run: ResolvedRun) -> dict[str, Prompt]:
-    """Return what the policy reads in each environment of a run, by name."""
+    """Return the policy's prompt for each environment of a run, by name."""
     return {env.name: env.make_prompt() for env in run.envs}
 
 
@@ -240,30 +240,30 @@ def _assemble(
         stop_ids=stop_ids(model),
     )
     budget = token_budget(run, model.config)
-    # A quantised base was put there when it was loaded, and cannot be moved.
+    # A quantised base is placed on its device when loaded, and cannot be moved.
     placed = model if getattr(model, "is_quantized", False) else model.to(device())
     return LoadedPolicy(placed, chat, prompts, budget)
 
 
 def stop_ids(model: PreTrainedModel) -> list[int]:
-    """Return what the model's generation config ends an answer with, as a server does."""
+    """Return the stop ids of the model's generation config, as a server applies them."""
     ends = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
 
 
 def token_budget(run: ResolvedRun, config: object) -> TokenBudget:
-    """Return the token budgets of a run, within what a model of this configuration can read."""
+    """Return the token budgets of a run, limited by the context length of the model."""
     settings = run.config.rl
     return budget_within(config, settings.turn_tokens, settings.episode_tokens)
 
 
 def budget_within(config: object, turn: int, episode: int) -> TokenBudget:
-    """Return token budgets within what a model of this configuration can read.
+    """Return token budgets limited by the context length of the model.
 
     Args:
-        config: The model's configuration, or anything that tells its positions.
-        turn: Most tokens of a turn.
-        episode: Most tokens of an episode after its opening.
+        config: The model's configuration, or any object with its number of positions.
+        turn: Maximum tokens of a turn.
+        episode: Maximum tokens of an episode after its opening.
     """
     most = int(getattr(config, "max_position_embeddings", 32768))
     context = min(most, OPENING_TOKENS + episode + turn)

@@ -181,7 +181,7 @@ class TrainingSetup:
     slots: int = 0
     """Episodes that are played at a time by an engine in this process."""
     context: int = 0
-    """Most tokens of an episode's context."""
+    """Maximum tokens of an episode's context."""
     engine_copy: bool = False
     """Whether the engine in this process has weights of its own."""
     vllm_bits: int = 0
@@ -193,7 +193,7 @@ class TrainingSetup:
     weights_sharded: bool = False
     """Whether the weights are divided among them as well."""
     rows: int = 0
-    """Rows of a step; 0: nobody knows."""
+    """Rows of a step; 0: unknown."""
     groups: int = 0
     """Groups whose rows begin with the same opening, computed once; 0: rows are computed apart."""
     opening_tokens: int = 0
@@ -201,7 +201,7 @@ class TrainingSetup:
     scored_tokens: int = 0
     """Sampled tokens of a row, whose logits are computed; 0: all."""
     sampled_tokens: int = 0
-    """Sampled tokens of a step, at most; 0: nobody knows."""
+    """Sampled tokens of a step, at most; 0: unknown."""
     process: int = 0
     """Bytes of libraries, and of what they hold beside tensors."""
     retained: float = 0.0
@@ -241,7 +241,7 @@ class TrainingSetup:
 
     @property
     def step_tokens(self) -> int:
-        """Tokens of a step; 0: nobody knows."""
+        """Tokens of a step; 0: unknown."""
         if not self.groups:
             return self.rows * self.row_tokens
         episode_tokens = self.row_tokens - self.opening_tokens

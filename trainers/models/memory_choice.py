@@ -1,7 +1,7 @@
-"""The choice of checkpointing and micro-batches by the memory that is free.
+"""Choose gradient checkpointing and micro-batch size by the free memory.
 
-Both change no gradient beyond rounding. What a run leaves open is chosen once and stored with it,
-so that its continuation uses the same.
+Neither changes the gradient beyond rounding. Settings that a run leaves open are chosen once and
+stored with it, so that a resumed run uses the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from trainers.models.memory_plan import RESERVE, Device, plan_memory
 __all__ = ["with_chosen_memory"]
 
 OPEN = ("checkpointing", "micro_tokens")
-"""Settings of memory that are chosen here where neither flag nor file gives them."""
+"""Memory settings that are chosen here if neither flag nor file sets them."""
 CHOICES = (
     *(("off", tokens) for tokens in (16_384, 8192, 4096, 2048)),
     *(("on", tokens) for tokens in (16_384, 8192, 4096, 2048, 1024)),
@@ -29,7 +29,7 @@ twice, while smaller micro-batches cost little down to a few thousand tokens."""
 
 
 def with_chosen_memory(run: ResolvedRun, device: Device | None = None) -> ResolvedRun:
-    """Return a run with a pretrained model whose open settings of memory fit its device.
+    """Return a run of a pretrained model with its open memory settings chosen for its device.
 
     Args:
         run: The run.
@@ -47,11 +47,11 @@ def with_chosen_memory(run: ResolvedRun, device: Device | None = None) -> Resolv
 
 
 def _fastest(run: ResolvedRun, is_open: list[str], device: Device | None) -> dict[str, Any]:
-    """Return the fastest values of open settings with which a run fits.
+    """Return the fastest open settings with which a run fits.
 
-    With the first that fit all episodes of a step play at a time; if none do, checkpointing leaves
-    most to the episodes. vLLM in this process takes whatever is left, which checkpointing makes
-    more; where memory is unknown it is the safer choice, too.
+    The first choice that lets all episodes of a step play at once wins; if none does, checkpointing
+    leaves the most memory to the episodes. With vLLM in this process, which takes the remaining
+    memory, and with unknown memory, checkpointing is the safe choice.
     """
     device, values = device or Device.current(), {}
     checkpointed = [pair for pair in CHOICES if pair[0] == "on"]
@@ -69,7 +69,7 @@ def _fastest(run: ResolvedRun, is_open: list[str], device: Device | None) -> dic
 
 
 def _stored(run: ResolvedRun) -> Mapping[str, Any]:
-    """Return the settings of memory that a run began with, if it is resumed."""
+    """Return the memory settings that a resumed run began with."""
     path = run.config.out / CONFIG_FILE
     if not run.config.resume or not path.exists():
         return {}
@@ -78,7 +78,7 @@ def _stored(run: ResolvedRun) -> Mapping[str, Any]:
 
 
 def _with_memory(run: ResolvedRun, values: Mapping[str, Any]) -> ResolvedRun:
-    """Return a run with other settings of memory."""
+    """Return a run with changed memory settings."""
     memory = replace(run.config.memory, **values)
     filled = {**run.filled, "memory": {**run.filled.get("memory", {}), **values}}
     return replace(run, config=replace(run.config, memory=memory), filled=filled)

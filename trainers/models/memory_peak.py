@@ -1,4 +1,4 @@
-"""The peak of memory while something runs, on a GPU as on a CPU."""
+"""Measure peak memory, on a GPU or a CPU."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["held_bytes", "peak_bytes"]
 
 
 def peak_bytes(work: Callable[[], object]) -> int:
-    """Return by how much memory of tensors grows, at most, while something runs.
+    """Return the peak growth of tensor memory while a function runs.
 
-    On a GPU that is what torch's allocator counts. On a CPU every allocation and release is
-    recorded by the profiler, those inside of operations too; it takes several times as long.
+    On a GPU torch's allocator counts it. On a CPU the profiler records every allocation and
+    release, also inside operations, which takes several times as long.
     """
     if torch.cuda.is_available():
         torch.cuda.synchronize()
@@ -35,6 +35,6 @@ def peak_bytes(work: Callable[[], object]) -> int:
 
 
 def held_bytes(tensors: Iterable[torch.Tensor]) -> int:
-    """Return the memory of some tensors; storage that they share counts once."""
+    """Return the bytes of some tensors; shared storage counts once."""
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}
     return sum(storages.values())

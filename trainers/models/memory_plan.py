@@ -1,4 +1,4 @@
-"""The division of a device's memory between training and generation.
+"""Divide a device's memory between training and generation.
 
 - Episodes play at the same time, up to those of a step, as far as the keys and values of an engine
   of transformers fit beside the training.
@@ -51,22 +51,22 @@ __all__ = [
 ]
 
 TINY_VOCABULARY = 200
-"""Tokens of a policy from scratch, of which a run finds out when it has seen demonstrations."""
+"""Assumed vocabulary of a policy from scratch, which is only known after demonstrations."""
 RESERVE = 0.1
-"""Share of a device that is left to fragments, the framework, and what an estimate misses."""
+"""Share of a device kept free for fragmentation, the framework, and errors of the estimate."""
 MOST_FOR_VLLM = 0.9
-"""Largest share of a GPU that vLLM is given."""
+"""Maximum share of a GPU for vLLM."""
 CPU_CACHE = GIB
-"""What vLLM takes for its cache without a GPU."""
+"""Size of vLLM's cache without a GPU, in bytes."""
 LIBRARIES = GIB // 10
-"""What the packages take that are imported after a run was checked."""
+"""Bytes of packages that are imported only after the run was checked."""
 RETAINED = 0.5
 """Share of what a layer computes that the allocator of a CPU keeps, measured with glibc."""
 LONGER_OPENING = 1.25
 """Opening of the longest task of a step, as a multiple of that of the first one."""
 SHARING = ("llama", "qwen2", "qwen3")
-"""Kinds of models whose attention is known to compute shared prefixes once; for others the estimate
-is that of rows computed apart, which is an upper bound."""
+"""Model types whose attention is known to compute shared prefixes once; for others the estimate
+assumes separate rows, which is an upper bound."""
 SPARE_ROOM = 1.5
 """Positions that the engine of transformers makes for an episode, as a multiple of its tokens."""
 BITS = {"float32": 32, "bfloat16": 16, "float16": 16, "fp32": 32, "bf16": 16}
@@ -85,12 +85,12 @@ ADVICE = {
         "on another device"
     ),
 }
-"""Advice to reduce each part of an estimate; methods bring that of theirs."""
+"""Advice on how to reduce each part of an estimate; methods add their own."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """Where a run trains."""
+    """The device that a run trains on."""
 
     name: str
     """In words."""
@@ -99,7 +99,7 @@ class Device:
     gpu: bool
     """Whether it is a GPU."""
     free: int | None = None
-    """Bytes that this process holds or may still take; None: all."""
+    """Bytes that this process holds or can still allocate; None: all."""
 
     def __str__(self) -> str:
         """The device and its memory."""
@@ -108,11 +108,11 @@ class Device:
 
     @property
     def usable(self) -> int:
-        """Bytes that the run may take: what other programs hold is left out."""
+        """Bytes available to the run, without those held by other programs."""
         return self.size if self.free is None else min(self.size, self.free)
 
     def shared_by(self, runs: int) -> Device:
-        """Return what each of several runs has of it."""
+        """Return the share of one of several concurrent runs."""
         return replace(
             self,
             name=f"{self.name}, shared by {runs} runs,",
@@ -122,7 +122,7 @@ class Device:
 
     @classmethod
     def current(cls) -> Device | None:
-        """Return that of this process; None if its memory is not known."""
+        """Return the device of this process; None if its memory is unknown."""
         import torch
 
         if torch.cuda.is_available():
@@ -143,22 +143,22 @@ class MemoryPlan:
     """The memory of a run on its device."""
 
     estimate: MemoryEstimate
-    """What it takes, by what it is for."""
+    """Bytes by purpose."""
     device: Device | None
-    """Where; None: nobody knows how much there is."""
+    """The device; None: its memory is unknown."""
     episodes: int
     """Episodes of a step in this process."""
     room: int | None = None
-    """Episodes whose keys and values fit beside the training; None: an engine sees to it itself."""
+    """Episodes whose key-value caches fit beside the training; None: the engine decides itself."""
     share: float | None = None
     """Share of the GPU that vLLM in this process takes; None: there is none."""
     sleeps: bool = False
-    """Whether it sleeps while the policy trains."""
+    """Whether vLLM sleeps while the policy trains."""
     merges: bool = True
-    """Whether adapted matrices fit once more, merged with their adapters, while it generates."""
+    """Whether a merged copy of the adapted matrices fits while the engine generates."""
 
     def slots(self, episodes: int) -> int:
-        """Return how many of so many episodes may play at a time."""
+        """Return how many of a number of episodes may play at once."""
         return episodes if self.room is None else min(episodes, self.room)
 
     @property
@@ -178,8 +178,8 @@ def share_for_vllm(
 ) -> float:
     """Return the share of a GPU that vLLM gets beside the training, in hundredths.
 
-    It is what the training leaves, but no more than all episodes can fill, and no less than one
-    needs, without which vLLM does not start.
+    It is what training leaves free, at most what all episodes can fill, and at least what one
+    episode needs, as vLLM does not start with less.
 
     Args:
         training: What the training takes without an engine.
@@ -190,7 +190,7 @@ def share_for_vllm(
         sleeps: Whether vLLM frees its memory while the policy trains.
     """
     beside = training.total - (training.updating if sleeps else 0)
-    size = device.size  # Of all memory, not of what is free, vLLM takes a share.
+    size = device.size  # vLLM's setting is a share of all memory, not of the free memory.
     left = device.usable - size * RESERVE - beside
     useful = weights + episodes * episode + size * RESERVE
     share = int(100 * min(left, useful, size * MOST_FOR_VLLM) / size)
@@ -209,7 +209,7 @@ def slots_that_fit(training: MemoryEstimate, device: int, episode: int) -> int:
 
 
 def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
-    """Divide the memory of a device, that of this process unless told.
+    """Divide the memory of a device; by default that of this process.
 
     Raises:
         ConfigurationError: The model cannot be found.
@@ -241,11 +241,11 @@ def plan_memory(run: ResolvedRun, device: Device | None = None) -> MemoryPlan:
     context = min(context, int(SPARE_ROOM * training.row_tokens))
     if device is not None:
         episode = cache_bytes(shape, context, BITS[settings.memory.precision])
-        episode *= training.players  # Each reads it.
+        episode *= training.players  # Each policy that plays keeps its own keys and values.
         room = slots_that_fit(alone, device.usable, episode)
     slots = episodes if room is None else min(episodes, room)
     estimated = estimate(shape, replace(training, slots=slots, context=context))
-    # They are given up before the policy trains.
+    # Merged copies are freed before the policy trains.
     merged = shape.matrices * BITS[settings.memory.precision] // 8 * training.players
     generating = estimated.total - estimated.updating + merged
     merges = device is None or generating <= device.size * (1 - RESERVE)
@@ -275,7 +275,7 @@ def _beside_vllm(
 
 
 def check_memory(plan: MemoryPlan) -> None:
-    """Refuse a run that does not fit its device.
+    """Check that a run fits its device.
 
     Raises:
         ConfigurationError: It does not.
@@ -318,7 +318,7 @@ def memory_notes(run: ResolvedRun, plan: MemoryPlan) -> Iterator[str]:
 
 
 def memory_line(run: ResolvedRun, plan: MemoryPlan) -> str:
-    """Say what a run is estimated to take, and how it trains with that much."""
+    """Return a sentence on a run's estimated memory and how it trains within it."""
     memory, of = run.config.memory, f" of {plan.device}" if plan.device else ""
     return (
         f"memory: estimated at {plan.peak / GIB:.1f} GiB{of}; checkpointing "
@@ -340,7 +340,7 @@ def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
     )
     table = Table("memory", "GiB")
     for name, size in plan.estimate.parts.items():
-        if size >= GIB / 200:  # what would read 0.00 says nothing
+        if size >= GIB / 200:  # would print as 0.00
             table.add_row(name.replace("_", " "), f"{size / GIB:.2f}")
     tiny = run.config.model == TINY
     assumed = f" for a vocabulary of {TINY_VOCABULARY} words" if tiny else ""
@@ -354,7 +354,7 @@ def memory_table(run: ResolvedRun, plan: MemoryPlan) -> RenderableType:
 
 
 def _division() -> str:
-    """Say what the processes of a launch divide among them."""
+    """Return what the processes of a launch shard, in words."""
     if processes.world() == 1:
         return ""
     states = "gradients and optimiser states"
@@ -379,9 +379,9 @@ def config_and_shape(
 
 @cache
 def _process_bytes() -> int:
-    """Return what this process holds before it loads weights, at the first time that it is asked.
+    """Return the bytes that this process held at the first call, before it loaded weights.
 
-    A process that has carried out a run goes on holding parts of it, and loads none twice.
+    After a run a process keeps parts of it, which the next run does not load again.
     """
     return (resident_bytes() or 0) + LIBRARIES
 
@@ -396,7 +396,7 @@ def _training(run: ResolvedRun, context: int, *, on_gpu: bool, shares: bool) -> 
     episodes = -(-settings.rl.episodes // processes.world())
     turns = max(env.full_horizon for env in run.envs)
     acted = min(context, settings.rl.turn_tokens * turns)
-    # After the only turn of an episode nothing follows.
+    # A single-turn episode has no observation after its turn.
     episode_tokens = min(settings.rl.episode_tokens, acted if turns == 1 else context)
     has_opening = run.opening_tokens > 0
     row = (

@@ -1,4 +1,4 @@
-"""Formulas to merge policies with a common base.
+"""Formulas for merging policies with a common base model.
 
 A policy i changed the weights of the base by delta_i = theta_i - theta_0, tensor by tensor. The
 merged policy is theta_0 + merged(delta_1, ..., delta_n).
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["METHODS", "Merge", "MergeMethod"]
 
 MergeMethod = Literal["linear", "ties", "ram", "ram+"]
-"""How policies may be merged."""
+"""Names of the formulas."""
 METHODS: tuple[MergeMethod, ...] = get_args(MergeMethod)
 TOUCHED = 1e-5
-"""Least change of a weight that counts as one, in RAM."""
+"""Minimum absolute change of a weight that counts as a change, in RAM."""
 GAIN, CAP = 0.1, 0.2
 """RAM+: r and alpha of lambda_i = 1 + r clip(shared_i / unique_i, 0, alpha)."""
 
 
 @dataclass(frozen=True)
 class Merge:
-    """A way to merge.
+    """A formula and its hyperparameters.
 
     - ``linear``: sum_i w_i delta_i, a weighted mean of the policies (model soups, task arithmetic).
     - ``ties``: of each delta_i its largest entries, then, entry by entry, the mean of those whose
       sign is that of their sum (TIES, arXiv 2306.01708); PEFT's implementation, tensor by tensor.
     - ``ram``: an entry that one policy changed is taken from it whole, one that several changed is
-      their mean (reinforced agent merging): what one learned is not diluted by those that did not.
+      their mean (reinforced agent merging): what one policy learned is not diluted by the others.
     - ``ram+``: the same, and entries of policy i alone grow by lambda_i, the more of its changes
       are shared.
 
@@ -80,7 +80,7 @@ class Merge:
 
 
 def _elected(deltas: Sequence[Tensor], weights: Tensor) -> Tensor:
-    """Return the last two steps of TIES, for changes of which nothing was cut."""
+    """Return the last two steps of TIES (elect signs, average) for untrimmed changes."""
     import torch
     from peft.utils.merge_utils import calculate_majority_sign_mask, disjoint_merge
 

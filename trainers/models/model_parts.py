@@ -1,8 +1,7 @@
-"""Whether the parts of a model's folder fit one another: weights, tokenizer, settings, cache.
+"""Check that the parts of a model belong together: weights, tokenizer, configuration, cache.
 
-Each is loaded by itself, so that parts of two models would only be noticed in the middle of a run:
-an id beyond the embedding as an error of a device that names nothing, adapters as a configuration
-that nobody knows.
+Each part is loaded separately, so a mismatch would otherwise surface in the middle of a run: an id
+beyond the embedding as a device error without a name, adapters as an unknown configuration.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["check_history", "check_ids", "check_no_adapters", "generation_config"]
 
 PROBED = 1 << 26
-"""Most weights of a model that is made, with random weights, to see how it keeps its history."""
+"""Maximum size of the random model that is built to test how the architecture keeps its history."""
 
 
 def check_no_adapters(name: str) -> None:
-    """Refuse adapters in the place of a model.
+    """Check that a folder holds a model and not only adapters.
 
     Raises:
         ConfigurationError: The folder holds adapters alone; names their base, and how to merge.
@@ -50,7 +49,7 @@ def check_ids(
     generation: GenerationConfig | None,
     vocabulary: int | None = None,
 ) -> None:
-    """Check that an embedding has a row for every id that may be read or generated.
+    """Check that the embedding has a row for every id that can be read or generated.
 
     More rows than ids are fine: embeddings are padded to round sizes.
 
@@ -76,11 +75,11 @@ def check_ids(
 
 
 def check_end(chat: TurnTokenizer, end_of_turn: str | None) -> None:
-    """Check that a chat template closes answers with the token that somebody chose.
+    """Check that a chat template closes answers with the chosen end-of-turn token.
 
     Args:
         chat: The turn tokenizer.
-        end_of_turn: The token as text; None: nobody chose one.
+        end_of_turn: The token as text; None: none was chosen.
 
     Raises:
         ConfigurationError: It closes them with another one.
@@ -95,7 +94,7 @@ def check_end(chat: TurnTokenizer, end_of_turn: str | None) -> None:
 def _ids(
     config: PretrainedConfig, chat: TurnTokenizer, generation: GenerationConfig | None
 ) -> Iterator[tuple[int, str]]:
-    """Yield ids that a model reads or writes, and what they are."""
+    """Yield the ids that a model reads or writes, each with its description."""
     vocabulary: Mapping[str, int] = chat.tokenizer.get_vocab()
     token, largest = max(vocabulary.items(), key=lambda item: item[1])
     yield largest, f"the largest id of its tokenizer, of {token!r},"
@@ -121,10 +120,10 @@ def generation_config(name: str, config: PretrainedConfig) -> GenerationConfig:
 
 
 def check_history(name: str, config: PretrainedConfig) -> None:
-    """Check that the engine in this process can keep the history of an architecture.
+    """Check that the engine in this process can cache the history of an architecture.
 
-    A small model is made with random weights, and asked a few tokens; of a large one the arguments
-    of its forward tell, and the rest shows when its engine is made.
+    A small architecture is tested with random weights on a few tokens. For a large one only the
+    arguments of its forward method are checked; the rest shows when its engine is made.
 
     Raises:
         ConfigurationError: It cannot.
@@ -149,7 +148,7 @@ def check_history(name: str, config: PretrainedConfig) -> None:
         forward_of(model.eval(), pad=0).close()
     except AgentGymError:
         raise
-    except Exception as error:  # sizes that do not fit one another fail in many ways
+    except Exception as error:  # inconsistent sizes fail in many ways
         raise ConfigurationError(
             f"expected --model with a configuration from which transformers can make a model, got "
             f"{name}, of which it says: {error_line(error)}"

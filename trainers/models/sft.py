@@ -1,8 +1,7 @@
-"""Supervised warm start of the tiny model: imitation of an expert, in the rows of the second phase.
+"""Supervised warm start (SFT) of the tiny model, on the same kind of rows as RL.
 
 The loss of a batch is ``mean CE over action tokens + w * mean CE over observation tokens``. The
-second part teaches a small model to copy and compare words, which action tokens alone are too few
-to teach.
+second term teaches a small model to copy and compare words; action tokens alone are too few.
 """
 
 from __future__ import annotations
@@ -41,14 +40,14 @@ StepFn = Callable[[int], None]
 
 @dataclass(frozen=True)
 class SftSettings:
-    """How to imitate."""
+    """Hyperparameters of imitation."""
 
     steps: int = 1000
-    """Most optimiser steps; the learning rate's cosine ends there."""
+    """Maximum optimiser steps; the learning rate's cosine ends there."""
     batch_size: int = 16
     """Rows per step."""
     micro_batch: int = 64
-    """Most rows per forward and backward pass."""
+    """Maximum rows per forward and backward pass."""
     lr: float = 3e-3
     """Peak learning rate."""
     warmup: int = 30
@@ -75,7 +74,7 @@ class SftSettings:
     def learning_rate(self, step: int) -> float:
         """Learning rate of a step (from 0): linear warm-up, then cosine down to the floor.
 
-        That of the first step is above 0, as its rows would otherwise be lost.
+        The rate of the first step is above 0, so that its rows are not wasted.
         """
         cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, step / self.steps)))
         rise = min(1.0, (step + 1) / max(1, self.warmup))
@@ -93,7 +92,7 @@ class SftResult:
     gated: bool
     """Whether the gate ended it, rather than the number of steps."""
     seconds: float
-    """Seconds of training, without the gate's own."""
+    """Seconds of training, validation at the gate excluded."""
 
 
 class Sft:
@@ -148,10 +147,9 @@ class Sft:
         """Train until the gate opens or the steps are used up.
 
         Args:
-            gate: Asked every ``eval_every`` steps and after the last one.
-            progress: Told ``loss``, ``observation_loss``, ``lr``, ``tokens_per_second``, and the
-                ``tokens`` and ``seconds`` of training since it was last told, every ``log_every``
-                steps.
+            gate: Called every ``eval_every`` steps and after the last one.
+            progress: Called every ``log_every`` steps with ``loss``, ``observation_loss``, ``lr``,
+                ``tokens_per_second``, and ``tokens`` and ``seconds`` since the last call.
             after_step: Called last after each step with which training goes on; it may save.
 
         Returns:
@@ -182,7 +180,7 @@ class Sft:
         return SftResult(self.step, loss, gated, seconds + self._clock)
 
     def figures(self) -> dict[str, float]:
-        """Return what ``progress`` is told, of the steps since it was last told; empty after it."""
+        """Return the figures for ``progress`` since its last call, and reset them."""
         count = (self.step - 1) % self.settings.log_every + 1
         if not self._clock:
             return {}
@@ -197,7 +195,7 @@ class Sft:
         }
 
     def merged(self) -> PreTrainedModel:
-        """Return the trained model; only a pretrained one has adapters to be merged."""
+        """Return the trained model; only a pretrained one has adapters to merge."""
         return self.model
 
     def save(self, path: Path) -> None:
@@ -240,8 +238,8 @@ class Sft:
         settings = self.settings
         for group in self._optimizer.param_groups:
             group["lr"] = settings.learning_rate(self.step)
-        # Targets of the whole step, by which the micro-batches' sums add up to its means. Nothing
-        # comes before the first token of a row, so it is no target.
+        # Numbers of targets in the whole step: divided by them, the sums of the micro-batches add
+        # up to the step's means. The first token of a row has no context, so it is not a target.
         actions = max(1, sum(int(self._masks[i][1:].sum()) for i in rows))
         observations = max(1, sum(int((~self._masks[i][1:]).sum()) for i in rows))
         figures = np.zeros(3)
@@ -277,7 +275,7 @@ class Sft:
         return nll.view(ids.shape[0], -1)
 
     def _packed(self, width: int) -> bool:
-        """Whether prefixes that rows of a width share are computed once."""
+        """Whether prefixes shared by rows of this width are computed once."""
         if self._packs is None:
             self._packs = computes_packed_rows(self.model)
         return self._packs and width <= longest_row(self.model)

@@ -1,4 +1,4 @@
-"""Supervised warm start of a pretrained model, with TRL's trainer and adapters.
+"""Supervised warm start (SFT) of a pretrained model, with TRL's trainer and adapters.
 
 The interface is that of :class:`trainers.models.sft.Sft`, whose loop is for the tiny model.
 """
@@ -57,11 +57,11 @@ __all__ = ["PretrainedSft"]
 logger = logging.getLogger(__name__)
 
 UNTOLD = "untold-{}.pt"
-"""File of a checkpoint with the losses of a process, by its rank, that no log holds yet."""
+"""File of a checkpoint with one process's losses, by rank, that are not logged yet."""
 
 
 class _Trainer(SFTTrainer):
-    """TRL's trainer, which tells the loss of every step."""
+    """TRL's trainer, extended to report the loss of every step and to pack shared prefixes."""
 
     def __init__(
         self, *args: Any, schedule: SftSettings, shared_prefixes: bool, **kwargs: Any
@@ -78,7 +78,7 @@ class _Trainer(SFTTrainer):
         self, model: nn.Module, inputs: dict[str, torch.Tensor], *args: Any, **kwargs: Any
     ) -> torch.Tensor:
         """Return TRL's loss, and keep it for the log."""
-        # Tensors are added up, here and below: to read a number waits for the device.
+        # Tensors are summed here and below, because reading a number would wait for the device.
         self.tokens = self.tokens + inputs["attention_mask"].sum()
         labels, vocabulary = inputs["labels"], base_model(model).config.get_text_config().vocab_size
         packed = self._packed(model, inputs["input_ids"], labels)
@@ -110,7 +110,7 @@ class _Trainer(SFTTrainer):
             out = model(**packed.inputs(), shift_labels=packed.labels[None], fused_lm_head=True)
         number = len(packed.pairs) if items is None else items
         loss: torch.Tensor = -out.log_probs[0][packed.pairs].sum() / number
-        # Losses are averaged over processes, and the number of tokens is that of all.
+        # DDP averages losses over processes, while the number of tokens counts all processes.
         shared = self.args.average_tokens_across_devices and items is not None
         return loss * self.accelerator.num_processes if shared else loss
 
@@ -150,9 +150,9 @@ class PretrainedSft:
         tokenizer: Its tokenizer.
         settings: How to train; the loss on observation tokens is left out.
         output: Folder of the run's checkpoints; only :meth:`save` writes there.
-        adapters: PEFT's configuration of adapters that are trained in the place of all weights.
+        adapters: PEFT's configuration of adapters that are trained instead of all weights.
         precision: From ``trainers.grpo.precision.precision_arguments``.
-        micro_tokens: Most tokens of a forward and backward pass, as if all rows were as long as
+        micro_tokens: Maximum tokens of a forward and backward pass, as if all rows were as long as
             the longest; None: ``settings.micro_batch`` rows.
         shared_prefixes: Compute prefixes that rows of a pass share once, if the model allows it.
 
@@ -181,7 +181,7 @@ class PretrainedSft:
         check_demonstrations(rows)
         if settings.observation_weight:
             logger.info("a pretrained model imitates actions alone: no loss on observation tokens")
-        # A short warm start is not all warm-up.
+        # Keep a short warm start from being all warm-up.
         warmup = min(settings.warmup, settings.steps // 10)
         self.settings = settings = replace(settings, warmup=warmup)
         self.step = 0
@@ -221,18 +221,18 @@ class PretrainedSft:
         if self.step < self.settings.steps:
             self._trainer.train(resume_from_checkpoint=self._resume_from)
         self.model.eval()
-        # A run that is resumed after this phase draws what follows from the same generators.
+        # Restore the generators, so that a run resumed after this phase draws the same numbers.
         set_seed(self.settings.seed)
         return SftResult(self.step, watch.loss, watch.gated, watch.seconds)
 
     def merged(self) -> PreTrainedModel:
-        """Return the model with its adapters merged into its weights, where those are whole."""
+        """Return the model with its adapters merged, unless the weights are sharded."""
         if processes.sharded() or not isinstance(self.model, PeftModel):
             return self.model
         return self.model.merge_and_unload()
 
     def figures(self) -> dict[str, float]:
-        """Return those of this process since ``progress`` was last told; empty after it."""
+        """Return this process's figures since the last ``progress`` call, and reset them."""
         trainer = self._trainer
         if not trainer.losses:
             return {}
@@ -240,7 +240,7 @@ class PretrainedSft:
         return _figures(self.settings, self.step, loss, tokens, trainer.seconds)
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint into a folder; every process adds what it has not told yet."""
+        """Write a checkpoint into a folder; every process adds its unlogged losses."""
         trainer = self._trainer
         untold = {"tokens": trainer.tokens, "seconds": torch.tensor(trainer.seconds)}
         if trainer.losses:
@@ -265,7 +265,7 @@ class PretrainedSft:
 
 
 class _Watch(TrainerCallback):
-    """Tell the progress, then ask the gate: the order in which a resumed run agrees."""
+    """Report progress, then ask the gate: in this order a resumed run repeats the same calls."""
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ class _Watch(TrainerCallback):
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Tell the figures of some steps, and end the training when the gate opens."""
+        """Report figures every few steps, and end the training when the gate opens."""
         self._trainer.seconds += time.perf_counter() - self._began
         sft, settings = self._sft, self._sft.settings
         sft.step = state.global_step
@@ -303,7 +303,7 @@ class _Watch(TrainerCallback):
             self._after_step(sft.step)
 
     def _tell(self, step: int) -> None:
-        """Tell the means since the last time."""
+        """Report the means since the last report."""
         trainer = self._trainer
         accelerator = trainer.accelerator
         loss = accelerator.reduce(torch.stack(trainer.losses).sum(), "mean")
@@ -321,7 +321,7 @@ def _figures(
     settings: SftSettings, step: int, loss: torch.Tensor, tokens: torch.Tensor, seconds: float
 ) -> dict[str, float]:
     """Return the figures of the steps since the last log, of a sum of losses and of tokens."""
-    # Fewer than an interval at the end, and where they are shown between.
+    # The last interval, and reports in between, have fewer steps.
     count = (step - 1) % settings.log_every + 1
     return {
         "loss": loss.item() / count,

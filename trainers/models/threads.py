@@ -1,7 +1,7 @@
-"""How many threads torch computes with on a CPU.
+"""The number of threads that torch computes with on a CPU.
 
 A small model is fastest with one: threads wait for each other after every operation, and its
-operations are short. A larger one takes all physical cores. Two threads of one core share its
+operations are short. A larger one takes all physical cores. Hyperthreads of one core share its
 arithmetic units, so they count once.
 """
 
@@ -104,7 +104,7 @@ def computing_threads(count: int | None) -> Iterator[None]:
 
 
 def _siblings(system: Path, cpu: int) -> str:
-    """Return the logical processors of a core, by one of them; that one where it is not known."""
+    """Return the logical processors of a core, given one of them; only that one if unknown."""
     path = system / f"devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
     try:
         return path.read_text().strip() or str(cpu)
@@ -117,5 +117,5 @@ def _quota(system: Path) -> int:
     try:
         quota, period = (system / "fs/cgroup/cpu.max").read_text().split()
         return max(1, int(quota) // int(period))
-    except (OSError, ValueError):  # also "max", which is no number
+    except (OSError, ValueError):  # "max" means unlimited
         return cpus()

@@ -76,7 +76,7 @@ def build_tokenizer(
         pattern: Regular expression of a word; what it does not match is dropped.
         lowercase: Fold case, special tokens excepted.
         exact: Keep case, blanks and every symbol instead, so that decoding gives the text back.
-        vocabulary: Most entries; rarer words become unknown.
+        vocabulary: Maximum entries; rarer words become unknown.
 
     Raises:
         ConfigurationError: The texts hold no word.

@@ -1,4 +1,4 @@
-"""How a run uses torch: random generators and device."""
+"""Torch's random generators, device and log output for a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["device", "quiet_kernels", "quiet_loading", "seed_everything"]
 
 
 def quiet_kernels() -> None:
-    """Keep bitsandbytes from telling of an optional kernel whenever PEFT is imported."""
+    """Silence bitsandbytes' notice about an optional kernel at every import of PEFT."""
     logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 
 
@@ -24,7 +24,7 @@ def seed_everything(seed: int) -> None:
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Keep transformers' bar of loaded weights out of what is no terminal, such as a log."""
+    """Hide transformers' progress bar for weights unless standard error is a terminal."""
     from transformers.utils import logging as messages
 
     drawn = messages.is_progress_bar_enabled() and not sys.stderr.isatty()
@@ -38,7 +38,7 @@ def quiet_loading() -> Iterator[None]:
 
 
 def device() -> str:
-    """Return where models live: on the GPU if there is one."""
+    """Return the device of models: the GPU if there is one."""
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"

@@ -37,29 +37,29 @@ COLUMNS = ("step", "task", "turn", "observation", "action", "reward", "terms")
 TABLE = "episodes"
 """Its name."""
 CELL = 600
-"""Most characters of a cell."""
+"""Maximum characters of a cell."""
 INIT_SECONDS = 30.0
-"""Seconds after which wandb gives up to reach its server at the start."""
+"""Seconds after which wandb stops trying to reach its server at the start."""
 CLOSE_SECONDS = 60.0
-"""Seconds that the end of training waits for a dashboard to take in what it was told."""
+"""Seconds that the end of training waits for a dashboard to process its messages."""
 FINISH_SECONDS = 45.0
-"""Seconds after which wandb gives up to send what is left; without a limit the process would not
-end before its server is back."""
+"""Seconds after which wandb stops uploading at the end; without a limit the process would wait
+until its server is back."""
 ENV_ID = "WANDB_RUN_ID"
 
 Rows = Sequence[Sequence[object]]
 Moment = tuple[TrainingArguments, TrainerState, TrainerControl]
-"""What transformers tells its callbacks at any event."""
+"""The arguments of a transformers callback: settings, state and control."""
 
 logger = logging.getLogger(__name__)
 
 
 class Reporter(Protocol):
-    """What a dashboard is told: transformers' events, and a table.
+    """The interface of a dashboard: transformers' events, and a table.
 
     Attributes:
-        purges: Whether it can take back steps that training repeats; the others are not told those
-            that they know.
+        purges: Whether it can overwrite steps that training repeats; to other dashboards such steps
+            are not sent again.
     """
 
     purges: bool
@@ -77,15 +77,15 @@ class Reporter(Protocol):
         logs: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> object:
-        """Take in figures."""
+        """Log figures."""
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> object:
-        """Say goodbye."""
+        """Finish."""
 
     def table(self, rows: Rows, step: int) -> None:
-        """Take in rows of :data:`COLUMNS`."""
+        """Log rows of :data:`COLUMNS`."""
         ...
 
 
@@ -173,15 +173,16 @@ class TensorBoardReporter(TensorBoardCallback):
 
 
 def reporter_makers(run: ResolvedRun, folder: RunFolder) -> dict[str, Callable[[], Reporter]]:
-    """Return what makes a reporter for each dashboard that is asked for, by name."""
+    """Return a factory of each requested dashboard's reporter, by name."""
     makers: dict[str, Callable[[], Reporter]] = {
         "tensorboard": lambda: TensorBoardReporter(folder.path / "tensorboard"),
         "wandb": lambda: WandbReporter(folder),
         "trackio": TrackioReporter,
     }
     if {"wandb", "trackio"} & set(run.config.report_to):
-        # Both import IPython in their threads. matplotlib, which draws meanwhile, reads its version
-        # as soon as sys.modules has it, half made or not: the training ended with that.
+        # Both import IPython in their threads. matplotlib, drawing meanwhile, reads IPython's
+        # version as soon as sys.modules has it, even half initialised, which crashed the training.
+        # So it is imported here, before the threads start.
         with contextlib.suppress(ImportError):
             importlib.import_module("IPython")
     return {name: makers[name] for name in run.config.report_to}
@@ -191,7 +192,7 @@ class Dashboards:
     """Report to several dashboards without delaying training.
 
     Args:
-        makers: What makes the reporter of each dashboard, by name.
+        makers: Factory of each dashboard's reporter, by name.
         reported: Updates that a resumed run reported before it was interrupted. It repeats those
             after its checkpoint with the same figures.
     """
@@ -210,10 +211,10 @@ class Dashboards:
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Connect, once; what goes on after a rollback is told to the same dashboards."""
-        if self._last is not None:  # After a rollback, steps have other figures.
+        """Connect, once; after a rollback the same dashboards are used."""
+        if self._last is not None:  # After a rollback, repeated steps have other figures.
             self._reported = state.global_step
-        # Copies: a dashboard's thread reads them when training has gone on.
+        # Copies, because a dashboard's thread reads them while training continues.
         self._last = (args, copy.copy(state), copy.copy(control))
         self._tell(lambda r, *event: r.on_train_begin(*event, model=kwargs.get("model")))
 
@@ -233,14 +234,14 @@ class Dashboards:
         model, self._rows = kwargs.get("model"), []
         is_reported = step <= self._reported
         self._tell(lambda r, *event: r.on_log(*event, logs=figures, model=model), is_reported)
-        if rows and not is_reported:  # Nobody takes a table back.
+        if rows and not is_reported:  # No dashboard can overwrite a table.
             self._tell(lambda r, *_: r.table(rows, step))
 
     def figures(self, updates: int, **values: float) -> None:
         """Pass on figures that no step logs, such as those of a validation.
 
         Args:
-            updates: Updates of the policy that they are about.
+            updates: Number of policy updates that the figures belong to.
             **values: The figures, by name.
         """
         if self._last is None:
@@ -253,15 +254,15 @@ class Dashboards:
         self._tell(lambda r, *event: r.on_log(*event, logs=values), is_reported)
 
     def close(self) -> None:
-        """Say goodbye, and wait for the dashboards to take in what they were told, but not long."""
+        """Finish, and wait a bounded time for the dashboards to process their messages."""
         self._tell(lambda r, *event: r.on_train_end(*event))
         for channel in self._channels:
             channel.close()
 
     def _tell(self, message: Callable[..., object], is_reported: bool = False) -> None:
-        """Send a message about the present moment through every channel.
+        """Send a message about the present state through every channel.
 
-        One that is ``is_reported`` goes only to dashboards that have taken it back.
+        A message that is ``is_reported`` only goes to dashboards that can overwrite it.
         """
         event = self._last
         if event is None:
@@ -276,30 +277,30 @@ class Dashboards:
 
 
 class _Channel:
-    """One dashboard and the thread in which it is told; after a failure it is told no more."""
+    """One dashboard and its thread; after a failure it gets no more messages."""
 
     def __init__(self, name: str, make: Callable[[], Reporter]) -> None:
         self._name, self._make = name, make
         self._queue: Queue[Callable[[Reporter], object] | None] = Queue()
         self._open = True
-        # A daemon: one that hangs must not keep the interpreter alive.
+        # A daemon, so that a hanging dashboard does not keep the interpreter alive.
         self._thread = threading.Thread(target=self._work, name=f"to {name}", daemon=True)
         self._thread.start()
 
     def send(self, message: Callable[[Reporter], object]) -> None:
-        """Leave a message; it is heard in the order in which it came."""
+        """Queue a message; messages are processed in order."""
         if self._open:
             self._queue.put(message)
 
     def close(self) -> None:
-        """End the thread, if it comes to its end."""
+        """End the thread, once its queue is processed."""
         self._queue.put(None)
         self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
             self._lose(f"it has not answered for {CLOSE_SECONDS:g} s")
 
     def _work(self) -> None:
-        """Hear messages until the end, or until one cannot be told."""
+        """Process messages until the end, or until one fails."""
         try:
             reporter = self._make()
             while (message := self._queue.get()) is not None:
@@ -308,7 +309,7 @@ class _Channel:
             self._lose(str(error).strip().split("\n")[0] or type(error).__name__)
 
     def _lose(self, reason: str) -> None:
-        """Give the dashboard up, with one warning."""
+        """Drop the dashboard, with one warning."""
         if not self._open:
             return
         self._open = False
@@ -322,7 +323,7 @@ def sample_turns(step: int, trajectories: Sequence[Trajectory]) -> list[list[obj
     """Return the turns of the best and of the worst episode of a step's first group, as rows."""
     group = [t for t in trajectories if t.turns and t.stop_reason != StopReason.ERROR.value]
     group = [t for t in group if t.group == group[0].group]
-    ranked = sorted(group, key=lambda t: -t.episode_return)  # stable: the first of equals
+    ranked = sorted(group, key=lambda t: -t.episode_return)  # stable: the first of equal episodes
     samples = ranked[:1] if len(ranked) < 2 else [ranked[0], ranked[-1]]
     return [
         [

@@ -42,11 +42,11 @@ __all__ = ["FINITE", "NON_FINITE", "SIGNALS", "Alarm", "HealthMonitor", "HealthR
 Records = Iterable[Mapping[str, Any]]
 
 NON_FINITE = "non_finite"
-"""Signal of a loss, gradient or weight that is no number."""
+"""Signal of a loss, gradient or weight that is not finite."""
 FINITE = "finite"
-"""Figure of a step that is 0 if any of them was none."""
+"""Figure of a step that is 0 if any of them was not finite."""
 SOLVED = 0.9
-"""Success from which on members of a group that do alike are no bad sign."""
+"""Success above which equal returns within a group are not a bad sign."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,20 @@ class HealthRule:
     figure: str
     """Key of the step's record."""
     falls: bool = False
-    """Whether low values are the bad ones."""
+    """Whether low values are bad."""
     limit: bool = True
     """Whether the threshold is a fixed limit; else it is a multiple of the usual value."""
     times_usual: float | None = None
     """Multiple of the usual value that must be exceeded besides a fixed limit."""
     unsolved: bool = False
-    """Whether steps whose episodes are nearly all solved are passed over."""
+    """Whether steps with nearly all episodes solved are skipped."""
     inverted: bool = False
     """Whether the signal is one minus the figure."""
     meaning: str = ""
     """Likely cause and remedy."""
 
     def value(self, record: Mapping[str, Any]) -> float | None:
-        """Return the signal of a step, or None where the step says nothing about it."""
+        """Return the signal of a step, or None if the step has no such figure."""
         value = record.get(self.figure)
         if value is None or (self.unsolved and record.get("success", 0.0) >= SOLVED):
             return None
@@ -86,7 +86,7 @@ class HealthRule:
         if factor is not None and usual is None:
             return False
         if not self.limit and not usual:
-            return False  # Of nothing every value is a multiple.
+            return False  # Every value exceeds any multiple of 0.
         if factor is not None and usual is not None:
             bound = min(bound, factor * usual) if self.falls else max(bound, factor * usual)
         return now < bound if self.falls else now > bound
@@ -163,9 +163,9 @@ class Alarm:
     since: int
     """Last step before those that raised it."""
     value: float | None
-    """The signal now; None if it is no number."""
+    """The signal now; None if it is not finite."""
     usual: float | None
-    """What it usually was, where that was asked."""
+    """The usual value, if the rule uses it."""
     sentence: str
     """All of this in words."""
 
@@ -189,7 +189,7 @@ class HealthMonitor:
             self.observe(record)
 
     def observe(self, record: Mapping[str, Any]) -> list[Alarm]:
-        """Take in the record of a step and return the alarms that it raises."""
+        """Process the record of a step and return the alarms that it raises."""
         step = record["step"]
         if record.get(FINITE, 1.0) < 1:
             sentence = (

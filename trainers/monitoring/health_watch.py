@@ -18,17 +18,17 @@ from trainers.processes import broadcast, on_main
 __all__ = ["HealthWatch"]
 
 STOPPED = "stopped"
-"""Note in the state of a run whose training an alarm ended."""
+"""Key in the run's state: training was ended by an alarm."""
 
 logger = logging.getLogger(__name__)
 
 
 class HealthWatch:
-    """Raise alarms after each step, and decide the action.
+    """Raises alarms after each step, and decides on the action.
 
     Attributes:
-        pending: The alarm because of which training is to go back, until it has.
-        rollbacks: Times that training went back.
+        pending: The alarm that requires a rollback, until the rollback is done.
+        rollbacks: Number of rollbacks so far.
     """
 
     def __init__(self, run: ResolvedRun, folder: RunFolder, display: Display) -> None:
@@ -47,7 +47,7 @@ class HealthWatch:
         self.reload()
 
     def reload(self) -> None:
-        """Read from the records what has been, as after they were cut."""
+        """Restore the state from the records, after these were cut."""
         records = on_main(self._folder.metrics)
         steps = (r for r in records if r.get("phase") == Phase.REINFORCEMENT)
         self._monitor = HealthMonitor(self._settings, steps)
@@ -56,23 +56,24 @@ class HealthWatch:
 
     @property
     def stopped(self) -> bool:
-        """Whether an alarm has ended the training, which was not extended since."""
+        """Whether an alarm has ended the training and the run was not extended since."""
         note: Mapping[str, Any] = on_main(self._folder.state).get(STOPPED) or {}
         return bool(note) and {name: note[name] for name in self._length} == self._length
 
     def judge(self, record: Mapping[str, Any]) -> Alarm | None:
-        """Judge a step by its record; return an alarm that ends the training, or sends it back."""
-        # All processes have to do the same; a figure may differ in its last digit.
+        """Judge a step by its record; return an alarm that ends training or causes a rollback."""
+        # All processes must act alike, but a figure may differ in its last digit: the main one
+        # decides.
         alarms = broadcast(self._monitor.observe(record))
         ending = [alarm for alarm in alarms if self._raise(alarm)]
         return ending[0] if ending else None
 
     def keeps(self, alarm: Alarm) -> bool:
-        """Whether the weights that caused an alarm are those of the run from now on."""
+        """Whether the run keeps the weights that caused the alarm."""
         return self.pending is None and alarm.signal != NON_FINITE
 
     def went_back(self, to: int, rate: float) -> None:
-        """Write down that training goes on from the checkpoint after a step."""
+        """Record that training continues from the checkpoint after a step."""
         alarm = self.pending
         assert alarm is not None
         record = {**_record(alarm), "to": to, "learning_rate": rate}
@@ -84,7 +85,7 @@ class HealthWatch:
         self._say(f"{done} from step {to}, after the alarm at step {alarm.step}: {alarm.sentence}")
 
     def give_up(self, reason: str) -> None:
-        """End the training because there is nowhere to go back to."""
+        """End the training because there is no checkpoint to roll back to."""
         alarm = self.pending
         assert alarm is not None
         self.pending = None
@@ -92,9 +93,9 @@ class HealthWatch:
         self._say(f"training ends at step {alarm.step}, as {reason}")
 
     def _raise(self, alarm: Alarm) -> bool:
-        """Do what the settings say, and return whether training is to end.
+        """Carry out the configured action, and return whether training must end.
 
-        What is not finite is never left at a warning.
+        A value that is not finite never results in a mere warning.
         """
         action = self._settings.on_alarm
         if action == "warn" and alarm.signal == NON_FINITE:
@@ -108,17 +109,17 @@ class HealthWatch:
         return action != "warn"
 
     def _stop(self, alarm: Alarm) -> None:
-        """Note that the training has ended, for a process that goes on after this one."""
+        """Note that training has ended, for a process that resumes this run."""
         self._folder.note(**{STOPPED: {**_record(alarm), **self._length}})
 
     def _say(self, sentence: str) -> None:
-        """Tell the screen and the file of warnings."""
+        """Write to the screen and to ``warnings.log``."""
         logger.warning("%s", sentence)
         self._display.note(sentence)
 
 
 def _record(alarm: Alarm) -> dict[str, Any]:
-    """Return what is written of an alarm."""
+    """Return the record of an alarm."""
     values = asdict(alarm)
     del values["since"]
     return values

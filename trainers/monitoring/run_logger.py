@@ -1,4 +1,4 @@
-"""The record of training: a line of figures for every step, its episodes, and the progress."""
+"""Write the record of training: a line of figures per step, its episodes, and the progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEP_FIGURES = (
     FINITE, DROPPED, IDLE, LOST_TOKENS, GAP_MEAN, GAP_MAX, "sampling/importance_mean",
     "sampling/importance_truncated",
 )  # fmt: skip
-"""Figures of the trainer's that a step's record holds."""
+"""Figures of TRL's trainer that a step's record holds."""
 CLIPPED = "clip_ratio/region_mean"
 """TRL's name for the share of tokens whose ratio is clipped."""
 
@@ -44,7 +44,7 @@ class RunLogger:
         tokens: Tokens that were sampled in them.
         episodes: Training episodes so far.
         row_tokens: Tokens of their training rows.
-        record: What has been written of the last step.
+        record: The record of the last step.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class RunLogger:
         self.reload()
 
     def reload(self) -> None:
-        """Read from the records what has been, as after they were cut."""
+        """Restore the counters from the records, after these were cut."""
         records = on_main(self._folder.metrics)
         steps = [record for record in records if record.get("phase") == Phase.REINFORCEMENT]
         self.turns = steps[-1]["turns_total"] if steps else 0
@@ -82,7 +82,7 @@ class RunLogger:
         self._began = time.perf_counter()
 
     def on_rollout(self, event: RolloutEvent) -> None:
-        """Take down one step's episodes."""
+        """Record the episodes of one step."""
         self.turns += sum(len(trajectory.own_turns) for trajectory in event.trajectories)
         self._tokens = sum(trajectory.own_tokens for trajectory in event.trajectories)
         self.tokens += self._tokens
@@ -110,7 +110,7 @@ class RunLogger:
         for name in STEP_FIGURES:
             if name in figures:
                 self.record[name.rsplit("/", 1)[-1]] = _number(figures[name])
-        # At a single update per step the ratio is 1, unless it is that to who acted.
+        # With one update per step the ratio is 1, unless it is taken to the behaviour policy.
         if CLIPPED in figures and self._clips:
             self.record["clip_fraction"] = _number(figures[CLIPPED])
         self.record["seconds"] = seconds
@@ -118,7 +118,7 @@ class RunLogger:
         self._folder.log(**self.record)
         self._display.update(
             self.record["step"],
-            # What a narrow terminal has no room for is left out from the last one.
+            # A narrow terminal drops measurements from the end of this list.
             success=self.record["success"],
             reward=self.record["return"],
             horizon=self.record["horizon"],
@@ -128,7 +128,7 @@ class RunLogger:
 
 
 def _by_name(metrics: Mapping[str, float]) -> dict[str, Any]:
-    """Return figures without the names of their sections; those of several families by family."""
+    """Return figures without their section names; those of several families grouped by family."""
     record: dict[str, Any] = {}
     for name, value in metrics.items():
         section, _, rest = name.partition("/")
@@ -141,5 +141,5 @@ def _by_name(metrics: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _number(value: float) -> float | None:
-    """Return a figure as JSON can hold it: one that is no number is None."""
+    """Return a figure as JSON can hold it: None if it is not finite."""
     return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""A folder of runs: each is carried out once and may start from another's warm start."""
+"""A folder of runs: each is executed once and may reuse another run's warm start."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from trainers.phases.policy_comparison import REFERENCES
 START = WARM_START
 """Checkpoint of the warm start."""
 START_ARMS = (BASE_MODEL, WARM_START, f"{WARM_START}{GREEDY}")
-"""Policies that runs with the same warm start compare alike; those that learn nothing are alike in
-all runs."""
+"""Policies whose results are equal in all runs with the same warm start; those that learn nothing
+are equal in all runs."""
 DONE, BEGUN, OPEN = "done", "begun", "open"
-"""What has become of a run: it has ended; a process began it and is gone, or is at it; nothing."""
+"""States of a run: finished; started, by a process that is running or gone; not started."""
 
 Parse = Callable[[Sequence[str]], TrainConfig]
 """Reads arguments of ``agentgym-train``."""
@@ -33,12 +33,12 @@ Parse = Callable[[Sequence[str]], TrainConfig]
 
 @dataclass(frozen=True)
 class Keys:
-    """The names of a run and of its warm start."""
+    """The keys of a run and of its warm start."""
 
     run: str
-    """Equal for runs that come to the same result; names the folder."""
+    """Equal for runs with the same result; names the folder."""
     start: str
-    """Equal for runs that are the same up to the end of the warm start's evaluation."""
+    """Equal for runs that are identical up to the end of the warm start's evaluation."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ class Run:
     """An arm with a seed."""
 
     arm: str
-    """Name of the arm; empty where there is one."""
+    """Name of the arm; empty if there is only one."""
     seed: int
     """The seed."""
     settings: tuple[str, ...]
     """Flags of the arm."""
     keys: Keys
-    """Its names, by which it is known again."""
+    """Its keys, which identify it."""
 
     @property
     def name(self) -> str:
-        """What it is called to a person."""
+        """Name in messages."""
         return ", ".join(filter(None, (self.arm, f"seed {self.seed}")))
 
     def arguments(self, folder: Path) -> list[str]:
@@ -65,7 +65,7 @@ class Run:
 
 
 class RunCache:
-    """Runs by their keys, in one folder.
+    """Runs by key, in one folder.
 
     Args:
         root: The folder; made when the first run begins.
@@ -76,34 +76,34 @@ class RunCache:
         self.root, self._parse = root, parse
 
     def folder(self, run: Run) -> Path:
-        """Return the folder of a run, which need not be there."""
+        """Return the folder of a run, which need not exist."""
         return self.root / run.keys.run
 
     def log(self, run: Run) -> Path:
-        """Return the file of what a run prints."""
+        """Return the log file of a run."""
         return self.root / f"{run.keys.run}.log"
 
     def state(self, run: Run) -> str:
-        """Return what has become of a run: ``done``, ``begun`` or ``open``."""
+        """Return the state of a run: ``done``, ``begun`` or ``open``."""
         folder = self.folder(run)
         if RunFolder(folder).summary_path.exists():
             return DONE
         return BEGUN if (folder / CONFIG_FILE).exists() else OPEN
 
     def find_played(self, run: Run) -> PlayedRun | None:
-        """Return a run if it has ended."""
+        """Return a run if it is finished."""
         if self.state(run) != DONE:
             return None
         return PlayedRun(self.folder(run), run.seed, run.keys.run)
 
     def begin(self, run: Run, starts: Sequence[Run] = (), *, on: bool = False) -> list[str]:
-        """Return the arguments that play a run, or go on with it.
+        """Return the arguments that start or resume a run.
 
         Args:
             run: The run.
-            starts: Runs with the same warm start. If one of them has ended, a new run begins with
-                its warm start.
-            on: Whether it goes on though it has ended.
+            starts: Runs with the same warm start. If one of them is finished, a new run reuses its
+                warm start.
+            on: Whether a finished run is extended.
         """
         folder, state = self.folder(run), self.state(run)
         if state == OPEN:
@@ -123,16 +123,17 @@ class RunCache:
         start: bool = False,
         defaults: Sequence[str] = (),
     ) -> None:
-        """Make the folder of a run to which another gives what both have in common.
+        """Make the folder of a run from what it has in common with another run.
 
         Args:
-            donor: The run that has it.
-            run: The run that begins.
-            arms: Policies that need not be played on the held-out tasks again.
-            start: Whether the warm start is the same, too.
-            defaults: Arguments besides those of the run.
+            donor: The other run.
+            run: The new run.
+            arms: Policies whose held-out results are copied.
+            start: Whether the warm start is copied, too.
+            defaults: Arguments added to those of the run.
         """
-        # Under another name until it is whole: a checkpoint's marker may be copied before the rest.
+        # Under a temporary name until complete: the marker of a checkpoint may be copied before its
+        # files.
         scratch = self.root / f"{SCRATCH}{run.keys.run}"
         shutil.rmtree(scratch, ignore_errors=True)
         config = self._parse([*defaults, *run.arguments(scratch)])

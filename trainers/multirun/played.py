@@ -17,7 +17,7 @@ from trainers.output.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class PlayedRun:
-    """What a finished run left in its folder."""
+    """The results in a finished run's folder."""
 
     folder: Path
     """The folder."""
@@ -60,7 +60,7 @@ class PlayedRun:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Where the figures of the run come from."""
+        """The provenance of the run's figures."""
         return {
             "seed": self.seed,
             "key": self.key,
@@ -80,10 +80,9 @@ def oracle_turns(episode: Mapping[str, Any]) -> int | None:
 
 
 def tokens_read(turns: Sequence[Mapping[str, Any]]) -> int:
-    """Return all tokens of an episode that a record's turns tell of, read and written.
+    """Return the number of tokens read and written in an episode, from its record.
 
-    A turn knows how many tokens stood before it, those of earlier turns included, so the last one
-    knows all. With a window, or where a template rewrites its history, this is what the last turn
-    had before it.
+    A turn stores the length of its prompt, earlier turns included, so the last turn has the total.
+    With a window, or a template that rewrites history, it is the length of the last prompt only.
     """
     return turns[-1]["prompt_tokens"] + turns[-1]["completion_tokens"] if turns else 0

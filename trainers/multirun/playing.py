@@ -1,4 +1,4 @@
-"""Carry out runs in parallel, each in a separate process."""
+"""Execute runs in parallel, each in a separate process."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from trainers.output.roles import WARM_START
 from trainers.output.run_folder import RunFolder
 
 LAST_WORDS = 2000
-"""Bytes at the end of a log in which the reason of a failure is looked for."""
+"""Bytes at the end of a log that are searched for the reason of a failure."""
 PLACES = {
     Phase.WARM_START: WARM_START, Phase.REINFORCEMENT: "training", Phase.VALIDATION: "training",
     Phase.IMITATION: "baseline", Phase.COMPARISON: "compared",
 }  # fmt: skip
-"""Where a run is, in words, by what it wrote last; of a phase without words, its name."""
+"""The phase of a run in words, by its last record; a phase without an entry keeps its name."""
 
 Begin = Callable[[list[str], Path], BaseProcess]
-"""Starts a process that carries out ``agentgym-train`` with arguments, printing to a file."""
+"""Starts a process that executes ``agentgym-train`` with arguments and logs to a file."""
 
 
 @dataclass(frozen=True)
 class FailedRun:
-    """A run that did not end."""
+    """A run that failed."""
 
     run: Run
     """The run."""
     why: str
-    """Its last words."""
+    """The end of its log."""
 
 
 @dataclass
@@ -55,14 +55,14 @@ class Playing:
     run: Run
     """The run."""
     metrics: Path
-    """What it writes as it goes."""
+    """Its ``metrics.jsonl``."""
     file: BinaryIO | None = None
-    """The file that was looked at last, which is read up to its last whole record."""
+    """The open file, read up to its last complete record."""
     place: str = "begins"
-    """Where it was at their end."""
+    """Its phase at that record."""
 
     def look(self) -> str:
-        """Return the name of the run and where it is now."""
+        """Return the name of the run and its current phase."""
         record = self._last()
         if record is not None:
             words = PLACES.get(Phase(record["phase"]), record["phase"])
@@ -70,13 +70,13 @@ class Playing:
         return f"{self.run.name}: {self.place}"
 
     def _last(self) -> dict[str, Any] | None:
-        """Return the last record since the last look; None if there is none.
+        """Return the newest record since the last call; None if there is none.
 
-        A run that goes on may replace the file by a shorter one, which is read from its beginning.
+        A resumed run may replace the file by a shorter one, which is then read from its beginning.
         """
         if not self.metrics.exists():
             return None
-        # As long as it is open, no other file gets its number.
+        # While the old file is open, no new file gets its inode number.
         if self.file is None or not os.path.samestat(
             os.fstat(self.file.fileno()), self.metrics.stat()
         ):
@@ -91,7 +91,7 @@ class Playing:
         return record
 
     def close(self) -> None:
-        """Close the file; another look opens it again."""
+        """Close the file; the next look opens it again."""
         if self.file is not None:
             self.file.close()
         self.file = None
@@ -99,14 +99,14 @@ class Playing:
 
 @dataclass
 class _Work:
-    """What is to be played, and what is being played."""
+    """Waiting and running runs."""
 
     pending: list[Run]
     running: dict[int, Playing] = field(default_factory=dict)
-    """By the handle that tells when a process ends."""
+    """Running runs, by the sentinel of their process."""
     failed: list[FailedRun] = field(default_factory=list)
     started: set[str] = field(default_factory=set)
-    """Keys of the warm starts that a run that has ended can give to others."""
+    """Keys of the warm starts that finished runs provide."""
 
 
 def play(
@@ -120,23 +120,23 @@ def play(
     console: Console | None = None,
     quiet: bool = False,
 ) -> list[FailedRun]:
-    """Play the runs that have not ended, ``jobs`` at a time.
+    """Execute unfinished runs, ``jobs`` at a time; interrupted ones resume.
 
-    A run that was begun goes on. Of runs with the same warm start the first goes ahead, and the
-    others begin with its warm start once it has ended; if it fails, the next takes its place.
+    Of runs with the same warm start the first is executed alone, and the others reuse its warm
+    start once it is finished; if it fails, the next one takes its place.
 
     Args:
-        cache: Where runs lie.
-        runs: All runs; those of the same key are played once.
+        cache: The folder of runs.
+        runs: All runs; those with the same key are executed once.
         jobs: Processes at a time.
         begin: Starts a process.
         share_start: Whether runs with the same warm start share it.
-        extended: Runs that have ended and go on all the same, as they are asked for more steps.
+        extended: Finished runs that continue because more steps were requested.
         console: Where progress is shown; None: standard error.
         quiet: Whether failures alone are shown.
 
     Returns:
-        The runs that failed, which the others outlive.
+        The runs that failed; the others continue.
     """
     distinct = {run.keys.run: run for run in reversed(runs)}
     partners = list(distinct.values())[::-1]
@@ -174,7 +174,7 @@ def play(
 
 
 def _next(work: _Work, cache: RunCache, share_start: bool) -> Run | None:
-    """Take the next run that need not wait for the warm start of one that is being played."""
+    """Take the next run that does not wait for the warm start of a running one."""
     making = {playing.run.keys.start for playing in work.running.values()} if share_start else set()
     for run in work.pending:
         if run.keys.start in work.started or run.keys.start not in making:
@@ -184,7 +184,7 @@ def _next(work: _Work, cache: RunCache, share_start: bool) -> Run | None:
 
 
 def _finish(work: _Work, cache: RunCache) -> Iterator[str]:
-    """Wait until a process ends, take down what became of its run, and say so."""
+    """Wait until a process ends, and record and report the state of its run."""
     for sentinel in wait(list(work.running), timeout=1.0):
         assert isinstance(sentinel, int)
         ended = work.running.pop(sentinel)
@@ -200,7 +200,7 @@ def _finish(work: _Work, cache: RunCache) -> Iterator[str]:
 
 
 def _last_words(log: Path, code: int | None) -> str:
-    """Return why a process says that it ended."""
+    """Return the reason of a failure from the end of a log."""
     if code is not None and code < 0:
         return f"killed by signal {-code}"
     text = log.read_bytes()[-LAST_WORDS:].decode(errors="replace") if log.exists() else ""
@@ -208,14 +208,14 @@ def _last_words(log: Path, code: int | None) -> str:
 
 
 def _now(work: _Work) -> str:
-    """Say what is being played and where it is, in a few words."""
+    """Describe the running runs and their phases in a few words."""
     parts = [playing.look() for playing in work.running.values()]
     return "; ".join([*parts, *([f"{len(work.failed)} failed"] if work.failed else [])])
 
 
 @contextmanager
 def _progress(console: Console | None, quiet: bool) -> Iterator[FittedProgress]:
-    """Show how many runs have ended and how long the others will take."""
+    """Show how many runs are finished and how long the others will take."""
     console = console or Console(stderr=True)
     with FittedProgress(console, hidden=quiet, speed_seconds=3600) as progress:
         yield progress

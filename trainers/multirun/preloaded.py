@@ -1,4 +1,4 @@
-"""Imports what every run needs, once for all of them; see ``trainers.multirun.process``."""
+"""Import what every run needs, once, before processes fork; see ``trainers.multirun.process``."""
 
 import gc
 import importlib
@@ -9,9 +9,9 @@ MODULES = (
     "trainers.phases.warm_start",
 )  # fmt: skip
 
-# It tells of an optional kernel whenever PEFT is imported.
+# It prints a notice about an optional kernel whenever PEFT is imported.
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)
 for module in MODULES:
     importlib.import_module(module)
-# A collection of garbage would look at all of it, and copy it, in every run.
+# Garbage collection would touch all of these objects and so copy their pages in every fork.
 gc.freeze()

@@ -1,7 +1,7 @@
-"""One run in a process of its own.
+"""Execute a run in a separate process.
 
-The processes are copies of one that has imported the trainer and done nothing else, as the import
-takes longer than the warm start of a small run.
+The processes are forked from one that has only imported the trainer, because the import takes
+longer than the warm start of a small run.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pathlib import Path
 
 PRELOADED = "trainers.multirun.preloaded"
 Main = Callable[[Sequence[str]], int]
-"""Carries out ``agentgym-train`` with arguments; a function of a module, returns an exit code."""
+"""Executes ``agentgym-train`` with arguments and returns an exit code; a module-level function."""
 
 
 def begin_process(main: Main, arguments: list[str], log: Path, threads: int = 1) -> BaseProcess:
-    """Start ``agentgym-train`` with arguments; what it prints goes to a file.
+    """Start ``agentgym-train`` with arguments, with its output in a file.
 
-    It ends, like a process that is killed, when this one does. Unless ``--threads`` says otherwise,
-    it computes with at most so many threads.
+    It is killed when this process ends. Unless ``--threads`` is given, it computes with at most the
+    given number of threads.
     """
     os.environ.update({"OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"})
     context = multiprocessing.get_context("forkserver")
@@ -36,7 +36,7 @@ def begin_process(main: Main, arguments: list[str], log: Path, threads: int = 1)
 
 
 def _train(main: Main, arguments: list[str], log: str) -> None:
-    """Carry out ``agentgym-train`` in this process."""
+    """Execute ``agentgym-train`` in this process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with open(log, "ab", buffering=0) as stream:
         for output in (sys.stdout, sys.stderr):
@@ -48,7 +48,7 @@ def _train(main: Main, arguments: list[str], log: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that plays the runs is gone, so that nothing is left over."""
+    """End this process when the parent is gone, so that no orphan is left."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

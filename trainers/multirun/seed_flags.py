@@ -15,27 +15,27 @@ __all__ = ["SEEDS_FILE", "SeedFlags"]
 
 @dataclass(frozen=True)
 class SeedFlags:
-    """What a command says about seeds."""
+    """The flags of a command that concern seeds."""
 
     seeds: tuple[int, ...]
-    """The seeds; none where a folder knows them."""
+    """The seeds; empty if the folder to resume has them."""
     jobs: int
-    """Runs at the same time."""
+    """Number of concurrent runs."""
     out: Path | None
-    """Folder of all of them; None: the default one."""
+    """Folder of all runs; None: the default one."""
     resume: bool
-    """Whether to go on in it."""
+    """Whether to resume in it."""
     dry_run: bool
-    """Whether to show the settings alone."""
+    """Whether to show only the settings."""
     settings: tuple[str, ...]
-    """The other flags, which hold for the run of every seed."""
+    """The other flags, which apply to the run of every seed."""
 
     @classmethod
     def read(cls, argv: Sequence[str]) -> SeedFlags | None:
         """Read a command line; None if it asks for one run.
 
         Raises:
-            ConfigurationError: The flags do not fit each other, or a seed or ``--jobs`` is none.
+            ConfigurationError: The flags contradict each other, or a seed or ``--jobs`` is invalid.
         """
         parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         parser.add_argument("--seeds", nargs="*")
@@ -76,7 +76,7 @@ def _whole_numbers(flag: str, words: Sequence[str], least: int) -> tuple[int, ..
 
 
 def _check_seeds(seeds: Sequence[int], *, flagged: bool) -> None:
-    """Refuse seeds of which no interval can be made."""
+    """Check that an interval over the seeds is possible."""
     twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
     if twice:
         raise ConfigurationError(f"expected different --seeds, got {twice[0]} more than once")

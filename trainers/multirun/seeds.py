@@ -1,10 +1,10 @@
 """One training over several seeds: ``agentgym-train --seeds 0 1 2``.
 
 Layout of the folder: ``seeds.yaml`` (the seeds), ``seed<N>/`` (a whole run each), ``seed<N>.log``
-(what it printed), and once all have ended ``curve.png``, ``report.html`` and ``summary.json``.
+(its output), and once all are finished ``curve.png``, ``report.html`` and ``summary.json``.
 
 The policies that no seed changes (random actions, the demonstrator, the oracle) are played once, in
-the folder of the first seed, and given to the others before these begin.
+the folder of the first seed, and copied to the others before they start.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def train_over_seeds(
     *,
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Carry out a run for every seed, and put their results together.
+    """Execute a run for every seed, and combine their results.
 
     Args:
-        flags: What was asked for.
+        flags: The command.
         parse: Reads the arguments of a run.
-        main: Carries out ``agentgym-train``, in the process of a seed.
+        main: Executes ``agentgym-train``, in the process of a seed.
         console: Where progress is shown; None: standard error.
         quiet: Whether results and failures alone are shown.
 
@@ -66,8 +66,8 @@ def train_over_seeds(
         The content of ``summary.json``.
 
     Raises:
-        AgentGymError: A setting is wrong, the folder cannot be used, or a seed's run did not end;
-            what has been done is kept for ``--resume``.
+        AgentGymError: A setting is wrong, the folder cannot be used, or a seed's run failed;
+            finished work is kept for ``--resume``.
     """
     console = console or Console(stderr=True)
     folder, seeds = _folder_and_seeds(flags, parse)
@@ -109,7 +109,7 @@ def describe_seeds(flags: SeedFlags, parse: Parse) -> tuple[list[str], str]:
 
 
 def _arguments(cache: RunCache, run: Run) -> list[str]:
-    """Return the arguments of a run, which goes on if there is something of it."""
+    """Return the arguments of a run, which is resumed if it was started."""
     if cache.state(run) == OPEN and not run.settings:
         raise ConfigurationError(
             f"expected the settings of the runs, because those in {cache.root} never started; "
@@ -119,7 +119,7 @@ def _arguments(cache: RunCache, run: Run) -> list[str]:
 
 
 def _folder_and_seeds(flags: SeedFlags, parse: Parse) -> tuple[Path, tuple[int, ...]]:
-    """Return where the runs lie, and all their seeds; writes nothing."""
+    """Return the folder of the runs, and all their seeds; writes nothing."""
     seeds, folder = flags.seeds, flags.out or _default_folder(flags, parse)
     path = folder / SEEDS_FILE
     if not path.exists():
@@ -144,7 +144,7 @@ def _folder_and_seeds(flags: SeedFlags, parse: Parse) -> tuple[Path, tuple[int, 
 
 
 def _default_folder(flags: SeedFlags, parse: Parse) -> Path:
-    """Return the folder of runs that name none."""
+    """Return the default folder of runs."""
     single = default_out(parse(flags.settings))
     return single.with_name(f"{single.name.rpartition('-')[0]}-seeds")
 
@@ -159,7 +159,7 @@ def _read_seeds(path: Path) -> tuple[int, ...]:
 
 
 def _write_seeds_file(folder: Path, seeds: Sequence[int]) -> None:
-    """Make the folder known as that of several seeds, before anything else is written."""
+    """Mark the folder as that of several seeds, before anything else is written."""
     import yaml
 
     text = yaml.safe_dump({"seeds": list(seeds)}, default_flow_style=None)
@@ -167,7 +167,7 @@ def _write_seeds_file(folder: Path, seeds: Sequence[int]) -> None:
 
 
 def _forget_result(folder: Path) -> None:
-    """Remove what was made of the runs as they were before."""
+    """Remove the outdated combined results."""
     for name in ("summary.json", "report.html", "curve.png"):
         (folder / name).unlink(missing_ok=True)
 
@@ -179,7 +179,7 @@ def _runs(flags: SeedFlags, seeds: Sequence[int]) -> list[Run]:
 
 
 def _check_together(run: ResolvedRun, flags: SeedFlags) -> None:
-    """Refuse what several runs cannot share."""
+    """Check that the settings allow several runs side by side."""
     config, several = run.config, flags.jobs > 1
     for wrong, expectation in (
         (processes.world() > 1, "a single process with --seeds, which starts one for each run"),
@@ -194,7 +194,7 @@ def _check_together(run: ResolvedRun, flags: SeedFlags) -> None:
 
 
 def _check_room(run: ResolvedRun, jobs: int) -> None:
-    """Refuse runs that do not fit the device side by side.
+    """Check that the runs fit the device side by side.
 
     Raises:
         ConfigurationError: They do not.
@@ -212,10 +212,10 @@ def _check_room(run: ResolvedRun, jobs: int) -> None:
 
 
 def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:
-    """Return whether a run that has ended is asked for more steps or minutes.
+    """Return whether a finished run must be extended by more steps or minutes.
 
     Raises:
-        ConfigurationError: Its settings differ from those that are asked for.
+        ConfigurationError: Its settings differ from the requested ones.
     """
     if cache.state(run) == OPEN:
         return False
@@ -228,7 +228,7 @@ def _extends(cache: RunCache, run: Run, parse: Parse) -> bool:
 def _share_baselines(
     cache: RunCache, runs: Sequence[Run], first: ResolvedRun, parse: Parse, display: Display
 ) -> None:
-    """Play what no seed changes in the folder of the first run, and begin the others with it."""
+    """Play the seed-independent policies in the first run's folder, and copy them to the others."""
     run = runs[0]
     if cache.state(run) != DONE:
         config = parse(_arguments(cache, run))
@@ -241,7 +241,7 @@ def _share_baselines(
                     comparison.add_references(live_display.episodes("references", planned))
         finally:
             reference_folder.close()
-    # A command that goes on need not repeat the settings.
+    # A resuming command need not repeat the settings.
     has_config = any(word.partition("=")[0] == "--config" for word in run.settings)
     defaults = () if has_config else ("--config", str(cache.folder(run) / CONFIG_FILE))
     for other in runs[1:]:
@@ -250,7 +250,7 @@ def _share_baselines(
 
 
 def _check_ended(failures: Sequence[FailedRun], cache: RunCache) -> None:
-    """Say which runs did not end, and why."""
+    """Raise an error that says which runs failed, and why."""
     if failures:
         named = "; ".join(
             f"seed {failure.run.seed}: {failure.why} (see {cache.log(failure.run)})"

@@ -1,1 +1,1 @@
-"""What a run leaves behind and shows: its folder, records, report and progress."""
+"""The output of a run: its folder, records, report, model card and progress display."""

@@ -28,7 +28,7 @@ __all__ = ["chosen_folder", "usage_code", "write_card"]
 
 TAGS = ("agentgym", "reinforcement-learning", "multi-turn", "text-agent", "trl")
 SERVED = 8192
-"""Most tokens of a conversation in the example of vLLM."""
+"""Maximum tokens of a conversation in the example of vLLM."""
 
 
 def chosen_folder(folder: RunFolder, summary: Summary) -> Path:
@@ -61,7 +61,7 @@ def write_card(
         merged=place == folder.merged,
         usage=usage_code(run, summary, place, "."),
         rank=run.config.lora.r,
-        # With a warm start the adapters are those of its result, which lies beside them.
+        # After a warm start the adapters belong to its checkpoint, which lies beside them.
         beneath="../warm-start" if adapters and run.config.sft.max_steps else base_name(run),
         served=SERVED,
         settings=_settings(folder),
@@ -71,7 +71,7 @@ def write_card(
 
 
 def _warm_start(summary: Summary) -> WarmStart | None:
-    """Return how the warm start ended, which was one for all environments."""
+    """Return the result of the warm start, which is shared by all environments."""
     parts = summary.families.values() or [summary]
     return next((part.warm_start for part in parts if part.warm_start), None)
 
@@ -98,7 +98,7 @@ def usage_code(run: ResolvedRun, summary: Summary, checkpoint: Path, place: str)
 
 
 def _own_fields(layout: Layout) -> dict[str, Any]:
-    """Return the fields of a layout that it cannot do without, or that are not the default."""
+    """Return the fields of a layout that are required or not the default."""
     bare = BARE.to_dict()
     needed = ("kind", "first", "later")
     return {k: v for k, v in layout.to_dict().items() if k in needed or v != bare.get(k)}
@@ -108,7 +108,7 @@ def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) 
     """Return the metadata by which the hub lists and links a model."""
     from huggingface_hub import ModelCardData
 
-    # The hub resolves the name of the base model, so a folder of this machine is none.
+    # The hub resolves the base model's name, so a local folder must not be given.
     on_the_hub = run.config.model != TINY and not Path(run.config.model).exists()
     relation = "adapter" if adapters else "merge" if merged else "finetune"
     families = dict.fromkeys(env.family for env in run.envs)
@@ -124,12 +124,12 @@ def _metadata(run: ResolvedRun, summary: Summary, adapters: bool, merged: bool) 
 
 
 def _word(title: str) -> str:
-    """Return the name of environments without what the name of a model must not have."""
+    """Return the name of environments without characters that a model name must not have."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", title).strip("-")
 
 
 def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:
-    """Return what the trained policy reached in each environment, as the hub shows it."""
+    """Return the results of the trained policy per environment, in the hub's format."""
     from huggingface_hub import EvalResult
 
     return [
@@ -155,7 +155,7 @@ def _eval_results(run: ResolvedRun, summary: Summary) -> list[EvalResult]:
 
 
 def _settings(folder: RunFolder) -> str:
-    """Return what was asked for when the run began, as YAML for ``--config``."""
+    """Return the settings given when the run started, as YAML for ``--config``."""
     import yaml
 
     from trainers.config.config_file import CONFIG_FILE, stored_settings

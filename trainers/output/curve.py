@@ -32,15 +32,16 @@ REFERENCES = {
     DEMONSTRATOR: ("#a4553a", (0, (4, 1, 1, 1, 1, 1))),
     ORACLE: ("#2f9a68", "-."),
 }
-"""Colour and style of each line of reference, by role."""
+"""Colour and style of each reference line, by role."""
 NAMES = {role: role for role in REFERENCES}
-"""What the policies are called as long as nothing else is known."""
+"""Default names of the policies."""
 INK, BAND = "#5c636d", "#8fa3bf"
-"""Colours of letters and of the stages."""
+"""Colours of text and of the stages."""
 WIDE, NARROW = 0.12, 0.04
-"""Share of the steps from which on a stage has room for a word, and below which for no number."""
+"""Shares of the steps: a stage above the first has room for a word, below the second not even for a
+number."""
 POINT = "point"
-"""Style of what is no line."""
+"""Style of an entry that is a marker, not a line."""
 SMOOTHED = 9
 """Steps over which training episodes are averaged."""
 
@@ -49,11 +50,11 @@ class Key(NamedTuple):
     """One entry of a legend."""
 
     label: str
-    """What it says."""
+    """Its text."""
     colour: str
     """Colour of the line."""
     style: str
-    """A style of lines as CSS knows it, or :data:`POINT`."""
+    """A CSS line style, or :data:`POINT`."""
 
 
 def draw_curve(
@@ -65,8 +66,8 @@ def draw_curve(
     """Draw score and success over the steps of the RL phase, with the stages as bands: a PNG.
 
     Training episodes are played at the horizon of their stage, validation and test at the full one.
-    Each of several environments has a row of its own. The trained policy stands at the step that
-    was ``chosen_step``, or at the last.
+    With several environments each has its own row. The trained policy is marked at ``chosen_step``,
+    or at the last step.
     """
     from matplotlib.figure import Figure
 
@@ -78,7 +79,7 @@ def draw_curve(
     for panels, (name, records) in zip(grid, rows, strict=True):
         for axes, quantity in zip(panels, QUANTITIES, strict=True):
             _draw_panel(axes, records, quantity, names, chosen_step)
-            # Above the turns of the stages.
+            # Above the labels of the stages.
             axes.set_title(f"{name}: {quantity}" if name else quantity, pad=18)
         panels[0].set_ylabel("mean over episodes")
     if title:
@@ -94,7 +95,7 @@ def draw_curve(
 def draw_panels(
     metrics: Records, names: Mapping[str, str] = NAMES, chosen_step: int | None = None
 ) -> tuple[dict[str, str], list[Key]]:
-    """Draw each quantity as an SVG to be put into a page, whose letters it takes on.
+    """Draw each quantity as an SVG for a page, with the page's font.
 
     Returns:
         The pictures by quantity, and the legend of all of them.
@@ -110,12 +111,12 @@ def draw_panels(
 
 
 def family_names(metrics: Records) -> list[str]:
-    """Return the environments of which there are figures, if a run has several."""
+    """Return the environments with figures, if a run has several."""
     return list(dict.fromkeys(name for record in metrics for name in record.get("families", ())))
 
 
 def family_records(metrics: Records, name: str) -> list[Mapping[str, Any]]:
-    """Return the records of one of several environments, as if the run had no other."""
+    """Return the records of one of several environments, as if it were the only one."""
     family_metrics: list[Mapping[str, Any]] = []
     for record in metrics:
         if record.get("family", name) != name:
@@ -144,14 +145,14 @@ def last_horizon(metrics: Records, env: str) -> int | None:
 
 @contextmanager
 def svg_axes(size: tuple[float, float]) -> Iterator[tuple[Axes, io.StringIO]]:
-    """Give axes to draw on; the text beside them is their SVG once that is done."""
+    """Yield axes to draw on and a text buffer that receives their SVG."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     colours = dict.fromkeys(
         ("axes.labelcolor", "xtick.color", "ytick.color", "axes.edgecolor"), INK
     )
-    # Ids in an SVG are random, and it holds its date: the same run is to give the same page.
+    # SVGs contain random ids and the date; the same run must give the same page.
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "curve", **colours}):
         figure = Figure(figsize=size, layout="constrained")
         axes, svg = figure.subplots(), io.StringIO()
@@ -173,7 +174,7 @@ def write_curve(
 
 
 def inline_svg(svg: str) -> str:
-    """Take off what only a file of its own needs, and let letters follow the page's theme."""
+    """Remove what only a standalone file needs, and let text follow the page's theme."""
     svg = svg[svg.index("<svg") :]
     for part in (
         r"<(metadata|style).*?</\1>",
@@ -195,7 +196,7 @@ def legend_key(line: Any, label: str) -> Key:
 def _draw_panel(
     axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str], chosen_step: int | None
 ) -> None:
-    """Draw all that is known about one quantity."""
+    """Draw one quantity: training, validation, references and the trained policy."""
     from matplotlib.ticker import MaxNLocator
 
     steps = [record for record in metrics if record.get("phase") == Phase.REINFORCEMENT]
@@ -218,7 +219,7 @@ def smooth(values: Sequence[float], window: int = SMOOTHED) -> list[float]:
 
 
 def _draw_training(axes: Axes, steps: Records, quantity: str) -> None:
-    """Draw what the training episodes of each step reached, and its trailing mean."""
+    """Draw the results of each step's training episodes, and their trailing mean."""
     if not steps:
         return
     numbers, values = [r["step"] for r in steps], [r[quantity] for r in steps]
@@ -236,7 +237,7 @@ def _draw_validation(axes: Axes, metrics: Records, quantity: str) -> None:
 
 
 def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping[str, str]) -> None:
-    """Draw what policies that do not learn reach on the test tasks."""
+    """Draw the test results of policies that do not learn."""
     for arm, (colour, style) in REFERENCES.items():
         mean = held_out_mean(metrics, arm, quantity)
         if mean is not None:
@@ -245,14 +246,14 @@ def _draw_references(axes: Axes, metrics: Records, quantity: str, names: Mapping
 
 
 def _draw_trained(axes: Axes, metrics: Records, step: int | None, quantity: str) -> None:
-    """Mark what the trained policy reaches on the test tasks, at the step that made it."""
+    """Mark the test result of the trained policy, at its step."""
     mean = held_out_mean(metrics, TRAINED, quantity)
     if step is not None and mean is not None:
         axes.plot([step], [mean], "D", color=TRAINING, markersize=6, label="trained, test")
 
 
 def held_out_mean(metrics: Records, arm: str, quantity: str) -> float | None:
-    """Return what a policy reached on the test tasks that did not fail; None if unknown."""
+    """Return a policy's mean over the test tasks that did not fail; None if unknown."""
     rows = [row for record in metrics if record.get("arm") == arm for row in record["rows"]]
     values = [float(row[quantity]) for row in rows if row["stop_reason"] != "error"]
     return sum(values) / len(values) if values else None
@@ -261,7 +262,7 @@ def held_out_mean(metrics: Records, arm: str, quantity: str) -> float | None:
 def draw_stages(axes: Axes, steps: Records, words: bool = True) -> None:
     """Shade the stages of the horizon, the darker the longer, and write their turns above.
 
-    ``words`` says whether the turns are called turns where there is room for it.
+    ``words`` adds the word turns to the number if there is room.
     """
     stages: list[list[int]] = []  # first step, last step, turns
     for record in steps:
@@ -274,7 +275,7 @@ def draw_stages(axes: Axes, steps: Records, words: bool = True) -> None:
     for first, last, turns in stages:
         shade = 0.25 * turns / most
         axes.axvspan(first - 0.5, last + 0.5, color=BAND, alpha=shade, linewidth=0, zorder=0)
-        # Above the panel, where no curve is, and only as much as there is room for.
+        # Above the panel, where no curve is, and only as far as there is room.
         centre = (first + last) / 2
         if centre - labelled < NARROW * len(steps):
             continue

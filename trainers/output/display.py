@@ -19,13 +19,13 @@ from trainers.output.roles import TRAINED
 from trainers.output.summary import ArmResult, Results
 
 REFRESH = 1.0
-"""Seconds between two updates of a bar that cost something."""
+"""Minimum seconds between two updates that need costly measurements."""
 UNKNOWN = "-"
-"""Stands where nothing has been measured yet."""
+"""Shown for a value that has not been measured yet."""
 
 
 def measurements(values: Mapping[str, object]) -> str:
-    """Write measurements as ``name value`` pairs; None is one that has not been made."""
+    """Write measurements as ``name value`` pairs; None has not been measured yet."""
     parts = []
     for name, value in values.items():
         if value is None:
@@ -43,7 +43,7 @@ class Display:
     Args:
         console: Where to draw; None takes standard error.
         quiet: Draw nothing.
-        progress: Draw more than notes.
+        progress: Draw progress bars, not only notes.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Display:
             self._lines.stop()
 
     def phase(self, name: str, total: int, step: int = 0, unit: str = "steps") -> None:
-        """Begin a phase of ``total`` steps, or others of a unit, of which ``step`` are done."""
+        """Begin a phase of ``total`` steps (or another unit), of which ``step`` are done."""
         if self._live:
             self._task = self._bar.begin(name, total, step)
         elif self._lines is not None:
@@ -94,23 +94,23 @@ class Display:
 
     @property
     def due(self) -> bool:
-        """Whether an update now would be seen: its measurements may cost something."""
+        """Whether an update would be drawn now, so that measurements are worth their cost."""
         if self._live:
             return time.monotonic() - self._last_update >= REFRESH
         return self._lines is not None and self._lines.due
 
     def count(self, tokens: int) -> None:
-        """Count tokens that were sampled, for the lines that come while no step ends."""
+        """Count sampled tokens, for the lines printed within a long step."""
         if self._lines is not None:
             self._lines.count(tokens)
 
     def episodes(self, name: str, total: int, *, result: bool = False) -> Callable[[], None]:
-        """Begin a phase that plays episodes; return what is to be called as each ends.
+        """Begin a phase that plays episodes; return a function to call as each ends.
 
         Args:
             name: Name of the phase.
             total: Episodes.
-            result: Whether the last one is left to an update with the result of all.
+            result: Whether a later update with the result of all ends the phase.
         """
         self.phase(name, total, unit="episodes")
         ended = count(1)
@@ -126,11 +126,11 @@ class Display:
         """Show one line, or a table, above the bar."""
         if not self._quiet:
             line = cell(text) if isinstance(text, str) else text
-            # A terminal breaks sentences between words; elsewhere each stays on its line.
+            # A terminal wraps sentences at words; elsewhere each stays on one line.
             self.console.print(line, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def _print(self, line: str) -> None:
-        """Print a line as it is."""
+        """Print a line verbatim."""
         self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
@@ -142,7 +142,7 @@ def result_table(summary: Results) -> Table:
         f"{'' if summary.horizon else 'at most '}{panel.horizon} turns, {panel.decoding} actions"
         + (" unless marked greedy" if summary.greedy else "")
     )
-    # In a terminal of 80 columns figures stay whole, and long names take two lines.
+    # At 80 columns figures are never cut, and long names take two lines.
     table.add_column("policy")
     for head in ("score, 95 %", "success, 95 %", "turns", "0 to 100"):
         table.add_column(head, justify="right", no_wrap=True)

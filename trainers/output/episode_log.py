@@ -25,13 +25,13 @@ __all__ = ["EpisodeLog", "to_episode"]
 
 
 class EpisodeLog:
-    """Write down what was played, in the main process; nothing is played again.
+    """Record finished episodes, in the main process; nothing is replayed.
 
     Args:
         run: The run.
         chat: Turn tokenizer of the policy, for the text that the model wrote.
-        training: Whether the environments pay what training's reward hooks add.
-        panels: Hash of the panel that is played in each environment, if any.
+        training: Whether rewards include those of training's reward hooks.
+        panels: Hash of the panel played in each environment, if any.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class EpisodeLog:
 
     @main_only
     def append(self, path: Path, trajectories: Iterable[Trajectory], **extra: object) -> None:
-        """Append episodes to a JSONL file; ``extra`` goes into that of every record.
+        """Append episodes to a JSONL file; ``extra`` is merged into every record's ``extra``.
 
         Raises:
             DataError: The file cannot be written.
@@ -63,7 +63,7 @@ class EpisodeLog:
 
     @main_only
     def replace(self, path: Path, trajectories: Iterable[Trajectory], **extra: object) -> None:
-        """Write a file of episodes as a whole; a reader sees the old file or the new."""
+        """Replace a file of episodes atomically: a reader sees the old file or the new one."""
         lines = [episode.to_line() for episode in self._episodes(trajectories, extra)]
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, "".join(lines).encode())
@@ -92,11 +92,11 @@ def to_episode(
         extra: Further facts.
 
     Returns:
-        The record. The turn in which an environment failed is not among its turns, as there is no
-        answer to compare with; its action stands in the details.
+        The record. The turn in which an environment failed is left out, as it has no answer to
+        compare with; its action is in the details.
 
     Raises:
-        ConfigurationError: The environments did not tell what a record holds.
+        ConfigurationError: The environments did not report the contents of a record.
     """
     if trajectory.record is not None:
         extra_fields = {**(extra or {}), **trajectory.record.extra}
@@ -125,7 +125,7 @@ def to_episode(
 
 
 def _fork(trajectory: Trajectory) -> dict[str, object]:
-    """Say where an episode was forked from, whose first turns it repeats to stand by itself."""
+    """Return where an episode was forked from; its record repeats the shared turns."""
     if trajectory.parent is None:
         return {"number": trajectory.number} if trajectory.chances else {}
     fork = {"from": trajectory.parent, "turns": trajectory.shared}
@@ -133,13 +133,13 @@ def _fork(trajectory: Trajectory) -> dict[str, object]:
 
 
 def _stale(trajectory: Trajectory) -> dict[str, object]:
-    """Say which turns (from 0) the stale policy played, if any."""
+    """Return the turns (from 0) that the stale policy played, if any."""
     turns = [number for number, turn in enumerate(trajectory.turns) if turn.stale]
     return {"stale_turns": turns} if turns else {}
 
 
 def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
-    """Write one answered turn."""
+    """Return the record of one answered turn."""
     return Turn(
         action=clean(turn.text),
         executed=clean(turn.executed),
@@ -160,7 +160,7 @@ def _turn(turn: SampledTurn, raw_text: Callable[[Sequence[int]], str]) -> Turn:
 
 
 def _recorded_state(state: RecordedState | None) -> RecordedState:
-    """Return a state that the environment told."""
+    """Return a state that the environment reported."""
     if state is None:
         raise ConfigurationError(
             "expected episodes of environments that tell what a record holds, but info['record'] "

@@ -25,7 +25,7 @@ class Headline(NamedTuple):
     """The first line of a report."""
 
     tone: Literal["up", "down", "flat"]
-    """Whether that is good, bad, or undecided."""
+    """Whether it is good, bad or undecided; it decides the colour."""
     text: str
     """A few words and a difference."""
 
@@ -53,7 +53,7 @@ class HeadlineChange(NamedTuple):
 
     @property
     def sides(self) -> tuple[int, int]:
-        """On which side of zero score and success lie, see `direction`."""
+        """Signs of the differences in score and success, see `direction`."""
         return direction(self.score_ci95), direction(self.success_ci95)
 
     @property
@@ -92,7 +92,7 @@ def headline(summary: Summary) -> Headline:
 
 
 def _from_base_model(summary: Summary) -> str:
-    """Return what the policies solved on the way from the base model; empty without one."""
+    """Return the success before and after each phase; empty without a base model."""
     if BASE_MODEL not in summary.eval:
         return ""
     arms = [arm for arm in (BASE_MODEL, WARM_START, TRAINED) if arm in summary.eval]
@@ -135,9 +135,9 @@ def judge(
 
 
 def _beside_baseline(further: HeadlineChange, greedy: HeadlineChange | None) -> Headline:
-    """Judge a training that was worth something by the strongest baseline.
+    """Judge a training that improved the policy by the strongest baseline.
 
-    Success decides; a score alone can show that the baseline is ahead, and not that it is beaten.
+    Success decides; a score alone can show that the baseline is ahead, but not that it is beaten.
     """
     baseline, (score, success) = further.other, further.sides
     if score * success < 0:
@@ -155,9 +155,9 @@ def _beside_baseline(further: HeadlineChange, greedy: HeadlineChange | None) -> 
 
 
 def _lag(change: HeadlineChange | None) -> str:
-    """Return by how much the trained policy is behind in a measure; empty if it is in none.
+    """Return by how much the trained policy is behind in a measure; empty if in none.
 
-    A lower mean without an interval counts, as it did no better in any seed.
+    A lower mean without an interval counts, because it was not better in any seed.
     """
     if change is None:
         return ""

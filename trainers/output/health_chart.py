@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["PANELS", "ChartPanel", "draw_health"]
 
 ALARM, BACK = "#d55e00", "#a04a9c"
-"""Colours of alarms and of ways back: apart for every kind of colour vision, and on every ground"""
+"""Colours of alarms and of rollbacks: distinguishable for all colour vision, on any background."""
 SIZE = (3.3, 2.05)
 """Inches of a panel."""
 MARK, LINE = "mark", "dashed"
@@ -37,11 +37,11 @@ class ChartPanel(NamedTuple):
     figure: str
     """Key of a step's record."""
     title: str
-    """What stands above."""
+    """Its title."""
     signals: tuple[str, ...] = ()
     """Alarms that are marked in it."""
     share: bool = False
-    """Whether it is a share, so that its axis ends at 0 and 1 or where the values do."""
+    """Whether it is a share, so that its axis stays within 0 and 1."""
     log: bool = False
     """Whether its axis is logarithmic."""
 
@@ -61,13 +61,13 @@ PANELS = (
     ChartPanel("invalid", "invalid actions", ("invalid",), share=True),
     ChartPanel("loss", "loss", ("non_finite",)),
 )
-"""Every signal, in the order in which a collapse shows in them, after what it costs."""
+"""All panels: results first, then signals in the order in which a collapse shows."""
 
 
 def draw_health(
     metrics: Records, events: Sequence[HealthEvent]
 ) -> tuple[dict[str, str], list[Key]]:
-    """Draw every signal that the run has, as SVGs to be put into a page.
+    """Draw every signal of the run, as SVGs for a page.
 
     Returns:
         The pictures by title, and the legend of all of them.
@@ -87,7 +87,7 @@ def draw_health(
 
 
 def _value(record: Mapping[str, Any], figure: str) -> float | None:
-    """Return a figure of a step; invalid actions are those that were not valid."""
+    """Return a figure of a step; invalid actions are one minus the share of valid ones."""
     if figure == "invalid":
         valid = record.get("valid")
         return None if valid is None else 1.0 - valid
@@ -118,7 +118,7 @@ def _draw(
 def _draw_events(
     axes: Axes, panel: ChartPanel, points: Mapping[int, float], events: Sequence[HealthEvent]
 ) -> None:
-    """Mark the alarms of a signal, and in every picture where training went back to."""
+    """Mark the alarms of a signal, and in every panel the steps that rollbacks returned to."""
     for event in events:
         if event.to is not None:
             axes.axvline(event.to, color=BACK, linestyle="--", linewidth=1.4)
@@ -129,7 +129,7 @@ def _draw_events(
                 [event.step], [points[event.step]], "v", color=ALARM, markersize=8,
                 markeredgecolor="white", markeredgewidth=0.8, zorder=5, clip_on=False,
             )  # fmt: skip
-        else:  # Its step was taken back, or its figure is no number.
+        else:  # Its step was rolled back, or its figure is not finite.
             axes.plot(
                 [event.to if event.to is not None else event.step], [0.96], "v", color=ALARM,
                 markersize=8, markeredgecolor="white", markeredgewidth=0.8, zorder=5,
@@ -147,7 +147,7 @@ def _draw_validation(axes: Axes, metrics: Records) -> None:
 
 
 def _legend(metrics: Records, events: Sequence[HealthEvent]) -> list[Key]:
-    """Return what the lines and marks are."""
+    """Return the legend of lines and marks."""
     keys = [Key(f"every step, and its mean of {SMOOTHED} steps", TRAINING, "solid")]
     if any(record.get("phase") == Phase.VALIDATION for record in metrics):
         keys.append(Key("validation tasks", VALIDATION, "solid"))

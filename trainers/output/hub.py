@@ -16,7 +16,7 @@ from trainers.output.run_folder import COMPLETE, VALIDATED
 __all__ = ["check_hub", "has_token", "push"]
 
 NOT_PUSHED = (COMPLETE, VALIDATED, "training_args.bin")
-"""Files that are of use in the run's folder only; the last one is a pickle that holds its paths."""
+"""Files that are only useful inside the run's folder; the last one is a pickle with local paths."""
 
 NO_TOKEN = (
     "the hub requires a token at the end, and there is none: set HF_TOKEN, or run: hf auth login"
@@ -27,8 +27,8 @@ def check_hub(run: ResolvedRun) -> None:
     """Check ``--push-to-hub`` before the run begins, without asking the hub.
 
     Raises:
-        ConfigurationError: It names no repository, or what would be pushed could not be loaded
-            from there.
+        ConfigurationError: It names no repository, or the pushed policy could not be loaded from
+            there.
     """
     config = run.config
     if config.push_to_hub is None:

@@ -1,4 +1,4 @@
-"""JSON-lines files that survive ``kill -9``: they are cut cleanly."""
+"""JSON-lines files that survive ``kill -9``: an unfinished last line is cut off."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def append_line(path: Path, line: str) -> None:
         size = file.seek(0, os.SEEK_END)
         data = line.encode() + b"\n"
         try:
-            while data:  # Unbuffered, so a write may take a part of it.
+            while data:  # Unbuffered, so a write may be partial.
                 data = data[file.write(data) :]
         except OSError:
             with suppress(OSError):
@@ -49,7 +49,7 @@ def append_line(path: Path, line: str) -> None:
 
 
 def cut_unfinished_line(path: Path) -> None:
-    """Take off what a killed run left of its last line, so that the next one starts afresh."""
+    """Cut off the unfinished last line of a killed run."""
     if not path.is_file():
         return
     with path.open("r+b") as file:

@@ -1,4 +1,4 @@
-"""What the methods of a run add to its result."""
+"""Results of optional methods: their figures and remarks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The templates of this package: pages, cards and code, filled in."""
+"""Render the templates of this package: pages, cards and code."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ __all__ = ["render", "templates"]
 def render(name: str, **values: object) -> str:
     """Fill in a template of this package.
 
-    In a page, everything that comes in is escaped. Markdown and Python know no such thing: what
-    comes into them stands as it is.
+    Values in HTML pages are escaped; values in Markdown and Python are inserted verbatim.
     """
     return templates(name.endswith(".html.j2")).get_template(name).render(**values)
 
 
 @cache
 def templates(escape: bool) -> Environment:
-    """Return the templates, read and compiled once in a process."""
+    """Return the templates, compiled once per process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     templates = Environment(

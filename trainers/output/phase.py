@@ -1,4 +1,4 @@
-"""Which part of a run a line of ``metrics.jsonl`` was written by."""
+"""The phase of a run that wrote a line of ``metrics.jsonl``."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def cut_sentence(cut: Mapping[str, int], sft_steps: int, steps: int) -> str:
 
     Args:
         cut: The step after which each phase was ended.
-        sft_steps: Most steps of the warm start.
+        sft_steps: Maximum steps of the warm start.
         steps: Steps of reinforcement learning.
     """
     planned = {"sft": ("the warm start", sft_steps), "rl": ("reinforcement learning", steps)}

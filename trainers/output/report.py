@@ -91,10 +91,10 @@ def write_report(folder: RunFolder, run: ResolvedRun, summary: Summary) -> Path:
 
 
 class _Part(NamedTuple):
-    """The results of an environment, or of several together, with their curves."""
+    """The results of an environment, or of several pooled, with their curves."""
 
     name: str
-    """Name of the environment; empty if there is one, and of all together."""
+    """Name of the environment; empty if there is only one, and for the pooled results."""
     results: Results
     """How the policies compare."""
     panels: dict[str, str]
@@ -135,7 +135,7 @@ def _differences(summary: Summary) -> Iterator[tuple[str, float, Interval]]:
 
 
 def _count_lost(metrics: Sequence[dict[str, Any]], summary: Summary) -> dict[str, int]:
-    """Count the held-out episodes that were lost to a failed environment, by policy."""
+    """Count the held-out episodes lost to a failed environment, by policy."""
     counts: Counter[str] = Counter()
     for record in metrics:
         if record.get("phase") == Phase.COMPARISON:
@@ -169,7 +169,7 @@ def _change(before: Episodes, after: Episodes, task: tuple[str, str]) -> int:
 def _choose_tasks(before: Episodes, after: Episodes) -> list[tuple[str, str]]:
     """Choose tasks: the first few of the panel, then the first that rose and the first that fell.
 
-    A page that showed only the best would mislead, and one without any change would say little.
+    Showing only the best would mislead, and showing no change would say little.
     """
     common = [task for task in before if task in after]
     moved = [

@@ -1,4 +1,4 @@
-"""The policies that a run compares: one word for each, in files, tables, reports and flags."""
+"""Roles of the policies that a run compares: one name each, in files, tables, reports and flags."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEMONSTRATOR = "demonstrator"
 ORACLE = "oracle"
 """The solver that knows the answers, whatever ``expert=`` chooses."""
 BASE_MODEL = "base-model"
-"""The pretrained model that a warm start begins with; without one it is the warm start's role."""
+"""The pretrained model before its warm start; without a warm start it has that role itself."""
 WARM_START = "warm-start"
 """The policy that reinforcement learning starts from."""
 BASELINES: tuple[BaselineName, ...] = get_args(BaselineName)
@@ -39,9 +39,9 @@ FILTERED_BC: BaselineName = "filtered-bc"
 ROLES = (RANDOM, DEMONSTRATOR, BASE_MODEL, WARM_START, *BASELINES, TRAINED, ORACLE)
 """The compared policies in the order in which they are shown."""
 LEARNED = (WARM_START, *BASELINES, TRAINED)
-"""Those that learn."""
+"""Roles of policies that learn."""
 
 
 def field_of(role: str) -> str:
-    """Return the name of a role's field, in which no hyphen may stand."""
+    """Return the field name of a role, with underscores for hyphens."""
     return role.replace("-", "_")

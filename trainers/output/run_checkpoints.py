@@ -1,4 +1,4 @@
-"""Which checkpoints the folder of a run has, and by which of them the run is known."""
+"""Find the checkpoints of a run, and the one that stands for the run."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ __all__ = [
 logger = logging.getLogger(__name__)
 
 CONFIG = "config.yaml"
-"""A folder with this file is a run's."""
+"""File that identifies the folder of a run."""
 DEPTH = 3
-"""How far above a checkpoint its run lies, at most: ``checkpoints/rl/checkpoint-6``."""
+"""Maximum depth of a checkpoint below its run: ``checkpoints/rl/checkpoint-6``."""
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "adapter_model.safetensors")
-"""A folder with one of these files is a checkpoint's."""
+"""Files of which one identifies a checkpoint."""
 
 
 def run_of(folder: Path) -> Path | None:
-    """Return the run that a folder is, or that holds it."""
+    """Return the run that a folder is, or lies in."""
     folder = folder.resolve()
     above = [folder, *folder.parents[:DEPTH]]
     return next((place for place in above if (place / CONFIG).is_file()), None)
 
 
 def has_weights(folder: Path) -> bool:
-    """Return whether a folder is a checkpoint's."""
+    """Return whether a folder is a checkpoint."""
     return any((folder / name).exists() for name in WEIGHTS)
 
 
@@ -51,12 +51,12 @@ def checkpoint_names(run: Path) -> list[str]:
 
 
 def chosen_checkpoint(run: Path, path: Path, checkpoint: str | None = None) -> Path:
-    """Return the folder of the policy that is to play.
+    """Return the checkpoint of the policy to play.
 
     Args:
         run: The folder of a run.
         path: The same, or the folder of a checkpoint in it.
-        checkpoint: Name of the checkpoint; None: that of the path, or the one that the run
+        checkpoint: Name of the checkpoint; None: the one in the path, or the one that the run
             compared.
 
     Raises:
@@ -90,7 +90,7 @@ def step_of(run: Path, checkpoint: Path) -> dict[str, Any]:
 
 
 def _candidates(run: Path, names: list[str]) -> Iterator[str]:
-    """Yield the policies by which a run is known, most of all the one that it compared."""
+    """Yield the policies that stand for a run, first the one that it compared."""
     summary = _json(run / "summary.json")
     if (run / MERGED).is_file():
         yield "trained"
@@ -101,14 +101,14 @@ def _candidates(run: Path, names: list[str]) -> Iterator[str]:
         "newest", run,
     )  # fmt: skip
     yield from (name for name in ("best", "trained") if name in names)
-    # By number: as text, checkpoint-10 would stand before checkpoint-9.
+    # Sorted by number: as text, checkpoint-10 would precede checkpoint-9.
     steps = [name for name in names if name.startswith("rl/checkpoint-")]
     yield from sorted(steps, key=lambda name: -int(name.rsplit("-", 1)[1]))
     yield from names
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Read a file of the run; nothing if there is none, or it is being written."""
+    """Read a file of the run; empty if it is missing or being written."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

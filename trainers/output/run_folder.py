@@ -3,8 +3,8 @@
 Layout: ``config.yaml``, ``state.json``, ``metrics.jsonl``, ``episodes.jsonl`` (of training),
 ``eval_episodes/<arm>.jsonl`` (of the compared policies, and ``valid.jsonl`` of the validations
 between; with several environments in a folder for each), ``checkpoints/``, ``baselines/<name>/``
-(records and checkpoints of each), ``curve.png``, ``summary.json``, ``report.html``, and
-``warnings.log`` if there were any, ``agent.log`` if a custom agent printed or logged.
+(records and checkpoints of each), ``curve.png``, ``summary.json``, ``report.html``,
+``warnings.log`` if there were any, and ``agent.log`` if a custom agent printed or logged.
 
 Only the main process of a run writes; writing methods do nothing in the others. All read
 checkpoints from it, so the nodes of a run must share it; everything else is broadcast by the main
@@ -37,13 +37,13 @@ from trainers.output.roles import BASELINES, GREEDY, TRAINED
 from trainers.processes import main_only
 
 COMPLETE = "complete"
-"""Marker file that is written last into a checkpoint."""
+"""Marker file, written last into a checkpoint."""
 VALIDATED = "validation.json"
 """Marker file of the best policy: its validation results and step."""
 WANDB = "wandb"
 """Folder in which wandb keeps its files, with links to logs outside of the run."""
 MERGED = "merge.json"
-"""File of a folder with a merged policy instead of a run: its sources and the method."""
+"""File that marks a merged policy instead of a run: its sources and the method."""
 SHARED_WITHIN = 30.0
 """Seconds after which a new folder is seen by every node that shares its file system."""
 
@@ -52,7 +52,7 @@ class RunFolder:
     """Files of one run.
 
     Args:
-        path: The folder; :meth:`open` checks it and makes it.
+        path: The folder; :meth:`open` checks and creates it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -80,10 +80,10 @@ class RunFolder:
 
         Args:
             path: The folder.
-            config: Settings of the run; on ``resume`` they must equal those of the folder, but for
-                what changes no number (see ``trainers.config.config_file``) and for more steps or
-                minutes, which extend the run: see :meth:`extend`.
-            resolved: What the settings leave open, as it was filled in; kept and compared, too.
+            config: Settings of the run. On ``resume`` they must equal those of the folder, except
+                for settings that change no result (see ``trainers.config.config_file``) and for
+                more steps or minutes, which extend the run (see :meth:`extend`).
+            resolved: Resolved values of settings left open; stored and compared, too.
 
         Raises:
             ConfigurationError: The folder holds something else or another run, or cannot be
@@ -108,7 +108,7 @@ class RunFolder:
 
     def _check_shared(self) -> None:
         """Check that this process sees what the main process wrote."""
-        # NFS shows a new file late: its clients keep what they know of a folder for a while.
+        # NFS shows a new file late, because its clients cache directory entries.
         until = time.monotonic() + SHARED_WITHIN
         while not (self.path / CONFIG_FILE).exists():
             if time.monotonic() > until:
@@ -126,28 +126,28 @@ class RunFolder:
         return part
 
     def check(self, config: TrainConfig, resolved: Mapping[str, Any] | None = None) -> None:
-        """Check that :meth:`open` would take the folder, and write nothing.
+        """Check that :meth:`open` would accept the folder, without writing.
 
         Raises:
-            ConfigurationError: The folder holds something else or another run, or there is none
-                to be resumed.
+            ConfigurationError: The folder holds something else or another run, or there is no run
+                to resume.
         """
         self._check(stored_settings(config, resolved), config.resume)
 
     def _check(self, settings: Mapping[str, Any], resume: bool) -> None:
-        """Refuse a folder that holds anything but the run that is wanted."""
+        """Check that a folder holds nothing but the requested run."""
         self.check_place(resume)
         if resume:
             self._check_same_run(settings)
 
     def check_place(self, resume: bool) -> None:
-        """Check the kind of the folder: none, empty, or a run that ``resume`` allows.
+        """Check the kind of the folder: missing, empty, or a run that ``resume`` allows.
 
         Args:
-            resume: Whether the run in it is to go on.
+            resume: Whether the run in it is resumed.
 
         Raises:
-            ConfigurationError: It is another, or holds a link that leads out of it.
+            ConfigurationError: It is of another kind, or contains a link that leads outside.
         """
         config_path = self.path / CONFIG_FILE
         if self.path.exists() and not self.path.is_dir():
@@ -176,20 +176,20 @@ class RunFolder:
             )
 
     def _open(self, settings: Mapping[str, Any], resume: bool) -> None:
-        """Check the folder, and make what a new run needs."""
+        """Check the folder, and create the files of a new run."""
         self._check(settings, resume)
         config_path = self.path / CONFIG_FILE
         self.path.mkdir(parents=True, exist_ok=True)
         if not config_path.exists():
-            # First of all files: with it the folder is known as this run's, whenever it is killed.
+            # The first file: it marks the folder as this run's, whenever the run is killed.
             self._write_settings(settings)
         remember_typed(self.path, settings)
         self._prepare()
 
     def _prepare(self) -> None:
-        """Make what records and checkpoints need, and mend what a kill left."""
+        """Create folders, and repair files left unfinished by a kill."""
         self.checkpoints.mkdir(parents=True, exist_ok=True)
-        # The clocks go on from the seconds that were noted before a kill.
+        # The clocks continue from the seconds noted before a kill.
         self._clock -= self.state().get("seconds", 0.0)
         self._cpu_before = self.state().get("cpu_seconds", 0.0)
         self._peak_before = self.state().get("peak_bytes", 0)
@@ -202,19 +202,19 @@ class RunFolder:
         """Lock the folder against other processes until this one ends.
 
         Raises:
-            ConfigurationError: Another process is at work on the run.
+            ConfigurationError: Another process works on the run.
         """
         self._lock = lock_folder(self.path, "the run")
 
     @main_only
     def close(self) -> None:
-        """Let other processes work on the folder."""
+        """Release the lock."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     def _check_same_run(self, settings: Mapping[str, Any]) -> None:
-        """Refuse to mix two runs in one folder."""
+        """Check that the folder's run has the same settings."""
         stored = read_settings(self.path / CONFIG_FILE)
         comparison = compare(stored, settings)
         if comparison.changes:
@@ -227,17 +227,17 @@ class RunFolder:
 
     @property
     def complete(self) -> bool:
-        """Whether the run has ended, as long as it was to last; the main process knows."""
+        """Whether the run is finished at its full length; asked in the main process."""
         return self._longer is None and self.summary_path.exists()
 
     @property
     def extends(self) -> bool:
-        """Whether the settings ask for more steps or minutes; the main process knows."""
+        """Whether the settings ask for more steps or minutes; asked in the main process."""
         return self._longer is not None
 
     @main_only
     def extend(self) -> None:
-        """Make room for more steps or minutes, if the settings ask for them.
+        """Extend a finished run, if the settings ask for more steps or minutes.
 
         Everything after the last step is discarded and repeated: the trained policy's held-out
         episodes and results, its last checkpoint, the baselines that it is compared with, the
@@ -259,7 +259,7 @@ class RunFolder:
         policies = (self.checkpoints / name for name in BASELINES)
         for made_again in (self.trained, self.merged, self.baselines, *policies):
             shutil.rmtree(made_again, ignore_errors=True)
-        # Last: a run that is killed before this is whole again, and as long as it was.
+        # Last: a run killed before this point is intact, at its old length.
         self._write_settings(self._longer)
         self._longer = None
 
@@ -280,19 +280,19 @@ class RunFolder:
     def seconds(self) -> float:
         """Return the seconds spent on the run, those before the last kill included.
 
-        Of a run that was killed, what it did after its last note is not counted.
+        Work of a killed process after its last note is not counted.
         """
         return time.monotonic() - self._clock
 
     def cpu_seconds(self) -> float:
-        """Return the processor seconds of this process, with those noted before the last kill.
+        """Return the processor seconds of the run, those before the last kill included.
 
-        Other work on the machine changes them little, unlike :meth:`seconds`.
+        Unlike :meth:`seconds`, they hardly depend on other work of the machine.
         """
         return self._cpu_before + time.process_time()
 
     def peak_bytes(self) -> int:
-        """Return the most memory of this process so far, or of those noted before; 0 if unknown."""
+        """Return the peak memory of this and earlier processes of the run; 0 if unknown."""
         return max(self._peak_before, _peak_of_process())
 
     @main_only
@@ -307,7 +307,7 @@ class RunFolder:
 
     @main_only
     def give(self, **values: object) -> None:
-        """Add notes of another run, on which this process has spent no time."""
+        """Add notes copied from another run, without counting time."""
         text = json.dumps({**self.state(), **values}, indent=1)
         write_atomically(self.path / "state.json", text.encode())
 
@@ -331,7 +331,7 @@ class RunFolder:
 
     @main_only
     def rewind(self, phase: str, step: int) -> None:
-        """Drop records of ``phase`` after ``step``, which a resumed run will write again."""
+        """Drop records of ``phase`` after ``step``, which a resumed run rewrites."""
         if self.metrics_path.exists():
             filter_lines(
                 self.metrics_path,
@@ -340,19 +340,19 @@ class RunFolder:
 
     @main_only
     def rewind_episodes(self, step: int) -> None:
-        """Drop episodes of training and validation after ``step``, which will be written again."""
+        """Drop episodes of training and validation after ``step``, which will be rewritten."""
         if self.episodes_path.exists():
             filter_lines(self.episodes_path, lambda record: training_step(record) <= step)
         # The untrained policy is validated before the first step.
         self.drop_validation(step + 1 if step else 0)
 
     def drop_validation(self, step: int) -> None:
-        """Drop the validation episodes of policies after so many steps, and of later ones."""
+        """Drop the validation episodes of the policy after ``step`` steps and of later ones."""
         for validation in self.eval_files(Phase.VALIDATION):
             filter_lines(validation, lambda record: record["extra"]["step"] < step)
 
     def validated(self, step: int) -> bool:
-        """Return whether the policy after so many steps has been validated."""
+        """Return whether the policy after ``step`` steps has been validated."""
         return any(
             record.get("phase") == Phase.VALIDATION and record["step"] == step
             for record in self.metrics()
@@ -378,7 +378,7 @@ def training_step(episode: Mapping[str, Any]) -> int:
 
 
 def _peak_of_process() -> int:
-    """Return the most bytes that this process has held, on its GPU if it trains on one."""
+    """Return the peak bytes of this process, on its GPU if it trains on one."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available():
         return int(torch.cuda.max_memory_reserved())

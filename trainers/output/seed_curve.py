@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["draw_seeds", "seed_panels"]
 
 BAND = " (band: 95 %)"
-"""What the legend says of the band, where there is one."""
+"""Legend of the band."""
 
 
 def draw_seeds(
@@ -39,14 +39,14 @@ def draw_seeds(
 ) -> bytes:
     """Draw score and success on validation tasks over the steps, a thin line a seed: a PNG.
 
-    The thick line is the mean over the seeds where all were validated, the band its 95 % interval
-    (Student t), where `spread` gives one. Each of several environments has a row of its own.
+    The thick line is the mean over the seeds at steps where all were validated, the band its 95 %
+    interval (Student t) if `spread` gives one. With several environments each has its own row.
 
     Args:
         seeds: Records of the run of each seed.
-        names: What the compared policies are called.
+        names: Names of the compared policies.
         chosen_steps: Step of the trained policy of each seed.
-        title: What the environments are called.
+        title: Name of the environments.
     """
     from matplotlib.figure import Figure
 
@@ -73,7 +73,7 @@ def draw_seeds(
 def seed_panels(
     seeds: Sequence[Records], names: Mapping[str, str], chosen_steps: Sequence[int]
 ) -> tuple[dict[str, str], list[Key]]:
-    """Draw the same as SVGs to be put into a page; return them by quantity, and their legend."""
+    """Draw the same as SVGs for a page; return them by quantity, and their legend."""
     pictures, keys = {}, []
     for quantity in QUANTITIES:
         with svg_axes((4.8, 3.2)) as (axes, svg):
@@ -91,7 +91,7 @@ def _draw_panel(
     names: Mapping[str, str],
     chosen_steps: Sequence[int],
 ) -> None:
-    """Draw all that is known about one quantity."""
+    """Draw one quantity: validations, their mean, references and trained policies."""
     from matplotlib.ticker import MaxNLocator
 
     _draw_references(axes, seeds, quantity, names)
@@ -121,7 +121,7 @@ def _draw_panel(
 def _draw_references(
     axes: Axes, seeds: Sequence[Records], quantity: str, names: Mapping[str, str]
 ) -> None:
-    """Draw what the other policies reach on the test tasks, as a mean over the seeds."""
+    """Draw the test results of the other policies, as a mean over the seeds."""
     for arm, (colour, style) in REFERENCES.items():
         means = [held_out_mean(records, arm, quantity) for records in seeds]
         measured = [mean for mean in means if mean is not None]

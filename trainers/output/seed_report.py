@@ -21,10 +21,10 @@ __all__ = ["seeds_table", "write_seeds"]
 
 
 class _SeedPart(NamedTuple):
-    """The results of an environment, or of several together, with their curves."""
+    """The results of an environment, or of several pooled, with their curves."""
 
     name: str
-    """Name of the environment; empty if there is one, and of all together."""
+    """Name of the environment; empty if there is only one, and for the pooled results."""
     results: Mapping[str, Any]
     """How the policies compare over seeds."""
     panels: dict[str, str]
@@ -34,9 +34,9 @@ class _SeedPart(NamedTuple):
 
 
 def write_seeds(folder: Path, runs: Sequence[RunFolder]) -> dict[str, Any]:
-    """Put the finished runs of several seeds together in a folder; return the summary.
+    """Combine the finished runs of several seeds in a folder; return the summary.
 
-    The summary is written last: where it stands, all is there.
+    The summary is written last, so its presence means that everything is there.
 
     Args:
         folder: Where it is written.

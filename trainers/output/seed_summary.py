@@ -3,7 +3,7 @@
 Every figure of a seed is a mean over held-out tasks. Only the spread of these means predicts
 another training, so intervals are Student's t over the seeds. Fewer than three seeds, or equal
 values, have no interval, and the sentences state this. The paired interval of each seed, over its
-tasks, stands beside them as a detail.
+tasks, is given as a detail.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = [
 ]
 
 UNTRAINED = (RANDOM, DEMONSTRATOR, ORACLE)
-"""Arms that are the same in every seed: their interval is over the tasks."""
+"""Policies that are the same in every seed: their interval is over the tasks."""
 START = f"trained_minus_{field_of(WARM_START)}"
-"""What training is compared with first: the policy that it began with."""
+"""The first comparison: with the policy that training started from."""
 AGAINST = tuple(f"trained_minus_{field_of(arm)}" for arm in BASELINES)
-"""Comparisons with what was trained further from the same start in another way."""
+"""Comparisons with baselines trained from the same start."""
 FIGURES = {"success": "success", "score": "score_mean"}
 """Figure -> its name in the result of an arm."""
 
@@ -54,9 +54,9 @@ class SeedComparison(NamedTuple):
     """The trained policy minus another, over seeds."""
 
     name: str
-    """Of the comparison, such as ``trained_minus_bc``."""
+    """Name of the comparison, such as ``trained_minus_bc``."""
     other: str
-    """What the other policy is called."""
+    """Name of the other policy."""
     success: Mapping[str, Any]
     """Difference in success, as :func:`spread` gives it, with the ``paired`` ones of each seed."""
     score: Mapping[str, Any]
@@ -81,7 +81,7 @@ def spread(
 ) -> dict[str, Any]:
     """Return mean, standard deviation over seeds, 95 % interval and the values themselves.
 
-    The interval is Student's t over the values, cut to what is possible; None where
+    The interval is Student's t over the values, cut to the possible range; None where
     `agentgym.support.statistics.why_no_interval` says why there is none. One value has no standard
     deviation either.
     """
@@ -95,7 +95,7 @@ def spread(
 
 
 def seeds_summary(summaries: Summaries) -> dict[str, Any]:
-    """Return what ``summary.json`` of several seeds holds.
+    """Return the content of ``summary.json`` of several seeds.
 
     Args:
         summaries: Those of the seeds, at least two, in the order of the seeds.
@@ -122,14 +122,14 @@ def seeds_summary(summaries: Summaries) -> dict[str, Any]:
 
 
 def _interval_kind(count: int) -> str:
-    """Say what the intervals of so many seeds are."""
+    """Return a sentence on the kind of the intervals."""
     if count < FEWEST_TRAININGS:
         return f"none over {count} seeds: it takes at least {FEWEST_TRAININGS}"
     return f"95 %, Student t over {count} seeds"
 
 
 def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[SeedComparison]:
-    """Yield what the trained policy is compared with: ``paired`` or ``greedy_paired`` results."""
+    """Yield the comparisons in the ``paired`` or ``greedy_paired`` results."""
     for name, figures in results.get(kind, {}).items():
         other = results["names"][_arm(name.removeprefix("trained_minus_"), results["names"])]
         yield SeedComparison(name, other, figures["success"], figures["score"])
@@ -138,7 +138,7 @@ def comparisons(results: Mapping[str, Any], kind: str = "paired") -> Iterator[Se
 def seeds_headline(result: Mapping[str, Any]) -> Headline:
     """Return the first line of the report, by the rules of a single run's.
 
-    The strongest baseline is the one that the trained policy is ahead of by least.
+    The strongest baseline is the one with the smallest lead of the trained policy.
     """
     by_name = {comparison.name: comparison for comparison in comparisons(result)}
     start, runs = by_name[START], result["runs"]
@@ -161,7 +161,7 @@ def seeds_headline(result: Mapping[str, Any]) -> Headline:
 
 
 def seeds_sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """Say each comparison over the seeds in a sentence; where it has no interval, say why."""
+    """Return a sentence for each comparison over the seeds; without an interval it says why."""
     count = len(result["seeds"])
     for kind, how in (("paired", ""), ("greedy_paired", "With greedy actions, ")):
         for comparison in comparisons(result, kind):
@@ -182,7 +182,7 @@ def seeds_sentences(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _results(parts: Summaries) -> dict[str, Any]:
-    """Return the comparison over seeds, of one environment or of all together."""
+    """Return the comparison over seeds, of one environment or pooled over all."""
     greedy = [part.get("greedy") or {} for part in parts]
     results = {
         "names": parts[0]["names"],
@@ -200,7 +200,7 @@ def _results(parts: Summaries) -> dict[str, Any]:
 
 
 def _arm(key: str, names: Mapping[str, str]) -> str:
-    """Return the arm of a key, in which no hyphen may stand."""
+    """Return the policy of a key, with hyphens for underscores."""
     return next((arm for arm in names if field_of(arm) == key), key)
 
 
@@ -221,7 +221,7 @@ def _arms(results: Summaries) -> dict[str, Any]:
 
 
 def _figure(arm: str, results: Summaries, key: str) -> dict[str, Any]:
-    """Return a figure of a policy: over the tasks where no seed changes it, else over the seeds."""
+    """Return a figure of a policy over the seeds; if untrained, over the tasks."""
     if arm not in UNTRAINED:
         return spread([result[key] for result in results], (0.0, 1.0))
     interval = f"{key.removesuffix('_mean')}_ci95"
@@ -229,7 +229,7 @@ def _figure(arm: str, results: Summaries, key: str) -> dict[str, Any]:
 
 
 def _differences(results: Summaries) -> dict[str, Any]:
-    """Return the comparisons that all seeds made, each over the seeds, with those of each seed."""
+    """Return the comparisons that all seeds have, over the seeds and per seed."""
     common = [
         name
         for name in results[0]
@@ -248,7 +248,7 @@ def _differences(results: Summaries) -> dict[str, Any]:
 
 
 def _run(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is to be known about the run of a seed."""
+    """Return the facts about the run of one seed."""
     return {
         "seed": summary["seed"],
         "folder": f"seed{summary['seed']}",

@@ -15,7 +15,7 @@ from trainers.output.roles import GREEDY, LEARNED, ROLES, field_of
 Interval = tuple[float, float]
 """Ends of a 95 % interval."""
 LIBRARIES = ("torch", "transformers", "trl", "peft")
-"""Packages whose versions decide, beside the suite's own, what a run computes."""
+"""Packages whose versions, besides our own, affect the results of a run."""
 Part = TypeVar("Part")
 
 
@@ -57,7 +57,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Paired:
-    """The comparisons that are made task by task."""
+    """The comparisons task by task."""
 
     trained_minus_warm_start: Difference
     """After reinforcement learning minus before it."""
@@ -137,7 +137,7 @@ class WarmStart:
 
 @dataclass(frozen=True)
 class BaselineEnd:
-    """How a baseline ended that reinforcement learning is compared with."""
+    """The end of the training of a baseline."""
 
     steps: int
     """Steps that it took, those of the warm start not counted."""
@@ -149,12 +149,12 @@ class BaselineEnd:
 
 @dataclass(frozen=True)
 class ChosenPolicy:
-    """The policy that is called trained: which of the run's policies was compared."""
+    """The policy compared as ``trained``."""
 
     checkpoint: str
     """Folder under ``checkpoints``: ``best`` by validation, or ``trained``, that of the last."""
     step: int
-    """Steps of reinforcement learning that made it."""
+    """RL steps after which it was saved."""
     valid_success: float | None = None
     """Success on the validation tasks by which it was chosen; None if it was not."""
     valid_score: float | None = None
@@ -163,23 +163,23 @@ class ChosenPolicy:
 
 @dataclass(frozen=True)
 class HealthEvent:
-    """An alarm of reinforcement learning, and what came of it."""
+    """An alarm of RL, and the action taken."""
 
     step: int
     """Step after which it was raised."""
     signal: str
-    """What was wrong (see ``trainers.monitoring.health``)."""
+    """The signal (see ``trainers.monitoring.health``)."""
     action: str
     """``warn``, ``stop`` or ``rollback``."""
     sentence: str
     """The signal, what it usually was, and its limit, in words."""
     to: int | None = None
-    """Step that training went back to."""
+    """Step that a rollback returned to."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """The policies as they were compared in an environment, or in several together."""
+    """The comparison of policies in an environment, or pooled over several."""
 
     env: str
     """Gymnasium id; of several, separated by commas."""
@@ -194,7 +194,7 @@ class Results:
     verdict: str = ""
     """Whether reinforcement learning changed the policy, in a sentence."""
     names: Mapping[str, str] = field(default_factory=lambda: {role: role for role in ROLES})
-    """What the arms are called."""
+    """Names of the policies."""
     strongest_baseline: str = ""
     """The baseline that did best on the held-out tasks, of which the verdict speaks; empty if there
     was none."""
@@ -241,13 +241,13 @@ class Summary(Results):
     estimated_gib: float | None = None
     """Memory of the main process as it was estimated before anything was loaded."""
     peak_gib: float | None = None
-    """The most memory that it held; None if unknown."""
+    """Peak memory of the main process; None if unknown."""
     families: Mapping[str, Results] = field(default_factory=dict)
     """The results of each environment by name, if there are several."""
     remarks: tuple[str, ...] = ()
-    """What a reader must know besides the figures."""
+    """Sentences that a reader needs besides the figures."""
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Versions that decide what a run computes."""
+    """Versions of packages that affect the results."""
     commit: str = ""
     """Commit of the suite's source; empty where it was installed as a package."""
     baselines: Mapping[str, BaselineEnd] = field(default_factory=dict)
@@ -274,7 +274,7 @@ class Summary(Results):
         return f"at most {self.peak_gib:.1f} GiB of memory{beside}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is written as JSON."""
+        """Return the content of the JSON file."""
         content: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         content |= content.pop("figures")
         for part in (content, *content["families"].values()):
@@ -286,7 +286,7 @@ class Summary(Results):
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Summary:
-        """Read what a ``summary.json`` holds.
+        """Read the content of a ``summary.json``.
 
         Raises:
             DataError: A key is missing.
@@ -348,7 +348,7 @@ def _differences(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(kind: type[Part], content: Mapping[str, Any]) -> Part:
-    """Make one part; keys that a later version may have added are passed over."""
+    """Make one part; unknown keys, perhaps of a later version, are ignored."""
     names = {field.name for field in fields(cast(Any, kind))}
     values = {name: value for name, value in content.items() if name in names}
     return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
@@ -375,7 +375,7 @@ def nothing_trained(records: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ...]:
-    """Return the alarms that stand in the records of a run, in their order."""
+    """Return the alarms in the records of a run, in order."""
     return tuple(
         _read(HealthEvent, {"action": Phase.ROLLBACK.value, **record})
         for record in records
@@ -384,5 +384,5 @@ def health_events(records: Iterable[Mapping[str, Any]]) -> tuple[HealthEvent, ..
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that decide what a run computes."""
+    """Return the versions of the packages that affect the results."""
     return package_versions(*LIBRARIES)

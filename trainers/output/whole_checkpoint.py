@@ -1,7 +1,7 @@
-"""Whether the files of a checkpoint are whole, or which of them is damaged or missing, and how.
+"""Check that the files of a checkpoint are complete and readable.
 
-A list of files and sizes is written last into a checkpoint. With or without it, each file is also
-opened as what its name says; nothing in it is executed.
+A list of files and sizes is written last into a checkpoint. Even without it, each file is opened in
+the format of its suffix; nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def write_sizes(checkpoint: Path) -> None:
 
 
 def was_finished(checkpoint: Path) -> bool:
-    """Return whether a checkpoint was written to its end, whatever became of it."""
+    """Return whether a checkpoint was completely written at some time."""
     return (checkpoint / SIZES).exists()
 
 
 def damage(checkpoint: Path) -> str:
-    """Return the file of a checkpoint that is not whole, and why; empty if all are."""
+    """Return the damaged file of a checkpoint and the damage; empty if there is none."""
     for path, size in _noted(checkpoint):
         if not path.is_file():
             return f"{path} is missing"
@@ -53,10 +53,10 @@ def damage(checkpoint: Path) -> str:
 
 
 def newest_whole(checkpoints: Iterable[Path]) -> tuple[Path | None, list[str]]:
-    """Return the first of some checkpoints, newest first, that is whole.
+    """Return the newest undamaged checkpoint.
 
     Returns:
-        The checkpoint, None if there is none, and what is wrong with each that was passed over.
+        The checkpoint, or None, and the damage of each newer one.
     """
     passed: list[str] = []
     for checkpoint in checkpoints:
@@ -69,14 +69,14 @@ def newest_whole(checkpoints: Iterable[Path]) -> tuple[Path | None, list[str]]:
 
 
 def check_policy(folder: Path, phase: str) -> None:
-    """Check that a saved policy is whole.
+    """Check that a saved policy is undamaged.
 
     Args:
         folder: Its folder.
-        phase: What made it, and makes it again without it.
+        phase: The phase that creates it, and recreates it if it is deleted.
 
     Raises:
-        DataError: It is not.
+        DataError: It is damaged.
     """
     if reason := damage(folder):
         raise DataError(
@@ -95,7 +95,7 @@ def _noted(checkpoint: Path) -> list[tuple[Path, int]]:
 
 
 def _unreadable(path: Path) -> str:
-    """Return why a file is not what its name says; empty if it is."""
+    """Return why a file cannot be read in the format of its suffix; empty if it can."""
     try:
         if path.suffix == ".safetensors":
             from safetensors import safe_open

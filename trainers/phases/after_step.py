@@ -30,7 +30,7 @@ __all__ = ["AfterStep", "StopConditions"]
 
 
 class StopConditions:
-    """Whether the training time or a budget is used up.
+    """Checks whether the training time or a budget is used up.
 
     Attributes:
         clock: The clock of reinforcement learning, which continues from here.
@@ -59,11 +59,11 @@ class StopConditions:
         if late and step is not None:
             self._display.note(f"time is up: training ends at step {step}")
             note_cut(self._folder, Phase.REINFORCEMENT, step)
-        # All processes count the turns alike.
+        # All processes count the same turns.
         return late or 0 < self._turns <= self._log.turns or self._spent()
 
     def _spent(self) -> bool:
-        """Return whether both phases together have reached a limit of the budget."""
+        """Return whether imitation and RL together have reached a limit of the budget."""
         imitation, log, budget = self._imitation, self._log, self._run.budget
         passes = self._run.config.rl.num_iterations + GENERATION
         spent = Spent(
@@ -99,9 +99,9 @@ class AfterStep(TrainerCallback):
         """Start, or continue from the loaded checkpoint."""
         self.log.start()
         self.dashboards.on_train_begin(args, state, control, **kwargs)
-        # Make up for a kill between a checkpoint and the policy that it was saved for.
+        # A kill may have come between a checkpoint and the best policy that it was saved for.
         self.best.keep(self.trainer.batches)
-        # An alarm may lead back to the start. A second time the generators would be elsewhere.
+        # A rollback may lead back to the start, so save it: repeated, the generators would differ.
         start = Path(args.output_dir) / "checkpoint-0" / TRAINER_STATE_NAME
         goes_back = self.run.config.health.on_alarm == "rollback"
         if goes_back and not state.global_step and not start.exists():
@@ -118,8 +118,8 @@ class AfterStep(TrainerCallback):
         if self.validation.due(step):
             self.validation.validate(step)
             save |= self.best.better is not None
-        # 2. Time and turns. Saved, so that a run that is killed after this goes on with just these
-        #    weights.
+        # 2. Time and turns. Saved, so that a run that is killed after this continues with these
+        # weights.
         if self.stop.should_end(step):
             end.stop()
             save = True

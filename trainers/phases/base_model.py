@@ -1,4 +1,4 @@
-"""The pretrained model before any training: whether it needs a warm start, and what it solves."""
+"""Test the pretrained base model: its success, and whether it needs a warm start."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from trainers.rollouts.trajectory import Trajectory, by_family
 __all__ = ["TESTED", "BaseModel", "decided_run"]
 
 TESTED = "base_model"
-"""Name of the note on the test of the base model."""
+"""Key of the note on the test of the base model."""
 
 
 def decided_run(run: ResolvedRun, folder: RunFolder) -> ResolvedRun:
-    """Return a run as the test of its base model has left it, if that was done."""
+    """Return a run with the decision of its base model's test, if that was made."""
     note = processes.on_main(lambda: folder.state().get(TESTED))
     return run.without_warm_start() if note and not note["imitate"] else run
 
 
 class BaseModel:
-    """The policy that a warm start begins with.
+    """The policy before the warm start.
 
     Args:
         run: The run.
@@ -47,7 +47,7 @@ class BaseModel:
         self._run, self._folder, self._display = run, folder, display
 
     def decide(self) -> ResolvedRun:
-        """Test it on validation tasks, unless that was done, and return the run that follows."""
+        """Test it on validation tasks, unless that was done; return the run with the decision."""
         if self._run.warm_start_if_needed:
             if processes.on_main(lambda: TESTED not in self._folder.state()):
                 self._test()
@@ -56,18 +56,18 @@ class BaseModel:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it is a policy besides the one that reinforcement learning starts from."""
+        """Whether it differs from the policy that RL starts from."""
         pretrained = self._run.config.model != TINY
         return pretrained and self._run.imitates and not processes.sharded()
 
     def _test(self) -> None:
-        """Play validation tasks, and note what follows."""
+        """Play validation tasks, and note the decision."""
         run, folder = self._run, self._folder
         most, imitated = run.config.sft.eval_tasks, [env for env in run.envs if env.demonstrator]
         tasks = panel_tasks({env.name: env.panel(VALID, most) for env in imitated}, run)
         count = len(processes.share(len(tasks)))
         parts = by_family(self.play(tasks, False, self._display.episodes(BASE_MODEL, count)))
-        folder.rewind(Phase.WARM_START, -1)  # Of a run that was killed here.
+        folder.rewind(Phase.WARM_START, -1)  # Left over by a run that was killed here.
         for name, part in parts.items():
             of, figures = {"family": name} if run.several else {}, rollout_metrics(part)
             success, score = figures["rollout/success"], figures["rollout/score"]
@@ -82,7 +82,7 @@ class BaseModel:
         self._display.note(self._sentence(solved, needed, imitate))
 
     def _sentence(self, solved: Mapping[str, tuple[int, int]], needed: bool, imitate: bool) -> str:
-        """Say what the test showed, and what follows."""
+        """Return a sentence on the test and the decision."""
         parts = [
             f"{count} of {most} validation tasks" + f" of {name}" * self._run.several
             for name, (count, most) in solved.items()
@@ -122,7 +122,7 @@ class BaseModel:
         return self._player.play(tasks, seed, greedy=greedy, on_episode=on_episode)
 
     def close(self) -> None:
-        """Close the engine and the environments, and let go of the weights."""
+        """Close the engine and the environments, and free the weights."""
         if "_player" in vars(self):
             self._player.close()
         for name in ("_player", "_policy"):

@@ -93,7 +93,7 @@ def baseline_ends(
 
 
 def _left_out(place: RunFolder, demonstrations: BaselineDemonstrations) -> str:
-    """Say why there is nothing to learn from the successes alone; empty if there is."""
+    """Return why filtered cloning is pointless; empty if it is not."""
     state = place.state()
     if END in state or LEFT_OUT in state:
         return str(state.get(LEFT_OUT, ""))
@@ -112,7 +112,7 @@ def _left_out(place: RunFolder, demonstrations: BaselineDemonstrations) -> str:
 def _own_successes(
     run: ResolvedRun, folder: RunFolder, place: RunFolder, display: Display
 ) -> Reinforcement:
-    """Let the policy imitate its own solved episodes for as many steps as it was reinforced."""
+    """Let the policy imitate its own solved episodes for as many steps as RL took."""
     records = processes.on_main(folder.metrics)
     steps = (r["step"] for r in records if r.get("phase") == Phase.REINFORCEMENT)
     config = replace(

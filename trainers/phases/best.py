@@ -1,4 +1,4 @@
-"""The best policy of a run by validation, saved besides the last one.
+"""The best policy of a run by validation, saved beside the last one.
 
 The best policy has the highest success rate on the validation tasks; ties are broken by mean score,
 then by the earliest step. Only policies after a step of reinforcement learning are candidates, not
@@ -59,7 +59,7 @@ class BestPolicy:
         self._folder, self._save = folder, save
         self.path = folder.best
         self._new = folder.best.with_name(".best-new")
-        if not _read(self.path) and _read(self._new):  # Killed in the middle of the change.
+        if not _read(self.path) and _read(self._new):  # Killed while replacing the old one.
             self._replace()
 
     @property
@@ -73,7 +73,7 @@ class BestPolicy:
         return on_main(self._better)
 
     def _better(self) -> Validated | None:
-        """Compare the newest record with what is kept."""
+        """Compare the newest record with the saved policy."""
         records = (r for r in self._folder.metrics() if r.get("phase") == Phase.VALIDATION)
         newest = max(records, key=lambda record: int(record["step"]), default=None)
         if newest is None or newest["step"] == 0:
@@ -87,10 +87,10 @@ class BestPolicy:
         if better is None or better.step != step:
             return
         self._forget_half()
-        barrier()  # Nobody writes a shard into a folder that is about to be removed.
+        barrier()  # No process may write a shard into a folder that is about to be removed.
         self._save(self._new)
         self._mark(better)
-        barrier()  # Nobody goes on, to load it perhaps, before it is in its place.
+        barrier()  # No process may continue, and perhaps load it, before it is in place.
 
     @main_only
     def forget_after(self, step: int) -> None:
@@ -101,24 +101,24 @@ class BestPolicy:
 
     @main_only
     def _forget_half(self) -> None:
-        """Remove what a kill left of a policy that was being written."""
+        """Remove a policy left unfinished by a kill."""
         shutil.rmtree(self._new, ignore_errors=True)
 
     @main_only
     def _mark(self, better: Validated) -> None:
-        """Say that the new policy is complete, and put it in the place of the old one."""
+        """Mark the new policy as complete, and replace the old one by it."""
         write_atomically(self._new / VALIDATED, json.dumps(asdict(better)).encode())
         self._replace()
 
     @main_only
     def _replace(self) -> None:
-        """Put the new policy in the place of the old one."""
+        """Replace the old policy by the new one."""
         shutil.rmtree(self.path, ignore_errors=True)
         self._new.replace(self.path)
 
 
 def _read(path: Path) -> Validated | None:
-    """Return what a complete folder holds; the file is written last."""
+    """Return the results in a complete folder; their file is written last."""
     try:
         return Validated.from_record(json.loads((path / VALIDATED).read_text()))
     except (OSError, ValueError, KeyError, RecursionError):

@@ -101,7 +101,7 @@ class Demonstrator:
             if recorded is None
             else (episode for episode in recorded)
         )
-        # What the budget does not pay for is not even watched.
+        # Demonstrations beyond the budget are not played at all.
         paid = affordable(run, resolved, self._source, self.spent)
         self._rest = paid if self.imitated else self._source
 
@@ -132,17 +132,17 @@ class Demonstrator:
         first: int,
         play_one: PlayOne = play,
     ) -> Generator[Demonstration, None, None]:
-        """Play tasks, as many at a time as the back end does."""
+        """Play tasks, as many at once as the back end allows."""
         while len(self._envs) < min(self._at_once, len(tasks)):
             self._envs.append(make_safe_env(self._resolved, self._run.config))
         seed = self._seed + first
-        # Looked up at each episode: who is told says so after this was begun.
+        # Looked up at each episode, because the callback may be set after this has started.
         yield from watch(self._envs, tasks, make_player, seed, lambda: self.on_episode(), play_one)
 
     def _not_among(
         self, episodes: Sequence[Demonstration], tasks: Sequence[dict[str, Any]]
     ) -> list[dict[str, Any]]:
-        """Return the tasks of which there is no episode, in their order."""
+        """Return the tasks without an episode, in order."""
         names, env = (
             {str(episode.info["task_id"]) for episode in episodes},
             self._resolved.make_env(),
@@ -152,13 +152,13 @@ class Demonstrator:
         return missing
 
     def _player(self, env: gymnasium.Env[str, str], seed: int) -> Policy:
-        """Return who plays an episode."""
+        """Return the player of an episode."""
         return DemonstratorPolicy(env) if self._expert else RandomPolicy(seed)
 
     def check_opening(self, policy: LoadedPolicy) -> None:
         """Check that the opening of a training task leaves the model room for a turn.
 
-        Later episodes with too long an opening end with ``length`` individually.
+        Other episodes with too long an opening end individually, with ``length``.
 
         Raises:
             ConfigurationError: It does not.
@@ -169,7 +169,7 @@ class Demonstrator:
             try:
                 observation, info = self._envs[0].reset(options=self._opening)
             except EnvFailure:
-                return  # The phases that play report it.
+                return  # The phases that play report the error.
         opening = first_messages(policy.prompts[self._name], observation, info)
         require_room(policy.chat, policy.budget, opening, info["task_id"])
 
@@ -212,7 +212,7 @@ def show_watching(display: Display, demonstrators: Iterable[Demonstrator]) -> No
 
 
 def _random_player(env: gymnasium.Env[str, str], seed: int) -> Policy:
-    """Return who shows words by acting at random."""
+    """Return a random player, which provides vocabulary."""
     return RandomPolicy(seed)
 
 
@@ -231,7 +231,7 @@ def demonstration_tasks(
     text_env.close()
     total = sum(e.weight for e in run.envs if bool(e.demonstrator) == bool(env.demonstrator))
     most = max(1, math.ceil(run.config.sft.demonstrations * env.weight / total))
-    # A stream of its own: the 1 sets it apart from every other use of the run's seed.
+    # A separate stream: the 1 distinguishes it from every other use of the run's seed.
     rng = np.random.Generator(np.random.PCG64([run.config.seed, 1]))
     order = [{"split": TRAIN, "index": int(index)} for index in rng.permutation(size)]
     return order[:most], order[most:]
@@ -249,7 +249,7 @@ class BaselineDemonstrations:
         self._run, self._display = run, display
 
     def solved(self) -> tuple[int, int]:
-        """Return the number of demonstrations that solved their task, and of all."""
+        """Return the numbers of demonstrations that solved their task and of all."""
         successes = [
             bool(e.last["success"])
             for demonstrations in self._watched.values()
@@ -267,7 +267,7 @@ class BaselineDemonstrations:
 
     @cached_property
     def _watched(self) -> dict[str, list[Demonstration]]:
-        """All of them, by environment."""
+        """All demonstrations, by environment."""
         with ExitStack() as stack:
             imitated = [env for env in self._run.envs if env.demonstrator]
             players = {env.name: Demonstrator(self._run, env) for env in imitated}
@@ -306,7 +306,7 @@ def _rows(
     policy: LoadedPolicy,
     only_successes: bool,
 ) -> list[Row]:
-    """Return the demonstrations of an environment as training rows, each as often as it counts."""
+    """Return an environment's demonstrations as training rows, repeated by their weight."""
     imitated = [
         episode for episode in demonstrations if episode.last["success"] or not only_successes
     ]
@@ -321,6 +321,6 @@ def _rows(
     numbers = {task: number for number, task in enumerate({e.task_id: None for e in encoded})}
     tasks = np.array([numbers[episode.task_id] for episode in encoded])
     weights = advantage_weights(returns, tasks, run.config.sft.beta)
-    # A stream of its own: the 2 sets it apart from every other use of the run's seed.
+    # A separate stream: the 2 distinguishes it from every other use of the run's seed.
     drawn = copies(weights, np.random.Generator(np.random.PCG64([run.config.seed, 2])))
     return to_rows([e for e, times in zip(encoded, drawn, strict=True) for _ in range(times)])

@@ -1,4 +1,4 @@
-"""The token count by which imitation gets at least the compute of reinforcement learning.
+"""Equal compute for baselines: imitation gets at least the tokens of reinforcement learning.
 
 Wall time would depend on the load of a machine; token counts do not. The unit is one forward and
 backward pass of one token of a training row:
@@ -24,17 +24,17 @@ from trainers.rollouts.trajectory import Row
 __all__ = ["GENERATION", "computed", "imitation_steps", "spaced"]
 
 GENERATION = 0.5
-"""Cost of playing a token of an episode, in forward and backward passes.
+"""Cost of generating a token of an episode, in forward and backward passes.
 
-Measured in 100 steps in the shop, on a quiet machine: reinforcement learning took 93 us for a
-token of its rows, imitation 75 us, that is 1.2 passes, of which this allows 1.5.
+In 100 steps on WebShop, on an idle machine, RL took 93 us per token of its rows, imitation 75 us:
+1.2 passes per token, where this allows 1.5.
 """
 LOGGED = 10
-"""Steps between two records of imitation, at which alone it can be saved."""
+"""Steps between two records of imitation; it can only be saved at a record."""
 
 
 def computed(records: Sequence[Mapping[str, Any]], iterations: int) -> float:
-    """Return the compute of reinforcement learning, in tokens forward and backward.
+    """Return the compute of RL, in tokens that pass forward and backward.
 
     Args:
         records: Records of the run's steps, with ``row_tokens``.
@@ -55,8 +55,8 @@ def imitation_steps(tokens: float, rows: Sequence[Row], batch_size: int) -> int:
 def spaced(steps: int, validations: int) -> tuple[int, int]:
     """Return the number of steps, and the steps between validations.
 
-    The steps are rounded up so that there are just so many validations, the last at the end, and a
-    checkpoint can be saved at each where they are far apart.
+    The steps are rounded up so that the validations are evenly spaced, the last at the end, and, if
+    they are far apart, a checkpoint can be saved at each.
     """
     interval = math.ceil(steps / max(1, validations))
     if interval > LOGGED:

@@ -2,8 +2,8 @@
 
 Each starts from the warm start, as reinforcement learning does, and imitates in the same way with a
 restarted learning-rate schedule: all demonstrations, or only those that solved their task. It gets
-at least the same compute (``trainers.phases.equal_compute``), and is the best of as many policies
-on the same validation tasks.
+at least the same compute (``trainers.phases.equal_compute``), and its policy is selected from as
+many validations on the same tasks.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ class FurtherImitation:
         self._player.close()
 
     def _trained(self) -> LoadedPolicy:
-        """Return the policy, from its folder if it is done."""
+        """Return the policy, loaded if it was already trained."""
         run, finished = self._run, self._folder.checkpoints / self._name
-        alone = run.config.model == TINY  # Then the main process trains it.
+        alone = run.config.model == TINY  # Then only the main process trains.
         if not processes.on_main((finished / COMPLETE).exists):
             if alone:
                 processes.on_main(lambda: self._imitate(together=False).save(finished))
@@ -144,7 +144,7 @@ class FurtherImitation:
 
 
 class _Course:
-    """Validate, record, show and save what imitates, as it goes."""
+    """Validate, record, show and save the imitating policy."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Course:
         self._display.phase(self._name, self._sft.settings.steps, self._sft.step)
 
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
-        """Take down the losses, every few steps."""
+        """Record the losses, every few steps."""
         self._folder.log(phase=Phase.IMITATION, step=step, **figures)
         self._show(step, figures)
 
@@ -194,24 +194,24 @@ class _Course:
         )
 
     def validate(self, step: int) -> bool:
-        """Play the validation tasks; nothing ends this but the steps."""
+        """Play the validation tasks; never ends the training early."""
         if self._validates:
             self._validated(step)
         return False
 
     def after_step(self, step: int) -> None:
-        """Show now and then; save so, too, and after each validation."""
+        """Show and save at intervals; also save after each validation."""
         if self._display.due and (figures := self._sft.figures()):
             self._show(step, figures)
         validated = step % self._sft.settings.eval_every == 0
         self._checkpoints.save_if_due(self._sft, validated, self._keep)
 
     def end(self) -> BaselineEnd:
-        """Let the policy be the best one, or the last where none was validated; say which it is."""
+        """Load the best policy, or keep the last if none was validated; return how it ended."""
         last = self._sft.step
         if self._best is None:
             return BaselineEnd(last, last)
-        # Only what was trained is kept: a frozen base has not changed.
+        # Only trained weights are stored: a frozen base has not changed.
         self._policy.model.load_state_dict(self._weights, strict=False)
         return BaselineEnd(last, self._best.step, self._best.success)
 
@@ -240,7 +240,7 @@ class _Course:
 
 
 def _trained_weights(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Return a copy of the weights that are trained."""
+    """Return a copy of the trained weights."""
     return {
         name: weight.detach().to("cpu", copy=True)
         for name, weight in model.named_parameters()

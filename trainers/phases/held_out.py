@@ -63,7 +63,7 @@ class HeldOutPlayer:
         """
         from trainers.rollouts.engines.policy_weights import policy_weights  # imports torch
 
-        # An engine that shares the model leaves the stream unread, but drops its cache.
+        # An engine that shares the model ignores the stream, but drops its cache.
         self.engine.sync(policy_weights(self._model), version)
         config = self._run.config
         share = processes.share(len(tasks)) if self._together else range(len(tasks))
@@ -75,7 +75,7 @@ class HeldOutPlayer:
             sampling=Sampling(temperature=config.temperature, top_p=config.top_p, greedy=greedy),
             on_episode=on_episode,
         )
-        self.engine.rest()  # What follows is most often training.
+        self.engine.rest()  # Training usually follows.
         if not self._together:
             return trajectories
         return processes.gather(

@@ -40,11 +40,11 @@ from trainers.rollouts.trajectory import Row, Trajectory, to_rows
 __all__ = ["ROUND", "UNFINISHED", "ImitationRounds"]
 
 ROUND = "round"
-"""Beginning of the checkpoints of the rounds; round 0 is the warm start before them."""
+"""Prefix of the rounds' checkpoints; round 0 is the warm start before them."""
 UNFINISHED = "in-round"
-"""Beginning of the checkpoints within a round."""
+"""Prefix of the checkpoints within a round."""
 FOLDER = "rounds"
-"""Folder of episodes and rows within a run's."""
+"""Folder of episodes and rows within the run's folder."""
 
 
 class ImitationRounds:
@@ -65,12 +65,12 @@ class ImitationRounds:
         save: Callable[[LoadedPolicy, Path], None],
     ) -> None:
         self._run, self._folder, self._display, self._save = run, folder, display, save
-        self._together = run.config.model != TINY  # Else the main process is alone here.
+        self._together = run.config.model != TINY  # Otherwise the main process works alone here.
         self._settings = run.config.sft
 
     @property
     def begun(self) -> bool:
-        """Whether the warm start before the rounds is done."""
+        """Whether the warm start before the rounds is finished."""
         return self._done(0)
 
     def run(self, policy: LoadedPolicy | None, demonstrations: Sequence[Row]) -> LoadedPolicy:
@@ -132,7 +132,7 @@ class ImitationRounds:
     # -- what is played ----------------------------------------------------------------------------
 
     def _play(self, number: int) -> list[Row]:
-        """Play the tasks of a round, and keep what is learnt of them."""
+        """Play the tasks of a round, and store its training rows."""
         policy = load_policy(self._run, self._place(number - 1))
         tasks = self._tasks(number)
         self._display.phase(f"round {number}: play", len(tasks))
@@ -141,7 +141,7 @@ class ImitationRounds:
         player = HeldOutPlayer(
             self._run, policy, slots, together=self._together, on_tokens=self._display.count
         )
-        # So far apart that no round shares a seed with training or validation.
+        # Far enough apart that no round shares a seed with training or validation.
         seed = (self._run.config.seed * 1_000_003 + number) * 10_007 + 5_003
         try:
             trajectories = player.play(tasks, seed, version=number)
@@ -157,7 +157,7 @@ class ImitationRounds:
             rows, price = self._taught(sound, policy)
             log = EpisodeLog(self._run, policy.chat, training=False)
             log.replace(self._file(number), trajectories, round=number)
-            # The last: with it the round has been played.
+            # Written last: its presence means that the round was played.
             write_rows(self._file(number).with_suffix(".rows.json"), rows)
             turns = sum(len(trajectory.turns) for trajectory in trajectories)
             note_round(
@@ -172,7 +172,7 @@ class ImitationRounds:
     def _taught(
         self, episodes: Sequence[Trajectory], policy: LoadedPolicy
     ) -> tuple[list[Row], Spent]:
-        """Return what is learnt of episodes, and what the teacher asks for it."""
+        """Return the training rows of episodes, and the cost of the teacher's labels."""
         if self._settings.teacher == "self":
             return to_rows([episode for episode in episodes if episode.success]), Spent()
         rows: list[Row] = []
@@ -186,7 +186,7 @@ class ImitationRounds:
         return rows, Spent(price * len(rows), price * len(episodes))
 
     def _tasks(self, number: int) -> list[dict[str, object]]:
-        """Choose the training tasks of a round: others in every round, as far as there are."""
+        """Choose the training tasks of a round; rounds share tasks only if there are too few."""
         total = sum(env.weight for env in self._run.envs)
         tasks: list[dict[str, object]] = []
         for env in self._run.envs:
@@ -199,20 +199,20 @@ class ImitationRounds:
     # -- what is kept ------------------------------------------------------------------------------
 
     def _place(self, number: int) -> Path:
-        """Return where the policy of a round is."""
+        """Return the folder of a round's policy."""
         return self._folder.checkpoints / f"{ROUND}-{number}"
 
     def _file(self, number: int) -> Path:
-        """Return where the episodes of a round are."""
+        """Return the file of a round's episodes."""
         return self._folder.path / FOLDER / f"{ROUND}-{number}.jsonl"
 
     def _done(self, number: int) -> bool:
-        """Return whether the policy of a round is there."""
+        """Return whether the policy of a round is saved."""
         is_complete = (self._place(number) / COMPLETE).exists
         return processes.on_main(is_complete) if self._together else is_complete()
 
     def _rows_of(self, number: int) -> list[Row] | None:
-        """Return what was learnt of a round's episodes; None if it was not played."""
+        """Return the training rows of a round; None if it was not played."""
 
         def read() -> list[Row] | None:
             return read_rows(self._file(number).with_suffix(".rows.json"))
@@ -238,13 +238,13 @@ class ImitationRounds:
 
 
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write training rows; their log-probabilities are not kept."""
+    """Write training rows, without log-probabilities."""
     plain = [[row.ids, row.mask, row.prompt_length] for row in rows]
     write_atomically(path, json.dumps(plain).encode())
 
 
 def read_rows(path: Path) -> list[Row] | None:
-    """Return what ``write_rows`` wrote; None if there is no such file."""
+    """Read the file of ``write_rows``; None if there is none."""
     if not path.exists():
         return None
     plain = json.loads(path.read_text(encoding="ascii"))

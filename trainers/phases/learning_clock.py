@@ -3,9 +3,9 @@
 Without ``--minutes`` wall time has no effect. This module also decides whether a longer limit
 extends a run.
 
-The clock of a run also counts held-out evaluation and the training of baselines. The clock of
-reinforcement learning does not: an extended run repeats those, and reinforcement learning gets the
-time that it would have had under the longer limit from the start.
+The clock of a run also counts held-out evaluation and the training of baselines. The clock of RL
+does not: an extended run repeats evaluation and baselines, and RL gets the time that it would have
+had under the longer limit from the start.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ CUT = "cut"
 BEGAN = "rl_began"
 """Note: the second of the run at which reinforcement learning began."""
 ENDED = "rl_ended"
-"""Note: the second of the run at which it ended, if it has; it may go on from there."""
+"""Note: the second of the run at which it ended, if it has; it may continue from there."""
 PAUSED = "rl_paused"
-"""Note: the seconds between its ends and its going on, which do not count."""
+"""Note: the seconds between its end and its continuation, which do not count."""
 
 
 class LearningClock:
-    """The clock of reinforcement learning, which begins or goes on here; all processes make one.
+    """The clock of RL, which starts or continues here; all processes make one.
 
     Args:
         run: The run.
@@ -51,7 +51,7 @@ class LearningClock:
 
     @property
     def late(self) -> bool:
-        """Whether the time is up, by the clock of the main process; all processes ask together."""
+        """Whether the time is up, by the main process's clock; all processes ask together."""
         return broadcast(self._folder.seconds() - self._paused > self.deadline)
 
     def check(self) -> None:
@@ -69,7 +69,7 @@ class LearningClock:
         )
 
     def _go_on(self) -> tuple[float, float]:
-        """Return the second at which training began, and those since then that do not count."""
+        """Return when training began, in seconds, and the time since then that does not count."""
         state, now = self._folder.state(), self._folder.seconds()
         began, paused, ended = state.get(BEGAN, now), state.get(PAUSED, 0.0), state.get(ENDED)
         if ended is not None:
@@ -123,7 +123,7 @@ def check_extension(run: ResolvedRun, folder: RunFolder) -> None:
 def _check_time(
     run: ResolvedRun, began: float, now: float, steps: Sequence[Mapping[str, Any]], further: str
 ) -> None:
-    """Refuse too few minutes, given two seconds of the clock of reinforcement learning."""
+    """Check that the minutes suffice for a further step."""
     step = sum(record["seconds"] for record in steps) / max(1, len(steps))
     if now + step < _deadline(run, began):
         return
@@ -139,14 +139,14 @@ def _check_time(
 
 
 def _parts(run: ResolvedRun) -> int:
-    """Return by how many the time is shared: reinforcement learning, and each of the baselines."""
+    """Return the number of shares of the time: RL, and one per baseline."""
     return 1 + len(run.config.eval.baselines)
 
 
 def _deadline(run: ResolvedRun, began: float) -> float:
     """Return the second at which training ends.
 
-    Each baseline computes about as much, and has an equal part of what is left.
+    Each baseline computes about as much as RL, so the remaining time is divided equally.
     """
     if math.isinf(run.seconds):
         return run.seconds
@@ -156,7 +156,7 @@ def _deadline(run: ResolvedRun, began: float) -> float:
 def _ended(folder: RunFolder, steps: Sequence[Mapping[str, Any]]) -> float | None:
     """Return the second at which training ended; None if it has not, as far as is known.
 
-    Of a run from before this was noted it is reckoned from the seconds of its steps.
+    For older runs without this note it is computed from the seconds of their steps.
     """
     state = folder.state()
     ended: float | None = state.get(ENDED)

@@ -50,7 +50,7 @@ class PeriodicValidation:
         return bool(self._interval) and step % self._interval == 0
 
     def validate(self, step: int) -> None:
-        """Play the validation tasks after so many steps and record the result."""
+        """Play the validation tasks after ``step`` steps and record the result."""
         trajectories = self._play(self._tasks)
         result, parts = _result(trajectories), by_family(trajectories)
         families = {name: _result(part) for name, part in parts.items()} if self._several else {}
@@ -70,7 +70,7 @@ class PeriodicValidation:
     def finish(self, step: int) -> None:
         """Validate the last policy if it has not been validated yet."""
         if self._interval and not on_main(lambda: self._folder.validated(step)):
-            self._folder.drop_validation(step)  # Half of one, left by a kill.
+            self._folder.drop_validation(step)  # A partial one, left by a kill.
             self.validate(step)
 
 

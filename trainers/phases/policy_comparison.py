@@ -118,7 +118,7 @@ class PolicyComparison:
         )
 
     def _take_over(self, reports: Sequence[dict[str, Report]]) -> None:
-        """Know the results that the main process knows."""
+        """Copy the results of the main process."""
         for part, part_reports in zip(self.parts.values(), reports, strict=True):
             part.reports = part_reports
 
@@ -126,7 +126,7 @@ class PolicyComparison:
         """Record the episodes of a learned policy, one per task.
 
         Raises:
-            EnvFailure: Every episode of an environment was lost.
+            EnvFailure: Every episode of an environment broke.
         """
         families = by_family(trajectories)
         for name, part in self.parts.items():
@@ -134,15 +134,15 @@ class PolicyComparison:
         return self._pooled(arm)
 
     def success(self, arm: str) -> float:
-        """Return the success of an arm over the tasks of all environments."""
+        """Return the success of a policy over the tasks of all environments."""
         return self._pooled(arm).success
 
     def repeated_share(self, arm: str) -> float:
-        """Return the share of an arm's turns that repeat an earlier invalid action."""
+        """Return the share of a policy's turns that repeat an earlier invalid action."""
         return (self._pooled(arm).repeated_share or 0.0) if arm in self else 0.0
 
     def scale_remarks(self) -> Iterator[str]:
-        """Explain for each environment why it has no scale, or why success is not known."""
+        """Explain for each environment without a scale or with unknown success why that is so."""
         for name, part in self.parts.items():
             if any(report.success_unknown for report in part.reports.values()):
                 remark = f"{UNKNOWN.capitalize()}: {REMEDY}."
@@ -183,7 +183,7 @@ class PolicyComparison:
                 yield arm
 
     def _pooled(self, arm: str) -> Report:
-        """Return the result of an arm over the tasks of all environments."""
+        """Return the result of a policy over the tasks of all environments."""
         parts = self.parts.values()
         if not self._run.several:
             return next(iter(parts)).reports[arm]
@@ -246,7 +246,7 @@ class EnvComparison:
         if config.backend == "sync":
             env = resolved.make_env()
         else:
-            # There a hanging environment can be given up.
+            # These back ends can abandon a hanging environment.
             where = {
                 "env_kwargs": resolved.kwargs,
                 "backend": config.backend,
@@ -254,7 +254,7 @@ class EnvComparison:
                 "step_timeout": config.step_timeout,
             }
         record = self._folder.eval_episodes(arm, self._where)
-        record.unlink(missing_ok=True)  # Of a run that was killed here.
+        record.unlink(missing_ok=True)  # Left over by a run that was killed here.
         try:
             report = evaluate(
                 arm,
@@ -334,7 +334,7 @@ def _results(
     full_horizon: int,
     scale: Scale | None = None,
 ) -> Results:
-    """Put a comparison together, arms in the order of ``ROLES``."""
+    """Assemble a comparison, with policies in the order of ``ROLES``."""
     names = arm_names(run)
     paired = Paired(**_differences(reports, "", COMPARED))
     baselines = [arm for arm in BASELINES if arm in reports]
@@ -395,7 +395,7 @@ def _by_task(rows: Iterable[EpisodeResult]) -> dict[str, EpisodeResult]:
 
 
 def _arm_result(report: Report, scale: Scale | None) -> ArmResult:
-    """Return the figures of one arm; ``scaled`` is None where there is no scale."""
+    """Return the figures of one policy; ``scaled`` is None without a scale."""
     return ArmResult(
         n=report.n,
         score_mean=report.score_mean,

@@ -39,7 +39,7 @@ def publish(run: ResolvedRun, folder: RunFolder, summary: Summary, display: Disp
     display.note(f"pushing {place} to {repository}")
     try:
         url = push(place, repository, run.config.hub_private)
-    except Exception as error:  # of the network, the disk, the hub, the account: all cost the same
+    except Exception as error:  # network, disk, hub or account: the remedy is the same for all
         logger.warning("the upload to %s failed", repository, exc_info=True)
         display.note(
             f"the upload to {repository} failed: {error_line(error)}; the run is complete, and "
@@ -52,7 +52,7 @@ def publish(run: ResolvedRun, folder: RunFolder, summary: Summary, display: Disp
 def _export(
     run: ResolvedRun, folder: RunFolder, summary: Summary, display: Display, place: Path
 ) -> Path:
-    """Merge the adapters, unless that was done, and return where a plain model lies."""
+    """Merge the adapters, unless that was done, and return the folder of the plain model."""
     if not has_adapters(place):
         display.note(
             f"nothing to merge: {place} holds a whole model, which vLLM can serve directly"

@@ -56,7 +56,7 @@ def recorded_demonstrations(run: ResolvedRun, resolved: ResolvedEnv) -> list[Dem
 
 
 def _usable(files: Sequence[Path], resolved: ResolvedEnv) -> Iterator[Episode]:
-    """Yield the episodes of an environment from which an action can be learnt."""
+    """Yield the episodes of an environment that have an action to imitate."""
     for file in files:
         for episode in read_any(file):
             if episode.env_id != resolved.env_id:
@@ -106,20 +106,20 @@ def _demonstration(episode: Episode, language: Language, resolved: ResolvedEnv) 
 
 
 def _action_text(turn: Turn, language: Language, alike: bool) -> str:
-    """Return what is to be learnt of a turn, in the grammar of the run."""
+    """Return the action text to imitate in a turn, in the grammar of the run."""
     if alike or not turn.action_valid:
         return turn.action if turn.raw_text is None else _without_end(turn.raw_text, turn.action)
     return language.write(turn.executed)
 
 
 def _without_end(raw_text: str, action: str) -> str:
-    """Return what a model wrote without the token that ended it, which is not the reader's."""
+    """Return a model's text without its end-of-turn token, perhaps of another tokenizer."""
     end = raw_text.rfind(action) + len(action)
     return raw_text[:end] if _END_MARKS.fullmatch(raw_text, end) else raw_text
 
 
 def _played_again(episode: Episode, recorded: Demonstration, env: TextEnv) -> Demonstration:
-    """Return an episode with what the environment offers in each state, as it plays now."""
+    """Return an episode with the admissible actions of each state, by playing it again."""
     horizon = {k: v for k, v in episode.options.items() if k == "horizon"}
     options = {**horizon, "task_id": episode.task_id}
     observation, info = env.reset(seed=episode.seed, options=options)

@@ -53,7 +53,7 @@ CHECKPOINTS = "rl"
 """Folder of TRL's checkpoints."""
 TRL_STATE = "trainer_state.json"
 REPORTED = "reported"
-"""Name of the note on the last step that dashboards have been told before a kill."""
+"""Key of the note on the last step that was sent to dashboards before a kill."""
 
 
 class Reinforcement:
@@ -86,7 +86,7 @@ class Reinforcement:
         reported = processes.on_main(lambda: _reported(folder))
         _rewind(folder, self._step)
         schedule, tasks = _schedule_and_tasks(run)
-        # Held-out episodes are worth what the environment pays: no judge is asked about them.
+        # Held-out episodes have the environment's rewards only, so no judge is called for them.
         self._plain = {"reward_hooks": False} if any(env.judges for env in run.envs) else {}
         self._hook_names = {e.name: [hook.name for hook in e.make_hooks()] for e in run.envs}
         self._log = log = RunLogger(run, folder, display, policy.chat, schedule)
@@ -126,7 +126,7 @@ class Reinforcement:
         trainer.add_callback(after)
         trainer.after_step = after.after_step
         trainer.on_saved = write_sizes
-        if self._step:  # A damaged checkpoint may have been passed over.
+        if self._step:  # A damaged checkpoint may have been skipped.
             best.forget_after(self._step)
         self._adapt()
 
@@ -145,7 +145,7 @@ class Reinforcement:
             self._trainer.restore(self._checkpoint)
             return
         if self._step and (self._stop.should_end() or self._health.stopped):
-            # Only the weights of the checkpoint are wanted.
+            # Only the weights of the checkpoint are needed.
             self._trainer.args.max_steps = self._step * self._run.config.rl.updates
         checkpoint = str(self._checkpoint) if self._checkpoint else None
         self._trainer.train(resume_from_checkpoint=checkpoint)
@@ -166,13 +166,13 @@ class Reinforcement:
         best = self._best.results
         if self._run.config.eval.keep == "last" or best is None:
             return ChosenPolicy(trained.name, last)
-        if best.step != last:  # Else the trainer has its weights.
+        if best.step != last:  # Otherwise the trainer already has its weights.
             check_policy(self._folder.best, "reinforcement learning")
             self._trainer.restore(self._folder.best)
         return ChosenPolicy(self._folder.best.name, best.step, best.success, best.score)
 
     def _go_back(self, alarm: Alarm) -> None:
-        """Go on from the last good checkpoint, as a process would that had been killed there."""
+        """Continue from the last good checkpoint, as a process killed there would."""
         checkpoints = processes.on_main(
             lambda: [p for p in complete(self._output) if not damage(p)]
         )
@@ -186,7 +186,7 @@ class Reinforcement:
         if step is None:
             self._health.give_up("there is no checkpoint from before the alarm to go back to")
             return
-        # The record is last: a process that is killed before it meets the same alarm again.
+        # The record is written last: if killed before, the process meets the same alarm again.
         _remove([path for path in checkpoints if self._steps_of(path) > step])
         _rewind(self._folder, step)
         self._best.forget_after(step)
@@ -199,17 +199,17 @@ class Reinforcement:
         self._adapt()
         self._trainer.restore(by_step[step])
         if self._run.config.eval.every and not step:
-            self._validation.validate(0)  # Its record went with those of the later steps.
+            self._validation.validate(0)  # Its record was dropped with those of the later steps.
         if not self._health.stopped:
             self._trainer.train_from(by_step[step])
 
     def _adapt(self) -> None:
-        """Let rate and seeds be those that the rollbacks so far have led to."""
+        """Set learning rate and seeds as the rollbacks so far require."""
         health = self._run.config.health
         self._trainer.adapt(self._health.rollbacks, health.learning_rate_factor, health.reseed)
 
     def _keep_finite(self) -> None:
-        """Load the last checkpoint if training ended with weights that are no numbers."""
+        """Load the last checkpoint if training ended with weights that are not finite."""
         if self._log.record.get("kl_behaviour", 0.0) is not None:
             return
         checkpoint = processes.on_main(lambda: self._newest(self._output, by_time=False))
@@ -223,11 +223,11 @@ class Reinforcement:
         self._display.note(f"weights are not finite; restored the weights of {checkpoint.name}")
 
     def _newest(self, output: Path, *, by_time: bool = True) -> Path | None:
-        """Return the newest checkpoint that is whole; say what was passed over.
+        """Return the newest undamaged checkpoint; warn about skipped ones.
 
         Args:
             output: The folder of checkpoints.
-            by_time: Whether it may be one that was written because of the time alone.
+            by_time: Whether checkpoints by time are candidates.
 
         Raises:
             DataError: There are checkpoints, and all are damaged.
@@ -250,7 +250,7 @@ class Reinforcement:
         return checkpoint
 
     def _steps_of(self, checkpoint: Path) -> int:
-        """Return the steps after which a checkpoint was saved."""
+        """Return the number of steps after which a checkpoint was saved."""
         return updates_of(checkpoint) // self._run.config.rl.updates
 
     def play(
@@ -292,7 +292,7 @@ class Reinforcement:
 
 
 def _schedule_and_tasks(run: ResolvedRun) -> tuple[Schedule, TaskSource]:
-    """Return the turn budget by step, and what chooses the tasks of a step."""
+    """Return the turn budget by step, and the source of a step's tasks."""
     schedules = {env.name: env.make_schedule() for env in run.envs}
     sources = {env.name: _tasks_of(run, env) for env in run.envs}
     if not run.several:
@@ -303,7 +303,7 @@ def _schedule_and_tasks(run: ResolvedRun) -> tuple[Schedule, TaskSource]:
 
 
 def _tasks_of(run: ResolvedRun, env: ResolvedEnv) -> TaskSource:
-    """Return what chooses the tasks of an environment."""
+    """Return the task source of an environment."""
     rl = run.config.rl
     tasks = env.make_training_tasks(run.config.seed, find_sampler(rl.sampler))
     return PricedTasks(tasks, env.costs, rl.price_rate) if rl.price_rate else tasks
@@ -319,7 +319,7 @@ def _remove(checkpoints: Sequence[Path]) -> None:
 def _call_all(
     *listeners: Callable[[RolloutEvent], None],
 ) -> Callable[[RolloutEvent], None]:
-    """Return one listener that tells several."""
+    """Return one callback that calls several."""
 
     def tell(event: RolloutEvent) -> None:
         for listener in listeners:
@@ -342,7 +342,7 @@ def updates_of(checkpoint: Path) -> int:
 
 
 def _is_complete(state: Path) -> bool:
-    """Return whether a state file is there and whole."""
+    """Return whether a state file exists and is complete."""
     try:
         return "global_step" in json.loads(state.read_text())
     except (OSError, ValueError, RecursionError):
@@ -350,13 +350,13 @@ def _is_complete(state: Path) -> bool:
 
 
 def _turns(folder: RunFolder) -> int:
-    """Return the turns of all training episodes that are recorded."""
+    """Return the number of turns in all recorded training episodes."""
     steps = [r for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
     return int(steps[-1]["turns_total"]) if steps else 0
 
 
 def _reported(folder: RunFolder) -> int:
-    """Return the last step that dashboards have been told, and note it: its record may go."""
+    """Return the last step sent to dashboards, and note it, as its record may be dropped."""
     steps = [r["step"] for r in folder.metrics() if r.get("phase") == Phase.REINFORCEMENT]
     reported = max([folder.state().get(REPORTED, 0), *steps])
     if reported:
@@ -365,7 +365,7 @@ def _reported(folder: RunFolder) -> int:
 
 
 def _rewind(folder: RunFolder, step: int) -> None:
-    """Drop the records after a step, which will be written again."""
+    """Drop the records after a step, which will be rewritten."""
     folder.rewind(Phase.REINFORCEMENT, step)
     folder.rewind(Phase.HEALTH, step)
     # The untrained policy is validated before the first step.
@@ -398,8 +398,8 @@ def _arguments(run: ResolvedRun, policy: LoadedPolicy, output: Path) -> GRPOConf
         ),
         run_name=str(config.out),
         project=os.environ.get("TRACKIO_PROJECT", PROJECT),
-        # A loss that is no number is to be seen.
+        # A loss that is not finite must stay visible.
         logging_nan_inf_filter=False,
-        ddp_find_unused_parameters=False,  # Every pass uses every weight that is trained.
+        ddp_find_unused_parameters=False,  # Every pass uses every trained weight.
         **processes.trainer_arguments(),
     )

@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Recordable:
-    """A picklable factory of environments whose episodes can be written down afterwards."""
+    """A picklable factory of environments whose episodes can be recorded afterwards."""
 
     make: Spec
 
@@ -87,14 +87,14 @@ def rollout_setup(
     player: Callable[..., RolloutRunner] = loop.player if loop else RolloutRunner
     return {
         "player": partial(player, end_after_invalid=run.config.rollout.end_after_invalid),
-        # First: where it is missing nothing is started.
+        # Checked first, so that nothing is started if it is missing.
         "make_engine": _engine_maker(
             run,
             policy,
             len(families),
             ahead,
             memory,
-            # Held-out episodes are the policy's own.
+            # The current policy alone plays held-out episodes.
             pool=training and run.preset.pool is not None,
         ),
         "envs": (
@@ -118,8 +118,8 @@ def make_runner(run: ResolvedRun, policy: LoadedPolicy, slots: int) -> RolloutRu
 def slot_families(run: ResolvedRun, slots: int) -> list[str]:
     """Return the environment family of each slot.
 
-    Several families share the slots, with one group more each, since a step may hold one task more
-    of a family than its share.
+    Several families share the slots, with one more group each, since a step may hold one task more
+    than a family's share.
     """
     if not run.several:
         return [run.envs[0].name] * slots
@@ -144,7 +144,7 @@ def make_envs(run: ResolvedRun, families: Sequence[str], training: bool) -> Text
 
 
 def _spec(env: ResolvedEnv, training: bool) -> Spec:
-    """Return how an environment is made."""
+    """Return the specification of an environment."""
     hooks = env.make_hooks() if training else []
     kwargs = {**env.kwargs, "reward_hooks": hooks} if hooks else dict(env.kwargs)
     return Spec(gymnasium.spec(env.env_id), kwargs)
@@ -162,7 +162,7 @@ def server_command(run: ResolvedRun) -> str:
     context = token_budget(run, model).context
     pool = run.preset.pool is not None
     settings = _engine_settings(run, 0, context, config.rl.episodes, pool=pool)
-    # A policy from scratch is written here when the run first looks for the server.
+    # A policy from scratch is written here when the run first contacts the server.
     options = {**settings.options}
     options["model"] = options["model"] or str((config.out / "vllm" / "model").resolve())
     frozen = adapters(run) is not None
@@ -184,7 +184,7 @@ def _engine_maker(
     *,
     pool: bool,
 ) -> Callable[[nn.Module], GenerationEngine]:
-    """Return what makes the engine that was chosen from a model."""
+    """Return a function that makes the chosen engine from a model."""
     pad_id, context = policy.chat.pad_id, policy.budget.context
     settings = _engine_settings(run, pad_id, context, slots, memory.share, pool=pool)
     settings = dataclasses.replace(settings, merge_adapters=memory.merges)
@@ -201,7 +201,7 @@ def _engine_settings(
     *,
     pool: bool,
 ) -> EngineSettings:
-    """Return what the engine of a run is told, with the share of a GPU that vLLM takes."""
+    """Return the settings of a run's engine, with vLLM's share of the GPU."""
     config = run.config
     options = dataclasses.asdict(config.vllm) | {
         "model": "" if config.model == TINY else config.model,

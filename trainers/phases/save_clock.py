@@ -1,4 +1,4 @@
-"""When a checkpoint by time is due, so that a kill loses minutes and not hours.
+"""A clock for checkpoints by time, so that a kill loses minutes and not hours.
 
 Such checkpoints decide only where a killed run resumes: the clock changes no result.
 """
@@ -12,7 +12,7 @@ from trainers import processes
 __all__ = ["SaveClock"]
 
 SHARE = 0.05
-"""Largest share of the time that saving by time may take: a large model is saved more rarely."""
+"""Maximum share of the time for saving by time: a large model is saved less often."""
 
 
 class SaveClock:
@@ -20,7 +20,7 @@ class SaveClock:
 
     Args:
         minutes: Minutes between two checkpoints; 0: none is due by time.
-        together: Whether all processes ask and save together; the main one decides for them.
+        together: Whether all processes save together; the main one then decides.
     """
 
     def __init__(self, minutes: float, *, together: bool) -> None:

@@ -93,7 +93,7 @@ class SftCheckpoints:
 
     @property
     def latest(self) -> Path | None:
-        """The newest complete checkpoint; None if there is none that is whole."""
+        """The newest undamaged checkpoint, or None."""
         checkpoint = self._folder.latest_checkpoint(self._prefix)
         newest = newest_whole([checkpoint] if checkpoint else [])[0]
         return processes.broadcast(newest) if self._together else newest
@@ -107,7 +107,7 @@ class SftCheckpoints:
         """Write a checkpoint if it is time for one, and drop older ones.
 
         Args:
-            sft: What imitates.
+            sft: The imitation trainer.
             due: Whether one is due by the number of steps.
             add: Writes further files into its folder.
         """
@@ -122,7 +122,7 @@ class SftCheckpoints:
         sft.save(path)
         if add is not None:
             add(path)
-        if isinstance(sft, Sft):  # The main process is alone with it; the others do not come here.
+        if isinstance(sft, Sft):  # Only the main process gets here.
             self._keep_only(path)
         else:
             processes.on_main(lambda: self._keep_only(path))
@@ -133,7 +133,7 @@ class SftCheckpoints:
             shutil.rmtree(checkpoint)
 
     def _keep_only(self, path: Path) -> None:
-        """Mark a checkpoint as whole and drop older ones."""
+        """Mark a checkpoint as complete and drop older ones."""
         write_sizes(path)
         (path / COMPLETE).touch()
         for other in self._folder.checkpoints.glob(f"{self._prefix}-*"):

@@ -27,9 +27,9 @@ __all__ = [
 ]
 
 NOTE = "demonstrated"
-"""Note: what the demonstrations of the warm start cost."""
+"""Note: the cost of the warm start's demonstrations."""
 ROUNDS = "rounds"
-"""Note: what each round of imitation cost."""
+"""Note: the cost of each round of imitation."""
 
 
 @dataclass

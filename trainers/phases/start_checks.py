@@ -60,7 +60,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
     if folder:
         processes.on_main(lambda: RunFolder(run.config.out).check(config, run.resolved()))
     _check_packages(run)
-    # Where a test of the base model decides, it finds out what cannot be imitated.
+    # If the test of the base model decides on imitation, it also checks the demonstrations.
     imitates = run.imitates and not run.warm_start_if_needed
     in_process = run.config.engine in ("hf", "hf-copy")
     check_model(run.config, run.template_args, imitates, in_process)
@@ -76,7 +76,7 @@ def checked_run(config: TrainConfig, *, folder: bool = True) -> ResolvedRun:
 
 
 def _check_packages(run: ResolvedRun) -> None:
-    """Say what is not installed."""
+    """Check that the required packages are installed."""
     for module in PACKAGES:
         require(module, "train")
     check_installed(run.config.engine, pool=run.preset.pool is not None)
@@ -95,7 +95,7 @@ def _check_packages(run: ResolvedRun) -> None:
 
 
 def _check_processes(run: ResolvedRun) -> None:
-    """Refuse what several processes cannot carry out."""
+    """Check that the settings allow several processes."""
     settings, count = run.config.rl, processes.world()
     if settings.episodes % (settings.minibatches * count):
         raise ConfigurationError(
@@ -120,7 +120,7 @@ def _check_processes(run: ResolvedRun) -> None:
 
 
 def _check_openings(run: ResolvedRun) -> int:
-    """Refuse episodes that cannot be imitated, and a model that cannot read the first opening.
+    """Check that episodes can be imitated and that the model can read the first opening.
 
     Returns:
         Tokens of the longest opening; 0 if one cannot be measured, or if an episode may become
@@ -137,7 +137,7 @@ def _check_openings(run: ResolvedRun) -> int:
         except Exception:
             logger.info("no opening of %s to measure", resolved.name, exc_info=True)
             is_measured = False
-            continue  # Whatever fails is reported by the phases that play.
+            continue  # The phases that play report the failure.
         finally:
             env.close()
         opening = first_messages(prompts[resolved.name], observation, info)
@@ -148,12 +148,12 @@ def _check_openings(run: ResolvedRun) -> int:
 
 
 def _check_forks(run: ResolvedRun) -> None:
-    """Refuse environments whose episodes cannot be forked: those of all are, after any turn."""
+    """Check that the episodes of every environment can be forked."""
     for resolved in run.envs:
         env = resolved.make_env()
         try:
             env.reset(options=demonstration_tasks(run, resolved)[0][0])
-            # What an engine or a sandbox lacks may show only once something was done there.
+            # Some engines and sandboxes fail to fork only after a first action.
             env.step(env.get_wrapper_attr("oracle_action")() or "")
             if not forkable(env):
                 raise NotSupported("a wrapper around it may have state outside of the snapshot")

@@ -1,8 +1,8 @@
 """Checkpoints of reinforcement learning: by steps, and by time between those.
 
-Where an alarm leads back to must not depend on the clock. So a checkpoint by time is one from which
-a killed run resumes, and nothing else: there is at most one, kept besides ``--rl.keep-checkpoints``
-until the next checkpoint is whole.
+The target of a rollback must not depend on the clock. So a checkpoint by time only serves to resume
+a killed run: there is at most one, kept besides ``--rl.keep-checkpoints`` until the next checkpoint
+is whole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TimedCheckpoints:
     """Writes the checkpoints of reinforcement learning; all processes call it together.
 
     Args:
-        trainer: What trains.
+        trainer: The trainer.
         minutes: Minutes between two checkpoints; 0: none is due by time.
     """
 
@@ -41,7 +41,7 @@ class TimedCheckpoints:
         return self._clock.due
 
     def save(self, end: StepEnd, *, by_time: bool) -> None:
-        """Write a checkpoint, and drop those for which it stands.
+        """Write a checkpoint, and drop those that it replaces.
 
         Args:
             end: The end of the step.
@@ -51,7 +51,7 @@ class TimedCheckpoints:
         output, limit = Path(args.output_dir or ""), args.save_total_limit
         folder = output / f"{PREFIX_CHECKPOINT_DIR}-{self._trainer.state.global_step}"
         earlier: list[Path] = on_main(lambda: _begin(output, folder, by_time))
-        # Those by time are counted on top, so that none of the others goes for them.
+        # Checkpoints by time come on top of the limit, so that they displace no others.
         args.save_total_limit = limit and limit + len(earlier) + by_time
         try:
             with self._clock:
@@ -62,13 +62,13 @@ class TimedCheckpoints:
 
 
 def is_by_time(checkpoint: Path) -> bool:
-    """Return whether a checkpoint was written because of the time alone."""
+    """Return whether a checkpoint was only written because of the time."""
     return (checkpoint / BY_TIME).exists()
 
 
 def _begin(output: Path, folder: Path, by_time: bool) -> list[Path]:
     """Mark a folder before a checkpoint is written into it; return the earlier ones by time."""
-    (folder / BY_TIME).unlink(missing_ok=True)  # A kill may have left a part of another.
+    (folder / BY_TIME).unlink(missing_ok=True)  # A kill may have left a partial one.
     earlier = [path for path in output.glob(f"{PREFIX_CHECKPOINT_DIR}-*") if is_by_time(path)]
     if by_time:
         folder.mkdir(parents=True, exist_ok=True)

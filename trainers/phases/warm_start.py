@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from trainers.models.sft_pretrained import PretrainedSft
 
 FINISHED = WARM_START
-"""Checkpoint of the result."""
+"""Name of the resulting checkpoint."""
 PREFIX = "sft"
 VOCABULARY_EPISODES = 2000
 """Episodes that define the vocabulary of a tiny policy: demonstrations and, if these are fewer,
@@ -53,7 +53,7 @@ def warm_start(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedP
     """
     config, finished = run.config, folder.checkpoints / FINISHED
     if config.model != TINY and not config.sft.max_steps:
-        # Nothing to keep: a copy of a pretrained model may be large.
+        # Nothing to store: a copy of a pretrained model may be large.
         return _learn(run, folder, display)
     if not processes.on_main((finished / COMPLETE).exists):
         if config.model == TINY:
@@ -83,7 +83,7 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
             player.check_opening(policy)
         if not run.imitates:
             return policy
-        together = run.config.model != TINY  # Otherwise no other process is here.
+        together = run.config.model != TINY  # Otherwise only the main process is here.
 
         def watched() -> Sequence[Row]:
             rows = demonstrated_rows(run, policy, players)
@@ -102,7 +102,7 @@ def _learn(run: ResolvedRun, folder: RunFolder, display: Display) -> LoadedPolic
 
 
 def _save(policy: LoadedPolicy, path: Path) -> None:
-    """Write a policy that the main process holds alone."""
+    """Write a policy that only the main process holds."""
     policy.save(path)
 
 
@@ -112,7 +112,7 @@ def save_whole(policy: LoadedPolicy, path: Path) -> None:
         processes.on_main(lambda: policy.save(path))
         return
     tensors = {}
-    for name, tensor in policy_weights(policy.model):  # All take part, one keeps them.
+    for name, tensor in policy_weights(policy.model):  # All processes gather shards, one writes.
         if processes.is_main():
             tensors[name] = tensor.cpu().clone()
     base, tokenizer = base_model(policy.model), policy.chat.tokenizer
@@ -123,7 +123,8 @@ def save_whole(policy: LoadedPolicy, path: Path) -> None:
 def _fresh(run: ResolvedRun, first: Iterable[Demonstration]) -> LoadedPolicy:
     """Build the tiny policy, or load the pretrained one.
 
-    A tiny policy has the tokens that a method asks for, or the words of the first episodes.
+    A tiny policy's vocabulary is the one that a method requires, or the words of the first
+    episodes.
     """
     if run.config.model != TINY:
         return load_policy(run, run.config.model)
@@ -219,7 +220,7 @@ class ValidationGate:
             of = {"family": name} if self._run.several else {}
             score = figures["rollout/score"]
             self._folder.log(phase=Phase.WARM_START, step=step, success=success, score=score, **of)
-        # By the clock of one process: if they disagreed, some would wait for ever.
+        # Decided by one process's clock: if processes disagreed, some would wait forever.
         late = self._folder.seconds() > self._run.seconds * self._run.budget.share_of_time
         spent = imitation_is_spent(self._run, self._folder, tokens_alone=True)
         if self._together:
@@ -246,7 +247,7 @@ class ValidationGate:
 
 
 class _WarmStartLog:
-    """Write down, show and save the warm start as it goes."""
+    """Record, show and save the warm start as it proceeds."""
 
     def __init__(
         self,
@@ -263,7 +264,7 @@ class _WarmStartLog:
         self._speed: float | None = None
 
     def progress(self, step: int, figures: Mapping[str, float]) -> None:
-        """Take down the losses, every few steps."""
+        """Record the losses, every few steps."""
         self._folder.log(phase=Phase.WARM_START, step=step, **figures)
         self._measure(figures)
         self._show(step)
@@ -275,25 +276,25 @@ class _WarmStartLog:
         return reached
 
     def after_step(self, step: int) -> None:
-        """Show and save now and then; after a gate only if that lets the warm start go on."""
+        """Show and save at intervals; after a gate only if the warm start continues."""
         if self._display.due and (figures := self._sft.figures()):
             self._measure(figures)
             self._show(step)
         self._checkpoints.save_if_due(self._sft, step % self._config.save_every == 0)
 
     def _measure(self, figures: Mapping[str, float]) -> None:
-        """Remember what is to be shown."""
+        """Store the measurements to show."""
         self._loss, self._speed = figures["loss"], figures["tokens_per_second"]
 
     def _show(self, step: int) -> None:
-        """Show what was measured last."""
+        """Show the latest measurements."""
         self._display.update(
             step, success=self._gate.success, loss=self._loss, tokens_s=self._speed
         )
 
 
 def _pretrain_copying(run: ResolvedRun, policy: LoadedPolicy, display: Display) -> None:
-    """Give a fresh model its induction heads before it sees demonstrations."""
+    """Let a fresh model form induction heads before it sees demonstrations."""
     steps = run.config.sft.copy_steps
     settings = CopySettings(steps=steps, seed=run.config.seed)
     special = len(policy.chat.tokenizer.all_special_ids)

@@ -75,11 +75,11 @@ class LocalModels:
             path: Its folder, GGUF file, hub id or name.
             env: The environment that is played.
             seed: Seed of what is drawn.
-            temperature: Temperature of sampling; 0 takes the likeliest tokens. Default: as the
+            temperature: Temperature of sampling; 0 takes the most likely tokens. Default: as the
                 model's generation config says.
             top_p: Share of the probability that is drawn from.
-            turn_tokens: Most tokens of a turn; default 256, of a model that thinks 1,024.
-            episode_tokens: Most tokens of an episode after its opening; default: all it can read.
+            turn_tokens: Maximum tokens of a turn; default 256, of a model that thinks 1,024.
+            episode_tokens: Maximum tokens of an episode after its opening; default: its context.
             window: Turns that it reads besides the opening; default: all.
             history: What becomes of earlier turns that the chat template rewrites: ``auto`` or
                 ``keep``.

@@ -105,7 +105,7 @@ class ModelPolicy:
         return self._player.prompt
 
     def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> ModelPolicy:
-        """Return another policy that reads a prompt in the place of its own.
+        """Return another policy that reads a prompt instead of its own.
 
         Args:
             prompt: Lays out what it reads.

@@ -43,9 +43,9 @@ class PlaySettings:
     window: int | None = None
     """Turns that it reads besides the first observation, under any prompt; None: as that says."""
     turn_tokens: int | None = None
-    """Most tokens of a turn; None: as many as training takes by default."""
+    """Maximum tokens of a turn; None: as many as training takes by default."""
     episode_tokens: int | None = None
-    """Most tokens of an episode after its opening; None: what the model can read."""
+    """Maximum tokens of an episode after its opening; None: what the model can read."""
     history: Any = "auto"
     """What becomes of earlier turns that the chat template rewrites."""
     chat_template: str | None = None

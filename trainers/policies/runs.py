@@ -105,8 +105,8 @@ class Runs:
             checkpoint: Which policy: a folder under ``checkpoints`` such as ``trained`` (the last),
                 ``best``, ``warm-start`` or ``rl/checkpoint-40``. Default: the one that the run
                 compared, as its summary says.
-            temperature: Temperature of sampling; 0 takes the likeliest tokens. Default: as the run
-                sampled in its evaluation.
+            temperature: Temperature of sampling; 0 takes the most likely tokens. Default: as in the
+                run's evaluation.
             top_p: Share of the probability that is drawn from; default: the run's.
             mismatch: What an environment with other arguments is: an ``error``, or a reason to
                 ``warn``.

@@ -57,7 +57,7 @@ class SharedEngine:
         Args:
             key: The conversation's key; it has no other request in flight.
             prompt: Token ids.
-            max_tokens: Most new tokens.
+            max_tokens: Maximum new tokens.
             seed: Seed of what is drawn.
 
         Raises:

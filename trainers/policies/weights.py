@@ -13,7 +13,7 @@ __all__ = ["weights_sha256"]
 DIGITS = 16
 """Hexadecimal digits of the hash that are kept."""
 WHOLE = 64 << 20
-"""Most bytes of a file that is read whole."""
+"""Maximum bytes of a file that is read whole."""
 PIECE, PIECES = 1 << 20, 64
 """Bytes of a piece, and pieces that are read of a larger file, at even distances: a training step
 changes weights everywhere, and reading tens of gigabytes would take longer than many episodes."""

@@ -14,7 +14,7 @@ class TokenBudget:
     """Limits on tokens, checked before every generation."""
 
     turn_tokens: int = 64
-    """Most new tokens per turn."""
+    """Maximum new tokens per turn."""
     episode_tokens: int = 1024
     """Maximum tokens per episode after its opening prompt, actions and observations together."""
     context: int = 2048
@@ -47,5 +47,5 @@ class TokenBudget:
         return min(self.turn_tokens, self.episode_tokens - spent, self.context - prompt)
 
     def action_tokens(self, turns: int | None) -> int:
-        """Most action tokens of an episode of at most so many turns."""
+        """Maximum action tokens of an episode of at most so many turns."""
         return min(self.turn_tokens * turns, self.episode_tokens) if turns else self.episode_tokens

@@ -32,7 +32,7 @@ History = Literal["auto", "keep", "error"]
 
 _CACHED = 50_000
 _SHORT = 64
-"""Most tokens of an action whose text is remembered: short ones come again, thinking does not."""
+"""Maximum tokens of an action whose text is remembered: short ones come again, thinking does not."""
 
 
 class TurnTokenizer:

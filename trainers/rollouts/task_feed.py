@@ -31,7 +31,7 @@ FAMILY = "family"
 play it, and does not reach them."""
 
 TRIES_PER_TASK = 400
-"""Most tasks that are looked at for each that is wanted: few may fit the horizon."""
+"""Maximum tasks that are looked at for each that is wanted: few may fit the horizon."""
 
 
 class TaskSource(Protocol):

@@ -50,7 +50,7 @@ class Sampling:
     """Nucleus mass in (0, 1]; below 1 the tail is dropped and the rest renormalised, and the
     returned log-probabilities are those of the renormalised distribution."""
     top_k: int = 0
-    """Draw among so many of the likeliest tokens, before the nucleus; 0: among all. Engines of
+    """Draw among so many of the most likely tokens, before the nucleus; 0: among all. Engines of
     transformers know it; no training uses it."""
     stop_ids: tuple[int, ...] = ()
     """Token ids that end a completion; the one drawn is part of the completion."""
@@ -89,7 +89,7 @@ class Request:
     prompt: Sequence[int]
     """Token ids, at least one; not to be changed while the request is in flight."""
     max_tokens: int
-    """Most new tokens, >= 1, the stop token included."""
+    """Maximum new tokens, >= 1, the stop token included."""
     seed: int
     """Non-negative seed of all that is drawn for it, below 2**63."""
     group: int | None = None
@@ -111,7 +111,7 @@ class Completion:
     """True when a stop id was drawn, False when the token limit cut the completion."""
     entropies: list[float] = field(default_factory=list)
     """Entropy of the distribution of each id, in nats, same length; empty if not asked for. An
-    engine that tells only the likeliest tokens gives :func:`least_entropy`."""
+    engine that tells only the most likely tokens gives :func:`least_entropy`."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ class EngineSettings:
     pad_id: int
     """Id used for padding."""
     context: int
-    """Most tokens of prompt and completion together."""
+    """Maximum tokens of prompt and completion together."""
     slots: int
-    """Most sequences at a time."""
+    """Maximum sequences at a time."""
     seed: int = 0
     """Seed of the engine's start, where it draws anything then; completions have their own."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -176,7 +176,7 @@ class GenerationEngine(Protocol):
         One elsewhere waits for the next completion.
 
         Args:
-            timeout: Most seconds to wait; None waits as long as it takes. Computing is not
+            timeout: Maximum seconds to wait; None waits as long as it takes. Computing is not
                 interrupted by it.
 
         Returns:

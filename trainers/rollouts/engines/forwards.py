@@ -101,7 +101,7 @@ def forward_of(
         model: A causal language model, possibly with PEFT adapters.
         pad: Any valid token id.
         dtype: Type of keys and values; None: that of the model's keys.
-        most: Sequences, and tokens of one, beyond which no memory is put by; 0: nobody knows.
+        most: Sequences, and tokens of one, beyond which no memory is put by; 0: unknown.
 
     Raises:
         ConfigurationError: With either of them the model loses what it has read.

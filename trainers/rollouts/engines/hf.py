@@ -189,10 +189,10 @@ class HFEngine:
             autocast: Low-precision dtype of the training forward, if it uses one; else None.
             keep_cache: Keep the key-value cache of a conversation from turn to turn, so that a
                 turn feeds only new tokens.
-            drafts: Most tokens that are guessed and checked in one forward; 0: none. What is
+            drafts: Maximum tokens that are guessed and checked in one forward; 0: none. What is
                 sampled does not depend on it.
-            context: Most tokens of prompt and completion together; 0: nobody knows.
-            slots: Most sequences at a time; 0: nobody knows.
+            context: Maximum tokens of prompt and completion together; 0: unknown.
+            slots: Maximum sequences at a time; 0: unknown.
             merge: Generate with adapters merged into copies of their base weights, which take
                 memory until ``rest``; a quantized base stays as it is.
         """

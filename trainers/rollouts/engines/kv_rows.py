@@ -104,8 +104,8 @@ class KVRows:
         Args:
             layers: Layers of the model.
             dtype: Type of keys and values; None: that of the first keys.
-            rows: Rows beyond which none is put by; 0: nobody knows.
-            room: Positions of a row beyond which none is put by; 0: nobody knows.
+            rows: Rows beyond which none is put by; 0: unknown.
+            room: Positions of a row beyond which none is put by; 0: unknown.
         """
         self._extent, self._most = _Extent(dtype), (rows, room)
         self.cache = Cache(layers=[_RowLayer(self._extent) for _ in range(layers)])

@@ -25,7 +25,7 @@ __all__ = ["ParityError", "ParityReport", "Scorer", "completion_logprobs", "prob
 logger = logging.getLogger(__name__)
 
 FP32_TOLERANCE = 1e-4
-"""Most nats between two float32 forwards of the same weights: ten times what rounding makes."""
+"""Maximum nats between two float32 forwards of the same weights: ten times what rounding makes."""
 
 Scorer = Callable[[Sequence[Sequence[int]], Sequence[Completion]], list[list[float]]]
 """Log-probability of each token of completions of some prompts."""

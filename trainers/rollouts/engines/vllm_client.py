@@ -27,7 +27,7 @@ T = TypeVar("T")
 ANSWER_SECONDS = 1800.0
 """Longest wait for an answer: that of a long completion behind others, or of a weight update."""
 LARGEST = 1 << 28
-"""Most bytes of an answer."""
+"""Maximum bytes of an answer."""
 FIRST_WAIT, LONGEST_WAIT = 0.25, 5.0
 """Seconds between two attempts: doubled from the one to the other."""
 SERVER_ERROR = 500

@@ -26,9 +26,9 @@ class ServerNeeds:
     model: str
     """Folder or hub id of a model of the policy's architecture."""
     context: int
-    """Most tokens of prompt and completion together."""
+    """Maximum tokens of prompt and completion together."""
     sequences: int
-    """Most sequences at a time."""
+    """Maximum sequences at a time."""
     dtype: str
     """Precision, such as ``"bfloat16"``."""
     on_cpu: bool

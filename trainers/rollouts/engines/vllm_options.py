@@ -35,9 +35,9 @@ class VLLMOptions:
     """Precision of weights and cache, ``"float32"`` or ``"bfloat16"``. vLLM's own ``"auto"`` would
     serve float32 policies in bfloat16."""
     max_model_len: int = 2048
-    """Most tokens of prompt plus completion; the model's own positions bound it, too."""
+    """Maximum tokens of prompt plus completion; the model's own positions bound it, too."""
     max_num_seqs: int = 64
-    """Most sequences decoded together."""
+    """Maximum sequences decoded together."""
     seed: int = 0
     """Seed of the engine's own generator."""
     kv_cache_gib: float | None = None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["FolderTransfer", "NcclTransfer", "checked", "write_config", "write_weights"]
 
 PART_BYTES = 1 << 30
-"""Most bytes of weights that are held at a time on their way."""
+"""Maximum bytes of weights that are held at a time on their way."""
 NCCL_PORT = 51216
 """Port at which the trainer waits for the first server; the next ports are for further servers."""
 
