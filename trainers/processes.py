@@ -1,8 +1,8 @@
 """The processes of a distributed run: ranks, barriers and broadcasts.
 
 A launcher such as ``accelerate launch`` starts the same command several times. All processes play
-and learn; the first, the main process, writes the run's folder and prints. It broadcasts what only
-one process can decide, such as the time or the content of the folder.
+and learn; the first, the main process, writes the run's folder and prints. It broadcasts values
+that only one process can decide on, such as the time or the content of the folder.
 
 A single process is the main process, and everything here is a no-op.
 """
@@ -54,27 +54,28 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 MAIN_ALONE = timedelta(days=7)
-"""Longest wait for work of the main process alone, such as playing the baselines. The death of a
-process is noticed at once: its connections close, and the launcher ends the others."""
+"""Maximum wait for work of the main process alone, such as playing the baselines. The death of a
+process is noticed at once anyway: its connections close, and the launcher ends the others."""
 RESUME = "the folder is intact: repeat the command with --resume to continue"
 """Advice after the loss of a process."""
 LINGER = 10.0
 """Maximum seconds that a process waits for another to report the error before it exits."""
 SPOKEN = "agentgym/spoken"
-"""Key of the processes' store: how many of them had something to say at their end."""
+"""Key of the processes' store: how many of them reported at their end."""
 PLACE = "agentgym/place/{}"
-"""Key of the same store: how many meetings a process, by its rank, has come to, and the last."""
+"""Key of the same store: the number of meetings that a process, by rank, has reached, and the
+last."""
 POLL = 0.25
-"""Maximum seconds between two looks at where the others are."""
+"""Maximum seconds between two polls of the other processes' places."""
 COLLECTIVE = ("gloo", "nccl", "ProcessGroup", "TCPStore", "peer", "DistBackend")
-"""Words by which errors of a collective are known."""
+"""Words that identify errors of a collective."""
 
 _control: ProcessGroup | None = None
-"""Group for Python objects: on the CPU, apart from the tensors of the training."""
+"""Process group for Python objects: on the CPU, separate from the training's tensors."""
 _patience = 0.0
 """Seconds that a process waits for the others."""
 _meetings = 0
-"""Meetings that this process has come to."""
+"""Meetings that this process has reached."""
 
 
 class ProcessLost(AgentGymError, RuntimeError):
@@ -129,16 +130,16 @@ def start(patience: float = 1800.0) -> None:
 
     state = PartialState(cpu=on_cpu(), timeout=timedelta(seconds=patience))
     if state.device.type == "cpu":
-        state.device = torch.device("cpu")  # torch.load knows no cpu:0.
+        state.device = torch.device("cpu")  # torch.load does not accept cpu:0.
     if state.distributed_type == DistributedType.MULTI_CPU and sharded():
         # Accelerate shards where it sees accelerators; torch does on the CPU as well.
         state.distributed_type = DistributedType.MULTI_GPU
     if state.distributed_type == DistributedType.DEEPSPEED and state.backend is None:
-        # DeepSpeed has connected them on the CPU, which accelerate takes for a single process.
+        # DeepSpeed has connected them on the CPU, where accelerate assumes a single process.
         state.backend = _dist().get_backend()
         state.process_index, state.num_processes = _dist().get_rank(), _dist().get_world_size()
         state.local_process_index = int(os.environ["LOCAL_RANK"])
-    # A group of its own, of gloo: objects need no GPU, and the main process may be long alone.
+    # A separate gloo group: objects need no GPU, and others may wait long for the main process.
     _control = _dist().new_group(backend="gloo", timeout=MAIN_ALONE)
     _patience, _meetings = patience, 0
     _note_place("its start")
@@ -157,12 +158,12 @@ def on_cpu() -> bool:
 
 
 def trainer_arguments() -> dict[str, Any]:
-    """Return the arguments that make a transformers trainer leave the processes connected."""
+    """Return the arguments with which a transformers trainer keeps the processes connected."""
     arguments: dict[str, Any] = {"use_cpu": on_cpu()}
     if _control is not None:
         from accelerate.state import AcceleratorState
 
-        # Of an earlier trainer of this run, whose model was wrapped in its way.
+        # State of an earlier trainer of this run, which wrapped its model differently.
         AcceleratorState._reset_state(reset_partial_state=False)
         arguments["accelerator_config"] = {"use_configured_state": True}
     return arguments
@@ -180,7 +181,7 @@ def stop() -> None:
     """Wait for all processes and disconnect them."""
     global _control
     if _control is not None:
-        barrier()  # One that left earlier would be taken for a lost one.
+        barrier()  # A process that left earlier would count as lost.
         _control = None
         _dist().destroy_process_group()
 
@@ -235,7 +236,7 @@ def meet(place: str) -> None:
                     f"each other, but {' and '.join(missing)} did not; raise "
                     f"--rollout.rank-timeout if they were only slow; {RESUME}"
                 )
-            # Soon at first, as most come at once; then ever more rarely, to spare the store.
+            # Poll often at first, as most arrive at once, then less and less, to spare the store.
             time.sleep(min(POLL, 0.001 + waited / 10))
 
 
@@ -255,7 +256,7 @@ def on_main(function: Callable[[], T]) -> T:
 
     An error in the main process ends the others as well.
     """
-    done: tuple[T] | None = None  # In a tuple, as what is returned may be None itself.
+    done: tuple[T] | None = None  # In a tuple, because the result itself may be None.
     if is_main():
         done = (function(),)
     done = broadcast(done)
@@ -270,7 +271,7 @@ def share(count: int) -> range:
 
 
 def main_only(function: Callable[P, None]) -> Callable[P, None]:
-    """Make a function, such as one that writes a file, do nothing outside the main process."""
+    """Decorate a function, such as a file's writer, to do nothing outside the main process."""
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -282,7 +283,7 @@ def main_only(function: Callable[P, None]) -> Callable[P, None]:
 
 @contextlib.contextmanager
 def main_speaks() -> Iterator[None]:
-    """Let only the main process print; the others would repeat it."""
+    """Let only the main process print."""
     if is_main():
         yield
         return
@@ -336,11 +337,11 @@ def leave() -> NoReturn:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
     time.sleep(LINGER)
-    os._exit(1)  # An orderly end would wait for processes that are gone.
+    os._exit(1)  # A regular exit would wait for processes that are gone.
 
 
 def _zero_stage() -> int:
-    """Return what DeepSpeed is asked to shard, 0 without it."""
+    """Return DeepSpeed's ZeRO stage; 0 without it."""
     stage = os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE", "2")
     return int(stage) if _is_set("ACCELERATE_USE_DEEPSPEED") else 0
 
@@ -351,12 +352,12 @@ def _is_set(variable: str) -> bool:
 
 
 def _terminated(*_: object) -> NoReturn:
-    """Take SIGTERM for the end of another process."""
+    """Treat SIGTERM as the end of another process."""
     raise ProcessLost(_describe_loss())
 
 
 def _describe_loss() -> str:
-    """Say that the run cannot go on."""
+    """Return the error that the run cannot continue."""
     return (
         f"expected all {world()} processes to run until the end, but another one ended, or the "
         f"launcher was stopped; {RESUME}"
@@ -364,7 +365,7 @@ def _describe_loss() -> str:
 
 
 def _stuck() -> str:
-    """Say that a collective of the training has waited too long, and where everybody was."""
+    """Return the error that a collective waited too long, and where each process was."""
     try:
         places = ", ".join(
             f"process {rank} at {where}" for rank, (_, where) in enumerate(_places())
@@ -378,12 +379,12 @@ def _stuck() -> str:
 
 
 def _note_place(place: str) -> None:
-    """Let the others know where this process is."""
+    """Publish the place of this process."""
     _store().set(PLACE.format(rank()), f"{_meetings} {place}")
 
 
 def _places() -> list[tuple[int, str]]:
-    """Return, for every process, how many meetings it has come to and where it was last seen."""
+    """Return, for every process, its number of meetings and its last place."""
     entries = _store().multi_get([PLACE.format(rank) for rank in range(world())])
     pairs = [value.decode().partition(" ") for value in entries]
     return [(int(meetings), place) for meetings, _, place in pairs]

@@ -99,7 +99,7 @@ def train(
     processes.start(config.rollout.rank_timeout)
     run = checked_run(config)
     memory = plan_memory(run)
-    if not RunFolder(run.config.out).summary_path.exists():  # else there may be nothing to train
+    if not RunFolder(run.config.out).summary_path.exists():  # else perhaps nothing to train
         check_memory(memory)
     folder = RunFolder.open(run.config.out, config, run.resolved())
     display = display or Display(quiet=not processes.is_main(), progress=not quiet)
@@ -113,7 +113,7 @@ def train(
     try:
         processes.on_main(lambda: check_extension(run, folder))
         folder.extend()
-        check_memory(memory)  # That of a complete run that is extended was not checked above.
+        check_memory(memory)  # The model of an extended complete run was not checked above.
         loop = loop_of(run)
         with (
             display as live_display,
@@ -133,7 +133,7 @@ def train(
 
 
 def _published(run: ResolvedRun, folder: RunFolder, display: Display) -> dict[str, Any]:
-    """Return the summary of a complete run, of which an export or an upload may be wanted yet."""
+    """Return the summary of a complete run, after an outstanding export or upload."""
     folder.lock()
     try:
         summary: dict[str, Any] = json.loads(folder.summary_path.read_text())
@@ -176,7 +176,7 @@ class _Run:
         return processes.on_main(lambda: self._conclude(comparison))
 
     def _compare_untrained(self, base: BaseModel) -> PolicyComparison:
-        """Decide on the warm start, and compare what does not learn."""
+        """Decide on the warm start, and evaluate the policies that do not learn."""
         self._run = base.decide()
         self._names = arm_names(self._run)
         comparison = PolicyComparison(self._run, self._folder)
@@ -232,7 +232,7 @@ class _Run:
         *,
         greedy_too: bool = True,
     ) -> None:
-        """Play the panel with the present policy, sampled and greedy, unless that was done."""
+        """Play the panel with the current policy, sampled and greedy, unless that was done."""
         from trainers.output.episode_log import EpisodeLog
 
         only_greedy = self._run.config.eval.greedy
@@ -333,7 +333,7 @@ class _Run:
         )
 
     def _warm_starts(self) -> dict[str, WarmStart]:
-        """Return how the warm start ended in each environment whose expert was imitated."""
+        """Return the result of the warm start in each environment that was imitated."""
         ends = self._folder.state().get("sft")
         if not ends:
             return {}
@@ -363,7 +363,7 @@ class _Run:
 
 
 class _WarningFile(logging.FileHandler):
-    """Keep warnings with their tracebacks; a disk that is full is noticed by more than this."""
+    """Store warnings with their tracebacks; a full disk is reported elsewhere."""
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Do nothing."""
@@ -371,9 +371,9 @@ class _WarningFile(logging.FileHandler):
 
 @contextmanager
 def _warnings_to(path: Path) -> Iterator[None]:
-    """Write what the packages warn of, such as failed episodes, to a file instead of the screen.
+    """Write warnings of the packages, such as failed episodes, to a file instead of the screen.
 
-    Every process has a file of its own, for none of them knows what the others are warned of.
+    Every process has a separate file, because it only sees its own warnings.
     """
     if not processes.is_main():
         path = path.with_stem(f"{path.stem}-{processes.rank()}")

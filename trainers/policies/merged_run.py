@@ -1,9 +1,9 @@
-"""``agentgym merge``: policies of several runs as one, in a folder that plays like a run's.
+"""``agentgym merge``: merge the policies of several runs into a folder that plays like a run's.
 
-Each policy counts with its whole weights, adapters added to their base, in 32 bits. The folder
-holds ``config.yaml`` (of the first run, with the environments of all), ``merge.json`` (who was
-merged, and how) and ``checkpoints/trained``: any ``--policy`` of ``agentgym eval`` may be the
-folder, and any ``--model`` of ``agentgym train`` that checkpoint.
+Each policy contributes its full weights, adapters added to their base, in float32. The folder holds
+``config.yaml`` (of the first run, with the environments of all), ``merge.json`` (who was merged,
+and how) and ``checkpoints/trained``: any ``--policy`` of ``agentgym eval`` may be the folder, and
+any ``--model`` of ``agentgym train`` that checkpoint.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def merge_runs(settings: MergeSettings) -> Path:
 
 
 def _checked(settings: MergeSettings) -> Merge:
-    """Return how to merge, if that can be done and written."""
+    """Check the settings and the folder, and return the merge."""
     count = len(settings.runs)
     if count < 2 and not (count and has_adapters(checkpoint_of(settings.runs[0]))):
         raise ConfigurationError(
@@ -117,7 +117,7 @@ def _checked(settings: MergeSettings) -> Merge:
 
 
 def _base(runs: Sequence[Path]) -> str:
-    """Return what the runs began with: one warm start, or one pretrained model."""
+    """Return the common base of the runs: one warm start, or one pretrained model."""
     folders = [environments_of(run).path.parent for run in runs]
     starts = [folder / "checkpoints" / FINISHED for folder in folders]
     if all(start.is_dir() for start in starts) and len({*map(weights_sha256, starts)}) == 1:
@@ -145,7 +145,7 @@ def _model_of(run: Path) -> str:
 
 
 def _load_whole(folder: str | Path) -> PreTrainedModel:
-    """Load a policy with all its weights; adapters are added to what they stand on."""
+    """Load a policy with all its weights; adapters are merged into their base."""
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 
@@ -159,14 +159,14 @@ def _load_whole(folder: str | Path) -> PreTrainedModel:
 
 
 def _weights(model: PreTrainedModel) -> dict[str, Tensor]:
-    """Return what is learned; tensors that share memory stand in it once."""
+    """Return the weights by name; tensors that share memory once."""
     return {name: part.data for name, part in model.named_parameters()}
 
 
 def _check_shapes(
     start: Mapping[str, Tensor], its: Mapping[str, Tensor], base: str, checkpoint: Path
 ) -> None:
-    """Refuse a policy whose weights are not those of the base, one by one."""
+    """Check that a policy has the same tensors and shapes as the base."""
     base_shapes, policy_shapes = (
         {name: tuple(part.shape) for name, part in w.items()} for w in (start, its)
     )
@@ -183,7 +183,7 @@ def _check_shapes(
 
 
 def _check_reader(first: Path, other: Path) -> None:
-    """Refuse policies that read other tokens: the same id would be two words."""
+    """Check that policies share a tokenizer; otherwise one id would be two words."""
     texts = [(folder / "tokenizer.json").read_bytes() for folder in (first, other)]
     if texts[0] != texts[1]:
         raise ConfigurationError(
@@ -199,7 +199,7 @@ def _write(
     base: str,
     checkpoints: Sequence[Path],
 ) -> None:
-    """Write the folder; its settings are last, so that half a folder is no run."""
+    """Write the folder, settings last, so that an unfinished folder is not a run."""
     from transformers import AutoTokenizer
     from yaml import safe_dump
 
@@ -227,7 +227,7 @@ def _write(
 
 
 def _settings(runs: Sequence[Path]) -> dict[str, Any]:
-    """Return the settings of the first run, with the environments of all, and whole weights."""
+    """Return the settings of the first run, with the environments of all, and without adapters."""
     envs: dict[str, Any] = {}
     for run in runs:
         for env in environments_of(run).envs:

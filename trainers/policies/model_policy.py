@@ -25,25 +25,25 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class ModelPlayer:
-    """What the policies of one model share."""
+    """The parts that all policies of one model share."""
 
     engine: SharedEngine
-    """Generates, for all of them together."""
+    """Generation engine, shared by the policies."""
     chat: TurnTokenizer
     """Turn tokenizer of the model."""
     prompt: Prompt
-    """What it reads."""
+    """Its prompt."""
     budget: TokenBudget
     """Token budgets."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What identifies the model."""
+    """Facts that identify the model in reports."""
     horizon: int | None = None
-    """Turns of an episode that the model was made for, where known."""
+    """Turns per episode that the model was trained for, if known."""
     window: int | None = None
-    """Turns that it reads besides the first observation, under any prompt; None: as that says."""
+    """Turns that it reads besides the first observation, under any prompt; None: the prompt's."""
 
     def described(self) -> dict[str, Any]:
-        """Return what identifies the policies, JSON-safe."""
+        """Return facts that identify the policies, JSON-safe."""
         sampling = self.engine.sampling
         drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p}
         if sampling.top_k:
@@ -56,7 +56,7 @@ class ModelPlayer:
         }
 
     def check_horizon(self, horizon: int) -> None:
-        """Warn, once, of episodes that are longer or shorter than those it was made for."""
+        """Warn once of episodes longer or shorter than those it was trained for."""
         made_for, self.horizon = self.horizon, None
         if made_for is not None and made_for != horizon:
             logger.warning(
@@ -67,18 +67,18 @@ class ModelPlayer:
 
 
 class ModelPolicy:
-    """Answer observations with what a model generates, token by token as in training.
+    """Act by generating with a model, token by token as in training.
 
-    Nothing that was sampled is encoded again, the chat template decides what later turns see of
-    earlier ones, and the token budgets are those of training: a turn for which no room is left ends
-    the episode with stop reason ``token_limit``.
+    Sampled tokens are never re-encoded, the chat template decides what later turns see of earlier
+    ones, and the token budgets are those of training: if no budget is left for a turn, the episode
+    ends with stop reason ``token_limit``.
 
     Args:
         player: The model, which several policies may share.
-        seed: Seed of the draws; those of a turn depend on it and on the number of the turn.
+        seed: Seed of sampling; a turn's samples depend on it and on the turn's number.
 
     Attributes:
-        last_output: What the model wrote for the last action.
+        last_output: The model's output for the last action.
     """
 
     def __init__(self, player: ModelPlayer, seed: int = 0) -> None:
@@ -88,28 +88,28 @@ class ModelPolicy:
         self._last_answer: tuple[list[int], bool] | None = None
         self._turn = 0
         self._key = player.engine.take_key()
-        # The next policy goes on in its place in the engine's cache, which else grew without end.
+        # The next policy reuses its slot in the engine's cache, which would otherwise grow.
         weakref.finalize(self, player.engine.return_key, self._key)
 
     def seed(self, seed: int) -> None:
-        """Choose the seed of the episodes that begin from now on."""
+        """Set the seed of the following episodes."""
         self._seed = seed
 
     def copy(self) -> ModelPolicy:
-        """Return another policy with the same model and a history of its own."""
+        """Return another policy with the same model and a separate history."""
         return ModelPolicy(self._player, self._seed)
 
     @property
     def prompt(self) -> Prompt:
-        """What its model reads."""
+        """The prompt of its model."""
         return self._player.prompt
 
     def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> ModelPolicy:
         """Return another policy that reads a prompt instead of its own.
 
         Args:
-            prompt: Lays out what it reads.
-            sampling: Not taken: tokens are drawn as the model's settings say.
+            prompt: The prompt.
+            sampling: Ignored: the model's settings decide on sampling.
 
         Raises:
             ConfigurationError: The policy was given its own system message.
@@ -122,7 +122,7 @@ class ModelPolicy:
         return ModelPolicy(replace(player, prompt=prompt.windowed(player.window)), self._seed)
 
     def facts(self) -> dict[str, Any]:
-        """Return what identifies the policy, JSON-safe."""
+        """Return facts that identify the policy, JSON-safe."""
         return self._player.described()
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""From a model's folder to what plays with it."""
+"""Load a model's folder as a player or policy."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ __all__ = ["PACKAGES", "PlaySettings", "chosen_sampling", "load_player", "maker"
 logger = logging.getLogger(__name__)
 
 PACKAGES = ("torch", "transformers", "peft", "jinja2", "yaml")
-"""What loading a model needs, all of the extra ``train``."""
+"""Packages needed to load a model, all in the extra ``train``."""
 SLOTS = 64
-"""Episodes for which an engine makes room, if it does so beforehand."""
+"""Episodes for which an engine allocates memory, if it does so in advance."""
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class PlaySettings:
     """How a model plays."""
 
     prompt: Prompt
-    """What it reads."""
+    """Its prompt."""
     window: int | None = None
-    """Turns that it reads besides the first observation, under any prompt; None: as that says."""
+    """Turns that it reads besides the first observation, under any prompt; None: the prompt's."""
     turn_tokens: int | None = None
-    """Maximum tokens of a turn; None: as many as training takes by default."""
+    """Maximum tokens of a turn; None: training's default."""
     episode_tokens: int | None = None
-    """Maximum tokens of an episode after its opening; None: what the model can read."""
+    """Maximum tokens of an episode after its opening; None: the model's context."""
     history: Any = "auto"
-    """What becomes of earlier turns that the chat template rewrites."""
+    """How to treat earlier turns that the chat template rewrites."""
     chat_template: str | None = None
     """Chat template instead of the model's own, as for ``--chat-template``."""
     end_of_turn: str | None = None
@@ -59,9 +59,9 @@ class PlaySettings:
     quantize: str = "none"
     """How the base of adapters is quantised."""
     threads: int | None = None
-    """Threads of torch while it generates; None: as many as a training of the model has."""
+    """Threads of torch while it generates; None: as in training."""
     sampling: Sampling | None = None
-    """How tokens are drawn; None: as the model's own generation config says."""
+    """Sampling settings; None: the model's generation config."""
 
 
 def load_player(
@@ -76,12 +76,12 @@ def load_player(
     """Load a model, whole or as adapters, with its tokenizer.
 
     Args:
-        folder: Where it lies.
+        folder: The model's folder.
         settings: How it plays.
-        temperature: Goes before the settings; 0 takes the most probable tokens.
-        top_p: Goes before the settings.
-        facts: What identifies the model.
-        horizon: Turns of the episodes that it was made for.
+        temperature: Overrides the settings; 0 takes the most probable tokens.
+        top_p: Overrides the settings.
+        facts: Facts that identify the model in reports.
+        horizon: Turns per episode that it was trained for.
 
     Raises:
         ConfigurationError: It cannot be loaded, has no chat template, or a value is out of range.
@@ -140,15 +140,15 @@ def maker(
     command: str | None = None,
     calls: int | None = None,
 ) -> PolicyMaker:
-    """Return what makes the policies of a model, or an agent that plays with it.
+    """Return a factory of a model's policies, or of an agent that plays with the model.
 
     Args:
         name: Name of the policy.
         player: The model.
         env: The environment that will be played.
-        seed: Seed of what is drawn.
+        seed: Seed of sampling.
         agent: ``MODULE:FUNCTION`` of an agent; None: the model plays by itself.
-        command: A command in its place.
+        command: A command instead of a function.
         calls: Calls that the agent may make in an episode; None: four for each turn, and 16.
 
     Raises:
@@ -168,7 +168,7 @@ def maker(
 
 
 def chosen_sampling(default: Sampling, temperature: float | None, top_p: float | None) -> Sampling:
-    """Return how tokens are drawn: a temperature of 0 takes the likeliest.
+    """Return the sampling settings; a temperature of 0 is greedy decoding.
 
     Raises:
         ConfigurationError: A number is out of range.
@@ -242,7 +242,7 @@ def _tokens(settings: PlaySettings, config: PretrainedConfig, thinks: bool) -> t
 
 
 def _own_sampling(model: PreTrainedModel | PeftModel) -> Sampling:
-    """Return how the model's generation config draws tokens."""
+    """Return the sampling settings of the model's generation config."""
     config = getattr(model, "generation_config", None)
     penalty = getattr(config, "repetition_penalty", None)
     if penalty not in (None, 1.0):

@@ -1,4 +1,4 @@
-"""Whether an environment is the one that a run's policy knows, argument by argument."""
+"""Check, argument by argument, that an environment equals the one a run was trained in."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from agentgym.support.redaction import for_others, hide_secrets
 __all__ = ["HARMLESS", "RunEnv", "check_env"]
 
 HARMLESS = VIEWS | {"expert", "reward", "reward_hooks"}
-"""Arguments that change neither what a policy reads, nor what its actions do, nor the tasks of a
-split: rewards, demonstrators, and the turn budget, of which a policy speaks when it meets it."""
+"""Arguments that change neither observations, nor the effect of actions, nor the tasks of a split:
+rewards, demonstrators, and the turn budget, for which the policy itself warns."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RunEnv:
     """An environment of a run."""
 
     name: str
-    """What it is called among several; empty of a run with one."""
+    """Its name among several; empty if the run has one."""
     env_id: str
     """Gymnasium id."""
     kwargs: Mapping[str, Any]
@@ -35,9 +35,9 @@ class RunEnv:
     horizon: int
     """Turns of an evaluation episode."""
     prompt: str
-    """What its prompt is called."""
+    """Name of its prompt."""
     layout: Mapping[str, Any]
-    """How the messages are laid out, as ``agentgym.conversation.Layout.to_dict`` gives it."""
+    """Layout of its messages, from ``agentgym.conversation.Layout.to_dict``."""
 
 
 def check_env(
@@ -48,14 +48,14 @@ def check_env(
     Args:
         path: The run, for messages.
         run_envs: Its environments.
-        env: The environment that is to be played.
+        env: The environment to play.
         strict: Whether a difference is an error.
 
     Returns:
-        The environment of the run that is most like it, and what is to be said of differences.
+        The most similar environment of the run, and a sentence on the differences.
 
     Raises:
-        ConfigurationError: The policy knows no such environment, and ``strict``.
+        ConfigurationError: The run has no such environment, and ``strict``.
     """
     spec = env.spec or env.unwrapped.spec
     if spec is None:
@@ -91,7 +91,7 @@ def check_env(
 
 
 def _judged(problem: str, strict: bool) -> list[str]:
-    """Raise or return what is amiss."""
+    """Raise or return the difference."""
     if strict:
         raise ConfigurationError(f"{problem}, or pass mismatch=warn to play it anyway")
     return [problem]
@@ -100,9 +100,9 @@ def _judged(problem: str, strict: bool) -> list[str]:
 def _differences(
     before: Mapping[str, Any], now: Mapping[str, Any], defaults: Mapping[str, Any]
 ) -> Iterator[tuple[str, object, object]]:
-    """Yield the arguments that differ, with both values; what was not given has its default."""
+    """Yield the arguments that differ, with both values; missing ones have their default."""
     for name in sorted({*before, *now} - HARMLESS):
-        # Of a run no secret is kept.
+        # Runs do not store secrets.
         values = (side.get(name, defaults.get(name)) for side in (before, now))
         old, new = (hide_secrets(for_others(value), name) for value in values)
         if describe(_plain(old)) != describe(_plain(new)):

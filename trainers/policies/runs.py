@@ -36,10 +36,10 @@ class Runs:
     """Run folders of ``agentgym train``, and checkpoints in them."""
 
     summary = "the folder of a run of agentgym train, or of a checkpoint in one"
-    rank = 1  # A checkpoint is a model's folder, too, and its run says how it plays.
+    rank = 1  # A checkpoint is also a model's folder, but its run decides how it plays.
 
     def problem(self, path: str) -> str:
-        """Return why a path is neither a run's nor a checkpoint's of one; empty if it is."""
+        """Return why a path is neither a run nor a checkpoint of one; empty if it is."""
         folder = Path(path)
         if not folder.is_dir():
             return "there is no such folder"
@@ -67,9 +67,9 @@ class Runs:
         return weights_sha256(chosen_checkpoint(run, Path(path), checkpoint))
 
     def env_kwargs(self, path: str, env_id: str) -> dict[str, Any]:
-        """Return the arguments of the run's environment of an id, where it has one such.
+        """Return the arguments of the run's environment with an id, if it has one.
 
-        Left out are those that change nothing for the policy, and values that are not kept.
+        Arguments that do not affect the policy, and values that are not stored, are left out.
 
         Raises:
             ConfigurationError: The folder does not hold a run's settings.
@@ -100,16 +100,15 @@ class Runs:
 
         Args:
             path: Folder of the run, or of a checkpoint in it.
-            env: The environment that is played, made with the arguments of the run's.
-            seed: Seed of what is drawn.
+            env: The environment to play, made with the run's arguments.
+            seed: Seed of sampling.
             checkpoint: Which policy: a folder under ``checkpoints`` such as ``trained`` (the last),
                 ``best``, ``warm-start`` or ``rl/checkpoint-40``. Default: the one that the run
                 compared, as its summary says.
             temperature: Temperature of sampling; 0 takes the most likely tokens. Default: as in the
                 run's evaluation.
             top_p: Share of the probability that is drawn from; default: the run's.
-            mismatch: What an environment with other arguments is: an ``error``, or a reason to
-                ``warn``.
+            mismatch: How to treat an environment with other arguments: ``error`` or ``warn``.
             threads: Threads of torch on a CPU while it generates; default: as for a training.
             agent: ``MODULE:FUNCTION`` of the agent that plays with the policy as its model;
                 default: the one that the run trained, if it was one.
@@ -159,14 +158,14 @@ class Runs:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The settings of a run: as they were asked for, and what they left open as it was decided."""
+    """The settings of a run: as given, and the resolved values of those left open."""
 
     path: Path
     """Their file."""
     config: Mapping[str, Any]
-    """As they were asked for, with defaults."""
+    """The settings as given, with defaults."""
     decided: Mapping[str, Any]
-    """What was left open."""
+    """Resolved values of settings left open."""
 
     @classmethod
     def of(cls, path: Path) -> RunSettings:
@@ -187,7 +186,7 @@ class RunSettings:
         return cls(path, to_dict(read_config(path)), decided)
 
     def get(self, *names: str) -> Any:
-        """Return a setting such as ``rl.turn_tokens``, by its parts."""
+        """Return a setting such as ``rl.turn_tokens``, by the parts of its name."""
         for place in (self.decided, self.config):
             value: Any = place
             for name in names:
@@ -212,11 +211,11 @@ class RunSettings:
         return [RunEnv("", its["env_id"], its["env"], horizon, its["prompt"], its["layout"])]
 
     def play(self, env: gymnasium.Env[str, str], trained: RunEnv) -> PlaySettings:
-        """Return how the run's policies play, under the prompt that they were trained under.
+        """Return the play settings of the run's policies, with the prompt of their training.
 
         Args:
-            env: The environment that is played.
-            trained: That of the run.
+            env: The environment to play.
+            trained: The run's environment.
         """
         from agentgym.registration.making import parse_pairs
         from trainers.rollouts.engines.base import Sampling
@@ -240,7 +239,7 @@ class RunSettings:
 
 
 def environments_of(path: Path) -> RunSettings:
-    """Return the settings of the run that a folder is, or that holds it, with its environments.
+    """Return the settings and environments of the run that a folder is or lies in.
 
     Raises:
         ConfigurationError: It is no run's.
@@ -253,7 +252,7 @@ def environments_of(path: Path) -> RunSettings:
 
 
 def checkpoint_of(path: Path) -> Path:
-    """Return the folder of the policy by which a run, or a checkpoint in one, is known.
+    """Return the checkpoint that stands for a run, or for a checkpoint in one.
 
     Raises:
         ConfigurationError: It is no run's.

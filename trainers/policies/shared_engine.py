@@ -1,9 +1,9 @@
 """One generation engine for policies that play in several threads.
 
-Whoever waits for a completion drives the engine for all, one step at a time, and hands on as soon
-as its own is there: requests of several threads are generated together, and no thread is needed
-besides theirs. What is sampled depends on a request's own seed, not on what it shares a batch with,
-up to the rounding of the logits.
+A thread that waits for a completion drives the engine for all threads, one step at a time, and
+hands over as soon as its own completion is there. So requests of several threads are batched
+without a further thread. Samples depend on a request's seed, not on its batch, up to the rounding
+of logits.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ __all__ = ["SharedEngine"]
 
 
 class SharedEngine:
-    """Give completions to threads.
+    """Completions for several threads.
 
     Args:
-        engine: The engine; nobody else uses it.
-        sampling: How all tokens are drawn.
+        engine: The engine, for exclusive use.
+        sampling: Sampling settings of all requests.
         threads: Number of torch's threads while the engine computes; None leaves it alone.
     """
 
@@ -47,18 +47,18 @@ class SharedEngine:
             return self._free.pop() if self._free else next(self._keys)
 
     def return_key(self, key: int) -> None:
-        """Let another conversation have a key."""
+        """Release a key for another conversation."""
         with self._changed:
             self._free.append(key)
 
     def complete(self, key: int, prompt: Sequence[int], max_tokens: int, seed: int) -> Completion:
-        """Continue a prompt, and wait for it.
+        """Complete a prompt, and wait for the completion.
 
         Args:
             key: The conversation's key; it has no other request in flight.
             prompt: Token ids.
             max_tokens: Maximum new tokens.
-            seed: Seed of what is drawn.
+            seed: Seed of sampling.
 
         Raises:
             PolicyFailure: The engine failed.
@@ -82,7 +82,7 @@ class SharedEngine:
         ) from ended
 
     def close(self) -> None:
-        """Free what the engine holds; calling it twice is allowed."""
+        """Free the engine; calling it twice is allowed."""
         with self._changed:
             while self._driven:
                 self._changed.wait()
@@ -91,7 +91,7 @@ class SharedEngine:
                 self._engine.close()
 
     def _ready(self, key: int) -> bool:
-        """Wait until a completion has come, or nobody drives the engine; return which."""
+        """Wait until the completion is there or no thread drives the engine; return which."""
         with self._changed:
             while key not in self._ended and self._driven:
                 self._changed.wait()
@@ -106,7 +106,7 @@ class SharedEngine:
             submitted, self._submitted = self._submitted, []
         ended: dict[int, Completion | BaseException] = {}
         try:
-            # Set in the thread that computes, where torch keeps it; who called has another number.
+            # torch keeps the number per thread, so it is set in the thread that computes.
             with computing_threads(self._threads):
                 if submitted:
                     self._engine.submit(submitted, self.sampling)
@@ -114,10 +114,10 @@ class SharedEngine:
         except BaseException as error:
             self._engine.abort()
             with self._changed:
-                # Those that came meanwhile were not submitted: the next driver takes them.
+                # Requests that arrived meanwhile were not submitted; the next driver submits them.
                 waiting = {request.key for request in self._submitted}
                 ended = dict.fromkeys(self._in_flight - waiting, error)
-            if not isinstance(error, Exception):  # Such as Ctrl-C, which is meant for this thread.
+            if not isinstance(error, Exception):  # For example Ctrl-C, for this thread alone.
                 raise
         finally:
             with self._changed:

@@ -1,4 +1,4 @@
-"""Which weights stand in a folder, as a short hash."""
+"""A short hash of the weights in a folder."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ __all__ = ["weights_sha256"]
 DIGITS = 16
 """Hexadecimal digits of the hash that are kept."""
 WHOLE = 64 << 20
-"""Maximum bytes of a file that is read whole."""
+"""Maximum bytes of a file that is hashed completely."""
 PIECE, PIECES = 1 << 20, 64
-"""Bytes of a piece, and pieces that are read of a larger file, at even distances: a training step
+"""Size and number of the evenly spaced pieces that are hashed of a larger file: a training step
 changes weights everywhere, and reading tens of gigabytes would take longer than many episodes."""
 FILES = (
     "*.safetensors", "pytorch_model*.bin", "adapter_model.bin",
     "tokenizer.json", "chat_template.jinja", "generation_config.json",
 )  # fmt: skip
-"""What decides how a model plays and holds no path."""
+"""Files that decide how a model plays and contain no paths."""
 
 
 def weights_sha256(folder: Path) -> str:
     """Hash names, sizes and contents of a model's weights, tokenizer and chat template.
 
-    Files of up to 64 MiB count whole, larger ones by 64 pieces of 1 MiB. Of adapters the weights
-    under them count, too, if they stand in a folder here.
+    Files of up to 64 MiB are hashed completely, larger ones by 64 pieces of 1 MiB. For adapters the
+    base weights are included if they are in a local folder.
 
     Args:
         folder: The folder of a model or of adapters.
@@ -39,7 +39,7 @@ def weights_sha256(folder: Path) -> str:
     digest = hashlib.sha256()
     for file in sorted({file for pattern in FILES for file in folder.glob(pattern)}):
         size = file.stat().st_size
-        # With its size, so that no two lists of files run together to the same bytes.
+        # Sizes are hashed, too, so that different lists of files never give the same bytes.
         digest.update(f"{file.name} {size} ".encode())
         _add(digest, file, size)
     digest.update(_template(folder).encode())
@@ -61,7 +61,7 @@ def _add(digest: hashlib._Hash, file: Path, size: int) -> None:
 
 
 def _template(folder: Path) -> str:
-    """Return the chat template where it stands among the tokenizer's settings."""
+    """Return the chat template from the tokenizer's settings."""
     try:
         settings = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
         return json.dumps(settings.get("chat_template"))

@@ -1,9 +1,9 @@
 """The format of a model's turn: thinking and channels around the answer.
 
-The model's text is taken apart as a conversation server does it: the answer is the content of the
-message, its thinking goes into the field that the template reads, and the template decides what
-later turns see of it. How thinking is marked is learnt from the template itself: from tags that it
-knows, or from how it renders a message with thinking.
+The model's text is parsed as a chat server parses it: the answer is the content of the message,
+thinking goes into the field that the template reads, and the template decides what later turns see.
+The tags of thinking are found in the template itself: tags that it contains, or the way it renders
+a message with thinking.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _THOUGHT = "think twice"
 
 
 class Answer(NamedTuple):
-    """A turn of the model, taken apart."""
+    """A parsed turn of the model."""
 
     thinking: str
-    """What it thought."""
+    """Its thinking."""
     content: str
-    """What it said: the action."""
+    """Its content: the action."""
 
 
 @dataclass(frozen=True)
@@ -37,30 +37,30 @@ class AnswerFormat:
     """How a template writes the thinking and the content of an answer."""
 
     opening: str = ""
-    """Mark before thinking."""
+    """Tag before thinking."""
     closing: str = ""
-    """Mark after thinking; empty: the template knows of no thinking."""
+    """Tag after thinking; empty: the template has no thinking."""
     channel: str = ""
-    """Mark before the content if that has a channel of its own (gpt-oss), else empty."""
+    """Tag before the content if that has a separate channel (gpt-oss), else empty."""
     field: str | None = None
-    """Field of a message with its thinking; None: the template would not render it."""
+    """Field of a message for its thinking; None: the template does not render thinking."""
     prompted: str = ""
     """The generation prompt, from the end of the last message."""
     plain: str = ""
-    """What the template puts before the content of an answer without thinking."""
+    """Text that the template puts before the content of an answer without thinking."""
     thought: tuple[str, str] = ("", "")
-    """What the template puts before and after the thinking of an answer."""
+    """Text that the template puts before and after the thinking of an answer."""
     space: str = ""
-    """White space that the template puts behind the content of an answer."""
+    """White space that the template puts after the content of an answer."""
 
     @classmethod
     def of(cls, template: ChatTemplate) -> AnswerFormat:
-        """Learn the format from a template."""
+        """Detect the format of a template."""
         return replace(cls._of(template), space=template.space_after_answer())
 
     @classmethod
     def _of(cls, template: ChatTemplate) -> AnswerFormat:
-        """Learn what stands before the content of an answer."""
+        """Detect the text before the content of an answer."""
         prompted, plain = template.around_answer()
         field, before, after = _thinking_field(template)
         tags = next((pair for pair in TEMPLATE_MARKS if pair[1] in template.source), None)
@@ -78,7 +78,7 @@ class AnswerFormat:
 
     @property
     def verbatim(self) -> bool:
-        """Whether all that the model writes is the answer."""
+        """Whether the whole output of the model is the answer."""
         return not self.closing and not self.plain.isspace() and not self.space
 
     @property
@@ -89,17 +89,17 @@ class AnswerFormat:
 
     @property
     def thinks(self) -> bool:
-        """Whether the model may think in its turn: the prompt has not done it in its place."""
+        """Whether the model may think: the prompt has not already closed the thinking."""
         return bool(self.closing) and (self.begun or self.closing not in self.prompted)
 
     @cached_property
     def leads(self) -> list[str]:
-        """What may stand before the content of an answer that was written, not sampled."""
+        """Possible texts before the content of an answer that was written, not sampled."""
         candidates = ("", self.plain, f"{self.closing}\n\n")
         return [lead for lead in candidates if self.split(f"{lead}act").content == "act"]
 
     def split(self, output: str) -> Answer:
-        """Take the text of a turn apart; one that was cut while it thought has no content."""
+        """Parse the text of a turn; if it was cut while thinking, it has no content."""
         if self.space:
             output = output.removesuffix(self.space)
         if not self.closing:
@@ -119,8 +119,8 @@ class AnswerFormat:
     def _end_of_thinking(self, text: str) -> int:
         """Return where the content begins, or -1.
 
-        Thinking ends at the first mark, as a server ends it; what an action behind it holds is its
-        text. Thinking that was never opened ends at the last mark that is not quoted.
+        Thinking ends at the first closing tag, as on a server; tags in the action after it are
+        text. Thinking that was never opened ends at the last tag that is not quoted.
         """
         mark = self.channel or self.closing
         at = text.find(mark)
@@ -141,7 +141,7 @@ class AnswerFormat:
 
 
 def _thinking_field(template: ChatTemplate) -> tuple[str | None, str, str]:
-    """Return the field from which a template reads thinking, and the text before and after that."""
+    """Return the field from which a template reads thinking, and the text around it."""
     for field in FIELDS:
         _, before = template.around_answer({field: _THOUGHT})
         if _THOUGHT in before:

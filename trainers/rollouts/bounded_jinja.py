@@ -1,9 +1,9 @@
 """Chat templates rendered within a bound of steps and of size.
 
-A template is a program that came with a model. The sandbox of transformers keeps it from files and
-attributes, but lets it loop for hours and multiply its text. Here every pass through a loop, every
-call and filter takes a step, and every text that it makes is measured. The bounds count work, not
-seconds, so that they are the same on every machine.
+A template is a program that came with a model. The sandbox of transformers denies access to files
+and attributes, but a template may loop for hours or build huge texts. Here every iteration, call
+and filter takes a step, and the size of every text is checked. The bounds count work, not seconds,
+so that they are the same on every machine.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["TemplateBoundError", "is_plain", "render"]
 
 
 class TemplateBoundError(ConfigurationError):
-    """A chat template does more than any conversation needs."""
+    """A chat template exceeds its bound of steps or size."""
 
     def __init__(self, does: str) -> None:
-        """Say what it does, as in "takes more than 5 steps"."""
+        """Say what the template does, as in "takes more than 5 steps"."""
         super().__init__(
             f"expected a chat template that writes a conversation and no more, got one that {does}"
             ": use a model with another template"
@@ -35,28 +35,28 @@ class TemplateBoundError(ConfigurationError):
 
 
 MOST_STEPS = 400_000
-"""Steps of a rendering: hundreds of times those of the templates of models on a long episode."""
+"""Maximum steps of a rendering: hundreds of times what models' templates need on a long episode."""
 MOST_TEXT = 1 << 24
-"""Characters of any text or items of any list that a rendering makes, beyond what it is given."""
+"""Maximum characters of a text, or items of a list, that a rendering may build beyond its input."""
 MOST_NESTED = 1 << 21
-"""Parts and characters of a list that is written."""
+"""Maximum parts and characters of a list that is written."""
 MOST_BITS = 64
-"""Bits of a whole number."""
+"""Maximum bits of an integer."""
 PER_STEP = 1_000
-"""Characters that cost as much as a step."""
+"""Characters that count as one step."""
 _GROWING = frozenset({"format", "replace", "join"})
 """Methods and filters whose result may be far longer than the text."""
 _WRITING = frozenset({"tojson", "string", "pprint", "urlencode", "wordcount"})
 """Filters that write out whatever they are given."""
 SHORT = 100
-"""Characters of a template's own text that are not counted where it is written."""
+"""Constants of a template up to this length are not counted when written."""
 STEPS, PIECES, WRITTEN = "_steps", "_pieces", "_written"
-"""Names of the filters that count, which no template can write."""
+"""Names of the counting filters, which are not valid in a template."""
 
 
 _SIZED = (str, list, tuple, dict, bytes)
 _rendering = threading.local()
-"""The rendering of each thread: ``left`` is a list of the steps that it has left."""
+"""State per thread: ``left`` is a list with the remaining steps of each active rendering."""
 
 
 def _spend(value: Any) -> Any:
@@ -79,21 +79,21 @@ def _spend(value: Any) -> Any:
 
 
 class _Counting(NodeTransformer):
-    """Count the passes of loops, and measure texts that are joined."""
+    """Count loop iterations, and check the size of joined texts."""
 
     def visit_For(self, node: nodes.For) -> nodes.Node:
-        """Count what a loop goes through."""
+        """Count the iterations of a loop."""
         self.generic_visit(node)
         node.iter = _filtered(node.iter, STEPS)
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        """Measure what ``~`` joins."""
+        """Check the size of texts joined by ``~``."""
         self.generic_visit(node)
         return _filtered(nodes.List(node.nodes, lineno=node.lineno), PIECES)
 
     def visit_Output(self, node: nodes.Output) -> nodes.Node:
-        """Measure what is written, which a macro or a block keeps until its end."""
+        """Check the size of output, which macros and blocks buffer until their end."""
         self.generic_visit(node)
         node.nodes = [
             child if isinstance(child, nodes.TemplateData) and len(child.data) <= SHORT
@@ -103,28 +103,28 @@ class _Counting(NodeTransformer):
         return node
 
     def visit_AssignBlock(self, node: nodes.AssignBlock) -> nodes.Node:
-        """Measure the text of a block that becomes a variable."""
+        """Check the size of a block assigned to a variable."""
         self.generic_visit(node)
         node.filter = _filtered(node.filter, WRITTEN)
         return node
 
 
 def _as_value(node: nodes.Node) -> Any:
-    """Return a text of the template as a constant, and an expression as it is."""
+    """Return template text as a constant, and an expression unchanged."""
     if isinstance(node, nodes.TemplateData):
         return nodes.Const(node.data, lineno=node.lineno)
     return node
 
 
 def _filtered(node: Any, name: str) -> nodes.Filter:
-    """Return an expression, or the text of a block (None), behind a filter."""
+    """Return an expression, or the text of a block (None), wrapped in a filter."""
     return nodes.Filter(node, name, [], [], None, None, lineno=1)
 
 
-# They ask for the context only so that jinja calls them at every pass, not once when it compiles.
+# The filters take the context so that jinja calls them at every pass, not once at compilation.
 @pass_context
 def _steps(context: Context, items: Iterable[Any]) -> Iterator[Any]:
-    """Go through items, one step each."""
+    """Iterate over items, one step each."""
     for item in items:
         _spend(None)
         yield item
@@ -138,7 +138,7 @@ def _pieces(context: Context, parts: Iterable[Any]) -> Any:
 
 @pass_context
 def _write_value(context: Context, value: Any) -> Any:
-    """Return what is written of a value."""
+    """Return the text written for a value."""
     return _spend(_as_text(value))
 
 
@@ -151,7 +151,7 @@ def _as_text(value: Any) -> str:
 
 
 def _check_nested(value: Any) -> None:
-    """Refuse a list of lists that holds, each time it is met, more than a text may have."""
+    """Check that nested lists, fully written out, stay within the size of a text."""
     waiting, size = [value], 0
     while waiting:
         part = waiting.pop()
@@ -166,12 +166,12 @@ def _check_nested(value: Any) -> None:
 
 
 class _BoundedEnvironment(ImmutableSandboxedEnvironment):
-    """The sandbox, in which operators, calls and filters are measured."""
+    """The sandbox, with bounds on operators, calls and filters."""
 
     intercepted_binops = frozenset({"*", "**", "+", "%"})
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """Compute an operator, unless its result would be too large to be made."""
+        """Compute an operator, unless its result would be too large."""
         if operator == "+":
             return _spend(left + right)
         if operator == "*":
@@ -184,7 +184,7 @@ class _BoundedEnvironment(ImmutableSandboxedEnvironment):
         return _spend(super().call_binop(context, operator, left, right))
 
     def wrap_str_format(self, value: Any) -> Any:
-        """Return the sandbox's own formatting of a text, unless that asks for a large width."""
+        """Return the sandbox's string formatting, unless it requests a large width."""
         wrapped = super().wrap_str_format(value)
         if wrapped is not None:
             _check_widths(value.__self__)
@@ -203,7 +203,7 @@ class _BoundedEnvironment(ImmutableSandboxedEnvironment):
 
 
 def _measured(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a filter that takes a step and whose result is measured."""
+    """Return a filter that takes a step and whose result's size is checked."""
 
     @wraps(filter_)
     def measured(*args: Any, **kwargs: Any) -> Any:
@@ -227,32 +227,32 @@ def _measured(name: str, filter_: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_numbers(args: tuple[Any, ...], options: Mapping[str, Any]) -> None:
-    """Refuse a width, a count or an indentation as large as no template needs."""
+    """Check that widths, counts and indentations are not larger than a template needs."""
     for value in (*args, *options.values()) if options else args:
         if isinstance(value, int) and abs(value) > MOST_TEXT:
             raise TemplateBoundError(f"asks for {value:,} characters or items")
 
 
 def _check_repeated(text: Any, times: Any) -> None:
-    """Refuse to repeat a text or a list too often."""
+    """Check that a text or list is not repeated too often."""
     if isinstance(times, int) and isinstance(text, str | list | tuple | bytes):
         _check_size(len(text) * times)
 
 
 def _check_joined(text: str, parts: Any) -> None:
-    """Refuse to join many parts with a long text."""
+    """Check that many parts are not joined by a long text."""
     if isinstance(parts, str | list | tuple):
         _check_size(len(text) * len(parts))
 
 
 def _check_size(size: int) -> None:
-    """Refuse a text that would be too large to be made."""
+    """Check that a text would not be too large."""
     if size > MOST_TEXT:
         raise TemplateBoundError(f"makes a text of {size:,} characters")
 
 
 def _check_widths(text: str) -> None:
-    """Refuse a width in a format that is longer than any text may be."""
+    """Check that a width in a format does not exceed the size of a text."""
     digits = 0
     for letter in text:
         digits = digits + 1 if letter.isdigit() else 0
@@ -261,17 +261,17 @@ def _check_widths(text: str) -> None:
 
 
 def _check_replaced(text: str, old: Any, new: Any) -> None:
-    """Refuse a replacement whose result would be too large."""
+    """Check that the result of a replacement is not too large."""
     if isinstance(old, str) and isinstance(new, str):
         _check_size((text.count(old) if old else len(text) + 1) * len(new))
 
 
 @lru_cache(maxsize=64)
 def _compiled(source: str) -> Any:
-    """Compile a template as transformers does, with what counts."""
+    """Compile a template as transformers does, with the counting filters."""
     from transformers.utils import chat_template_utils
 
-    # An empty template: to compile this one there would compute its constants, however large.
+    # An empty template: compiling this one there would evaluate its constants, however large.
     original = chat_template_utils._compile_jinja_template("").environment
     environment = _BoundedEnvironment(
         trim_blocks=original.trim_blocks,
@@ -279,7 +279,7 @@ def _compiled(source: str) -> Any:
         extensions=[type(extension) for extension in original.extensions.values()],
     )
     environment.globals.update(original.globals)
-    environment.globals.pop("lipsum", None)  # Writes without end, and by chance.
+    environment.globals.pop("lipsum", None)  # Writes endlessly, and at random.
     environment.filters.update({n: _measured(n, f) for n, f in original.filters.items()})
     environment.filters.update({STEPS: _steps, PIECES: _pieces, WRITTEN: _write_value})
     tree = _Counting().visit(environment.parse(source))
@@ -300,13 +300,13 @@ def render(source: str, variables: Mapping[str, Any]) -> str:
 
     Args:
         source: Its text.
-        variables: What it reads.
+        variables: Its variables.
 
     Returns:
-        The text, as ``apply_chat_template`` of transformers has it.
+        The text, equal to that of transformers' ``apply_chat_template``.
 
     Raises:
-        TemplateBoundError: The template goes beyond the bounds.
+        TemplateBoundError: The template exceeds the bounds.
         jinja2.TemplateError: The template raises.
     """
     _rendering.left = [MOST_STEPS]

@@ -15,13 +15,13 @@ __all__ = ["Branches", "turn_draw", "turn_seed"]
 
 
 class Branches:
-    """Deals the places of a rollout out to the episodes that its forks lead to.
+    """Assigns the places of a rollout to forked episodes.
 
-    A root has as many consecutive numbers as it may become episodes. A fork divides them, and so
-    on: which number an episode has, and what is drawn for it, follows from its own past alone.
+    A root owns as many consecutive numbers as it may become episodes, and every fork divides them.
+    So the number of an episode, and its random draws, only depend on its own past.
 
     Attributes:
-        roots: Episodes that begin with their task, in the order of their numbers.
+        roots: Episodes that start from their task, in the order of their numbers.
     """
 
     def __init__(
@@ -32,14 +32,14 @@ class Branches:
         seed: int,
         vocabulary: int,
     ) -> None:
-        """Deal the places out.
+        """Assign the places.
 
         Args:
             branching: How groups branch; None: not at all.
-            episodes: One for each place, numbered; those that forks lead to take their places.
+            episodes: One for each place, numbered; forked episodes replace them.
             leaves: Episodes that each root may become.
             seed: Seed of the rollout.
-            vocabulary: Tokens that the policy chooses from.
+            vocabulary: Number of tokens in the vocabulary.
         """
         self._branching, self._episodes = branching, episodes
         self._seed, self._vocabulary = seed, vocabulary
@@ -50,7 +50,7 @@ class Branches:
             episode.unplayed = episode.number not in self._leaves
 
     def forked(self, episode: LiveEpisode) -> list[LiveEpisode]:
-        """Decide whether an episode is forked where it is now; return what that adds."""
+        """Decide whether an episode is forked in its current state; return the added episodes."""
         branching, number = self._branching, episode.number
         leaves = self._leaves[number]
         if branching is None or leaves == 1:
@@ -73,11 +73,11 @@ class Branches:
         return added
 
     def add(self, number: int) -> None:
-        """Take in an episode that is begun later and is not forked."""
+        """Add an episode that starts later and is not forked."""
         self._leaves[number] = 1
 
     def left_over(self, number: int) -> Sequence[Trajectory]:
-        """Return the episodes to start with their task since one ended that led to fewer."""
+        """Return the episodes to start from their task in places that an ended root left unused."""
         leaves = self._leaves.pop(number)
         if self._branching is None or not self._branching.refill:
             return []
@@ -90,12 +90,12 @@ class Branches:
 
 
 def turn_seed(seed: int, episode: int, turn: int, purpose: str = "") -> int:
-    """Mix the seed of what is drawn at a turn from that of the rollout and its place in it."""
+    """Derive the sampling seed of a turn from the rollout's seed and the turn's place in it."""
     text = f"{seed}/{episode}/{turn}{purpose and '/' + purpose}".encode()
-    # 63 bits: what Request.seed may have, and a signed integer of a server's can hold.
+    # 63 bits: the range of Request.seed, which fits a server's signed integer.
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> 1
 
 
 def turn_draw(seed: int, episode: int, turn: int, purpose: str) -> float:
-    """Draw a number in [0, 1) at a turn: something of which only its name, ``purpose``, tells."""
+    """Draw a number in [0, 1) for a turn, independent for each ``purpose``."""
     return turn_seed(seed, episode, turn, purpose) / 2.0**63

@@ -20,8 +20,9 @@ class TokenBudget:
     context: int = 2048
     """Maximum context length, including new tokens."""
     min_turn_tokens: int | None = None
-    """A turn with less room than this is not begun and the episode ends with ``length``; None
-    asks for a full ``turn_tokens``, so that a budget never cuts an action short."""
+    """If fewer tokens than this are left, the turn is not started and the episode ends with
+    ``length``; None requires a full ``turn_tokens``, so that a budget never cuts an action
+    short."""
 
     def __post_init__(self) -> None:
         """Check the sizes."""
@@ -34,7 +35,7 @@ class TokenBudget:
 
     @property
     def floor(self) -> int:
-        """Least room, in tokens, that a turn needs."""
+        """Minimum tokens that must be left for a turn."""
         return self.turn_tokens if self.min_turn_tokens is None else self.min_turn_tokens
 
     def room(self, spent: int, prompt: int) -> int:
@@ -42,10 +43,10 @@ class TokenBudget:
 
         Args:
             spent: Tokens used after the opening, by turns and observations.
-            prompt: Tokens that the model is given.
+            prompt: Tokens of the prompt.
         """
         return min(self.turn_tokens, self.episode_tokens - spent, self.context - prompt)
 
     def action_tokens(self, turns: int | None) -> int:
-        """Maximum action tokens of an episode of at most so many turns."""
+        """Maximum action tokens of an episode of at most this many turns."""
         return min(self.turn_tokens * turns, self.episode_tokens) if turns else self.episode_tokens

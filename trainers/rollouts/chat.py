@@ -1,9 +1,9 @@
-"""Token-exact turns: texts of an episode to ids and back, without re-encoding actions.
+"""Token-exact turns: convert texts of an episode to ids and back, without re-encoding actions.
 
 A conversation is assembled as ``start + action + suffix(obs) + action + suffix(obs) + ...`` where
-the actions are the sampled ids themselves. The suffix of an observation is what the model's own
-chat template puts between the end-of-turn token of an assistant message and the next assistant
-message. Templates that write earlier turns otherwise than they were sampled are followed by
+the actions are the sampled ids themselves. The suffix of an observation is the text that the
+model's chat template puts between the end-of-turn token of an assistant message and the next
+assistant message. Templates that rewrite earlier turns are handled by
 :class:`trainers.rollouts.context.TokenContext`.
 """
 
@@ -28,11 +28,11 @@ __all__ = ["History", "TurnTokenizer"]
 logger = logging.getLogger(__name__)
 
 History = Literal["auto", "keep", "error"]
-"""What to do when the chat template rewrites earlier turns (Qwen3 strips their thinking)."""
+"""How to treat earlier turns that the chat template rewrites (Qwen3 strips their thinking)."""
 
 _CACHED = 50_000
 _SHORT = 64
-"""Maximum tokens of an action whose text is remembered: short ones come again, thinking does not."""
+"""Maximum tokens of an action whose text is cached: short actions recur, thinking does not."""
 
 
 class TurnTokenizer:
@@ -47,12 +47,12 @@ class TurnTokenizer:
         thinks: Whether the model may think before it answers.
         follows: Whether each prompt is rendered anew from the conversation, because the template
             does not keep all that a turn may hold (thinking, channels, white space at its ends).
-        joined: An answer that the tokenizer joins with the end of the generation prompt; None if
-            it keeps answers apart. Then the template gives a written action no tokens of its own.
-        history: The policy in force: ``"auto"`` gives the model what a chat server would, which
-            starts a new training row wherever earlier text changes; ``"keep"`` feeds every sampled
-            token back verbatim (one row per episode, also where the template would drop thinking
-            or add empty think blocks); ``"error"`` has refused such templates.
+        joined: An answer whose first token would merge with the end of the generation prompt, so
+            that a written action has no separate tokens; None if the tokenizer never merges them.
+        history: The mode in force: ``"auto"`` gives the model what a chat server would, which
+            starts a new training row whenever earlier text changes; ``"keep"`` feeds every sampled
+            token back verbatim (one row per episode, also where the template would drop thinking or
+            add empty think blocks); ``"error"`` has refused such templates.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class TurnTokenizer:
         template_kwargs: Mapping[str, Any] | None = None,
         stop_ids: Sequence[int] = (),
     ) -> None:
-        """Study the chat template and check the prefix property over three turns.
+        """Analyse the chat template and check the prefix property over three turns.
 
         Args:
             tokenizer: A tokenizer with a chat template.
-            history: What to do if the template rewrites history; ``"error"`` refuses it.
+            history: How to treat rewritten history; ``"error"`` rejects such templates.
             end_of_turn: Id that closes an assistant message; found in the template if None.
             template_kwargs: Extra arguments of ``apply_chat_template``, e.g. ``enable_thinking``.
             stop_ids: Further ids that end generation, such as the model's generation config names.
@@ -81,14 +81,15 @@ class TurnTokenizer:
         self.history: History = history
         self._template = ChatTemplate(tokenizer, end_of_turn, template_kwargs)
         self._format = AnswerFormat.of(self._template)
-        # Openings and observations come again in every member of a group, short actions everywhere.
+        # Caches: openings and observations recur in every member of a group, short actions
+        # everywhere.
         self._starts: BoundedCache[tuple[tuple[str, str], ...], list[int]] = BoundedCache(_CACHED)
         self._suffixes: BoundedCache[str, list[int]] = BoundedCache(_CACHED)
         self._texts: BoundedCache[tuple[int, ...], str] = BoundedCache(_CACHED)
-        # Longest first, as the first that fits is taken; (?!) fits nothing.
+        # Longest first, as the first match wins; (?!) matches nothing.
         marks = sorted(self._template.markup(), key=lambda mark: (-len(mark), mark))
         self._special = re.compile("|".join(map(re.escape, marks)) or r"(?!)")
-        # Kept in a text, so that whoever plays it sees where thinking ends.
+        # Kept in the text, so that the environment sees where thinking ends.
         self._thinking_ids = frozenset(
             tokenizer.convert_tokens_to_ids(token)
             for token in tokenizer.all_special_tokens
@@ -104,7 +105,7 @@ class TurnTokenizer:
         self._trims = self._template.trims_answer()
         self._lead = self._find_lead()
         self.append_only = self._check_prefix()
-        # A template may strip an answer, which a policy may begin or end with white space.
+        # A template may strip answers, but a policy may begin or end one with white space.
         spaced = self.append_only and self._rewrite(f"{self._lead}  ", " \n") is None
         exact = self.append_only and spaced and self._format.verbatim
         self.follows = history == "auto" and not exact
@@ -121,7 +122,7 @@ class TurnTokenizer:
         """Return the ids between a sampled action and the next one: the observation in its markup.
 
         If the action was not ``closed`` by the end-of-turn token (the token limit cut it), that
-        token is put first, as context the policy is not trained on.
+        token comes first, as context that is not trained on.
         """
         ids = self._suffixes.get(text)
         if ids is None:
@@ -134,7 +135,7 @@ class TurnTokenizer:
         return self._template
 
     def text(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> str:
-        """Render a whole conversation as the template does it now, with the generation prompt."""
+        """Render a whole conversation with the generation prompt."""
         return self._template.text(self.clean(messages), tools=tools)
 
     def clean(self, messages: Sequence[Message]) -> list[Message]:
@@ -142,7 +143,7 @@ class TurnTokenizer:
         return [{k: v if k == "role" else self.neutral(v) for k, v in m.items()} for m in messages]
 
     def follow_up(self, messages: Sequence[Message], closed: bool = True) -> list[int] | None:
-        """Return the ids of messages behind a sampled answer, as `observe` does of one.
+        """Return the ids of messages after a sampled answer, as `observe` does for one.
 
         None if the template does not simply append them.
         """
@@ -163,7 +164,7 @@ class TurnTokenizer:
         return self._template.encode(text)
 
     def encode_after_end(self, text: str) -> list[int]:
-        """Ids of rendered text that stands behind the end-of-turn token."""
+        """Ids of rendered text after the end-of-turn token."""
         return self._template.encode_after_end(text)
 
     def message(self, ids: Sequence[int]) -> Message:
@@ -190,10 +191,10 @@ class TurnTokenizer:
     def follow(
         self, before: str, prompt: Sequence[int], ids: Sequence[int], stopped: bool, text: str
     ) -> tuple[list[int], int]:
-        """Find the next prompt behind a sampled turn, where the template renders all anew.
+        """Find the next prompt after a sampled turn, if the template re-renders the conversation.
 
-        The row goes on where the new rendering begins with it: by its ids, or by its text where the
-        tokenizer would have written that text otherwise than it was sampled.
+        The row continues if the new rendering starts with it: with its ids, or with its text if the
+        tokenizer would have chosen other tokens than were sampled.
 
         Args:
             before: The text of the prompt of the turn.
@@ -203,13 +204,13 @@ class TurnTokenizer:
             text: The new rendering.
 
         Returns:
-            The ids of the new prompt, and where in them the part begins that the row does not hold;
-            0: a new row.
+            The ids of the new prompt, and the position from which they are new to the row; 0: a new
+            row.
         """
         row = [*prompt, *ids]
         for answer in self._as_prompted(ids, stopped):
             beginning = f"{before}{answer}"
-            # Behind that token alone what follows can be encoded by itself, as if all were at once.
+            # Only after that token can the rest be encoded separately with the same result.
             if before and text.startswith(beginning) and beginning.endswith(self.end_text):
                 closing = [] if stopped else [self.end_of_turn]
                 suffix = self.encode_after_end(text[len(beginning) :])
@@ -218,20 +219,20 @@ class TurnTokenizer:
         return anew, len(row) if anew[: len(row)] == row else 0
 
     def _as_prompted(self, ids: Sequence[int], stopped: bool) -> list[str]:
-        """Texts of a sampled turn, alone and within a conversation; one that was cut is closed."""
+        """Texts of a sampled turn, alone and within a conversation; a cut turn is closed."""
         answer_ids = ids[:-1] if stopped else ids
         end = self.tokenizer.convert_ids_to_tokens(ids[-1] if stopped else self.end_of_turn)
         texts = self.raw_text(answer_ids), self._template.decode_behind_end(answer_ids)
         return [f"{text}{end}" for text in dict.fromkeys(texts)]
 
     def raw_text(self, ids: Sequence[int]) -> str:
-        """Text of a sampled turn as the model wrote it, special tokens and all."""
+        """Text of a sampled turn as the model wrote it, with special tokens."""
         return self._template.decode(ids, special=True)
 
     def closed(self, ids: list[int], stopped: bool) -> list[int]:
-        """Return a sampled turn as later turns see it: closed by the template's own token.
+        """Return a sampled turn as later turns see it: closed by the template's end-of-turn token.
 
-        A model may stop with another one, such as the end of the text.
+        A model may stop with another token, such as end of text.
         """
         if self.history == "keep" or not stopped or ids[-1] == self.end_of_turn:
             return ids
@@ -240,7 +241,7 @@ class TurnTokenizer:
     def encode_action(self, text: str, thinking: str = "") -> list[int]:
         """Ids of an action that was written, not sampled (a demonstration), with its stop token.
 
-        They are those that the template gives the action behind its prompt.
+        They are the tokens that the template's rendering gives the action after its prompt.
         """
         before, after = self._format.thought
         lead = f"{before}{self.neutral(thinking)}{after}" if thinking else self._lead
@@ -259,7 +260,7 @@ class TurnTokenizer:
         return self._special.sub(lambda m: f"{m[0][0]} {m[0][1:]}", text)
 
     def _answer(self, ids: Sequence[int]) -> Answer:
-        """Take a sampled turn apart; special tokens are left out of its texts."""
+        """Parse a sampled turn; special tokens are left out of its texts."""
         answer_ids = ids[:-1] if ids and ids[-1] in self.stop_ids else ids
         thinking, content = self._format.split(self.raw_text(answer_ids))
         return Answer(self._special.sub("", thinking), self._special.sub("", content))
@@ -273,7 +274,7 @@ class TurnTokenizer:
         return tuple(dict.fromkeys(end for end in ends if end not in inside)) or (self.end_of_turn,)
 
     def _find_lead(self) -> str:
-        """What stands before an action that was written, best of all so that it stays there."""
+        """Find the text before a written action, preferably one that later renderings keep."""
         leads = self._format.leads or [""]
         return next((lead for lead in leads if self._rewrite(lead) is None), leads[0])
 
@@ -285,7 +286,7 @@ class TurnTokenizer:
         """
         plain = self._rewrite(self._lead) or self._misplacement()
         before, after = self._format.thought
-        if not self._format.closing:  # Whatever the template does with what it does not know.
+        if not self._format.closing:  # Does a template without thinking keep unknown tags?
             before, after = f"{self._lead}<think>\n", "\n</think>\n\n"
         problem = plain or self._rewrite(f"{before}plan{after}")
         if problem is None:
@@ -309,8 +310,8 @@ class TurnTokenizer:
         """Check over three turns that each rendering extends the one before it.
 
         Returns:
-            What is rewritten and where, or None if the template is append-only for actions between
-            ``lead`` and ``tail``.
+            A description of the rewritten part, or None if the template is append-only for actions
+            between ``lead`` and ``tail``.
         """
         stop = str(self.tokenizer.convert_ids_to_tokens(self.stop_ids[0]))
         messages: list[Message] = [{"role": "user", "content": "north room"}]
@@ -327,10 +328,10 @@ class TurnTokenizer:
         return None
 
     def _misplacement(self) -> str | None:
-        """Check over three turns that the ids of written actions stand in the next rendering.
+        """Check over three turns that the ids of written actions occur in the next rendering.
 
         Returns:
-            What stands there instead, or None.
+            A description of the ids found instead, or None.
         """
         if self.joined is not None:
             return (

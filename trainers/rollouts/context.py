@@ -1,11 +1,11 @@
-"""What a model is given next, in tokens, and where the training rows of an episode begin.
+"""The next prompt of a model in tokens, and the division of an episode into training rows.
 
-The messages come from `agentgym.conversation`, as those of every policy; here they become tokens.
-What the model reads is what a chat server would feed it: the template's rendering of all messages
-so far. Where that rendering begins with everything the present row holds, the row goes on and the
-sampled tokens stay as they were sampled, whatever the tokenizer would make of their text. Where the
-template writes earlier turns otherwise (without their thinking, say), the window has filled, or the
-prompt is one message made anew in each turn, a new row begins.
+The messages come from `agentgym.conversation`, as for every policy; here they become tokens. The
+prompt is what a chat server would feed the model: the template's rendering of all messages so far.
+If that rendering starts with everything in the current row, the row continues and the sampled
+tokens stay as they were sampled, whichever tokens the tokenizer would choose for their text. If the
+template rewrites earlier turns (without their thinking, say), the window is full, or the prompt is
+one new message per turn, a new row begins.
 """
 
 from __future__ import annotations
@@ -23,20 +23,19 @@ class TokenContext:
     """The tokens of one episode's conversation.
 
     Attributes:
-        prompt: Everything the model is given next.
-        new_from: Where the part of ``prompt`` begins that the training row does not hold; 0: a new
-            row.
+        prompt: All tokens of the next prompt.
+        new_from: Position from which ``prompt`` is new to the training row; 0: a new row.
         spent: Tokens used after the opening, by turns and observations.
     """
 
     def __init__(
         self, chat: TurnTokenizer, prompt: Prompt, seen_turn: SeenTurn, task: str = ""
     ) -> None:
-        """Begin with the messages before the first action.
+        """Start with the messages before the first action.
 
         Args:
-            chat: The turn tokenizer, which knows what becomes of earlier turns.
-            prompt: Lays out the messages.
+            chat: The turn tokenizer, which knows how earlier turns are rewritten.
+            prompt: Layout of the messages.
             seen_turn: The first observation.
             task: The task in words.
         """
@@ -62,19 +61,19 @@ class TokenContext:
         return self.new_from == 0
 
     def forked(self) -> TokenContext:
-        """Return another context that goes on from here by itself."""
+        """Return an independent copy that continues from here."""
         twin = copy.copy(self)
         twin._conversation = self._conversation.forked()
         twin.prompt, twin._segments = list(self.prompt), list(self._segments)
         return twin
 
     def extend(self, ids: list[int], stopped: bool, seen_turn: SeenTurn) -> None:
-        """Go on after a turn: append, or rewrite the history where prompt or template does.
+        """Continue after a turn: append, or rewrite the history if prompt or template does.
 
         Args:
             ids: The sampled tokens.
             stopped: Whether a stop token ended them.
-            seen_turn: What the environment answered.
+            seen_turn: The environment's answer.
         """
         message = self._chat.message(ids)
         self._conversation.add(self._seen_turn, message["content"], message)
@@ -88,7 +87,7 @@ class TokenContext:
             self._go_on(ids, stopped)
 
     def _messages(self) -> list[dict[str, str]]:
-        """Return the messages that the model is given next."""
+        """Return the messages of the next prompt."""
         return self._conversation.messages(self._seen_turn)
 
     def _spend(self, ids: Sequence[int], text: str) -> None:
@@ -97,11 +96,11 @@ class TokenContext:
         self.spent += len(ids) + len(chat.encode(chat.neutral(text)))
 
     def _go_on(self, ids: list[int], stopped: bool) -> None:
-        """Append what the user says, where the template keeps what stands before."""
+        """Append the user's message, with templates that keep all earlier text."""
         suffix = self._chat.observe(self._conversation.text(self._seen_turn), stopped)
         self.spent += len(ids) + len(suffix)
         turn = self._chat.closed(ids, stopped)
-        # The very list that was sampled: nothing in it was closed otherwise than it ended.
+        # The identical list: the turn ended with the template's token, so nothing was replaced.
         if self._grows and turn is ids:
             self._append(ids, suffix)
             return
@@ -112,17 +111,17 @@ class TokenContext:
         else:
             segments = self._conversation.prompt.recent(self._segments)
             self.prompt = self._head + [token for segment in segments for token in segment]
-        # A window that has filled, or a turn that is closed anew, breaks the row off.
+        # A full window, or a turn closed by another token, ends the row.
         self.new_from = len(row) if self.prompt[: len(row)] == row else 0
 
     def _append(self, ids: Sequence[int], suffix: Sequence[int]) -> None:
-        """Go on with the row."""
+        """Continue the row."""
         self.prompt += ids
         self.new_from = len(self.prompt)
         self.prompt += suffix
 
     def _follow(self, ids: list[int], stopped: bool) -> None:
-        """Render all messages anew; go on with the row only where that extends it."""
+        """Render all messages again; continue the row only if the rendering extends it."""
         before, self._text = self._text, self._chat.text(self._messages())
         self._spend(ids, self._conversation.text(self._seen_turn))
         self.prompt, self.new_from = self._chat.follow(

@@ -1,7 +1,7 @@
 """The tokens of an episode with several agents, each with its own conversation.
 
-A change of the agent begins a new training row, as the model then reads something else; all rows
-of an episode belong to one trajectory.
+A change of agent begins a new training row, because the model's prompt changes; all rows of an
+episode belong to one trajectory.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["EpisodeContext"]
 
 
 class EpisodeContext:
-    """What the agent that acts now is given next; of most episodes there is one.
+    """The next prompt of the acting agent; most episodes have one agent.
 
     Args:
-        chat: The turn tokenizer, which knows what becomes of earlier turns.
-        prompt: Lays out the messages of each agent.
+        chat: The turn tokenizer, which knows how earlier turns are rewritten.
+        prompt: Layout of each agent's messages.
         seen_turn: The first observation.
         task: The task in words.
     """
@@ -31,13 +31,13 @@ class EpisodeContext:
     ) -> None:
         self._chat, self._prompt = chat, prompt
         self._now, self._agent = TokenContext(chat, prompt, seen_turn, task), seen_turn.agent
-        # The planner while a worker acts, and its order, which the worker's report will answer.
+        # The planner while a worker acts, and its order, which the worker's report answers.
         self._waiting: tuple[TokenContext, list[int], bool] | None = None
         self._past = 0
 
     @property
     def prompt(self) -> list[int]:
-        """Everything the model is given next."""
+        """All tokens of the next prompt."""
         return self._now.prompt
 
     @property
@@ -57,7 +57,7 @@ class EpisodeContext:
         return self._past + waiting + self._now.spent
 
     def forked(self) -> EpisodeContext:
-        """Return another context that goes on from here by itself."""
+        """Return an independent copy that continues from here."""
         twin = copy.copy(self)
         twin._now = self._now.forked()
         if self._waiting is not None:
@@ -66,12 +66,12 @@ class EpisodeContext:
         return twin
 
     def extend(self, ids: list[int], stopped: bool, seen_turn: SeenTurn) -> None:
-        """Go on after a turn, with the agent that sees what came of it.
+        """Continue after a turn, with the agent that sees the result.
 
         Args:
             ids: The sampled tokens.
             stopped: Whether a stop token ended them.
-            seen_turn: What the environment answered.
+            seen_turn: The environment's answer.
         """
         if seen_turn.agent == self._agent:
             self._now.extend(ids, stopped, seen_turn)
@@ -79,7 +79,7 @@ class EpisodeContext:
         self._agent = seen_turn.agent
         if seen_turn.agent == PLANNER and self._waiting is not None:
             planner, order, order_stopped = self._waiting
-            self._past += self._now.spent + len(ids)  # of the worker, who is done
+            self._past += self._now.spent + len(ids)  # of the worker, which is finished
             self._waiting, self._now = None, planner
             planner.extend(order, order_stopped, seen_turn)
             planner.new_from = 0

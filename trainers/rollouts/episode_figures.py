@@ -29,7 +29,7 @@ _COUNTED_ENDS = tuple(
 
 
 def episode_figures(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Return all figures of some episodes; those of what none of them has are left out."""
+    """Return all figures of some episodes, without those that concern none of them."""
     return {
         **rollout_metrics(trajectories),
         **family_metrics(trajectories),
@@ -76,9 +76,8 @@ def fork_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
     Returns:
         Names under ``rollout/``: ``forks`` (of an episode that began with its task), ``fork_rate``
-        (share of the turns after which one was possible that one followed), ``forked`` (share of
-        episodes that came of one) and ``shared_tokens`` (share of the sampled tokens of all
-        episodes that were sampled for another one).
+        (share of possible forks that were made), ``forked`` (share of forked episodes) and
+        ``shared_tokens`` (share of all episodes' tokens that were sampled for another episode).
     """
     chances = sum(trajectory.chances for trajectory in trajectories)
     if not chances:
@@ -99,9 +98,9 @@ def judge_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
     """Count the requests to judges and average their scores; empty without judges.
 
     Returns:
-        For each judge by the name of its hook ``judges/NAME_asked`` (verdicts, those that were
-        known before included), ``judges/NAME_missing`` and, over the others,
-        ``judges/NAME_score``; of all together ``judges/judge_calls`` and ``judges/judge_tokens``.
+        For each judge by the name of its hook ``judges/NAME_asked`` (verdicts, cached ones
+        included), ``judges/NAME_missing`` and, over the others, ``judges/NAME_score``; of all
+        together ``judges/judge_calls`` and ``judges/judge_tokens``.
     """
     turns = [turn.verdicts for trajectory in trajectories for turn in trajectory.turns]
     figures: dict[str, float] = {}
@@ -161,13 +160,13 @@ def cost_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
 
 
 def family_metrics(trajectories: Sequence[Trajectory]) -> dict[str, float]:
-    """Average over the episodes of each family of several; nothing where there is only one.
+    """Average over the episodes of each family; empty if there is only one.
 
     Returns:
         The figures of :func:`rollout_metrics` as ``family/NAME/return`` and so on, those of
-        :func:`cost_metrics` as ``family/NAME/cost_calls`` and so on, and
-        ``family/NAME/horizon``, ``family/NAME/episodes`` and ``family/NAME/token_share``, its part
-        of all sampled tokens: by so much a mean over tokens is its own.
+        :func:`cost_metrics` as ``family/NAME/cost_calls`` and so on, and ``family/NAME/horizon``,
+        ``family/NAME/episodes`` and ``family/NAME/token_share``, its share of all sampled tokens,
+        which is its weight in a mean over tokens.
     """
     parts = by_family(trajectories)
     if len(parts) < 2:

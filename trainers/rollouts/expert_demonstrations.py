@@ -22,28 +22,28 @@ from trainers.rollouts.trajectory import SampledTurn, Trajectory
 __all__ = ["Demonstration", "ShownTurn", "encode", "play", "watch"]
 
 AHEAD = 2
-"""Episodes that are begun for each environment before the first of them has to have ended: a long
-one lets the other environments go on."""
+"""Episodes started per environment before the first of them must have ended, so that a long one
+does not block the other environments."""
 
 PlayOne = Callable[
     [gymnasium.Env[str, str], Mapping[str, Any], Policy, int | None], "Demonstration"
 ]
-"""Play one episode: in an environment, with reset options, by whom, and its seed."""
+"""Plays one episode, given environment, reset options, player and seed."""
 MakePlayer = Callable[[gymnasium.Env[str, str], int], Policy]
-"""Make who plays one episode, from its environment and its seed."""
+"""Makes the player of one episode from its environment and seed."""
 
 
 class ShownTurn(NamedTuple):
     """One turn of a demonstration."""
 
     action: str
-    """What the player did."""
+    """The player's action."""
     seen_turn: SeenTurn
-    """What the environment answered."""
+    """The environment's answer."""
     reward: float
     """Reward of the turn."""
     valid: bool
-    """Whether the environment could carry the action out."""
+    """Whether the environment could execute the action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def play(
     """
     first, *moments = playing.play(player, env, seed=seed, options=dict(options))
     last = moments[-1] if moments else first
-    if last.failure is not None:  # of an expert, it is the environment's, too
+    if last.failure is not None:  # for an expert, the environment's failure as well
         raise EnvFailure(str(last.failure)) from last.failure
     turns = [
         ShownTurn(
@@ -108,10 +108,11 @@ def watch(
     The episodes and their order are the same however many environments there are.
 
     Args:
-        envs: Environments alike: as many tasks are played at a time, those of several in threads.
+        envs: Equal environments; one task at a time is played in each, in threads if there are
+            several.
         tasks: Reset options.
-        make_player: Makes who plays an episode, from its environment and its seed.
-        seed: Seed of the first episode; each has the next.
+        make_player: Makes the player of an episode from its environment and seed.
+        seed: Seed of the first episode; each following one adds 1.
         on_episode: Called for each episode in turn, also for one that failed.
         play_one: Plays an episode.
 
@@ -137,7 +138,7 @@ def _play_tasks(
     seed: int,
     play_one: PlayOne,
 ) -> Iterator[Demonstration | EnvFailure]:
-    """Yield what came of each task, in their order."""
+    """Yield the result of each task, in order."""
     free: SimpleQueue[gymnasium.Env[str, str]] = SimpleQueue()
     for env in envs:
         free.put(env)
@@ -160,24 +161,25 @@ def _play_tasks(
     try:
         for options, number in zip(tasks, numbers, strict=True):
             begun.append(pool.submit(attempt, options, number))
-            # In the order of the tasks, whoever ends first: the same however many play.
+            # In the order of the tasks, so that results do not depend on the number of
+            # environments.
             if len(begun) >= AHEAD * len(envs):
                 yield begun.popleft().result()
         while begun:
             yield begun.popleft().result()
     finally:
-        pool.shutdown(cancel_futures=True)  # Also where nobody asks for the rest.
+        pool.shutdown(cancel_futures=True)  # Also if the caller stops early.
 
 
 def encode(
     demonstrations: Iterable[Demonstration], chat: TurnTokenizer, prompt: Prompt
 ) -> Iterator[Trajectory]:
-    """Write episodes in a policy's tokens, with log-probabilities 0.
+    """Encode episodes in a policy's tokens, with log-probabilities 0.
 
     Args:
         demonstrations: The episodes.
         chat: Turns texts into tokens.
-        prompt: What the policy reads, as where it acts itself.
+        prompt: The policy's prompt, as when it acts itself.
     """
     for episode in demonstrations:
         observation = episode.observation

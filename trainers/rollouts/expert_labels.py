@@ -17,17 +17,17 @@ __all__ = ["labelled_rows"]
 def labelled_rows(
     episode: Trajectory, env: gymnasium.Env[str, str], chat: TurnTokenizer, prompt: Prompt
 ) -> list[Row]:
-    """Play an episode again with the expert beside it, and write down what it would have done.
+    """Replay an episode and label every state with the expert's action.
 
     Args:
         episode: An episode of the policy.
         env: An environment like the one in which it was played.
         chat: Turns texts into tokens.
-        prompt: What the policy reads.
+        prompt: The policy's prompt.
 
     Returns:
-        A row for each state from which the expert knows an action: what the policy read there, and
-        that action. Empty where the environment fails.
+        A row for each state in which the expert has an action: the policy's prompt there, and that
+        action. Empty if the environment fails.
     """
     rows: list[Row] = []
     expert = DemonstratorPolicy(env)
@@ -48,7 +48,7 @@ def labelled_rows(
 def _next_action(
     expert: DemonstratorPolicy, observation: str, info: dict[str, object]
 ) -> str | None:
-    """Return the expert's action; None from a state that is lost."""
+    """Return the expert's action; None in a state that cannot be solved."""
     try:
         return expert.act(observation, info)
     except NotSupported:
@@ -58,6 +58,6 @@ def _next_action(
 
 
 def _row(prompt: list[int], ids: list[int]) -> Row:
-    """Return a row in which one action is learnt."""
+    """Return a row that trains on one action."""
     size = len(prompt) + len(ids)
     return Row([*prompt, *ids], [0] * len(prompt) + [1] * len(ids), [0.0] * size, len(prompt))

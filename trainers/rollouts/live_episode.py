@@ -23,7 +23,7 @@ __all__ = ["Answer", "Info", "LiveEpisode", "begin", "required"]
 
 Info = Mapping[str, Any]
 Answer = tuple[str, float, bool, bool, dict[str, Any]]
-"""What a step returns: observation, reward, terminated, truncated, info."""
+"""The return values of a step: observation, reward, terminated, truncated, info."""
 
 
 @dataclass(slots=True)
@@ -31,13 +31,13 @@ class LiveEpisode:
     """State of a running episode between two generations."""
 
     trajectory: Trajectory
-    """The record being written."""
+    """The trajectory so far."""
     number: int
     """Its number among the episodes of the seed."""
     slot: int
     """Its slot in the vector environment."""
     context: EpisodeContext
-    """What was said so far, and what the model is given next."""
+    """The conversation so far, and the next prompt."""
     observation: str
     """The observation the next action answers."""
     state_key: str
@@ -45,16 +45,16 @@ class LiveEpisode:
     streak: InvalidStreak = field(default_factory=partial(InvalidStreak, 0))
     """Counts consecutive invalid actions, which may end the episode."""
     turn: tuple[Completion, str] = field(init=False)
-    """What was generated last, and its text."""
+    """The last completion, and its text."""
 
     def room(self, budget: TokenBudget) -> int:
-        """Return how many new tokens the budget allows the next turn."""
+        """Return the maximum new tokens of the next turn within the budget."""
         return budget.room(self.context.spent, len(self.context.prompt))
 
     def record(
         self, out: Completion, action: str, version: int, answer: Answer, stale: bool = False
     ) -> SampledTurn:
-        """Write down what was sampled for ``prompt``, by whom, and what came of it."""
+        """Record the tokens sampled for ``prompt``, the policy, and the environment's answer."""
         observation, reward, terminated, truncated, info = answer
         facts = info.get(FACTS, {})
         turn = SampledTurn(
@@ -94,7 +94,7 @@ class LiveEpisode:
         return turn
 
     def forked(self, number: int) -> LiveEpisode:
-        """Return another episode that goes on from here, in a slot that is still to be found."""
+        """Return an independent copy that continues from here, without a slot yet."""
         old = self.trajectory
         trajectory = replace(
             old, turns=list(old.turns), number=number, parent=old.number, shared=len(old.turns),
@@ -106,17 +106,17 @@ class LiveEpisode:
         )
 
     def fail(self, info: Info) -> None:
-        """End the episode, whose environment could not go on from where it was forked."""
+        """End the episode: its environment failed to restore the snapshot."""
         _finish(self.trajectory, info)
 
     def extend(self, turn: SampledTurn, observation: str, info: Info) -> None:
-        """Go on after a turn."""
+        """Continue after a turn."""
         self.context.extend(turn.ids, turn.stopped, SeenTurn.of(observation, info))
         self.observation = observation
 
 
 def begin(trajectory: Trajectory, observation: str, info: Info) -> None:
-    """Take down what a reset returned; the episode is over if the environment did not start."""
+    """Record the result of a reset; the episode ends if the environment did not start."""
     trajectory.observation = observation
     trajectory.task_id, trajectory.split, trajectory.goal = (
         str(required(info, name)) for name in ("task_id", "split", "goal")
@@ -133,9 +133,9 @@ def begin(trajectory: Trajectory, observation: str, info: Info) -> None:
 
 
 def _finish(trajectory: Trajectory, info: Info, truncated: bool = False) -> None:
-    """End a trajectory with what the environment said last."""
-    # A wrapper such as Gymnasium's TimeLimit cuts an episode of which the environment knows
-    # nothing: its info gives no reason then.
+    """End a trajectory with the environment's last answer."""
+    # If a wrapper such as Gymnasium's TimeLimit truncates, the environment does not know: its info
+    # has no reason.
     reason = required(info, "stop_reason") or (StopReason.HORIZON.value if truncated else "")
     if not reason:
         raise ConfigurationError(
@@ -146,12 +146,12 @@ def _finish(trajectory: Trajectory, info: Info, truncated: bool = False) -> None
     trajectory.success = bool(required(info, "success"))
     trajectory.score = float(required(info, "score"))
     trajectory.details = dict(required(info, "details"))
-    # Only an episode that failed has this key.
+    # Only a failed episode has this key.
     trajectory.error = str(info.get("error", ""))
 
 
 def required(info: Info, name: str) -> Any:
-    """Return an entry of info that the contract promises."""
+    """Return an entry of info that the contract requires."""
     try:
         return info[name]
     except KeyError:
@@ -162,7 +162,7 @@ def required(info: Info, name: str) -> Any:
 
 
 def _state(observation: str, info: Info) -> RecordedState | None:
-    """Return what a record holds of a state; None if the environment does not tell all of it."""
+    """Return a state as records store it; None if the environment does not report all of it."""
     if required(info, "stop_reason") == StopReason.ERROR.value:
         return RecordedState(observation, float(required(info, "score")), 0.0, info["state_key"])
     return state_of(observation, info, info[FACTS]["potential"]) if FACTS in info else None

@@ -29,13 +29,13 @@ __all__ = ["PricedTasks"]
 
 
 class PricedTasks:
-    """Tasks of an environment, each with the present prices of what its episodes use.
+    """Tasks of an environment, each with the current prices of its costs.
 
     Args:
-        source: Chooses the tasks.
+        source: The source of the tasks.
         costs: The hooks of the environment that count costs; those without a limit keep their
             price.
-        rate: By how much a price changes for each unit an episode above or below the limit.
+        rate: Change of a price per unit of mean cost above or below the limit.
     """
 
     def __init__(self, source: TrainingTasks, costs: Sequence[CostReward], rate: float) -> None:
@@ -53,12 +53,12 @@ class PricedTasks:
         return {name: map(self._pricing(), tasks) for name, tasks in further.items()}
 
     def _pricing(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
-        """Return what gives a task the prices of this moment, whenever it is drawn."""
+        """Return a function that adds the current prices to a task, whenever it is drawn."""
         prices = dict(self._prices)
         return lambda task: {**task, "prices": dict(prices)}
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
-        """Change the prices by what the episodes of a step used; those that broke tell nothing."""
+        """Update the prices by the costs of a step's episodes, broken ones excluded."""
         self._source.learn(episodes)
         sound = [episode for episode in episodes if episode.stop_reason != StopReason.ERROR.value]
         for name, limit in self._limits.items() if sound else ():

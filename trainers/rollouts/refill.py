@@ -1,11 +1,11 @@
 """Dynamic sampling (DAPO, arXiv 2503.14476): replace groups without a learning signal.
 
-A step wants n groups. As soon as one is found to be flat, the next task is begun in its place; no
-episode waits for another. Which tasks a step ends up with does not depend on who ends first: tasks
-are begun in their order, one for each that was found to be flat, so those begun are in the end the
-shortest beginning of the order that holds n groups which train, or all that may be begun.
+A step needs n groups. As soon as one turns out to have no signal, the next task is started in its
+place; no episode waits for another. The tasks of a step do not depend on which episode ends first:
+they are started in order, one for each group without a signal, so the started ones are the shortest
+prefix of the order with n informative groups, or the maximum number.
 
-Of several families each replaces its own groups, so that its share of the batch stays.
+With several families each replaces its own groups, so that its share of the batch is kept.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from trainers.rollouts.trajectory import Trajectory
 __all__ = ["Refill"]
 
 _SHARED = ("horizon", "training_step")
-"""Reset options that all episodes of a family have in common in a step."""
+"""Reset options that all episodes of a family share within a step."""
 
 
 class Refill:
     """The groups of one step: finished, informative and replacement groups.
 
     Args:
-        tasks: Reset options of the n groups that the step begins with, whose ids are 0 to n - 1.
-        further: Reset options of the tasks that may replace them, by family, in their order.
+        tasks: Reset options of the n initial groups, with ids 0 to n - 1.
+        further: Reset options of replacement tasks, by family, in order.
         group_size: Episodes of a group, G.
-        most: Groups that may be played for each that the step wants, at least 1.
+        most: Maximum groups played per group of the step, at least 1.
         seed: Environment seed of the members of a group, by its id.
-        trains: Whether a group that has ended has anything to train on.
+        trains: Tells whether a finished group has a learning signal.
 
     Attributes:
-        replaced: Episodes of the groups that the batch does without, once it has been chosen.
+        replaced: Episodes of the groups left out of the batch, once it has been chosen.
     """
 
     def __init__(
@@ -50,25 +50,25 @@ class Refill:
     ) -> None:
         self.replaced: list[Trajectory] = []
         self._size, self._seed, self._trains, self._further = group_size, seed, trains, further
-        # The family of each group that has begun, by its id.
+        # The family of each started group, by its id.
         self._families = {number: str(task.get(FAMILY, "")) for number, task in enumerate(tasks)}
         self._group_counts = {name: [*self._families.values()].count(name) for name in further}
         self._room = {name: (most - 1) * n_groups for name, n_groups in self._group_counts.items()}
-        # Ids do not depend on who ends first: each family has its own.
+        # Each family has its own ids, so that these do not depend on the order of ends.
         self._ids = {name: count(len(tasks) + k, len(further)) for k, name in enumerate(further)}
         self._members: dict[int, dict[int, Trajectory]] = {}
         self._flat: set[int] = set()
 
     def ended(self, number: int, episode: Trajectory) -> list[tuple[int, Trajectory]]:
-        """Take down an episode that has ended.
+        """Record an episode that has ended.
 
         Args:
-            number: Orders the members of a group, whoever ends first.
+            number: Number of the episode, which orders the members of a group.
             episode: The episode.
 
         Returns:
-            Number and blank record of each episode that is to be played now: those of a new group
-            if this one is whole and flat.
+            Number and empty trajectory of each episode to play now: those of a new group if this
+            one is complete and without a signal.
         """
         members = self._members.setdefault(episode.group, {})
         members[number] = episode
@@ -97,13 +97,13 @@ class Refill:
         ]
 
     def batch(self, episodes: Sequence[Trajectory]) -> list[Trajectory]:
-        """Choose the episodes of the step, as many as were wanted, among all that were played.
+        """Choose the episodes of the step among all that were played.
 
-        Groups that train go first; where they are too few, flat ones fill the batch, of which the
-        preset's filters leave out what they would have left out anyway. Both are in their order.
+        Informative groups come first; if they are too few, groups without a signal fill the batch,
+        where the preset's filters drop them. Both keep their order.
 
         Args:
-            episodes: All of them, the members of a group in their order.
+            episodes: All episodes, the members of a group in order.
         """
         selected: set[int] = set()
         for name, n_groups in self._group_counts.items():
@@ -115,7 +115,7 @@ class Refill:
 
     @property
     def figures(self) -> dict[str, float]:
-        """Groups that were played, and those that train and are missing of the batch."""
+        """Numbers of groups: played, informative, and missing in the batch."""
         n_played, n_planned = len(self._families), sum(self._group_counts.values())
         missing = n_planned - (n_played - len(self._flat))
         return {"refill/groups_played": float(n_played), "refill/groups_missing": float(missing)}

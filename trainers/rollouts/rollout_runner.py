@@ -1,8 +1,8 @@
-"""Rollouts: environments times engine times horizon gives trajectories.
+"""Rollouts: play episodes in vector environments with a generation engine.
 
 No episode waits for another: its next turn is submitted to the engine as soon as its environment
-has answered, its environment is asked as soon as the turn is generated, and its slot is free for
-the next episode as soon as it ends. An environment that fails ends its own episode and no other.
+has answered, its environment steps as soon as the turn is generated, and its slot is reused as soon
+as it ends. An environment that fails ends its own episode and no other.
 """
 
 from __future__ import annotations
@@ -46,18 +46,17 @@ __all__ = [
 ]
 
 _POLL_SECONDS = 0.01
-"""How long an engine elsewhere is waited for while environments may answer."""
+"""Maximum wait for a remote engine while environments may answer."""
 _TOGETHER = 0.5
-"""Environments of this thread are asked when so many turns have come for each that is generating,
-or when none is."""
+"""Environments of this thread step once this many turns are ready per generating episode, or none
+is generating."""
 _CANCEL_SECONDS = 1.0
-"""How long environments are waited for before a rollout that may be cancelled looks around."""
+"""Maximum wait for environments before a cancellable rollout polls ``cancelled``."""
 
 Start = tuple[str, dict[str, Any]]
-"""What an environment's reset returns: observation and info."""
+"""The return values of a reset: observation and info."""
 Fork = object
-"""What the environments tell of an episode that was forked: any object but a tuple, for them to go
-on from; None if the environment failed."""
+"""A snapshot of an environment: any object except a tuple; None if the environment failed."""
 
 
 class Envs(Protocol):
@@ -66,12 +65,12 @@ class Envs(Protocol):
     num_envs: int
 
     def close(self) -> None:
-        """Release what they hold."""
+        """Release their resources."""
         ...
 
     @property
     def concurrent(self) -> bool:
-        """Whether environments work while the runner does something else."""
+        """Whether environments step in the background."""
         ...
 
     def send_resets(
@@ -92,15 +91,15 @@ class Envs(Protocol):
         ...
 
     def send_restores(self, slots: Sequence[int], snapshots: Sequence[Any]) -> None:
-        """Go on from snapshots in some slots."""
+        """Restore snapshots in some slots."""
         ...
 
     def receive(self, timeout: float | None = None) -> Sequence[tuple[int, Start | Answer | Fork]]:
-        """Return the answers that have come, by slot; wait for the first at most so long."""
+        """Return the available answers by slot; wait for the first until the timeout."""
         ...
 
     def abandon_slots(self) -> None:
-        """Give up what is unanswered."""
+        """Abandon unanswered requests."""
         ...
 
 
@@ -110,7 +109,7 @@ class RolloutCancelled(Exception):
 
 @dataclass
 class RolloutStats:
-    """The time of a runner by part."""
+    """The runner's time by part."""
 
     turns: int = 0
     """Turns taken."""
@@ -122,8 +121,8 @@ class RolloutStats:
     """Wall time inside calls of the environments: their work in this thread, or waiting for them
     because the engine had nothing to do."""
     env_busy_seconds: float = 0.0
-    """Wall time in which at least one environment had been asked and its answer not been taken;
-    what it has beyond ``env_seconds`` was hidden behind generation."""
+    """Wall time in which at least one environment was stepping; the part beyond ``env_seconds`` was
+    hidden behind generation."""
 
     @property
     def overhead_us(self) -> float:
@@ -140,8 +139,8 @@ class RolloutRunner:
         chat: The turn tokenizer.
         engine: What generates.
         budget: Limits on tokens.
-        stats: Where its time went since it was made.
-        on_tokens: Called with the number of tokens of turns as they have been sampled.
+        stats: Its time by part since it was made.
+        on_tokens: Called with the number of tokens of each batch of sampled turns.
     """
 
     def __init__(
@@ -189,7 +188,7 @@ class RolloutRunner:
             )
 
     def prompt_of(self, family: str) -> Prompt:
-        """Return how the episodes of a family are laid out."""
+        """Return the prompt of a family's episodes."""
         return self.prompt[family] if isinstance(self.prompt, Mapping) else self.prompt
 
     def run(
@@ -216,8 +215,8 @@ class RolloutRunner:
 
         Args:
             tasks: Reset options that choose the tasks, e.g. ``{"task_id": ...}``; a ``"horizon"``
-                in them goes before the argument. Where slots have several families, ``"family"``
-                names that of the task.
+                in them overrides the argument. If slots have several families, ``"family"`` names
+                that of the task.
             horizon: Turn budget of every episode; None leaves it to the environment.
             group_size: Episodes per task, G.
             groups: Group id of each task; default 0, 1, 2, ...
@@ -228,19 +227,19 @@ class RolloutRunner:
             training_step: Passed to reward hooks with a schedule.
             first_episode: Number of the first episode, where several calls or processes share
                 the episodes of one seed.
-            numbers: Number of each episode, where they do not follow one another.
+            numbers: Number of each episode, if not consecutive.
             refill: Replaces groups without a learning signal; only if this call plays all groups of
                 a step.
             branching: Where episodes are forked; None: nowhere.
             pool: Which turns the engine's stale policy plays; None: none.
-            leaves: Episodes that one of them may become: of as many consecutive ones only the
-                first begins with its task.
+            leaves: Maximum episodes per root: of this many consecutive ones only the first starts
+                from its task.
             cancelled: Polled; the rollout ends when it returns True.
             on_episode: Called for each episode as it ends.
 
         Returns:
             ``len(tasks) * group_size`` trajectories, the members of a group next to each other;
-            those that ``refill`` chooses, if it is given. One that no fork led to is ``unplayed``.
+            those chosen by ``refill``, if it is given. A place that no fork used is ``unplayed``.
 
         Raises:
             ConfigurationError: ``groups`` or ``seeds`` do not match the tasks, or there are no
@@ -254,8 +253,8 @@ class RolloutRunner:
                 "expected an engine with a stale policy that could play turns, got "
                 f"{self.engine.name!r}; leave pool out"
             )
-        # What it has kept of other episodes would change the rounding: a run that goes on after a
-        # kill would then differ from one that was not killed.
+        # Cached prefixes of earlier episodes would change rounding, so that a run resumed after a
+        # kill would differ from an uninterrupted one.
         self.engine.abort()
         began = time.perf_counter()
         ids = list(range(len(tasks))) if groups is None else list(groups)
@@ -299,13 +298,13 @@ class RolloutRunner:
         cancelled: Callable[[], bool] | None,
         on_episode: Callable[[], None],
     ) -> list[Trajectory]:
-        """Play the episodes, and return those that were added to them on the way."""
+        """Play the episodes, and return those that were added on the way."""
         rollout = _Rollout(self, branches, sampling, seed, pool, refill, cancelled, on_episode)
         rollout.play()
         return rollout.added
 
     def _family_of(self, task: Mapping[str, Any]) -> str:
-        """Return the family of a task, of which there must be an environment."""
+        """Return the family of a task, and check that there is an environment for it."""
         family = task.get(FAMILY, self._family)
         if family not in self.slot_families:
             raise ConfigurationError(
@@ -317,12 +316,12 @@ class RolloutRunner:
 
 @dataclass(frozen=True)
 class _Fork:
-    """An episode that goes on from where another one was."""
+    """A fork of an episode that waits for a slot."""
 
     episode: LiveEpisode
     """The episode."""
     snapshot: Fork
-    """What its environment goes on from."""
+    """Snapshot of its environment."""
 
     def begun(self, slot: int, info: Mapping[str, Any]) -> LiveEpisode | None:
         """Put the episode into a slot; None if its environment failed."""
@@ -352,7 +351,7 @@ class _Rollout:
         self._runner, self._stats = runner, runner.stats
         self._envs, self._engine = runner.envs, runner.engine
         self._sampling, self._seed, self._cancelled = sampling, seed, cancelled
-        # Of each family by itself: an episode starts in an environment that can play it.
+        # Per family, because an episode needs an environment of its family.
         self._queues: dict[str, deque[Trajectory | _Fork]] = {}
         self._branches = branches
         self._queue(branches.roots)
@@ -378,13 +377,13 @@ class _Rollout:
                 self._hear()
                 self._generate()
         except BaseException:
-            # The next rollout must not be given answers of this one.
+            # The next rollout must not receive answers of this one.
             self._engine.abort()
             self._envs.abandon_slots()
             raise
 
     def _queue(self, episodes: Iterable[Trajectory]) -> None:
-        """Let episodes wait for a slot."""
+        """Queue episodes for a slot."""
         for episode in episodes:
             self._queues.setdefault(episode.family, deque()).append(episode)
 
@@ -415,7 +414,7 @@ class _Rollout:
         self._stats.env_seconds += time.perf_counter() - began
 
     def _generate(self) -> None:
-        """Let the engine work, for a moment only if an environment may answer meanwhile."""
+        """Advance the engine, only briefly if an environment may answer meanwhile."""
         if not self._engine.running:
             return
         began = time.perf_counter()
@@ -426,10 +425,10 @@ class _Rollout:
             self._runner.on_tokens(sum(len(out.ids) for _, out in ended))
 
     def _act(self) -> None:
-        """Hand generated turns to their environments.
+        """Send generated turns to their environments.
 
-        Those that run in this thread hold the engine up, and some look things up together
-        (``TextEnv.prepare``): they are asked when enough turns have come.
+        Environments in this thread block the engine, and some batch their look-ups
+        (``TextEnv.prepare``), so they step when enough turns are ready.
         """
         turns, running = self._generated, self._engine.running
         if not turns or (running > len(turns) / _TOGETHER and not self._envs.concurrent):
@@ -444,7 +443,7 @@ class _Rollout:
         self._stats.env_seconds += time.perf_counter() - began
 
     def _ask(self, count: int) -> float:
-        """Note that environments are asked now; return the time."""
+        """Record that environments start to step; return the time."""
         now = time.perf_counter()
         if not self._unanswered:
             self._asked_at = now
@@ -452,11 +451,11 @@ class _Rollout:
         return now
 
     def _hear(self) -> None:
-        """Take the answers that have come and submit the next turns."""
+        """Receive answers and submit the next turns."""
         if not self._unanswered:
             return
         began = time.perf_counter()
-        # Without anything to generate there is nothing to do but to wait.
+        # With nothing to generate, wait for the environments.
         patience = None if self._cancelled is None else _CANCEL_SECONDS
         answers = self._envs.receive(0.0 if self._engine.running else patience)
         now = time.perf_counter()
@@ -492,18 +491,18 @@ class _Rollout:
             self._stats.engine_seconds += time.perf_counter() - began
 
     def _branch_off(self, slot: int, snapshot: Fork) -> None:
-        """Let what was forked in a slot wait for slots, before all that is still to begin."""
+        """Queue the forks of a slot, ahead of episodes that have not started."""
         for copy in reversed(self._forking.pop(slot)):
             trajectory = copy.trajectory
             if snapshot is not None:
                 self._queues[trajectory.family].appendleft(_Fork(copy, snapshot))
-            else:  # Its environment failed: the episode itself says so at its next turn.
+            else:  # The environment failed: the episode ends with that error at its next turn.
                 trajectory.stop_reason = StopReason.ERROR.value
                 trajectory.error = "the environment failed in being forked"
                 self._on_episode()
 
     def _end(self, slot: int) -> None:
-        """Free a slot whose episode is over, and let what follows from that wait for a slot."""
+        """Free a slot whose episode is over, and queue the episodes that follow from it."""
         episode = self._playing.pop(slot)
         self._live.pop(slot, None)
         self._on_episode()
@@ -541,7 +540,7 @@ class _Rollout:
         return LiveEpisode(trajectory, trajectory.number, slot, context, text, key, streak)
 
     def _went_on(self, slot: int, answer: Answer) -> LiveEpisode | None:
-        """Write down a turn and build the next prompt; None if the episode is over."""
+        """Record a turn and build the next prompt; None if the episode is over."""
         episode = self._live[slot]
         out, action = episode.turn
         engine, stale = self._engine, self._plays_stale(episode)
@@ -555,7 +554,7 @@ class _Rollout:
         return episode
 
     def _request(self, episode: LiveEpisode) -> Request:
-        """Ask for an episode's next turn."""
+        """Return the request for an episode's next turn."""
         turn = len(episode.trajectory.turns)
         return Request(
             key=episode.slot,
@@ -567,7 +566,7 @@ class _Rollout:
         )
 
     def _plays_stale(self, episode: LiveEpisode) -> bool:
-        """Whether the stale policy plays an episode's next turn, which follows from its place."""
+        """Whether the stale policy plays an episode's next turn, drawn by its place."""
         if self._pool is None:
             return False
         turn = len(episode.trajectory.turns)

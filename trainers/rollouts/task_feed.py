@@ -27,8 +27,7 @@ __all__ = [
 ]
 
 FAMILY = "family"
-"""Key that names the family of a task among several; it tells the runner which environments can
-play it, and does not reach them."""
+"""Key of a task's family; the runner uses it to choose environments and does not pass it on."""
 
 TRIES_PER_TASK = 400
 """Maximum tasks that are looked at for each that is wanted: few may fit the horizon."""
@@ -47,7 +46,7 @@ class LearningTaskSource(Protocol):
     """A task source that learns from results; choosing does not change its state."""
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
-        """Take down the episodes of a step, of all processes."""
+        """Learn from the episodes of a step, those of all processes."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
@@ -68,7 +67,7 @@ class RefillingTaskSource(Protocol):
     ) -> Mapping[str, Iterator[Mapping[str, Any]]]:
         """Reset options of the tasks that follow the ``count`` of a step, by family, without end.
 
-        The key of the only family is empty. What was learned after the call does not change them:
+        The key of the only family is empty. Results learned after the call do not change them, so
         they may be drawn while a later step is planned.
         """
         ...
@@ -77,7 +76,7 @@ class RefillingTaskSource(Protocol):
 class TrainingTasks:
     """The tasks of a split as a sampler orders them, without those that do not fit the horizon.
 
-    Its state are the returns seen so far, for samplers that look at them.
+    Its state is the returns so far, for samplers that use them.
     """
 
     def __init__(
@@ -95,11 +94,10 @@ class TrainingTasks:
             tasks: The environment's task set.
             split: Split to draw from.
             seed: Seed of the run.
-            fit: Draw only tasks whose expert needs no more turns than the step's horizon. A
-                horizon that is shorter than every solution of a task teaches to give up on it.
-            sampler: Makes what orders the tasks, by their number in the split.
-            turns: Says in how many turns a plan of so many actions is played; with workers it
-                takes more.
+            fit: Draw only tasks whose expert needs no more turns than the step's horizon. A horizon
+                shorter than every solution of a task teaches the policy to give up.
+            sampler: Makes the sampler from the number of tasks in the split.
+            turns: Maps the length of a plan to the turns that it takes; more with workers.
         """
         split = tasks.check(split)
         self._tasks, self._split, self._fit = tasks, split, fit
@@ -123,7 +121,7 @@ class TrainingTasks:
         return {"": islice(self._drawn(order, count, horizon), count, None)}
 
     def _drawn(self, order: Iterator[int], count: int, horizon: int) -> Iterator[dict[str, Any]]:
-        """Yield distinct tasks that fit, and those again where there are no more, without end."""
+        """Yield distinct tasks that fit, endlessly; they repeat once exhausted."""
         task_ids: dict[str, None] = {}
         looked = islice(order, TRIES_PER_TASK * count)
         place = 0
@@ -140,15 +138,14 @@ class TrainingTasks:
                     "pass --no-fit-horizon"
                 )
             ids = list(task_ids)
-            # Too few that fit: they come again, as a step has as many groups as it was planned
-            # with.
+            # Too few fit: repeat them, because a step must have its planned number of groups.
             yield {"task_id": ids[place % len(ids)]}
             place += 1
             if place >= count:
                 looked = islice(order, TRIES_PER_TASK)
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
-        """Take down the returns of a step; that of an environment that failed is none."""
+        """Learn from the returns of a step, without episodes of failed environments."""
         failed = StopReason.ERROR.value
         sound = [
             episode for episode in episodes if episode.task_id and episode.stop_reason != failed
@@ -177,9 +174,9 @@ class TrainingTasks:
 class MixedTasks:
     """The tasks of several families, by their weights, each with the turns of its family.
 
-    Families take turns such that at all times each has had its share, to within fewer tasks than
-    there are families. A group of episodes plays one task, so no group straddles families. Its
-    state is that of its sources.
+    Families alternate so that at any time each has had its share, up to less tasks than there are
+    families. A group of episodes plays one task, so no group straddles families. Its state is that
+    of its sources.
     """
 
     def __init__(
@@ -226,12 +223,12 @@ class MixedTasks:
 
     @property
     def _learning(self) -> dict[str, LearningTaskSource]:
-        """The sources that choose by what came of their tasks."""
+        """The sources that learn from results."""
         sources = self._sources.items()
         return {name: source for name, source in sources if isinstance(source, LearningTaskSource)}
 
     def learn(self, episodes: Sequence[Trajectory]) -> None:
-        """Tell each source of the episodes of its family."""
+        """Pass each source the episodes of its family."""
         parts = by_family(episodes)
         for name, source in self._learning.items():
             source.learn(parts.get(name, []))
@@ -246,12 +243,12 @@ class MixedTasks:
             source.load_state_dict(state[name])
 
     def _families(self, begin: int, end: int) -> list[str]:
-        """Return the families of a part of the endless order of tasks."""
+        """Return the families of a range of the endless order of tasks."""
         while len(self._order) < end:
-            # Whoever is owed most has the next task, and pays one for it.
+            # The family with the largest credit gets the next task, which costs one.
             for name, share in self._shares.items():
                 self._due[name] += share
-            family = max(self._due, key=self._due.__getitem__)  # Of equals the first.
+            family = max(self._due, key=self._due.__getitem__)  # Ties go to the first.
             self._due[family] -= 1.0
             self._order.append(family)
         return self._order[begin:end]

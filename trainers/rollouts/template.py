@@ -1,8 +1,8 @@
-"""A tokenizer's chat template: conversations and what stands between two turns, as text and ids.
+"""A tokenizer's chat template: render conversations, and the text between turns, to text and ids.
 
-Templates differ in what they accept. Some raise on a system message or leave it out, some want
-content as a list of typed parts, some print today's date; these are told apart once, by rendering
-small conversations, and served alike.
+Templates differ in what they accept. Some raise on a system message or leave it out, some require
+content as a list of typed parts, some print today's date. These differences are detected once, by
+rendering small conversations, and hidden behind one interface.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Message = Mapping[str, str]
 """One chat message: ``{"role": ..., "content": ...}``; an answer may hold its thinking as well."""
 
 TODAY = datetime.date(2026, 1, 1)
-"""The day that templates print which ask for the date: a run must not depend on the calendar."""
+"""Date for templates that print today's date: a run must not depend on the calendar."""
 _SYSTEM, _USER, _ACTION = "house rules", "north room", "look around"
 _PROBES = ("a door", "two\nlines of text", "1. item $45", "  spaced  ", "", "ends in newline\n")
 _MARKUP = re.compile(r"<[^<>\s]+>|\[/?[A-Z_]+\]")
-"""What role markers look like, whether or not the tokenizer calls them special."""
+"""Pattern of role markers, whether or not the tokenizer treats them as special."""
 _JOINED = 64
-"""Words that are tried behind the generation prompt."""
+"""Words that are tried after the generation prompt."""
 END_MARK = r"<\|[^<>|\s]+\|>|</s>|<\w*(?:end|eos|eot)\w*>"
-"""What the tokens look like by which models end a turn, as a regular expression."""
+"""Regular expression for the tokens with which models end a turn."""
 _SPEC = ActionSpec("open_door", "Open a door.", (Param("side"),))
 _CALL = {"name": _SPEC.name, "arguments": {"side": "north"}}
 _TOOL = openai_tools((_SPEC,))[0]
@@ -61,7 +61,7 @@ class ChatTemplate:
         end_of_turn: int | None = None,
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Study the template.
+        """Analyse the template.
 
         Args:
             tokenizer: A tokenizer with a chat template.
@@ -82,9 +82,9 @@ class ChatTemplate:
         if "strftime_now" in self.source:
             self._kwargs.setdefault("strftime_now", TODAY.strftime)
         self._backend = getattr(tokenizer, "backend_tokenizer", None)
-        # A tokenizer with a rendering of its own (Mistral's) has no template that could loop.
+        # A tokenizer that renders without a template (Mistral's) needs no bound.
         self._bounded = is_plain(tokenizer)
-        # Each probe renders with what those before it have found.
+        # Each probe uses the results of the previous ones.
         self._typed = self._folds = False
         self._typed = not self._shows([("user", _USER)])
         self._check_places()
@@ -128,23 +128,23 @@ class ChatTemplate:
         return list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def encode_after_end(self, text: str) -> list[int]:
-        """Ids of a text that stands behind the end-of-turn token, which may swallow white space."""
+        """Ids of a text after the end-of-turn token, which may swallow white space."""
         return self.encode(self.end_text + text)[1:]  # A special token is one id.
 
     def encode_answer(self, text: str) -> list[int]:
-        """Ids of a text behind the generation prompt, up to the token that closes it.
+        """Ids of a text after the generation prompt, up to the token that closes it.
 
-        Prompt and text are encoded together, because a tokenizer may write the beginning of a text
-        otherwise than its continuation.
+        Prompt and text are encoded together, because a tokenizer may encode the beginning of a text
+        differently from its continuation.
 
-        Where the tokenizer joins the end of the prompt with the text, the text alone is encoded, as
-        the policy has to write it behind the prompt.
+        If the tokenizer would merge the end of the prompt with the text, the text is encoded alone,
+        as the policy must write it after the prompt.
         """
         ids = self._behind_prompt(text)
         return self.encode_after_end(text) if ids is None else ids
 
     def _behind_prompt(self, text: str) -> list[int] | None:
-        """Ids of a text behind the generation prompt; None if they do not begin there."""
+        """Ids of a text after the generation prompt; None if no token starts there."""
         ids = self.encode(f"{self._opening}{text}{self.end_text}")
         begin = len(self._opening_ids)
         if ids[:begin] != self._opening_ids or ids[-1:] != [self.end_of_turn]:
@@ -152,9 +152,9 @@ class ChatTemplate:
         return ids[begin:-1]
 
     def joined_answer(self) -> str | None:
-        """Return an answer that the tokenizer joins with the end of the prompt, if it has any.
+        """Return an answer that the tokenizer merges with the end of the prompt, if there is one.
 
-        Words are tried that the last token of the prompt begins, such as a space.
+        The candidates start like tokens that begin with the prompt's last token, such as a space.
         """
         last = self.tokenizer.convert_ids_to_tokens(self._opening_ids[-1])
         words = (t.removeprefix(last) for t in self.tokenizer.get_vocab() if t.startswith(last))
@@ -162,9 +162,9 @@ class ChatTemplate:
         return next((word for word in probes[:_JOINED] if self._behind_prompt(word) is None), None)
 
     def decode_behind_end(self, ids: Sequence[int]) -> str:
-        """Text of ids that stand behind a token, special tokens and all.
+        """Text of ids that follow a token, with special tokens.
 
-        Alone, a decoder may drop white space from the beginning of the text.
+        Decoded alone, leading white space could be lost.
         """
         return self.decode([self.end_of_turn, *ids], special=True).removeprefix(self.end_text)
 
@@ -202,7 +202,7 @@ class ChatTemplate:
         return render(self._named(bool(tools)), variables)
 
     def _named(self, tools: bool) -> str:
-        """Return the template in use: a tokenizer may have one for tools besides."""
+        """Return the template in use: a tokenizer may have a second one for tools."""
         named = self.tokenizer.chat_template
         if not isinstance(named, Mapping):
             return str(named)
@@ -213,13 +213,13 @@ class ChatTemplate:
         return self.encode(self.text(messages))
 
     def markup(self) -> set[str]:
-        """Texts that observations may not hold: special tokens and the marks around messages."""
+        """Texts that observations must not contain: special tokens and message markers."""
         dummy: list[Message] = [{"role": "system", "content": _SYSTEM}, *self._dummy("x")]
         marks = set(_MARKUP.findall(self.text(dummy))) | set(self.tokenizer.all_special_tokens)
         return {mark for mark in marks if not _THINK_TAG.fullmatch(mark)}
 
     def around_answer(self, extra: Mapping[str, str] | None = None) -> tuple[str, str]:
-        """Return how the template writes the last answer of a conversation.
+        """Return the template's text around the last answer of a conversation.
 
         Args:
             extra: Further entries of the message, such as its thinking.
@@ -242,7 +242,7 @@ class ChatTemplate:
         return space if space.isspace() else ""
 
     def trims_answer(self) -> tuple[bool, bool]:
-        """Return whether the template drops white space before an answer, and behind it."""
+        """Return whether the template drops white space before and after an answer."""
         spaced: Message = {"role": "assistant", "content": f" \n{_ACTION}\n "}
         text = self.text([self._dummy("x")[0], spaced, self._dummy("x")[2]])
         return f" \n{_ACTION}" not in text, f"{_ACTION}\n " not in text
@@ -262,11 +262,11 @@ class ChatTemplate:
         return self.encode_after_end(f"{head}{body}{tail}")
 
     def shows_role(self, role: str) -> bool:
-        """Return whether the template renders a message of a role behind an answer."""
+        """Return whether the template renders a message of a role after an answer."""
         return self._shows([("user", _USER), ("assistant", _ACTION), (role, "a door")])
 
     def shows_tools(self, tools: Sequence[Mapping[str, Any]]) -> bool:
-        """Return whether the template tells the model which tools there are."""
+        """Return whether the template renders the list of tools."""
         try:
             text = self.text([{"role": "user", "content": _USER}], tools=tools)
         except Exception:  # whatever a template raises, or runs into
@@ -275,7 +275,7 @@ class ChatTemplate:
         return all(tool["function"]["name"] in text for tool in tools)
 
     def writes_calls(self) -> bool:
-        """Return whether the template has tools, and writes calls as the grammar ``tool_call``."""
+        """Return whether the template renders tools, and calls as in the grammar ``tool_call``."""
         if not self.shows_tools([_TOOL]):
             return False
         user: Message = {"role": "user", "content": _USER}
@@ -290,7 +290,7 @@ class ChatTemplate:
         return parse(call_text, (_SPEC,), "tool_call").call is not None
 
     def after_answer(self, messages: Sequence[Message]) -> list[int] | None:
-        """Ids of messages behind an answer, without the end-of-turn token that closes it.
+        """Ids of messages after an answer, without the end-of-turn token that closes it.
 
         None if the template does not simply append them.
         """
@@ -320,10 +320,10 @@ class ChatTemplate:
         return all(content in text for _, content in parts)
 
     def _check_places(self) -> None:
-        """Check that actions and observations have a place in the template.
+        """Check that the template renders actions and observations.
 
         Raises:
-            ConfigurationError: They have not.
+            ConfigurationError: It does not.
         """
         try:
             text = self.text(self._dummy("a door"))
@@ -347,7 +347,7 @@ class ChatTemplate:
         return next((token for token in self.encode(tail) if token in special), None)
 
     def _foreign_end(self) -> str | None:
-        """Return what closes an answer, if it looks like a token of another tokenizer."""
+        """Return the text that closes an answer, if it looks like another tokenizer's token."""
         text = self.text(self._dummy("x"))
         mark = re.compile(rf"\s*({END_MARK})").match(text, text.index(_ACTION) + len(_ACTION))
         return mark[1] if mark and len(self.encode(mark[1])) != 1 else None
@@ -397,7 +397,7 @@ class ChatTemplate:
 
 
 def _shared(first: str, second: str) -> str:
-    """Return what two texts begin with alike."""
+    """Return the common prefix of two texts."""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))
     return "".join(a for a, _ in same)
 

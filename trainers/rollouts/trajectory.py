@@ -1,8 +1,8 @@
 """Turns, trajectories and the training rows and packed batches made of them.
 
-A turn remembers the tokens the policy sampled and the context tokens that came new before them, so
-a row is put together by concatenation and nothing is tokenised twice. Where the history was
-rewritten (forked templates, sliding windows) a turn is ``fresh`` and starts a row of its own.
+A turn stores the sampled tokens and the new context tokens before them, so a row is a concatenation
+and nothing is tokenised twice. If the history was rewritten (by the template or a window), a turn
+is ``fresh`` and starts a new row.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class SampledTurn:
     """One action of the policy and the environment's response."""
 
     context: list[int]
-    """Tokens before the action that the row does not hold yet: the whole prompt if ``fresh``,
-    else the suffix of the observation."""
+    """Tokens before the action that are new to the row: the whole prompt if ``fresh``, else the
+    suffix of the observation."""
     ids: list[int]
     """Sampled tokens, at least one."""
     logprobs: list[float]
@@ -62,19 +62,19 @@ class SampledTurn:
     reward_terms: dict[str, float] = field(default_factory=dict)
     """The reward by name; sums to ``reward``."""
     valid: bool = True
-    """Whether the environment could parse and carry out the action."""
+    """Whether the environment could parse and execute the action."""
     version: int = 0
     """Version of the weights that acted."""
     stale: bool = False
-    """Whether they were those of the stale policy."""
+    """Whether the stale policy acted."""
     prompt_tokens: int = 0
     """Tokens that the model read for this turn."""
     executed: str = ""
-    """The action in the environment's own text, if the environments tell it."""
+    """The action in the environment's grammar, if the environments report it."""
     reason: str | None = None
-    """Why the action was invalid, if the environments tell it; empty if it was not."""
+    """Why the action was invalid, if the environments report it; empty if it was valid."""
     after: RecordedState | None = None
-    """The state that the action led to, if the environments tell what a record holds."""
+    """The next state, if the environments report the contents of records."""
     success: bool = False
     """Whether the task was solved."""
     terminated: bool = False
@@ -82,11 +82,11 @@ class SampledTurn:
     truncated: bool = False
     """Whether the turn budget ended the episode."""
     entropies: list[float] = field(default_factory=list)
-    """Entropy of the distribution of each sampled token, in nats, if a fork looks at it."""
+    """Entropy of the distribution of each sampled token, in nats, if forks depend on it."""
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     """Verdicts of judges on the turn, by the names of their hooks."""
     costs: dict[str, Cost] = field(default_factory=dict)
-    """What the turn used, by the names of the hooks that count it."""
+    """Costs of the turn, by the names of their hooks."""
 
     @property
     def unjudged(self) -> bool:
@@ -95,7 +95,7 @@ class SampledTurn:
 
     @property
     def ruined(self) -> bool:
-        """Whether, by a judge's verdict, the environment ruined this episode."""
+        """Whether a judge says that the environment ruined this episode."""
         verdict = self.verdicts.get(JudgeMask.name)
         return verdict is not None and bool(verdict.score)
 
@@ -117,15 +117,15 @@ class Trajectory:
     seed: int | None = None
     """Seed of the environment."""
     rng: dict[str, Any] | None = None
-    """State of the environment's generator before a reset without seed, if it tells it."""
+    """State of the environment's generator before a reset without seed, if reported."""
     rng_key: str | None = None
-    """Hash of its state after the reset, if it tells it."""
+    """Hash of its state after the reset, if reported."""
     options: dict[str, Any] = field(default_factory=dict)
     """Reset options of the environment."""
     horizon: int = 0
     """Turn budget the episode had."""
     start: RecordedState | None = None
-    """The first state, if the environments tell what a record holds."""
+    """The first state, if the environments report the contents of records."""
     turns: list[SampledTurn] = field(default_factory=list)
     """The turns taken; the last one has no answer if the environment failed in it."""
     stop_reason: str = ""
@@ -145,16 +145,16 @@ class Trajectory:
     number: int = 0
     """Its number among the episodes of a rollout or training step."""
     parent: int | None = None
-    """Number of the episode that it was forked from; None: it began with its task."""
+    """Number of the episode that it was forked from; None: it started from its task."""
     shared: int = 0
-    """Turns, the first ones, that it shares with that episode: they were sampled once."""
+    """Number of first turns that it shares with that episode, sampled once."""
     chances: int = 0
     """Turns of its own after which it could have been forked."""
     unplayed: bool = False
-    """Whether no fork led to it: a place in a step that was left empty."""
+    """Whether it is an empty place of a step, which no fork used."""
     record: Episode | None = None
-    """Its record, where an agent that owns the loop played it: its turns are calls, of which
-    several or none may come before a turn of the environment."""
+    """Its record, if an agent that owns its loop played it: turns are then calls, and several or
+    none may precede a turn of the environment."""
 
     @property
     def own_turns(self) -> list[SampledTurn]:
@@ -172,7 +172,7 @@ class Trajectory:
         return float(sum(turn.reward for turn in self.turns))
 
     def used(self, name: str) -> float:
-        """Return how much the episode used of a cost."""
+        """Return the episode's sum of a cost."""
         return total(turn.costs[name].amount for turn in self.turns if name in turn.costs)
 
     @property
@@ -195,7 +195,7 @@ class Row:
     """Tokens before the first sampled one."""
 
     def append(self, turn: SampledTurn, trains: bool = True) -> None:
-        """Add the context of a turn and its sampled tokens, as context if they do not train."""
+        """Add the context of a turn and its sampled tokens; untrained ones as context."""
         self.ids += [*turn.context, *turn.ids]
         self.mask += [0] * len(turn.context) + [int(trains)] * len(turn.ids)
         self.logprobs += [0.0] * len(turn.context)
@@ -219,7 +219,7 @@ def without_terms(trajectory: Trajectory, names: Collection[str]) -> Trajectory:
 
 
 def by_family(trajectories: Sequence[Trajectory]) -> dict[str, list[Trajectory]]:
-    """Return the episodes of each family, in their order."""
+    """Return the episodes of each family, in order."""
     parts: dict[str, list[Trajectory]] = {}
     for trajectory in trajectories:
         parts.setdefault(trajectory.family, []).append(trajectory)
@@ -229,12 +229,12 @@ def by_family(trajectories: Sequence[Trajectory]) -> dict[str, list[Trajectory]]
 def to_rows(trajectories: Sequence[Trajectory], once: bool = False) -> list[Row]:
     """Build training rows: one per trajectory, more where its history was rewritten.
 
-    Sampled tokens stand in the same order as in ``to_batch``: by trajectory, turn and position.
-    A trajectory without turns gives no row.
+    Sampled tokens are in the same order as in ``to_batch``: by trajectory, turn and position. A
+    trajectory without turns gives no row.
 
     Args:
         trajectories: The trajectories.
-        once: Let turns that a trajectory shares with the one it was forked from be context there.
+        once: Treat turns shared with the trajectory's parent as context, so that they train once.
     """
     rows: list[Row] = []
     for trajectory, numbers in zip(trajectories, _rows_of_turns(trajectories), strict=True):
@@ -246,7 +246,7 @@ def to_rows(trajectories: Sequence[Trajectory], once: bool = False) -> list[Row]
 
 
 def nodes_of(trajectories: Sequence[Trajectory]) -> list[list[tuple[int, int]]]:
-    """Name every turn by the number of the trajectory that it was sampled for, and its place."""
+    """Identify every turn by the number of the trajectory it was sampled for, and its place."""
     owners: dict[int, list[tuple[int, int]]] = {}
     for trajectory in trajectories:
         shared = [] if trajectory.parent is None else owners[trajectory.parent][: trajectory.shared]
@@ -278,8 +278,8 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
     """Pack trajectories for the algorithms: action tokens only, with flags of turns.
 
     ``aux`` has ``invalid_action``, ``judge_reject`` (a judge says that the environment ruined the
-    episode) and ``unjudged`` (a judge gave no verdict). Into how many rows an episode is divided
-    for the model is left behind: no loss depends on it.
+    episode) and ``unjudged`` (a judge gave no verdict). The division of an episode into rows is not
+    part of a batch: no loss depends on it.
 
     Raises:
         DataError: No trajectory has a turn.
@@ -304,7 +304,7 @@ def to_batch(trajectories: Sequence[Trajectory]) -> Batch:
 
 
 def _node_ids(trajectories: Sequence[Trajectory]) -> list[list[tuple[int, int]]] | None:
-    """Return the names of the turns, where any is shared."""
+    """Return the ids of the sampled turns, if any is shared."""
     forked = any(trajectory.parent is not None for trajectory in trajectories)
     return nodes_of(trajectories) if forked else None
 
@@ -316,7 +316,7 @@ def _rows_of_turns(trajectories: Sequence[Trajectory]) -> list[list[int]]:
     for trajectory in trajectories:
         numbers.append([])
         for index, turn in enumerate(trajectory.turns):
-            # An episode has rows of its own, whatever its first turn says of itself.
+            # Every episode starts a new row, even if its first turn is not marked as fresh.
             row += index == 0 or turn.fresh
             numbers[-1].append(row)
     return numbers

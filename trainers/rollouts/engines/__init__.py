@@ -1,4 +1,4 @@
-"""Generation engines behind one protocol, ``base``, and the table of those that a run can choose.
+"""Generation engines behind the protocol in ``base``, and the table of available engines.
 
 A new engine is a module with a class like ``hf.HFEngine``, and a row of the table.
 
@@ -30,14 +30,14 @@ __all__ = ["ENGINES", "Engine", "acting_engine", "check_installed", "engine_make
 
 
 class Engine(NamedTuple):
-    """Where an engine is found; both are ``MODULE:NAME`` within this package."""
+    """Location of an engine; names are ``MODULE:NAME`` within this package."""
 
     made_by: str
     """Class with a ``for_run(model, settings)``."""
     checked_by: str | None = None
-    """Function that raises ``DependencyNotInstalled`` where the engine cannot run."""
+    """Function that raises ``DependencyNotInstalled`` if the engine cannot run."""
     pooled_by: str | None = None
-    """Class that stands for the first where a stale policy plays, too; None: the same."""
+    """Class used instead if a stale policy plays, too; None: the same."""
 
 
 ENGINES: Mapping[str, Engine] = MappingProxyType(
@@ -54,8 +54,8 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
 def acting_engine(name: str, *, ahead: bool, sharded: bool) -> str:
     """Return the engine that replaces a requested one.
 
-    No process can generate with a part of the weights, or ahead of the training with those that are
-    being trained: then ``hf`` stands for ``hf-copy``.
+    With sharded weights, or when generating ahead of training, a process cannot generate with the
+    weights being trained: then ``hf`` means ``hf-copy``.
     """
     return "hf-copy" if name == "hf" and (ahead or sharded) else name
 
@@ -65,12 +65,12 @@ def check_installed(name: str, pool: bool = False) -> None:
 
     Args:
         name: Name of the engine.
-        pool: Whether it is to hold a stale policy.
+        pool: Whether it must hold a stale policy.
 
     Raises:
-        DependencyNotInstalled: The engine needs one that is absent; names the install commands.
-        ConfigurationError: A class of one's own cannot be had, or makes no engine, or none that
-            holds a stale policy.
+        DependencyNotInstalled: A required package is absent; names the install commands.
+        ConfigurationError: A custom class cannot be loaded, or is not an engine, or not one for a
+            stale policy.
     """
     if name not in ENGINES:
         if pool and not hasattr(_engine(name), "sync_stale"):
@@ -85,7 +85,7 @@ def check_installed(name: str, pool: bool = False) -> None:
 
 
 def engine_maker(name: str, settings: EngineSettings) -> Callable[[nn.Module], GenerationEngine]:
-    """Return what makes an engine from a model: one of the table, or ``MODULE:CLASS``."""
+    """Return a factory of a named engine (of the table, or ``MODULE:CLASS``) for a model."""
     return partial(_make, name, settings)
 
 
@@ -96,7 +96,7 @@ def _make(name: str, settings: EngineSettings, model: nn.Module) -> GenerationEn
 
 
 def _engine(name: str, pool: bool = False) -> Any:
-    """Return the class of an engine, of one that holds a stale policy if it is to."""
+    """Return the class of an engine, with a stale policy if needed."""
     if name in ENGINES:
         engine = ENGINES[name]
         return _load((pool and engine.pooled_by) or engine.made_by)
@@ -110,6 +110,6 @@ def _engine(name: str, pool: bool = False) -> Any:
 
 
 def _load(path: str) -> Any:
-    """Import a name of one of this package's modules."""
+    """Import a name from a module of this package."""
     module, _, name = path.partition(":")
     return getattr(import_module(f"{__name__}.{module}"), name)

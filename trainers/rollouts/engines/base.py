@@ -1,12 +1,12 @@
 """The interface of generation engines: token ids in, token ids out.
 
-An engine never sees text and never re-tokenises. It returns the ids it sampled together with the
-log-probability of each of them under the distribution it sampled from, which is all that the
-loss, the importance weights and the parity probe need.
+An engine never sees text and never re-tokenises. It returns the sampled ids with the
+log-probability of each under the sampling distribution, which is all that the loss, the importance
+weights and the parity probe need.
 
-Requests are submitted at any time and end one by one, so that no episode waits for another. All
-randomness of a completion comes from its request's seed: what is sampled does not depend on what
-else is in flight, up to the rounding of the logits.
+Requests are submitted at any time and finish one by one, so that no episode waits for another. All
+randomness of a completion comes from its request's seed: samples do not depend on other requests in
+flight, up to the rounding of logits.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Sampling:
-    """How tokens are drawn."""
+    """Sampling settings."""
 
     max_tokens: int = 64
     """Maximum new tokens per prompt, including the stop token; a request may have a lower limit."""
@@ -50,10 +50,10 @@ class Sampling:
     """Nucleus mass in (0, 1]; below 1 the tail is dropped and the rest renormalised, and the
     returned log-probabilities are those of the renormalised distribution."""
     top_k: int = 0
-    """Draw among so many of the most likely tokens, before the nucleus; 0: among all. Engines of
-    transformers know it; no training uses it."""
+    """Sample from this number of most likely tokens, before the nucleus; 0: all. Only the
+    transformers engines support it; training does not use it."""
     stop_ids: tuple[int, ...] = ()
-    """Token ids that end a completion; the one drawn is part of the completion."""
+    """Token ids that end a completion; the sampled one is part of it."""
     greedy: bool = False
     """Take the arg-max. Log-probabilities are then those of the unmodified model at
     temperature 1: good for reports, not for training."""
@@ -81,27 +81,27 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A prompt to be continued."""
+    """A prompt to complete."""
 
     key: int
-    """Names the completion; different from all others in flight. The turns of a conversation
-    should have one key, by which an engine finds what it has cached of the turns before."""
+    """Names the completion; different from all others in flight. The turns of a conversation should
+    share a key, by which an engine finds the cache of earlier turns."""
     prompt: Sequence[int]
     """Token ids, at least one; not to be changed while the request is in flight."""
     max_tokens: int
     """Maximum new tokens, >= 1, the stop token included."""
     seed: int
-    """Non-negative seed of all that is drawn for it, below 2**63."""
+    """Non-negative seed of its samples, below 2**63."""
     group: int | None = None
-    """Requests of a group begin alike, as those of episodes of one task do: an engine of several
-    servers gives them to one, which computes the beginning once. None: of no group."""
+    """Requests of a group share a prefix, like episodes of one task: an engine with several servers
+    sends them to one, which computes the prefix once. None: no group."""
     stale: bool = False
-    """Whether the stale policy is to continue it, of an engine that has one (``PoolEngine``)."""
+    """Whether the stale policy completes it, in an engine that has one (``PoolEngine``)."""
 
 
 @dataclass(slots=True)
 class Completion:
-    """What an engine sampled for one prompt."""
+    """The tokens that an engine sampled for one prompt."""
 
     ids: list[int]
     """Sampled token ids, at least one; ends with a stop id unless ``stopped`` is False."""
@@ -110,13 +110,13 @@ class Completion:
     stopped: bool = True
     """True when a stop id was drawn, False when the token limit cut the completion."""
     entropies: list[float] = field(default_factory=list)
-    """Entropy of the distribution of each id, in nats, same length; empty if not asked for. An
-    engine that tells only the most likely tokens gives :func:`least_entropy`."""
+    """Entropy of the distribution of each id, in nats, same length; empty if not requested. An
+    engine that only reports the most likely tokens returns :func:`least_entropy`."""
 
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What a run tells whichever engine was chosen."""
+    """Settings of a run for the chosen engine."""
 
     pad_id: int
     """Id used for padding."""
@@ -125,20 +125,20 @@ class EngineSettings:
     slots: int
     """Maximum sequences at a time."""
     seed: int = 0
-    """Seed of the engine's start, where it draws anything then; completions have their own."""
+    """Seed for random numbers at the engine's start; completions have their own."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of the kind of engine, by name: those of ``--vllm.*`` for vLLM."""
+    """Settings specific to the engine, by name: those of ``--vllm.*`` for vLLM."""
     bf16: bool = False
     """Whether the training forward multiplies matrices in bfloat16."""
     pool: bool = False
-    """Whether a stale policy plays beside the present one: a ``PoolEngine`` is wanted."""
+    """Whether a stale policy plays beside the current one, which requires a ``PoolEngine``."""
     merge_adapters: bool = True
-    """Whether there is memory for the adapted matrices once more while an engine generates."""
+    """Whether memory suffices for a merged copy of the adapted matrices during generation."""
 
 
 @runtime_checkable
 class GenerationEngine(Protocol):
-    """Anything that continues token sequences.
+    """The interface of generation engines.
 
     Attributes:
         name: Short name for logs and reports, e.g. ``"hf"``.
@@ -157,35 +157,35 @@ class GenerationEngine(Protocol):
 
     @property
     def running(self) -> int:
-        """Number of requests in flight: submitted, and not returned by ``advance`` yet."""
+        """Number of requests in flight: submitted and not yet returned by ``advance``."""
         ...
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        """Take requests in and return at once.
+        """Submit requests and return at once.
 
         Args:
-            requests: What to continue.
-            sampling: How to draw, shared by these requests.
+            requests: The requests.
+            sampling: Sampling settings, shared by these requests.
         """
         ...
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        """Go on with what is in flight.
+        """Advance the requests in flight.
 
-        An engine in this process computes at least one token of every sequence that it has begun.
-        One elsewhere waits for the next completion.
+        An engine in this process computes at least one token of every started sequence. A remote
+        one waits for the next completion.
 
         Args:
             timeout: Maximum seconds to wait; None waits as long as it takes. Computing is not
                 interrupted by it.
 
         Returns:
-            Key and completion of each request that has ended, maybe none.
+            Key and completion of each finished request, possibly none.
         """
         ...
 
     def abort(self) -> None:
-        """Drop everything in flight."""
+        """Drop all requests in flight."""
         ...
 
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
@@ -205,7 +205,7 @@ class GenerationEngine(Protocol):
         """Free device memory, if the engine can, until it is needed again.
 
         Called while nothing is in flight and the policy is about to be trained. An engine that
-        gives its weights up reports another ``version`` from then on and needs a ``sync``.
+        frees its weights reports another ``version`` afterwards and needs a ``sync``.
         """
         ...
 
@@ -228,25 +228,25 @@ class PoolEngine(GenerationEngine, Protocol):
         ...
 
     def sync_stale(self, weights: TrainedWeights, version: int) -> None:
-        """Let requests that are ``stale`` be continued with these weights from now on.
+        """Complete requests that are ``stale`` with these weights from now on.
 
         Called while nothing is in flight, after the first ``sync``. No later ``sync`` changes them.
 
         Args:
-            weights: What was trained of the policy then; it does not change any more.
-            version: Version to report of it.
+            weights: The policy's trained weights at that time; they are never changed.
+            version: Version to report for it.
         """
         ...
 
 
 TOLD = 20
-"""Likeliest tokens of a position that vLLM tells, the most that it does by default."""
+"""Number of most likely tokens per position that vLLM reports, its default maximum."""
 
 
 def least_entropy(logprobs: Iterable[float]) -> float:
-    """Return the least entropy, in nats, that a distribution can have of which a part is told.
+    """Return a lower bound, in nats, of the entropy of a partly known distribution.
 
-    What is not told counts as one token: dividing it up would only add entropy.
+    The unknown mass counts as one token: dividing it would only add entropy.
 
     Args:
         logprobs: Log-probabilities of different tokens, in nats.
@@ -275,7 +275,7 @@ def require_idle(engine: GenerationEngine) -> None:
     """Check that an engine has nothing in flight.
 
     Raises:
-        NotSupported: It has.
+        NotSupported: It has requests in flight.
     """
     if engine.running:
         raise NotSupported(
@@ -296,7 +296,7 @@ def generate(
     Args:
         engine: An engine with nothing in flight.
         prompts: B token-id sequences, each of length >= 1.
-        sampling: How to draw, shared by all prompts.
+        sampling: Sampling settings, shared by all prompts.
         max_tokens: Optional limit per prompt (B values >= 1); the smaller of it and
             ``sampling.max_tokens`` counts.
         seeds: Seed of each prompt; default 0, 1, 2, ...
@@ -306,7 +306,7 @@ def generate(
 
     Raises:
         ConfigurationError: The number of limits or seeds is not B.
-        NotSupported: The engine has requests of others in flight.
+        NotSupported: The engine has other requests in flight.
     """
     require_idle(engine)
     limits = row_limits(len(prompts), sampling, max_tokens)

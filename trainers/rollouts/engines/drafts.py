@@ -1,8 +1,8 @@
-"""Draft tokens, guessed from earlier continuations of the same two tokens.
+"""Draft tokens for speculative decoding: earlier continuations of the same two tokens.
 
-A policy writes the same words again and again: names of actions, brackets, what it read on the
-page. A forward can check several guessed tokens at once, and since each token has a random number
-of its own, what is sampled does not depend on what was guessed.
+A policy repeats itself: names of actions, brackets, words from the page. A forward pass can verify
+several draft tokens at once, and since each token has its own random number, the samples do not
+depend on the drafts.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from itertools import pairwise
 __all__ = ["Drafts"]
 
 SURE = 0.7
-"""Share of the times that a token has come next at which it is guessed."""
+"""Minimum share of its context's continuations for a token to be drafted."""
 MOST = 100_000
-"""Pairs of tokens that are remembered."""
+"""Maximum pairs of tokens in the table."""
 
 
 class Drafts:
-    """Which token came after which two."""
+    """A table of the tokens that followed each pair of tokens."""
 
     def __init__(self) -> None:
-        """Know nothing."""
+        """Start with an empty table."""
         self._next: dict[tuple[int, int], dict[int, int]] = {}
         self._likely: dict[tuple[int, int], int] = {}
 
     def learn(self, before: Sequence[int], ids: Sequence[int]) -> None:
-        """Remember what was written.
+        """Add sampled tokens to the table.
 
         Args:
             before: The text so far.
-            ids: What was written then.
+            ids: The tokens sampled after it.
         """
         text = [*before[-2:], *ids]
         for pair, token in zip(pairwise(text), text[2:], strict=False):
@@ -48,7 +48,7 @@ class Drafts:
                 self._likely.pop(pair, None)
 
     def guess(self, before: Sequence[int], most: int) -> list[int]:
-        """Return at most so many tokens that probably come next, maybe none."""
+        """Return at most ``most`` likely next tokens, possibly none."""
         tokens: list[int] = []
         if len(before) < 2:
             return tokens

@@ -10,8 +10,8 @@ GO_ON = "the run's folder is intact: repeat the command with --resume to continu
 
 
 class EngineFailure(AgentGymError, RuntimeError):
-    """The engine died, cannot be reached, or did not carry out a request."""
+    """The engine died, cannot be reached, or failed to carry out a request."""
 
 
 class Unreachable(EngineFailure):
-    """An engine elsewhere does not answer."""
+    """A remote engine does not answer."""

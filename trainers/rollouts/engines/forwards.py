@@ -1,8 +1,9 @@
-"""Forwards of a transformers model over several sequences, with their keys and values kept.
+"""Forward passes of a transformers model over several sequences, with a key-value cache.
 
-``PackedForward`` is for models whose attention can be exchanged, which is nearly all that have full
-attention: rows stay in place and tokens are packed. ``PaddedForward`` is for the rest, such as
-those with sliding windows, whose caches have no rows to give: sequences begin and end together.
+``PackedForward`` is for models whose attention function can be replaced, nearly all with full
+attention: cache rows stay in place and tokens are packed. ``PaddedForward`` is for the rest, such
+as models with sliding windows, whose caches have no separate rows: sequences begin and end
+together.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ __all__ = [
 
 
 CACHE_ARGUMENTS = ("cache", "past_key_values")
-"""Names under which forwards of transformers take a cache; some versions take both."""
+"""Names of the cache argument of transformers' forward methods; some versions accept both."""
 CLOSE = 0.05
-"""Share of the largest logit by which two forwards may differ, in bfloat16, too."""
+"""Tolerated difference of two forward passes, as a share of the largest logit, in any dtype."""
 EXACT = 1e-3
 """The same in float32, where a lost history shows even in a model of random weights."""
 
@@ -51,32 +52,32 @@ class Segment(NamedTuple):
     """The next tokens of a sequence."""
 
     key: int
-    """Names the sequence."""
+    """Key of the sequence."""
     n_cached: int
-    """Tokens of it that are kept; what was fed behind them is given up."""
+    """Cached tokens to keep; later ones are dropped."""
     tokens: Sequence[int]
-    """At least one, to be fed behind those."""
+    """New tokens to feed, at least one."""
     n_logits: int = 1
-    """Last tokens whose logits are wanted."""
+    """Number of last tokens whose logits are needed."""
     twins: Sequence[int] = ()
-    """Other sequences that begin with all of it, to which it is copied."""
+    """Other sequences with the same tokens, to which the cache is copied."""
 
 
 class Forward(Protocol):
-    """Feeds sequences to a model and keeps their keys and values.
+    """Feeds sequences to a model and caches their keys and values.
 
     Attributes:
-        joins: Whether sequences can join others, leave them, and give tokens up.
+        joins: Whether sequences can join and leave a running batch, and drop tokens.
     """
 
     joins: bool
 
     def feed(self, segments: Sequence[Segment]) -> Tensor:
-        """Feed tokens; returns (sum of wanted, V) logits, in the order of the segments."""
+        """Feed tokens; return the requested logits, (sum of ``n_logits``, V), in segment order."""
         ...
 
     def copy(self, source: int, targets: Sequence[int], count: int) -> None:
-        """Let sequences begin with the first ``count`` tokens of another, if they can join."""
+        """Copy the first ``count`` cached tokens of a sequence to others, if they can join."""
         ...
 
     def forget(self) -> None:
@@ -95,16 +96,16 @@ def forward_of(
     dtype: torch.dtype | None = None,
     most: tuple[int, int] = (0, 0),
 ) -> Forward:
-    """Return the better of the two that a model allows, of which a few tokens tell.
+    """Return the better kind of forward that a model allows, tested on a few tokens.
 
     Args:
         model: A causal language model, possibly with PEFT adapters.
         pad: Any valid token id.
         dtype: Type of keys and values; None: that of the model's keys.
-        most: Sequences, and tokens of one, beyond which no memory is put by; 0: unknown.
+        most: Maximum sequences, and tokens of one, for allocation in advance; 0: unknown.
 
     Raises:
-        ConfigurationError: With either of them the model loses what it has read.
+        ConfigurationError: With either of them the model loses its history.
     """
     base = base_model(model)
     layers = DynamicCache(config=base.config).layers
@@ -120,13 +121,13 @@ def forward_of(
 
 @torch.no_grad()
 def _attends_to_rows(model: torch.nn.Module, packed: PackedForward) -> bool:
-    """Whether a model attends to rows as to a batch; some have an attention of their own."""
+    """Whether a model gives equal logits with row attention; some ignore the attention function."""
     training, texts = model.training, [[0, 1, 2, 1], [2, 0, 1]]
     model.eval()
     try:
         check_whole(model)
         logits = packed.feed([Segment(key, 0, text) for key, text in enumerate(texts)])
-    except Exception:  # whatever a model says to a cache or an attention that is not its own
+    except Exception:  # models fail in many ways with a foreign cache or attention function
         logger.debug("no packed forwards of %s", type(base_model(model)).__name__, exc_info=True)
         return False
     else:
@@ -142,12 +143,12 @@ def _attends_to_rows(model: torch.nn.Module, packed: PackedForward) -> bool:
 def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
     """Check that a model has the same logits after a cached text as after the whole text.
 
-    A model with a state instead of keys and values may take the cache, and ignore it.
+    A model with a recurrent state may accept the cache argument and ignore it.
 
     Raises:
         ConfigurationError: It does not.
     """
-    # The first ids are often special ones, such as that of padding.
+    # The first ids are often special tokens, such as padding.
     training, texts, later = model.training, [[3, 4, 5, 4], [5, 3, 4]], [4, 5, 3]
     model.eval()
     try:
@@ -168,10 +169,10 @@ def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
                 type(base_model(model)), "it has other logits than for the whole text"
             )
     except NotSupported:
-        return  # Sharded weights cannot be checked, and nothing generates with them.
+        return  # Sharded weights cannot be checked, and are never used for generation.
     except ConfigurationError:
         raise
-    except Exception as error:  # whatever a model says to a cache that is not its own
+    except Exception as error:  # models fail in many ways with a foreign cache
         reason = f"transformers says: {error_line(error)}"
         raise _refuse_lost_history(type(base_model(model)), reason) from error
     finally:
@@ -180,10 +181,10 @@ def _check_history(model: torch.nn.Module, padded: PaddedForward) -> None:
 
 
 def cache_argument(model_class: type) -> str:
-    """Return the name under which the forward of a class of models takes a cache.
+    """Return the name of the cache argument of a model class's forward method.
 
     Raises:
-        ConfigurationError: It takes none: its history is kept otherwise, or not at all.
+        ConfigurationError: It has none: its history is cached differently, or not at all.
     """
     forward: Any = model_class.forward  # type: ignore[attr-defined]
     parameters = inspect.signature(forward).parameters
@@ -196,7 +197,7 @@ def cache_argument(model_class: type) -> str:
 
 
 def _refuse_lost_history(model_class: type, reason: str) -> ConfigurationError:
-    """Return the refusal of a model whose history is lost."""
+    """Return the error for a model that loses its history."""
     return ConfigurationError(
         "expected a model that goes on from a cache of transformers exactly as from the whole "
         f"text, got {model_class.__name__}, which keeps its history otherwise ({reason}): use a "
@@ -205,7 +206,7 @@ def _refuse_lost_history(model_class: type, reason: str) -> ConfigurationError:
 
 
 def _segments(texts: Sequence[Sequence[int]], new: int = 0) -> list[Segment]:
-    """Return texts as segments, of which the last tokens are new; 0: all."""
+    """Return texts as segments whose last ``new`` tokens are fed; 0: all."""
     return [
         Segment(key, len(text) - new if new else 0, text[-new:] if new else text)
         for key, text in enumerate(texts)
@@ -213,7 +214,7 @@ def _segments(texts: Sequence[Sequence[int]], new: int = 0) -> list[Segment]:
 
 
 class PackedForward:
-    """Tokens one behind the other, rows in place; see ``row_attention``."""
+    """Packed tokens, with cache rows in place; see ``row_attention``."""
 
     joins = True
 
@@ -224,7 +225,7 @@ class PackedForward:
         dtype: torch.dtype | None,
         most: tuple[int, int],
     ) -> None:
-        """Begin without sequences; see :func:`forward_of`."""
+        """Start without sequences; see :func:`forward_of`."""
         self._model, self._layers, self._dtype, self._most = model, layers, dtype, most
         self._configs = _configs(model)
         self._takes_indices = "logits_to_keep" in _parameters(model)
@@ -237,9 +238,9 @@ class PackedForward:
         self._sound = True
 
     def forget(self) -> None:
-        """Forget all sequences; their memory is kept, unless it may hold what is no number.
+        """Forget all sequences; their memory is kept unless it may contain NaN.
 
-        Masks hide what others have left behind, but a hidden NaN would spread.
+        Masks hide old contents, but a hidden NaN would spread.
         """
         if self._sound:
             self._rows.forget()
@@ -294,7 +295,7 @@ class PackedForward:
 
     @contextlib.contextmanager
     def _in_rows(self) -> Iterator[None]:
-        """Let the model attend to rows, and afterwards as before."""
+        """Use row attention within the block."""
         before = [config._attn_implementation for config in self._configs]
         try:
             for config in self._configs:
@@ -306,12 +307,12 @@ class PackedForward:
 
 
 class PaddedForward:
-    """Segments left-padded to one width; padding stays in the cache as holes that a mask hides."""
+    """Left-padded segments; padding stays in the cache, hidden by a mask."""
 
     joins = False
 
     def __init__(self, model: torch.nn.Module, pad: int) -> None:
-        """Begin without sequences."""
+        """Start without sequences."""
         self._model, self._pad = model, pad
         self._cache_argument = cache_argument(type(base_model(model)))
         self._extra = {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
@@ -323,7 +324,7 @@ class PaddedForward:
         self._cache = DynamicCache()
 
     def copy(self, source: int, targets: Sequence[int], count: int) -> None:
-        """Refuse: there are no rows.
+        """Always raise: there are no rows to copy.
 
         Raises:
             NotSupported: Always.
@@ -331,11 +332,11 @@ class PaddedForward:
         raise NotSupported("expected a forward whose sequences can join others: feed them whole")
 
     def close(self) -> None:
-        """Forget them: nothing is put by."""
+        """Forget the sequences; no other memory is held."""
         self.forget()
 
     def feed(self, segments: Sequence[Segment]) -> Tensor:
-        """Begin with all sequences anew, or feed one token to some of them."""
+        """Start over with all sequences, or feed one token to some of them."""
         device = next(self._model.parameters()).device
         if not segments[0].n_cached:
             self._keys = [segment.key for segment in segments]
@@ -344,13 +345,13 @@ class PaddedForward:
             self._mask = torch.zeros((len(segments), 0), dtype=torch.long, device=device)
         tokens = {segment.key: list(segment.tokens) for segment in segments}
         width = max(map(len, tokens.values()))
-        # Sequences that have ended are fed on, but into holes.
+        # Finished sequences are still fed, but into masked positions.
         fed = [tokens.get(key, []) for key in self._keys]
         ids = torch.tensor([[self._pad] * (width - len(t)) + t for t in fed], device=device)
         begins = torch.tensor([[width - len(t)] for t in fed], device=device)
         columns = (torch.arange(width, device=device)[None] >= begins).long()  # (B, L)
         self._mask = torch.cat([self._mask, columns], 1)
-        # Position ids count tokens alone: without them the model would count the holes, too.
+        # Position ids count tokens only: without them the model would count padding, too.
         position = (self._n_cached + columns.cumsum(1) - 1).clamp(min=0)
         self._n_cached = self._n_cached + columns.sum(1, keepdim=True)
         out = self._model(
@@ -367,11 +368,11 @@ class PaddedForward:
 
 
 def _parameters(model: torch.nn.Module) -> Sequence[str]:
-    """Names of what a model's forward takes."""
+    """Names of the parameters of a model's forward method."""
     return list(inspect.signature(base_model(model).forward).parameters)
 
 
 def _configs(model: torch.nn.Module) -> list[PretrainedConfig]:
-    """Every configuration from which a layer of a model reads how it attends."""
+    """Every configuration that decides the attention of a model's layers."""
     configs = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}
     return [config for config in configs.values() if hasattr(config, "_attn_implementation")]

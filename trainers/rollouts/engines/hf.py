@@ -1,12 +1,11 @@
-"""Generation with any transformers causal language model: continuous batching of our own.
+"""Generation with any transformers causal language model, by continuous batching.
 
-``model.generate`` returns no log-probabilities of the sampling distribution without keeping all
-logits, has no generator of its own, forgets its cache between turns and lets all rows wait for the
+Why not ``model.generate``: it returns log-probabilities of the sampling distribution only by
+keeping all logits, takes no generator, drops its cache between turns and lets all rows wait for the
 longest; ``generate_batch`` takes more time (``benchmarks/continuous_batching.py``). Here every step
-is one forward of all rows, wherever they are in their turns: new prompts, the next token of others,
-and guesses at the tokens after it, which it checks. Every row draws from a random stream of its
-own, a number for each token, so guesses change no token. The log-probabilities equal those of a
-training forward to <= 1e-5 in fp32.
+is one forward pass over all rows: new prompts, the next token of running rows, and draft tokens
+after it, which the pass verifies. Every row has its own random stream with one number per token, so
+drafts change no sample. The log-probabilities equal those of a training forward to <= 1e-5 in fp32.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["HFEngine", "distribution", "draw"]
 
 MOST_GUESSED = 2
-"""Tokens that are guessed of a row and checked in one forward, at most."""
+"""Maximum draft tokens of a row that are verified in one forward pass."""
 ANCHORS = 64
-"""Latest prompts whose beginning is looked for in new ones."""
+"""Number of latest prompts that are compared with new ones for a shared prefix."""
 _DRAWS = 64
 """Random numbers made at a time for a request."""
 
@@ -51,14 +50,14 @@ _DRAWS = 64
 def distribution(logits: Tensor, sampling: Sampling) -> Tensor:
     """Return the (B, V) float32 log-probabilities of the sampling distribution.
 
-    They are -inf outside the top k and the nucleus; ``greedy`` leaves the logits alone.
+    They are -inf outside the top k and the nucleus; ``greedy`` leaves the logits unchanged.
     """
     logits = logits.float()
     if sampling.greedy:
         return torch.log_softmax(logits, -1)
     logp = torch.log_softmax(logits / sampling.temperature, -1)
     if 0 < sampling.top_k < logp.shape[-1]:
-        least = logp.topk(sampling.top_k, -1).values[:, -1:]  # (B, 1); its equals stay as well
+        least = logp.topk(sampling.top_k, -1).values[:, -1:]  # (B, 1); ties are kept as well
         logp = torch.log_softmax(logp.masked_fill(logp < least, -torch.inf), -1)
     if sampling.top_p >= 1.0:
         return logp
@@ -79,7 +78,7 @@ def draw(logp: Tensor, uniforms: Sequence[float]) -> Tensor:
     Returns:
         (B,) ids, never of a token without probability.
     """
-    # In single precision the tail of a large vocabulary would be lost in the sum.
+    # In float64: in single precision a large vocabulary's tail would be lost in the sum.
     wide = torch.float32 if logp.device.type == "mps" else torch.float64
     mass = logp.to(wide).exp().cumsum(-1)
     point = torch.tensor(uniforms, dtype=wide, device=logp.device)[:, None] * mass[:, -1:]
@@ -91,12 +90,12 @@ class _Uniforms:
     """The random numbers of a request, one for each token: a stream keyed by its seed."""
 
     def __init__(self, seed: int) -> None:
-        """Draw none yet."""
+        """Start without drawn numbers."""
         self._generator = np.random.Generator(np.random.Philox(key=seed))
         self._drawn: list[float] = []
 
     def of(self, first: int, count: int) -> list[float]:
-        """Return those of some tokens, by their numbers."""
+        """Return the random numbers of some tokens, by position."""
         while len(self._drawn) < first + count:
             self._drawn += self._generator.random(_DRAWS).tolist()
         return self._drawn[first : first + count]
@@ -104,15 +103,15 @@ class _Uniforms:
 
 @dataclass(slots=True, eq=False)
 class _Row:
-    """A request and what has been sampled for it."""
+    """A request and its tokens so far."""
 
     request: Request
     sampling: Sampling
     uniforms: _Uniforms
     n_cached: int = 0
-    """Tokens whose keys and values are kept."""
+    """Number of cached tokens."""
     text: list[int] = field(default_factory=list)
-    """The prompt and what was sampled."""
+    """Prompt and sampled tokens."""
     logprobs: list[float] = field(default_factory=list)
     entropies: list[float] = field(default_factory=list)
 
@@ -123,7 +122,7 @@ class _Row:
 
     @property
     def ids(self) -> list[int]:
-        """The tokens that were sampled."""
+        """The sampled tokens."""
         return self.text[len(self.request.prompt) :]
 
     def take(
@@ -132,16 +131,16 @@ class _Row:
         guess: Sequence[int],
         stop_ids: Sequence[int],
     ) -> bool:
-        """Take over what was drawn, as far as it was drawn after what was sampled.
+        """Accept drawn tokens, up to the first that contradicts its draft.
 
         Args:
             drawn: Tokens, log-probabilities and entropies: those of the next token, and of one
                 after each guessed token.
-            guess: The tokens that were guessed.
+            guess: The draft tokens.
             stop_ids: Those that end it.
 
         Returns:
-            Whether one of these came.
+            Whether a stop id was accepted.
         """
         self.n_cached = len(self.text)
         for at, (token, logprob, entropy) in enumerate(drawn):
@@ -187,10 +186,10 @@ class HFEngine:
             model: A causal LM, possibly with PEFT adapters; each process needs all of its weights.
             pad_id: Id used for padding; any valid id, it is never attended to.
             autocast: Low-precision dtype of the training forward, if it uses one; else None.
-            keep_cache: Keep the key-value cache of a conversation from turn to turn, so that a
-                turn feeds only new tokens.
-            drafts: Maximum tokens that are guessed and checked in one forward; 0: none. What is
-                sampled does not depend on it.
+            keep_cache: Keep the key-value cache of a conversation between turns, so that a turn
+                feeds only new tokens.
+            drafts: Maximum draft tokens verified in one forward pass; 0: none. Samples do not
+                depend on it.
             context: Maximum tokens of prompt and completion together; 0: unknown.
             slots: Maximum sequences at a time; 0: unknown.
             merge: Generate with adapters merged into copies of their base weights, which take
@@ -212,7 +211,7 @@ class HFEngine:
 
     @classmethod
     def for_run(cls, model: PreTrainedModel | PeftModel, settings: EngineSettings) -> HFEngine:
-        """Make the engine of a run; it has no limits of its own on length or number."""
+        """Make the engine of a run; it has no own limits on length or number of sequences."""
         return cls(model, **cls.run_options(settings))
 
     @staticmethod
@@ -240,11 +239,11 @@ class HFEngine:
 
     @property
     def _device(self) -> torch.device:
-        """Where the model's weights live."""
+        """Device of the model's weights."""
         return next(self.model.parameters()).device
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        """Take requests in; see ``GenerationEngine.submit``.
+        """Submit requests; see ``GenerationEngine.submit``.
 
         Raises:
             NotSupported: The model's weights are sharded over processes.
@@ -260,7 +259,7 @@ class HFEngine:
         ]
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        """Sample a token for every row, and more where guesses come true."""
+        """Sample a token for every row, and more where drafts are accepted."""
         ended: list[tuple[int, Completion]] = []
         if self.running:
             try:
@@ -273,7 +272,7 @@ class HFEngine:
         return ended
 
     def abort(self) -> None:
-        """Forget everything in flight, and the cache."""
+        """Drop all requests in flight, and the cache."""
         self._waiting.clear()
         self._running.clear()
         self._forget()
@@ -291,7 +290,7 @@ class HFEngine:
         self.version = version
 
     def rest(self) -> None:
-        """Free merged adapters; the other weights are those that train."""
+        """Free merged adapters; the other weights are those being trained."""
         self._adapters.drop()
 
     def close(self) -> None:
@@ -303,15 +302,15 @@ class HFEngine:
     # -- what is kept ----------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        """Forget all conversations, and what the old weights liked to write."""
+        """Forget all cached conversations, and the drafts learned from the old weights."""
         self._fed: dict[int, _Row] = {}
         self._anchors: deque[int] = deque(maxlen=ANCHORS)
         self._drafts = Drafts()
         self._forward.forget()
 
     def _forget_if_trained(self) -> None:
-        """Forget them if a weight was written to since, also when nobody called ``sync``."""
-        # torch counts the writes to a tensor, those of an optimiser too.
+        """Forget them if a weight was modified since, even if ``sync`` was not called."""
+        # torch counts in-place writes to a tensor, also those of an optimiser.
         stamp = sum(parameter._version for parameter in self.model.parameters())
         if stamp != self._stamp:
             self._forget()
@@ -319,7 +318,7 @@ class HFEngine:
         self._stamp = stamp
 
     def _give_model_back(self) -> None:
-        """Give the model back in the mode it had, once nothing is in flight."""
+        """Restore the model's mode, once nothing is in flight."""
         if self._training is None or self.running:
             return
         self.model.train(self._training)
@@ -336,7 +335,7 @@ class HFEngine:
     # -- rows come and go ------------------------------------------------------------------------
 
     def _step(self) -> list[tuple[int, Completion]]:
-        """Feed the rows that run and those that are due; sample for all."""
+        """Feed running and newly started rows; sample for all."""
         bundles = [[row] for row in self._running] + self._begun(self._due())
         guesses = [self._guess(bundle[0]) for bundle in bundles]
         logits = self._forward.feed(
@@ -352,7 +351,7 @@ class HFEngine:
         return self._sample(row_guesses, logits)
 
     def _begun(self, due: Sequence[_Row]) -> list[list[_Row]]:
-        """Find what is kept of each row that is due; put those together that begin alike."""
+        """Find the cached tokens of each starting row; group rows with equal prompts."""
         bundles: dict[object, list[_Row]] = {}
         for row in due:
             row.n_cached = self._count_cached(row)
@@ -363,9 +362,9 @@ class HFEngine:
         return list(bundles.values())
 
     def _share_prefixes(self, rows: Sequence[_Row]) -> None:
-        """Copy what new prompts share with others that were fed; feed what they share first."""
+        """Copy prefixes that are already cached; feed prefixes that new prompts share first."""
         for row in rows:
-            self._fed.pop(row.request.key, None)  # Its place is theirs now.
+            self._fed.pop(row.request.key, None)  # Its old cache is overwritten.
         for row in rows:
             sources = ((self._shared(row, key), key) for key in self._anchors)
             row.n_cached, source = max(sources, default=(0, 0))
@@ -389,7 +388,7 @@ class HFEngine:
                     row.n_cached = length
 
     def _shared(self, row: _Row, key: int) -> int:
-        """Return how many tokens a new prompt has in common with a row that was fed; 0: too few."""
+        """Return the length of a prompt's common prefix with a cached row; 0: too short."""
         old = self._fed.get(key)
         if old is None or old.text[:LEAST] != row.text[:LEAST]:
             return 0
@@ -397,7 +396,7 @@ class HFEngine:
         return shared if shared >= LEAST else 0
 
     def _due(self) -> list[_Row]:
-        """Take the waiting rows that can be fed now: all of one sampling, or none."""
+        """Take the waiting rows that can start now: all with equal sampling settings, or none."""
         if not self._waiting:
             return []
         sampling = self._waiting[0].sampling
@@ -408,23 +407,23 @@ class HFEngine:
         return due
 
     def _count_cached(self, row: _Row) -> int:
-        """Return how many tokens of a prompt are kept of the conversation's last turn."""
+        """Return how many tokens of a prompt are cached from the conversation's last turn."""
         old, prompt = self._fed.get(row.request.key), row.text
         if old is None or not self._forward.joins:
             return 0
-        # The last token is fed for its logits.
+        # The last token must be fed, for its logits.
         return min(shared_length(old.text, prompt), old.n_cached, len(prompt) - 1)
 
     def _guess(self, row: _Row) -> list[int]:
-        """Guess the tokens after the next one that is sampled surely."""
+        """Draft the tokens after the next one."""
         most = min(self._most, row.left - 1)
         return self._drafts.guess(row.text, most) if most > 0 else []
 
     def _sample(self, guesses: Sequence[list[int]], logits: Tensor) -> list[tuple[int, Completion]]:
-        """Draw tokens for every row as far as what was guessed comes true.
+        """Draw tokens for every row, as far as drafts are accepted.
 
         Returns:
-            Key and completion of the rows that have ended with it.
+            Key and completion of the finished rows.
         """
         rows = self._running
         sampling = rows[0].sampling
@@ -458,7 +457,7 @@ class HFEngine:
 
 
 def _segment(bundle: Sequence[_Row], guess: Sequence[int]) -> Segment:
-    """Return what is fed for rows that begin alike, most often one."""
+    """Return the segment to feed for rows with equal prompts, usually one row."""
     first, *rest = bundle
     tokens = [*first.text[first.n_cached :], *guess]
     twins = [row.request.key for row in rest]
@@ -466,7 +465,7 @@ def _segment(bundle: Sequence[_Row], guess: Sequence[int]) -> Segment:
 
 
 def _repeated(bundles: Sequence[Sequence[_Row]], guesses: Sequence[Sequence[int]]) -> list[int]:
-    """Return which logits are those of each row, in the order of the rows."""
+    """Return the indices of each row's logits, in row order."""
     index: list[int] = []
     start = 0
     for bundle, guess in zip(bundles, guesses, strict=True):

@@ -1,8 +1,8 @@
 """Generation by transformers with a separate copy of the weights, updated by ``sync``.
 
-Where the weights that are trained are sharded over processes (FSDP, ZeRO-3), none of them can
-generate with the model itself: every forward pass would be an act of all, and they decode different
-numbers of tokens. Here each process keeps a whole copy, and ``sync`` is what all do together.
+If the trained weights are sharded over processes (FSDP, ZeRO-3), no process can generate with the
+model itself: every forward pass needs all processes, and they decode different numbers of tokens.
+Here each process keeps a whole copy, and only ``sync`` is collective.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = ["HFCopyEngine"]
 
 
 class HFCopyEngine(HFEngine):
-    """Generate with a copy of the model, which costs its size once more in every process.
+    """Generate with a copy of the model, which takes its size once more in every process.
 
-    The copy has no adapters: ``sync`` brings them merged.
+    The copy has no adapters: ``sync`` delivers them merged.
     """
 
     name = "hf-copy"
@@ -45,10 +45,10 @@ class HFCopyEngine(HFEngine):
 
     @torch.no_grad()
     def sync(self, named_params: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
-        """Take over new weights and drop the cache.
+        """Load new weights and drop the cache.
 
         Raises:
-            NotSupported: A tensor has a name that the copy does not know.
+            NotSupported: A tensor has a name that the copy does not have.
         """
         for name, tensor in named_params:
             if name not in self._named:
@@ -64,14 +64,14 @@ class HFCopyEngine(HFEngine):
 def _plain_copy(model: PreTrainedModel | PeftModel) -> PreTrainedModel:
     """Return a frozen model of the same class and weights, without adapters.
 
-    It is made anew: a deep copy would keep the forward methods with which libraries replace those
-    of a model, and they belong to the original.
+    It is built from the configuration: a deep copy would keep forward methods that libraries
+    patched into the original.
     """
     base = base_model(model)
     with no_init_weights():
         plain = type(base)(copy.deepcopy(base.config))
         plain.tie_weights()
-    # Buffers such as rotary frequencies are those of a fresh model, in their own precision.
+    # Buffers such as rotary frequencies stay those of the fresh model, in their own precision.
     plain.to(next(base.parameters()).device)
     named = dict(plain.named_parameters(remove_duplicate=False))
     for name, tensor in policy_weights(model):

@@ -1,8 +1,8 @@
 """Generation by transformers with two policies: the current one and a stale copy.
 
-Each has keys and values of its own: what one policy has read is worth nothing to the other. Where
-the model is the one that trains, both are that one model, and the trained weights of the stale one
-are put into it for as long as it computes; two adapters then have one base.
+Each has its own key-value cache, which is useless to the other. If the engine shares the trained
+model, both policies are that model, and the stale weights are swapped in while the stale policy
+computes; two adapters then share one base.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["HFCopyPoolEngine", "HFPoolEngine"]
 
 
 class _PastSelf(HFEngine):
-    """The model that trains, with trained weights of the past while it computes."""
+    """The trained model, with stale weights swapped in while it computes."""
 
     weights: TrainedWeights
 
     def advance(self, timeout: float | None = None) -> list[tuple[int, Completion]]:
-        """Sample as :class:`HFEngine` does, with these weights."""
+        """Advance as :class:`HFEngine` does, with the stale weights."""
         if not self.running:
             return []
         with self.weights.in_use():
@@ -43,7 +43,7 @@ class _PastSelf(HFEngine):
 
 
 class _PastCopy(HFCopyEngine):
-    """A further copy of the model."""
+    """A second copy of the model."""
 
     def take(self, weights: TrainedWeights, version: int) -> None:
         """Compute with other weights from now on."""
@@ -52,11 +52,11 @@ class _PastCopy(HFCopyEngine):
 
 
 class HFPoolEngine:
-    """A ``PoolEngine`` with the model that trains; see :class:`HFEngine`.
+    """A ``PoolEngine`` that shares the trained model; see :class:`HFEngine`.
 
     Attributes:
-        model: The model with which the present policy generates.
-        version: Version of the present weights.
+        model: The model of the current policy.
+        version: Version of the current weights.
     """
 
     name = HFEngine.name
@@ -82,7 +82,7 @@ class HFPoolEngine:
 
     @property
     def exact(self) -> bool:
-        """Whether the present policy's log-probabilities equal the training forward's."""
+        """Whether the current policy's log-probabilities equal the training forward's."""
         return self._present.exact
 
     @property
@@ -91,14 +91,15 @@ class HFPoolEngine:
         return self._present.running + self._stale.running
 
     def submit(self, requests: Sequence[Request], sampling: Sampling) -> None:
-        """Hand each request to the policy that it is for; see ``GenerationEngine.submit``.
+        """Submit each request to its policy; see ``GenerationEngine.submit``.
 
         Raises:
             NotSupported: The model's weights are sharded over processes.
         """
         if not self.running:
             check_whole(self.model)
-            # Held here until both are done: whichever ends first would wake dropout for the other.
+            # Restored only when both are idle: the first to finish would re-enable dropout for the
+            # other.
             self._training = self.model.training
             self.model.eval()
         for engine, stale in ((self._present, False), (self._stale, True)):
@@ -116,7 +117,7 @@ class HFPoolEngine:
         return ended
 
     def abort(self) -> None:
-        """Forget everything in flight, and the caches."""
+        """Drop all requests in flight, and the caches."""
         busy = self.running
         self._present.abort()
         self._stale.abort()
@@ -124,16 +125,16 @@ class HFPoolEngine:
             self._give_model_back()
 
     def sync(self, named_params: Iterable[tuple[str, Tensor]], version: int) -> None:
-        """Let the present policy take over new weights; the stale one keeps its own."""
+        """Load new weights into the current policy; the stale one keeps its own."""
         self._present.sync(named_params, version)
         self.version = version
 
     def sync_stale(self, weights: TrainedWeights, version: int) -> None:
-        """Let the stale policy take over weights; see ``PoolEngine.sync_stale``."""
+        """Load weights into the stale policy; see ``PoolEngine.sync_stale``."""
         self._stale.take(weights, version)
 
     def rest(self) -> None:
-        """Free merged adapters; the other weights are those that train, or copies that stay."""
+        """Free merged adapters; other weights are being trained or are permanent copies."""
         self._present.rest()
         self._stale.rest()
 
@@ -143,7 +144,7 @@ class HFPoolEngine:
         self._stale.close()
 
     def _give_model_back(self) -> None:
-        """Give the model back in the mode it had, once nothing is in flight."""
+        """Restore the model's mode, once nothing is in flight."""
         if not self.running:
             self.model.train(self._training)
 

@@ -1,4 +1,4 @@
-"""A key-value cache whose rows stay in place while sequences come, go on, and go."""
+"""A key-value cache whose rows stay in place while sequences start, continue and end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["KVRows"]
 
 
 class _Extent:
-    """What all layers of a cache have in common."""
+    """State shared by all layers of a cache."""
 
     def __init__(self, dtype: torch.dtype | None) -> None:
         """Begin without rows."""
@@ -22,7 +22,7 @@ class _Extent:
         self._index: dict[int, Tensor] = {}
 
     def write_to(self, feds: Sequence[Fed], device: torch.device) -> None:
-        """Choose the positions that the next tokens are written to."""
+        """Set the positions for the next tokens."""
         self._row = torch.tensor([f.place for f in feds for _ in range(f.size)], device=device)
         self._position = torch.tensor(
             [f.n_cached + at for f in feds for at in range(f.size)], device=device
@@ -30,7 +30,7 @@ class _Extent:
         self._index.clear()
 
     def index(self, heads: int) -> Tensor:
-        """Where the (T * H) heads of the tokens are in rows flattened to (S * H * R)."""
+        """Indices of the tokens' (T * H) heads in rows flattened to (S * H * R)."""
         if heads not in self._index:
             head = torch.arange(heads, device=self._row.device)
             row = (self._row[:, None] * heads + head) * self.room
@@ -65,21 +65,21 @@ class _RowLayer(DynamicLayer):
         return 0
 
     def grow(self) -> None:
-        """Make as much room as the extent says."""
+        """Grow to the size in the extent."""
         self.keys, self.values = self._grown(self.keys), self._grown(self.values)
 
     def _grown(self, rows: Tensor) -> Tensor:
-        """Return rows in the size of the extent."""
+        """Return rows grown to the size in the extent."""
         size = (self._extent.rows, rows.shape[1], self._extent.room, rows.shape[3])
         if rows.shape == size:
             return rows
-        # Zeros: what is not written to is hidden by masks, but a hidden NaN would spread.
+        # Zeros, because masks hide unwritten positions, but a hidden NaN would spread.
         grown = rows.new_zeros(size)
         grown[: rows.shape[0], :, : rows.shape[2]] = rows
         return grown
 
     def _write_rows(self, rows: Tensor, states: Tensor) -> Tensor:
-        """Write states to rows, of which there are enough afterwards."""
+        """Write states to rows, after adding rows if needed."""
         heads, width = states.shape[1], states.shape[3]
         if not rows.numel():
             rows = states.new_zeros((0, heads, 0, width))
@@ -93,7 +93,7 @@ class KVRows:
     """Rows of keys and values, found by the key of their sequence.
 
     Attributes:
-        cache: What the model is given.
+        cache: The cache object for the model.
     """
 
     def __init__(
@@ -104,15 +104,15 @@ class KVRows:
         Args:
             layers: Layers of the model.
             dtype: Type of keys and values; None: that of the first keys.
-            rows: Rows beyond which none is put by; 0: unknown.
-            room: Positions of a row beyond which none is put by; 0: unknown.
+            rows: Maximum rows to allocate in advance; 0: unknown.
+            room: Maximum positions of a row to allocate in advance; 0: unknown.
         """
         self._extent, self._most = _Extent(dtype), (rows, room)
         self.cache = Cache(layers=[_RowLayer(self._extent) for _ in range(layers)])
         self._places: dict[int, int] = {}
 
     def forget(self) -> None:
-        """Give all rows to others; their memory is kept for these."""
+        """Release all rows; their memory is reused."""
         self._places.clear()
 
     def place(self, key: int) -> int:
@@ -120,7 +120,7 @@ class KVRows:
         return self._places.setdefault(key, len(self._places))
 
     def reserve(self, feds: Sequence[Fed], device: torch.device) -> None:
-        """Make room for tokens that are fed next, and let the next update write them there."""
+        """Allocate space for the next tokens, and direct the next update there."""
         extent, need = self._extent, max(fed.n_cached + fed.size for fed in feds)
         self._reserve_rows()
         if need > extent.room:
@@ -130,7 +130,7 @@ class KVRows:
     def _reserve_rows(self) -> None:
         """Make sure that every sequence has a row."""
         if (rows := len(self._places)) > self._extent.rows:
-            # Most often all come at once; where they come one by one, not every one is a copy.
+            # Rows usually start together; if they come one by one, not each should cost a copy.
             self._extent.rows = _spared(rows, self._most[0]) if self._extent.rows else rows
 
     def copy(self, source: int, targets: Sequence[int], count: int) -> None:
@@ -143,6 +143,6 @@ class KVRows:
 
 
 def _spared(need: int, most: int) -> int:
-    """Return what is needed and half as much again, but nothing above what can be needed."""
+    """Return one and a half times the needed size, up to the known maximum."""
     spare = need + need // 2
     return max(need, min(spare, most)) if most else spare

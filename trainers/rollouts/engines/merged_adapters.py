@@ -1,9 +1,9 @@
-"""Adapters added to the weights of their base while a policy generates.
+"""Merge adapters into copies of their base weights while a policy generates.
 
-A token costs two small matrix products and several casts per adapted layer, which add nothing once
-the adapters are in the weights: W' = W + s B A for LoRA. The merged weights are tensors beside the
-base weights, and the two change places: nothing is ever subtracted, so the weights that train stay
-as they are to the bit. They take the memory of the adapted matrices once more until ``drop``.
+An unmerged adapter costs two small matrix products and several casts per layer and token; merged,
+W' = W + s B A for LoRA, it costs nothing. Merged weights are separate tensors that are swapped with
+the base weights. Nothing is subtracted afterwards, so the trained weights stay equal to the bit.
+The copies take the memory of the adapted matrices once more until ``drop``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 __all__ = ["MergedAdapters", "mergeable_layers"]
 
 PLAIN = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
-"""Types of weights that can be added to; others are codes of a quantization."""
+"""Dtypes that adapters can be added to; others are quantization codes."""
 
 
 class MergedAdapters:
-    """The adapted layers of a model, and their merged weights once they are needed."""
+    """The adapted layers of a model, and their merged weights, made on demand."""
 
     def __init__(self, model: nn.Module | None) -> None:
         """Find the layers, none without a model; nothing is merged yet."""
@@ -37,7 +37,7 @@ class MergedAdapters:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Let the model act with merged weights for the block; nothing may train meanwhile."""
+        """Use merged weights within the block; nothing may train meanwhile."""
         layers = [layer for layer in self._layers if not (layer.merged or layer.disable_adapters)]
         if layers and not self._merged:
             self._merged = list(_merge(layers))
@@ -55,13 +55,13 @@ class MergedAdapters:
                 layer.merged_adapters.clear()
 
     def drop(self) -> None:
-        """Forget the merged weights: the adapters are trained now, or memory is needed."""
+        """Free the merged weights, because adapters are about to be trained or memory is needed."""
         self._merged = []
 
 
 @torch.no_grad()
 def _merge(layers: Iterable[BaseTunerLayer]) -> Iterator[tuple[nn.Parameter, Tensor]]:
-    """Yield each weight that adapters change, and what it becomes."""
+    """Yield each adapted weight and its merged value."""
     for layer in layers:
         parameters = dict(layer.get_base_layer().named_parameters(recurse=False))
         for name, merged in merged_parameters(layer).items():
@@ -71,8 +71,8 @@ def _merge(layers: Iterable[BaseTunerLayer]) -> Iterator[tuple[nn.Parameter, Ten
 def mergeable_layers(model: nn.Module) -> list[BaseTunerLayer]:
     """Return the adapted layers of a model if all of them can be merged, else none.
 
-    They cannot in a quantized base, whose numbers would have to be decoded, nor where a weight is
-    tied to another layer, which its adapter does not change.
+    They cannot in a quantized base, which would have to be decoded, nor if a weight is tied to
+    another layer, which the adapter must not change.
     """
     if not hasattr(model, "peft_config"):
         return []

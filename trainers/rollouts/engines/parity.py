@@ -1,7 +1,7 @@
-"""Log-probability parity: does the engine sample from the policy the trainer holds?
+"""Log-probability parity: check that the engine samples from the trainer's policy.
 
 A stale head, a missed tensor, another precision or a wrong temperature raise no error: training
-merely drifts. After the first sync ``probe_parity`` lets the engine complete a few prompts and
+just drifts. After the first sync ``probe_parity`` lets the engine complete a few prompts and
 recomputes each token's log-probability with the trainer's forward pass.
 """
 
@@ -25,7 +25,7 @@ __all__ = ["ParityError", "ParityReport", "Scorer", "completion_logprobs", "prob
 logger = logging.getLogger(__name__)
 
 FP32_TOLERANCE = 1e-4
-"""Maximum nats between two float32 forwards of the same weights: ten times what rounding makes."""
+"""Maximum nats between two float32 forwards of the same weights: ten times the rounding error."""
 
 Scorer = Callable[[Sequence[Sequence[int]], Sequence[Completion]], list[list[float]]]
 """Log-probability of each token of completions of some prompts."""
@@ -65,8 +65,8 @@ def probe_parity(
         model: The trainer's causal model (PEFT models and wrappers included); its training mode
             is restored.
         prompts: A few token-id sequences, each of length >= 1; 4 to 8 are enough.
-        sampling: The run's settings. The nucleus is opened (top_p 1) and greedy turned off,
-            because the forward pass knows no truncated distribution.
+        sampling: The run's settings, with top_p 1 and without greedy, because the forward pass has
+            the full distribution.
         tolerance: Largest ``max_abs`` that passes; None only reports. The default suits an engine
             and a trainer in float32; bfloat16 engines differ by about 1e-2.
         score: The forward pass of the training, at the run's temperature; None scores the
@@ -114,7 +114,7 @@ def completion_logprobs(
 ) -> list[list[float]]:
     """Score every sampled token, log pi(token | prompt, earlier tokens), by a plain forward.
 
-    One sequence at a time, without padding or cache: slow, and free of their mistakes.
+    One sequence at a time, without padding or cache: slow, but free of their errors.
     """
     import torch
 
@@ -123,7 +123,7 @@ def completion_logprobs(
     with torch.no_grad(), _evaluating(model):
         for prompt, completion in zip(prompts, completions, strict=True):
             ids = torch.tensor([[*prompt, *completion.ids]], device=device)
-            # (n, V) of the n sampled tokens: the logits of a token stand at the one before it.
+            # (n, V) of the n sampled tokens: the logits of a token are at the position before it.
             logits = model(input_ids=ids, use_cache=False).logits[0, len(prompt) - 1 : -1]
             logps = torch.log_softmax(logits.float() / temperature, dim=-1)
             tokens = ids[0, len(prompt) :, None]

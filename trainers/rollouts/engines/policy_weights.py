@@ -1,9 +1,9 @@
 """The policy's weights as a stream of (name, tensor) pairs named like the base checkpoint.
 
-An engine with its own copy of the model (vLLM, a server) knows nothing of adapters, wrappers or
-tied tensors. ``policy_weights`` hides them: LoRA (or any PEFT tuner) is merged layer by layer into
-fresh tensors, wrapper prefixes are dropped, and the training weights are never written to. Weights
-that FSDP2 or ZeRO-3 shard over processes are gathered, a layer at a time.
+An engine with its own copy of the model (vLLM, a server) has no adapters, wrappers or tied tensors.
+``policy_weights`` hides them: LoRA (or any PEFT tuner) is merged layer by layer into fresh tensors,
+wrapper prefixes are dropped, and the training weights are never written to. Weights that FSDP2 or
+ZeRO-3 shard over processes are gathered, a layer at a time.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ __all__ = [
 ]
 
 _WRAPPERS = ("module", "_orig_mod")
-"""Where DDP and ``torch.compile`` keep the model that they wrap."""
+"""Attributes in which DDP and ``torch.compile`` store the wrapped model."""
 EMBEDDING = "embed_tokens.weight"
 HEAD = "lm_head.weight"
 NOISES = 1_000_003
-"""Random numbers that rounding repeats; a prime, so that no two rows of a matrix get the same."""
+"""Length of the repeated noise for rounding; a prime, so that rows of a matrix get different
+noise."""
 
 
 def policy_weights(
@@ -49,7 +50,7 @@ def policy_weights(
     its adapter's delta, W' = W + s B A for LoRA, computed in a new tensor. Only one merged layer
     is alive at a time, and the training weights stay bit-identical because they are only read.
 
-    Of sharded weights all processes have to take the stream, whole, at the same time.
+    With sharded weights all processes must consume the whole stream together.
 
     Args:
         model: A transformers or PEFT model, possibly inside DDP or ``torch.compile`` wrappers.
@@ -72,7 +73,7 @@ def policy_weights(
         with _gathered([tensor]):
             detached = tensor.detach()
             if hasattr(tensor, "ds_id"):
-                detached = detached.clone()  # It may be kept; ZeRO-3 takes the whole away again.
+                detached = detached.clone()  # ZeRO-3 frees the gathered tensor after the block.
             full = getattr(detached, "full_tensor", None)  # FSDP2 shards
             yield name, full() if full is not None else detached
 
@@ -83,15 +84,15 @@ def base_model(model: torch.nn.Module) -> PreTrainedModel:
     Its class and ``config`` describe the checkpoint; its layers may be adapted.
     """
     inner = _unwrap(model)
-    # A base model keeps `peft_config` once adapters were injected: ask for the method instead.
+    # A base model keeps `peft_config` once adapters were injected, so test the method instead.
     return inner.get_base_model() if hasattr(inner, "get_base_model") else inner
 
 
 def check_whole(model: torch.nn.Module) -> None:
     """Check that this process holds every weight of a model.
 
-    A forward pass of a sharded model is an act of all processes together. Processes decode
-    different numbers of tokens, so those that are done would leave the others waiting for ever.
+    A forward pass of a sharded model is collective. Processes decode different numbers of tokens,
+    so those that finish first would leave the others waiting forever.
 
     Raises:
         NotSupported: FSDP or DeepSpeed's ZeRO-3 shard its weights.
@@ -130,7 +131,7 @@ def _unwrap(model: torch.nn.Module) -> torch.nn.Module:
     while True:
         for attribute in _WRAPPERS:
             inner = getattr(model, "_modules", {}).get(attribute)
-            # A wrapper has nothing else; a model may have a part that is called so.
+            # A wrapper has only this child; a model may have a child of this name among others.
             if inner is not None and len(model._modules) == 1:
                 model = inner
                 break
@@ -165,11 +166,11 @@ def _walk(
 
     ``listed`` holds the ids of parameters already listed; all of them stay alive in the model.
     """
-    if hasattr(module, "unshard"):  # FSDP2: a unit of its own, whose weights come and go together
+    if hasattr(module, "unshard"):  # FSDP2: a unit, whose weights are gathered and freed together
         module.unshard()
         try:
             for name, tensor in _walk_unit(module, prefix, listed, merged):
-                # It may be kept; the memory of the unit is freed below.
+                # Cloned, because the caller may keep it and the unit's memory is freed below.
                 yield name, tensor.detach().clone()
         finally:
             module.reshard()
@@ -180,7 +181,7 @@ def _walk(
 def _walk_unit(
     module: torch.nn.Module, prefix: str, listed: set[int], merged: bool
 ) -> Iterator[tuple[str, torch.Tensor]]:
-    """Parameters below a module whose own are whole, or gathered one by one by who reads them."""
+    """Parameters below a module; its own are whole, or gathered one by one by the reader."""
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils.other import AuxiliaryTrainingWrapper, ModulesToSaveWrapper
 
@@ -206,11 +207,11 @@ def _walk_unit(
 
 @contextmanager
 def _gathered(parameters: Iterable[torch.Tensor]) -> Iterator[None]:
-    """Make parameters whole for the block, of which ZeRO-3 leaves each process a part."""
+    """Gather parameters that ZeRO-3 partitions, for the block."""
     parts = [parameter for parameter in parameters if hasattr(parameter, "ds_id")]
     with ExitStack() as stack:
         if parts:
-            # DeepSpeed is there, for it has made these parts.
+            # DeepSpeed is importable, as it made these partitions.
             zero = importlib.import_module("deepspeed").zero
             stack.enter_context(zero.GatheredParameters(parts))
         yield
@@ -252,7 +253,7 @@ def merged_parameters(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
             wide = torch.promote_types(parameter.dtype, torch.float32)
             parameter.data = originals[name].to(wide, copy=True)
         layer.merge(safe_merge=True)
-        # Copies are given up, not unmerged: that would compute the adapters' product once more.
+        # Copies are dropped, not unmerged, which would compute the adapters' product again.
         layer.merged_adapters.clear()
         return {
             name: round_stochastically(parameter.data, originals[name].dtype)
@@ -264,19 +265,19 @@ def merged_parameters(layer: BaseTunerLayer) -> dict[str, torch.Tensor]:
 
 
 def round_stochastically(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return float32 values in another type; in bfloat16 rounded up or down by chance.
+    """Cast float32 values to another dtype; to bfloat16 with stochastic rounding.
 
-    Weights of a bfloat16 base lie on its grid, and what an adapter adds is often less than half a
-    step of the grid: rounding to the nearest would take it away from nearly all of them. Rounded up
-    with the probability of what lies above the grid, a sum of many weights keeps it. Numbers that
-    lie on the grid stay. The noise is the same in every call.
+    Weights of a bfloat16 base lie on its grid, and an adapter often adds less than half a grid
+    step: rounding to nearest would erase nearly all of it. Rounding up with probability equal to
+    the remainder preserves it in a sum of many weights. Numbers on the grid are unchanged. The
+    noise is the same in every call.
 
     Source: Gupta et al. (2015), https://arxiv.org/abs/1502.02551.
     """
     if dtype != torch.bfloat16 or values.dtype != torch.float32:
         return values.to(dtype)
     noise = _rounding_noise(values.device).repeat(-(-values.numel() // NOISES))[: values.numel()]
-    # bfloat16 is the upper half of float32, whose bits grow with its size.
+    # bfloat16 is the upper half of float32, whose bits are monotonic in its magnitude.
     bits = values.contiguous().view(torch.int32) + noise.view(values.shape)
     return (bits & ~0xFFFF).view(torch.float32).to(dtype)
 

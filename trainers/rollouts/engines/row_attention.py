@@ -1,10 +1,9 @@
-"""Attention over the rows of a key-value cache, where they lie.
+"""Attention over the rows of a key-value cache, in place.
 
-The tokens of a forward are packed one behind the other, of all rows, without padding: linear layers
-see no rows. Only attention does, and it reads the keys and values of a row in place, so rows join
-and leave a batch without a copy. A long segment is attended to by itself, which wastes nothing;
-shorter ones of rows that are fed about as much together, since a call of its own would cost more
-than they do.
+The tokens of a forward pass are packed without padding, so linear layers do not see rows. Only
+attention does, and it reads the keys and values of a row in place, so rows join and leave a batch
+without a copy. A long segment gets its own attention call, which wastes nothing; shorter segments
+of similar length are padded together, because a call for each would cost more than the padding.
 """
 
 from __future__ import annotations
@@ -27,42 +26,43 @@ __all__ = ["ROW_ATTENTION", "Fed", "RowLayout", "row_attention"]
 ROW_ATTENTION = "agentgym-rows"
 """Name under which transformers finds :func:`row_attention`; masks are not made for it."""
 SHORT, LONG = 4, 64
-"""Tokens of a segment: up to the first all are alike, above the other each is by itself."""
+"""Segment lengths: up to the first all count as equally long, above the second each gets its own
+call."""
 BLOCK = 32
-"""Rows that are attended to together, at most."""
+"""Maximum rows of one attention call."""
 
 
 class Fed(NamedTuple):
-    """Tokens that are fed to a row."""
+    """The tokens fed to a row."""
 
     place: int
     """The row."""
     n_cached: int
-    """Tokens before them."""
+    """Cached tokens before them."""
     size: int
-    """How many."""
+    """Their number."""
 
     @property
     def kind(self) -> int:
-        """Which other segments it can be padded together with: those up to twice as long."""
+        """Length class: segments of a class, up to twice as long, are padded together."""
         return (max(self.size, SHORT) - 1).bit_length()
 
 
 class _Single(NamedTuple):
-    """A segment that is attended to by itself."""
+    """A segment with its own attention call."""
 
     fed: Fed
     tokens: slice
     """Where its tokens are among all."""
     mask: Tensor | None
-    """(L, W) to be added, where it is neither a beginning nor a single token."""
+    """(L, W) mask to add; None for a first segment or a single token."""
 
 
 class _Block(NamedTuple):
     """Segments of several rows, padded to the longest of them."""
 
     rows: slice | Tensor
-    """The rows: neighbours, in place, or chosen ones, which are copied."""
+    """The rows: a contiguous slice, in place, or indices, which copy."""
     tokens: slice
     """Where their tokens are among all."""
     width: int
@@ -70,23 +70,23 @@ class _Block(NamedTuple):
     length: int
     """Tokens of the longest segment, L."""
     take: Tensor
-    """(B * L) tokens, of the rows one after the other; padding repeats one."""
+    """(B * L) token indices, row by row; padding repeats one."""
     back: Tensor
-    """Where each token is among these."""
+    """Position of each token among these."""
     mask: Tensor
     """(B, 1, L, W) to be added: 0 where a token sees a position, else -inf."""
 
 
 class RowLayout:
-    """What a forward feeds to which rows; made once for all layers.
+    """The layout of a forward pass over rows; made once for all layers.
 
     Attributes:
-        singles: Segments by themselves.
-        blocks: Segments together.
+        singles: Segments with their own call.
+        blocks: Segments padded together.
     """
 
     def __init__(self, feds: Sequence[Fed], device: torch.device) -> None:
-        """Divide segments, which are sorted by kind and row, and whose tokens come in that order.
+        """Divide segments, which must be sorted by kind and row, like their tokens.
 
         Args:
             feds: The segments.
@@ -108,7 +108,7 @@ class RowLayout:
 
 
 def _causal(fed: Fed, device: torch.device) -> Tensor | None:
-    """The mask of a segment by itself; None where none is needed."""
+    """The mask of a single segment; None if none is needed."""
     if not fed.n_cached or fed.size == 1:
         return None
     mask = torch.full((fed.size, fed.n_cached + fed.size), -torch.inf, device=device)
@@ -116,13 +116,13 @@ def _causal(fed: Fed, device: torch.device) -> Tensor | None:
 
 
 def _block(some: Sequence[Fed], tokens: slice, device: torch.device) -> _Block:
-    """Put segments together: in place if at least every other row between them is fed."""
+    """Combine segments: in place if at least every other row of their range is fed."""
     places, n_cached, count = np.array(some).T
     starts = tokens.start + np.cumsum(count) - count
     low, high = int(places[0]), int(places[-1]) + 1
     rows: slice | Tensor = slice(low, high)
     if high - low <= 2 * len(some):
-        # Rows between that are not fed see one position, and nobody sees what comes of it.
+        # Rows in between that are not fed attend to one position; the result is unused.
         at = places - low
         n_cached, count, starts = (
             _spread(array, at, high - low) for array in (n_cached, count, starts)
@@ -147,7 +147,7 @@ def _block(some: Sequence[Fed], tokens: slice, device: torch.device) -> _Block:
 
 
 def _spread(values: NDArray[np.int64], at: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Put values at places of a longer array of zeros."""
+    """Scatter values into a longer array of zeros."""
     spread = np.zeros(size, dtype=np.int64)
     spread[at] = values
     return spread
@@ -171,15 +171,14 @@ def row_attention(
         key: (S, K, R, D) keys of all rows, of which R positions are kept; H is a multiple of K.
         value: (S, K, R, D') values of all rows.
         attention_mask: None.
-        scaling: What scores are multiplied by.
-        layout: What is fed to which row.
-        **kwargs: What else the layer says.
+        scaling: Factor of the scores.
+        layout: The layout of the pass. **kwargs: Other arguments of the layer.
 
     Returns:
         (1, T, H, D') outputs, and no weights.
 
     Raises:
-        NotSupported: The layer's attention has something that this one has not.
+        NotSupported: The layer uses an attention feature that is not implemented here.
     """
     odd = [name for name in ("softcap", "s_aux", "position_bias") if kwargs.get(name) is not None]
     if layout is None or attention_mask is not None or odd:
@@ -205,7 +204,7 @@ def _together(
         )
     rows, heads, shared = len(keys), key.shape[1], query.shape[1] // key.shape[1]
     queries = query[0].index_select(1, block.take).unflatten(1, (rows, block.length))
-    # (B, K, G * L, D): queries that share keys are so many more queries of one head.
+    # (B, K, G * L, D): queries that share a key head are folded into its sequence.
     mask = block.mask.to(key.dtype)
     grouped_queries = queries.unflatten(0, (heads, shared)).permute(2, 0, 1, 3, 4).flatten(2, 3)
     output = scaled_dot_product_attention(

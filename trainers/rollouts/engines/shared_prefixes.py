@@ -1,4 +1,4 @@
-"""Beginnings that several prompts share, such as the system prompt of a family's tasks."""
+"""Prefixes that several prompts share, such as the system prompt of a family's tasks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import NamedTuple
 __all__ = ["LEAST", "SharedPrefix", "shared_length", "shared_prefixes"]
 
 LEAST = 32
-"""Tokens of a prefix from which on it is copied, not computed."""
+"""Minimum length of a prefix to copy it instead of computing it."""
 SAVED = 128
-"""Tokens that a forward of a prefix by itself has to save: it costs as much as some tokens do."""
+"""Minimum tokens saved for a separate forward pass of a prefix, which has a fixed cost."""
 
 
 class SharedPrefix(NamedTuple):
-    """Prompts that begin alike."""
+    """Prompts with a common prefix."""
 
     prompts: list[int]
-    """Their numbers; the first is to be fed."""
+    """Their indices; the first one is fed."""
     length: int
-    """Tokens that all of them begin with."""
+    """Length of the prefix."""
 
 
 def shared_length(text: Sequence[int], other: Sequence[int]) -> int:
-    """Return how many tokens two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     low, high = 0, min(len(text), len(other))
     if text[:high] == other[:high]:
         return high
-    while high - low > 1:  # They agree up to low, and differ before high.
+    while high - low > 1:  # Bisection: they agree up to low, and differ before high.
         middle = (low + high) // 2
         if text[low:middle] == other[low:middle]:
             low = middle
@@ -38,21 +38,21 @@ def shared_length(text: Sequence[int], other: Sequence[int]) -> int:
 
 
 def shared_prefixes(prompts: Sequence[list[int]], n_cached: Sequence[int]) -> list[SharedPrefix]:
-    """Find the next prefixes that are worth a forward of their own.
+    """Find the next prefixes that are worth a separate forward pass.
 
-    Of the tree of all prompts these are the branches next to what is held: when they are, ask
-    again for the twigs.
+    In the tree of all prompts these are the branches directly after the cached part. Once they are
+    cached, call again for the next level.
 
     Args:
         prompts: Different prompts.
-        n_cached: Tokens of each whose keys and values are there already.
+        n_cached: Number of cached tokens of each prompt.
     """
     order = sorted(range(len(prompts)), key=lambda number: prompts[number])
     prefixes = []
     for run, length in _alike(prompts, n_cached, order):
         if len(run) < 2:
             continue
-        # The last token of a prompt is fed for its logits.
+        # The last token of a prompt must be fed, for its logits.
         length = min([length, *(len(prompts[number]) - 1 for number in run)])
         if (length - n_cached[run[0]]) * (len(run) - 1) >= SAVED:
             prefixes.append(SharedPrefix(run, length))
@@ -62,7 +62,7 @@ def shared_prefixes(prompts: Sequence[list[int]], n_cached: Sequence[int]) -> li
 def _alike(
     prompts: Sequence[list[int]], n_cached: Sequence[int], order: Sequence[int]
 ) -> Iterator[tuple[list[int], int]]:
-    """Yield neighbors in sorted order that go on alike behind what is held, and how far."""
+    """Yield neighbors in sorted order that share tokens after their cached part, and how many."""
     run, length = list(order[:1]), 0
     for number, other in pairwise(order):
         shared = shared_length(prompts[number], prompts[other])

@@ -1,7 +1,7 @@
 """A copy of a policy's trained weights; with adapters, only the adapters.
 
-The policy becomes its past self for as long as these weights are put into it. So a stale policy
-costs the memory of what is trained, and reaches every engine as the present one does.
+While these weights are swapped in, the model is the past policy. So a stale policy only takes the
+memory of the trained weights, and reaches every engine in the same way as the current one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ __all__ = ["TrainedWeights"]
 
 
 class TrainedWeights:
-    """Copies of the weights of a policy that are trained.
+    """Copies of a policy's trained weights.
 
     Attributes:
         model: The policy, whole in this process.
     """
 
     def __init__(self, model: nn.Module) -> None:
-        """Copy them as they are now."""
+        """Copy the current weights."""
         self.model = model
         self._snapshots = {
             name: (weight, weight.detach().clone())
@@ -35,8 +35,8 @@ class TrainedWeights:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Let the policy be its past self for the block; nothing else may use it meanwhile."""
-        # Tensors change places, so that nothing is copied and no rounding can creep in.
+        """Swap the copies in for the block; nothing else may use the policy meanwhile."""
+        # Tensors are swapped, so that nothing is copied or rounded.
         present = {name: weight.data for name, (weight, _) in self._snapshots.items()}
         try:
             for weight, snapshot in self._snapshots.values():
@@ -52,10 +52,10 @@ class TrainedWeights:
 
     @torch.no_grad()
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Take over what :meth:`state_dict` returned.
+        """Load the result of :meth:`state_dict`.
 
         Raises:
-            DataError: It is of another policy.
+            DataError: It belongs to another policy.
         """
         if state.keys() != self._snapshots.keys():
             raise DataError(
