@@ -172,7 +172,8 @@ def row_attention(
         value: (S, K, R, D') values of all rows.
         attention_mask: None.
         scaling: Factor of the scores.
-        layout: The layout of the pass. **kwargs: Other arguments of the layer.
+        layout: The layout of the pass.
+        **kwargs: Other arguments of the layer.
 
     Returns:
         (1, T, H, D') outputs, and no weights.
