@@ -65,11 +65,11 @@ _ELSEWHERE = {
     "load_policy": "evaluation.policy_names",
     "register_tools": "authoring",
 }
-"""Modules of the names outside of ``agentgym.evaluation``."""
+"""Public name -> its module, for the names that are not in ``agentgym.evaluation``."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name at its first use."""
+    """Import a public name when it is first used, so that ``import agentgym`` stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = f"agentgym.{_ELSEWHERE.get(name, 'evaluation')}"

@@ -53,7 +53,7 @@ class PolicyFailure(AgentGymError, RuntimeError):
 
 
 class PolicyStopped(PolicyFailure):
-    """A policy ends its episode; the score at that point counts.
+    """Raised by a policy to end its episode early; the score at that point counts.
 
     Args:
         stop_reason: A value of `agentgym.core.outcome.StopReason`.
@@ -65,7 +65,7 @@ class PolicyStopped(PolicyFailure):
         self.stop_reason, self.words = stop_reason, words
 
     def __reduce__(self) -> tuple[type[PolicyStopped], tuple[str, str]]:
-        """Let it be sent from one process to another."""
+        """Pickle both arguments: ``Exception`` would only pickle the message."""
         return type(self), (self.stop_reason, self.words)
 
 
@@ -83,7 +83,10 @@ def install_command(extra: str) -> str:
 
 
 def _another_python(extra: str) -> str:
-    """Say which Python an extra needs, if this one does not get all of its packages."""
+    """Return a hint on the Python version that an extra needs, if this Python lacks packages of it.
+
+    The versions are the environment markers of the installed distribution's requirements.
+    """
     from packaging.requirements import Requirement
 
     try:

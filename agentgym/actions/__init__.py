@@ -1,8 +1,9 @@
 """Actions: parsers, renderers, prompts and schemas derived from one declaration.
 
-An environment owns a tuple of `ActionSpec`. Agents write actions in one of four grammars: `native`
-(the environment's own text), `xml`, `react` and `tool_call`. For every call that a grammar can
-express, ``parse(render(call, specs, grammar), specs, grammar).call == call``.
+An environment declares its actions as a tuple of `ActionSpec`. Agents write them in one of five
+grammars: `native` (the environment's own text), `xml`, `react`, `tool_call` and `action_tag`
+(native text in ``<action>`` tags). For every call that a grammar can express,
+``parse(render(call, specs, grammar), specs, grammar).call == call``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Forms of actions for messages to a model: their blanks, such as ``{query}``, are no values.
+"""Forms of actions with blanks such as ``{query}``, for error messages to a model.
 
-A weak model copies what a message shows. A blank that stands for a value is refused in every
-grammar (`agentgym.actions.values.build_call`), so that a copied form is never played.
+A weak model copies the form that a message shows. `agentgym.actions.values.build_call` rejects a
+blank as a value, so a copied form is never executed.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from agentgym.actions.specs import ActionSpec, Param
 
 SHOWN = 4
-"""Most forms of a message: a list of all actions would bury what it is about."""
+"""Maximum number of forms in a message: a list of all actions would bury the error itself."""
 
 
 def blank(param: Param) -> str:
-    """Return what stands for the value of an argument in a form."""
+    """Return the blank that stands for the value of an argument."""
     return f"{{{param.name}}}"
 
 
 def blank_form(spec: ActionSpec, grammar: str) -> str:
-    """Return the form of an action with blanks, as it is written in a grammar."""
+    """Return an action in a grammar, with blanks in place of its arguments."""
     if grammar == "tool_call":
         arguments = {param.name: blank(param) for param in spec.params}
         payload = json.dumps({"name": spec.name, "arguments": arguments})
@@ -38,9 +38,9 @@ def blank_form(spec: ActionSpec, grammar: str) -> str:
 
 
 def blank_forms(specs: Sequence[ActionSpec], grammar: str) -> str:
-    """Return the forms of the first actions that have arguments, for the end of a sentence.
+    """Return the forms of the first `SHOWN` actions that have arguments, joined by "or".
 
-    Empty if none has: a form without a blank is an action, which a model would copy.
+    Actions without arguments are left out: their form is a valid action, which a model would copy.
     """
     with_arguments = [spec for spec in specs if spec.params]
     return " or ".join(blank_form(spec, grammar) for spec in with_arguments[:SHOWN])

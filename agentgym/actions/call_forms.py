@@ -1,9 +1,9 @@
-"""Tool calls as families of models write them, where a server leaves them in the text.
+"""The syntax of tool calls in each model family, for calls that a server returns as text.
 
 A server with the right parser (``--tool-call-parser NAME`` in vLLM and SGLang) returns calls
-separately. Otherwise they come as text. Forms whose arguments are one JSON value behind a mark are
-read in the grammar ``tool_call``; for the others, a report names the server's parser.
-The marks are facts about models, from ``vllm/tool_parsers`` and ``sglang/srt/function_call``.
+separately. Without it they arrive in the text. The grammar ``tool_call`` parses the forms whose
+arguments are one JSON value behind a marker; for the others, a report names the server's parser.
+The markers are taken from ``vllm/tool_parsers`` and ``sglang/srt/function_call``.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import re
 from typing import Any, NamedTuple
 
 TOOL_CALL_END = re.compile(r"\s{0,64}</tool_call>", re.IGNORECASE)
-"""What closes a call in `agentgym`'s own form."""
+"""Closing tag of a call in `agentgym`'s own form."""
 _NAME = r"(?:functions\.)?([A-Za-z][\w-]{0,63})"
 
 
 class CallForm(NamedTuple):
-    """How one family writes a call."""
+    """The syntax of a tool call in one model family."""
 
     models: str
-    """The models."""
+    """Names of the models."""
     parser: str
     """Name of the server's parser."""
     mark: str
-    """Regular expression of what the call begins with."""
+    """Regular expression that recognises the form."""
     read: str = ""
-    """Regular expression of all before the JSON, with the action's name as its only group if the
-    JSON does not hold it; empty: the form is not read."""
+    """Regular expression of the text before the JSON. If the JSON does not contain the action's
+    name, the only group captures it. Empty: this form is recognised, but not parsed."""
 
 
 _BAR = "\N{FULLWIDTH VERTICAL LINE}"
@@ -74,15 +74,17 @@ FORMS = (
     CallForm("models with calls as JSON in a fence", "hermes", r"```(?:json|tool_call)\s",
              r"```(?:json|tool_call)\s(?=\s{0,8}[\[{])"),
 )  # fmt: skip
-"""All forms but `agentgym`'s own, that of Hermes and Qwen: a JSON object in ``<tool_call>``."""
+"""All forms except `agentgym`'s own, which Hermes and Qwen share: JSON in ``<tool_call>``."""
 
 _OPENING = re.compile("|".join(f"(?:{form.read})" for form in FORMS if form.read))
 
 
 def find_json(text: str) -> tuple[str, int] | None:
-    """Return the name before the JSON of the first call in a family's form, and where that begins.
+    """Find the first call in a model family's form.
 
-    The name is empty if the JSON holds it.
+    Returns:
+        The action's name, or "" if the JSON contains it, and the offset of the JSON; None if there
+        is no such call.
     """
     opening = _OPENING.search(text)
     if opening is None:
@@ -91,7 +93,7 @@ def find_json(text: str) -> tuple[str, int] | None:
 
 
 def unwrap_call(payload: Any) -> Any:
-    """Return the first call of a JSON value, out of its list and its ``function``."""
+    """Return the first call in decoded JSON, without a list or ``"function"`` object around it."""
     if isinstance(payload, list) and payload:
         payload = payload[0]
     if isinstance(payload, dict) and isinstance(payload.get("function"), dict):
@@ -100,10 +102,10 @@ def unwrap_call(payload: Any) -> Any:
 
 
 def plain_name(name: str) -> str:
-    """Return the name of an action, without the namespace that gpt-oss and Kimi write."""
+    """Return an action's name without ``functions.``, which gpt-oss and Kimi put before it."""
     return name.removeprefix("functions.")
 
 
 def find_form(text: str) -> CallForm | None:
-    """Return the form in which a text writes a call, if it is one of `FORMS`."""
+    """Return the first of `FORMS` that a text contains, or None."""
     return next((form for form in FORMS if re.search(form.mark, text)), None)

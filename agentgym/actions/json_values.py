@@ -1,4 +1,4 @@
-"""JSON in actions: read without losing digits and written so that every grammar can contain it."""
+"""JSON arguments of actions: parsed without loss of digits, written for use in every grammar."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from agentgym.actions.specs import ANY, JSON_TYPES
 
 _ESCAPED = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<[]`"}
-"""Marks by which grammars end a value: inside of a JSON text an escape stands for them."""
+"""Characters that can end a value in some grammar, with their escapes in JSON strings."""
 
 
 class Digits(str):
@@ -22,7 +22,8 @@ def _word(token: str) -> str:
 
 
 DECODER = json.JSONDecoder(strict=False, parse_int=Digits, parse_float=Digits, parse_constant=_word)
-"""Reads JSON and keeps numbers as text, so that no digit is lost; NaN and infinity are words."""
+"""Decodes JSON with numbers as `Digits`, so that no digit is lost; NaN and infinity become
+strings."""
 
 
 def compact(value: Any) -> str:

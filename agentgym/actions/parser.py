@@ -30,6 +30,8 @@ _TAG = re.compile(r"<action>", re.IGNORECASE)
 _TAG_END = re.compile(r"</action>", re.IGNORECASE)
 _TOOL = re.compile(r"<tool_call>", re.IGNORECASE)
 _SHORT = 512
+"""Only texts of at most this many characters are cached: short actions repeat, long reasoning does
+not."""
 
 
 def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> Parsed:
@@ -58,6 +60,7 @@ def parse(text: str, specs: tuple[ActionSpec, ...], grammar: str = "native") -> 
     call, native, trailing, error = parsed
     if call is None:
         return parsed
+    # Copy the arguments: the caller may change them, and the cached call is shared.
     return Parsed(ActionCall(call.name, call.arguments.copy()), native, trailing, error)
 
 
@@ -79,7 +82,7 @@ def _parse(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> Parsed:
 
 
 def too_long(length: int) -> str:
-    """Return why an action of this many characters is refused."""
+    """Return the error message for an action of this many characters."""
     return f"the action has {length:,} characters; at most {MAX_ACTION_CHARS:,} characters are read"
 
 
@@ -100,7 +103,7 @@ def _parse_native(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
 
 
 def _parse_tagged(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
-    """Take what stands between the tags: a native action, or what the environment judges."""
+    """Parse the text between the tags: a native action, or text that the environment judges."""
     opening = _TAG.search(text)
     closing = opening and _TAG_END.search(text, opening.end())
     if opening is None or closing is None:
@@ -117,7 +120,7 @@ def _parse_tagged(text: str, specs: tuple[ActionSpec, ...]) -> Parsed:
 
 
 def unix_line_ends(text: str) -> str:
-    r"""Return text whose lines all end with ``\r\n`` with ``\n``; other text as it is."""
+    r"""Replace ``\r\n`` by ``\n`` if every line ends with it; return mixed text unchanged."""
     ends = text.count("\r\n")
     return text.replace("\r\n", "\n") if ends and ends == text.count("\n") else text
 
@@ -136,7 +139,7 @@ def to_native(call: ActionCall, specs: tuple[ActionSpec, ...]) -> str:
         raise Fault(too_long(length))
     names = set(call.arguments)
     templates = [template for template in compile_specs(specs) if template.spec.name == call.name]
-    # In the order of their declaration, not the most specific first.
+    # In the order of declaration; compile_specs sorts the most specific first.
     templates.sort(key=lambda template: template.spec.templates.index(template.source))
     for template in templates:
         if template.takes(names):
@@ -215,7 +218,7 @@ def _parse_react(text: str, specs: tuple[ActionSpec, ...]) -> tuple[ActionCall, 
     rest = rest[1:] if rest.startswith((" ", "\n")) else rest
     match: Match | None = find_native(rest, specs)
     if match is None or rest[: match.start].strip():
-        # One form of each action: those with options would bury the others.
+        # Only the first template of each action: alternatives would bury the other actions.
         forms = " or ".join(spec.templates[0] for spec in specs)
         excerpt = rest.strip().split("\n")[0][:60]
         raise Fault(f"after 'Action:' write {forms}, got {excerpt!r}")

@@ -1,9 +1,9 @@
-"""Where a text quotes: inside of an action, a fence or the JSON of a tool call, nothing is markup.
+"""Quoted parts of a text: in an action, a code fence or a tool call's JSON, no marker counts.
 
-What a mark of thinking stands in is decided from the mark: by the last opening of an action before
-it, and by the first closing behind it. Where another action begins in between, the opening was only
-mentioned ("I need the <search> tag</think><search>red</search>"). All searches move forward, so
-that a text of any kind is read in linear time.
+A thinking marker such as ``</think>`` is quoted if the last opening of an action before it belongs
+to the first closing after it. If another action begins between the marker and the closing, the
+opening was only mentioned ("I need the <search> tag</think><search>red</search>"). All searches
+move forward, so any text is processed in linear time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _FENCE = re.compile(rf"^{_LABEL}(`{{3,}})([^`\n]*)$", re.MULTILINE | re.IGNORECA
 _FENCE_HERE = re.compile(rf"\s{{0,64}}{_LABEL}(`{{3,}})([^`\n]*)$", re.MULTILINE | re.IGNORECASE)
 _TOOL = "<tool_call>"
 _MOST_FAILURES = 64
-"""Most places of a text at which JSON is tried in vain: each error counts all lines before it."""
+"""Maximum number of failed attempts to decode JSON in a text: ``JSONDecodeError`` counts all lines
+before the error, so unlimited attempts would take quadratic time."""
 _LONGEST_LINE = 2000
-"""Most characters of a line that are searched for backticks."""
+"""Maximum number of characters of a line that are searched for backticks."""
 
 
 class _Delimiter:
@@ -34,17 +35,18 @@ class _Delimiter:
 
 
 class Quotes:
-    """Find out whether a place of a text is quoted.
+    """Decides whether a position of a text is quoted.
 
     Args:
         text: The text.
-        specs: The environment's actions; none: only fences and tool calls quote.
-        grammar: The grammar in which they are written.
+        specs: The environment's actions; empty: only fences and tool calls quote.
+        grammar: The grammar in which the actions are written.
     """
 
     def __init__(self, text: str, specs: tuple[ActionSpec, ...], grammar: str) -> None:
         self._text, self._grammar = text, grammar
         lowered = text.lower()
+        # Lower-casing some characters changes the length, and offsets would no longer fit.
         self._lowered = lowered if len(lowered) == len(text) else text
         self._delimiters = _delimiters(specs, grammar) if specs else ()
         self._heads = [delimiter.head for delimiter in self._delimiters]
@@ -54,13 +56,13 @@ class Quotes:
         self._fence = 0, 0
 
     def end(self, start: int, at: int, stop: int) -> int:
-        """Return where the quotation that holds the characters from ``at`` to ``stop`` ends, or -1.
+        """Return the end of the quotation that contains the span ``[at, stop)``, or -1.
 
         Args:
-            start: Where the answer begins so far: what stands before it opens nothing. Neither this
-                nor the place may be smaller than in the call before.
-            at: Where the characters begin.
-            stop: Where they end.
+            start: Start of the answer so far: quotations cannot open before it. ``start`` and
+                ``at`` must not decrease from call to call.
+            at: Start of the span.
+            stop: End of the span, exclusive.
         """
         if start > self._start:
             self._start, self._fence = start, (start, 0)
@@ -74,12 +76,12 @@ class Quotes:
             *(self._end_of_action(delimiter, at, stop) for delimiter in self._delimiters),
             -1,
         )
-        if end > self._start:  # whatever opens behind it is not searched from before it again
+        if end > self._start:  # later searches begin here, which keeps the total time linear
             self._start, self._fence = end, (end, 0)
         return end
 
     def _end_of_json(self, at: int) -> int:
-        """Return the end of the JSON of a tool call, complete and closed by its tag."""
+        """Return the end of a complete tool call's JSON that begins before ``at``, or -1."""
         text = self._text
         opening = self._lowered.rfind(_TOOL, self._start, at)
         tagged = opening >= 0
@@ -112,13 +114,13 @@ class Quotes:
         return -1 if end < 0 or other.search(self._text, stop, end) else end
 
     def _open_fence(self, at: int) -> int:
-        """Return with how many backticks the fence opens in which a place stands; 0 if in none."""
+        """Return the number of backticks of the fence that is open at ``at``; 0 outside a fence."""
         begin, opened = self._fence
         text = self._text
         if begin == self._start and (first := _FENCE_HERE.match(text, begin, at)):
             begin, opened = first.end(), len(first[1])
         while (place := text.find("```", begin, at)) >= 0:
-            # A fence begins its line, in which there are few characters before it.
+            # A fence begins its line, after at most a short label: look back 40 characters.
             fence = _FENCE.match(text, max(begin, text.rfind("\n", max(0, place - 40), place) + 1))
             stop = text.find("\n", place, at)
             begin = at if stop < 0 else stop
@@ -153,13 +155,13 @@ class Quotes:
 
 
 def begins_action(text: str, specs: tuple[ActionSpec, ...], grammar: str) -> bool:
-    """Return whether a text begins with what opens an action."""
+    """Return whether a text begins with the opening of an action."""
     heads = tuple(delimiter.head for delimiter in _delimiters(specs, grammar))
     return text.lstrip().lower().startswith(heads)
 
 
 def _closes(text: str, begin: int, end: int) -> bool:
-    """Return whether a bracket that opens before a stretch of text is closed in it."""
+    """Return whether ``text[begin:end]`` closes a bracket that is open at ``begin``."""
     depth = 1
     for mark in re.finditer(r"[\[\]]", text[begin:end]):
         depth += 1 if mark[0] == "[" else -1
@@ -169,7 +171,7 @@ def _closes(text: str, begin: int, end: int) -> bool:
 
 
 def is_in_code(text: str, at: int, stop: int) -> bool:
-    """Return whether characters stand between single backticks, as prose mentions marks."""
+    """Return whether ``text[at:stop]`` is in single backticks, as when prose mentions a marker."""
     if text[at - 1 : at] != "`" or text[stop : stop + 1] != "`":
         return False
     if text[at - 2 : at - 1] == "`" or text[stop + 1 : stop + 2] == "`":
@@ -182,9 +184,9 @@ def is_in_code(text: str, at: int, stop: int) -> bool:
 
 @lru_cache(maxsize=256)
 def _delimiters(specs: tuple[ActionSpec, ...], grammar: str) -> tuple[_Delimiter, ...]:
-    """Return what opens and closes actions in a grammar, but for fences, which all grammars have.
+    """Return the openings and closings of actions in a grammar, except fences.
 
-    An action that only the end of its line closes quotes nothing.
+    Fences quote in every grammar. An action that ends with its line cannot quote a marker.
     """
     if grammar == "xml":
         return tuple(_Delimiter(f"<{spec.name}>", f"</{spec.name}>") for spec in specs)

@@ -103,6 +103,7 @@ def _write_tool_call(spec: ActionSpec, call: ActionCall) -> str:
         for name, value in call.arguments.items()
     )
     payload = f'{{"name": {json.dumps(spec.name)}, "arguments": {{{arguments}}}}}'
+    # Escape a value such as "</think>" or "</tool_call>", which the parser would take for markup.
     if strip_think(payload) != payload or re.search("tool_call>", payload, re.IGNORECASE):
         payload = payload.replace("<", "\\u003c")
     return f"<tool_call>{payload}</tool_call>"

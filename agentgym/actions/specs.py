@@ -1,4 +1,4 @@
-"""Declarations of actions, and the calls that agents make of them."""
+"""`ActionSpec` declares an action of an environment; `ActionCall` is one use of it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ GRAMMARS = ("native", "xml", "react", "tool_call", "action_tag")
 """Names of the text grammars in which an action can be written."""
 
 MAX_ACTION_CHARS = 32_768
-"""Maximum number of characters of an action, and of text that holds none."""
+"""Maximum number of characters of an action, and of text without one that an environment sees."""
 
 MAX_TEXT_CHARS = 1 << 17
-"""Maximum number of characters of an agent's text (thinking removed) in which an action is sought:
-models think before they act, also without marks."""
+"""Maximum number of characters of an agent's text (thinking removed) that are searched for an
+action; larger than an action, because models also reason without thinking markers."""
 
 PLAIN_TYPES = ("string", "integer", "number", "boolean")
 """JSON types of arguments that are written without JSON syntax."""
 
 ANY = "any"
-"""Type of an argument that takes any JSON; text that is no JSON stands for itself."""
+"""Type of an argument that takes any JSON value; text that is not JSON becomes a JSON string."""
 
 JSON_TYPES: Mapping[str, type] = {"array": list, "object": dict, ANY: object}
 """Types of arguments that are written as JSON, mapped to Python types."""
@@ -75,7 +75,7 @@ class Param:
     """JSON schema of a value that is JSON, as text; empty means one of ``type`` and ``items``."""
 
     def __post_init__(self) -> None:
-        """Refuse a declaration with a field out of its domain."""
+        """Validate the declaration."""
         _check_name("parameter", self.name)
         types = (*PLAIN_TYPES, *JSON_TYPES)
         if self.type not in types:
@@ -133,7 +133,7 @@ class ActionSpec:
     Empty: ``name`` or ``name[{param}]``."""
 
     def __post_init__(self) -> None:
-        """Refuse a declaration with a field out of its domain."""
+        """Validate the declaration."""
         _check_name("action", self.name)
         object.__setattr__(self, "params", tuple(self.params))
         object.__setattr__(self, "examples", tuple(self.examples))
@@ -148,7 +148,7 @@ class ActionSpec:
             self._check_template(template, names)
 
     def __hash__(self) -> int:
-        """Hash once: spec sets are keys of the parsers' caches."""
+        """Hash once: tuples of specs are keys of the parsers' caches, looked up on every turn."""
         digest = self.__dict__.get("_hash")
         if digest is None:
             digest = hash((self.name, self.description, self.params, self.native, self.examples))
@@ -156,7 +156,7 @@ class ActionSpec:
         return int(digest)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave the hash out of pickles: it differs from process to process."""
+        """Leave the hash out of pickles: ``hash`` of a string differs from process to process."""
         return {key: value for key, value in self.__dict__.items() if key != "_hash"}
 
     def _check_template(self, template: str, names: list[str]) -> None:

@@ -88,8 +88,9 @@ class Template:
     There are three kinds: `delimited` (``search[{query}]``, a fenced block) may occur anywhere;
     `tail` (ends in a verbatim parameter) takes the rest of the text; any other must fill a line.
 
-    A template that begins with a marker, such as a fence, may be written with more signs than it
-    has, as many more in each of its markers, so that values may hold lines like its markers.
+    As in Markdown, a template that begins with a fence-like marker may be written with a longer
+    one (every marker longer by the same number of characters), so that values can contain the
+    shorter marker.
     """
 
     def __init__(self, spec: ActionSpec, source: str) -> None:
@@ -105,7 +106,7 @@ class Template:
         self.delimited = not self.tail and bool(
             last and (self._verbatim & set(self.names) or _MARKED.search(head))
         )
-        # The first word of a line decides, if the template says where that word ends.
+        # Lines are indexed by their first word, if the template fixes the whole word.
         words = head.lower().split()
         complete = len(words) > 1 or head[-1:].isspace() or not self.names
         self._word = words[0] if words and complete else ""
@@ -115,11 +116,11 @@ class Template:
         self._head = re.compile(pattern, re.IGNORECASE)
 
     def takes(self, names: Set[str]) -> bool:
-        """Return whether a call with these arguments can be written."""
+        """Return whether the template has exactly these arguments."""
         return names == set(self.names)
 
     def fill(self, arguments: Mapping[str, str]) -> str:
-        """Write a call whose arguments it takes."""
+        """Write a call with arguments that the template `takes`."""
         literals = self.widened(self.needed(arguments.values()))
         parts = [literals[0]]
         for name, literal in zip(self.names, literals[1:], strict=True):
@@ -133,7 +134,7 @@ class Template:
             for head in self._head.finditer(page.text):
                 more = len(head[1]) - self._fence if self._fence else 0
                 literals = self.widened(more)
-                # What closes no marker of fewer signs closes none of more.
+                # If a shorter marker is never closed, a longer one is not either.
                 if more >= unclosed or (more and len(head[0]) != len(literals[0])):
                     continue
                 values, end, hopeless = self._rest(page, head.end(), literals)
@@ -150,7 +151,7 @@ class Template:
         return None
 
     def widened(self, more: int) -> tuple[str, ...]:
-        """Return the literal parts with so many more signs in each marker."""
+        """Return the literal parts with every marker longer by ``more`` characters."""
         if not more:
             return self.literals
         return tuple(
@@ -159,7 +160,7 @@ class Template:
         )
 
     def needed(self, values: Iterable[str]) -> int:
-        """Return how many signs to add to each marker so that no line of the values closes one."""
+        """Return by how much to widen the markers so that no line of the values closes one."""
         if not self._fence:
             return 0
         longest: dict[str, int] = {}
@@ -172,7 +173,13 @@ class Template:
     def _rest(
         self, page: Page, at: int, literals: tuple[str, ...]
     ) -> tuple[dict[str, str] | None, int, bool]:
-        """Match everything after the head; the flag says that no later head can succeed."""
+        """Match everything after the head.
+
+        Returns:
+            The values or None, the end of the match, and whether no later head can succeed either
+            (its closing text does not occur in the rest): without this flag, many unclosed heads
+            would take quadratic time.
+        """
         values: dict[str, str] = {}
         for index, name in enumerate(self.names):
             literal = literals[index + 1]
@@ -220,9 +227,9 @@ class Template:
 
 
 class RowsTemplate(Template):
-    """A block of lines with one argument each, of which some may be left out, in any order.
+    """A block of lines with one argument each, in any order; optional ones may be left out.
 
-    A value ends at the closing text of its line, behind which another line or the end stands.
+    A value ends where its closing text is followed by another line of the template or by its end.
     """
 
     def __init__(self, spec: ActionSpec, source: str) -> None:
@@ -241,7 +248,7 @@ class RowsTemplate(Template):
         self._required = frozenset(param.name for param in spec.params if param.required)
 
     def takes(self, names: Set[str]) -> bool:
-        """Return whether a call with these arguments can be written."""
+        """Return whether these are the required arguments and possibly optional ones."""
         return self._required <= names <= self._rows.keys()
 
     def fill(self, arguments: Mapping[str, str]) -> str:
@@ -278,7 +285,7 @@ class RowsTemplate(Template):
             end = -1 if name in unclosed else self._closing(text, at, name, behind)
             if end < 0:
                 if name not in unclosed and text.find(after, at) < 0:
-                    unclosed.add(name)  # behind no later head either
+                    unclosed.add(name)  # a later head cannot find the closing text either
                 return -1
             values[name] = text[at:end]
             at = end + len(after)
@@ -296,7 +303,7 @@ class RowsTemplate(Template):
 
 
 def end_of_space(text: str, at: int) -> int:
-    """Return where the white space ends that begins at a place, which may be none."""
+    """Return the first position from ``at`` that is not white space."""
     space = _SPACE.match(text, at)
     return space.end() if space else at
 
@@ -306,7 +313,7 @@ def _fence_pattern(head: str) -> str:
     parts, at = [], 0
     for marker in _MARKER.finditer(head):
         sign, least = marker[1], len(marker[0])
-        # With both looks around it a row of signs is tried once.
+        # The lookarounds match a run of signs only as a whole, so it is tried only once.
         parts += [
             re.escape(head[at : marker.start()]),
             f"(?<!{sign})({sign}{{{least},}})(?!{sign})",

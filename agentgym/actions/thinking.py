@@ -1,19 +1,19 @@
-"""Cut thinking off a model's text, so that nothing that it thinks is played.
+"""Remove thinking from a model's text, so that an action in it is not executed.
 
-The rules, for the marks of every family (`agentgym.actions.thinking_marks`):
+The rules, for the markers of every model family (`agentgym.actions.thinking_marks`):
 
-1. An opening mark begins thinking, and the first closing mark of the same family ends it. Without
-   one the rest of the text is thinking.
-2. A closing mark without an opening one ends thinking, too: all before it goes. Chat templates put
-   the opening mark into the prompt. Marks that also end other messages count only behind an
-   opening one.
-3. What is quoted is no mark: in an action of the environment, a fence or the JSON of a tool call,
-   each of them complete, and between single backticks. Within thinking only the backticks quote,
-   for servers end it at the first mark. If an action was only mentioned, so that another one begins
-   between the mark and the closing text, the mark counts.
-4. Where two readings are possible, less is played: text that may have been thought goes.
+1. An opening marker begins thinking, and the first closing marker of the same family ends it. If
+   there is none, the rest of the text is thinking.
+2. A closing marker without an opening one also ends thinking, and everything before it is removed,
+   because some chat templates put the opening marker into the prompt. Markers that also end other
+   messages count only after an opening one.
+3. A quoted marker does not count: inside a complete action of the environment, code fence or tool
+   call's JSON, or in single backticks. Within thinking only backticks quote, because servers end
+   thinking at the first marker. If an action was only mentioned, so that another one begins between
+   the marker and the closing text, the marker counts.
+4. If a text is ambiguous, it is removed: an action that was only thought must not be executed.
 
-Marks around the answer, such as ``<|START_TEXT|>``, are dropped.
+Markers around the answer, such as ``<|START_TEXT|>``, are removed, too.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ _TAG = (
 
 
 def _alternatives(rows: tuple[Marks, ...]) -> str:
+    """Combine the markers of all families; a group's name is a kind of `_kind` and a row number."""
     parts: list[str] = []
     for number, marks in enumerate(rows):
         for kind, pattern in (
@@ -53,7 +54,8 @@ def _alternatives(rows: tuple[Marks, ...]) -> str:
 
 
 _MARK = re.compile(f"{_TAG}|{_alternatives(FAMILIES)}")
-# Where marks may begin. Nearly all begin with "<", which is found fast in long thinking.
+# Where markers may begin. These cheap expressions find candidates, and only there the large _MARK
+# is tried. Nearly all markers begin with "<", which is found fast in long thinking.
 _TAG_PLACE = re.compile(
     r"<[\s/]{0,17}(?:think|thought|reason|seed:|mm:|longcat_|ifm\||\||channel)", re.IGNORECASE
 )
@@ -62,12 +64,15 @@ _ANSWER = re.compile(rf"\s{{0,64}}<({'|'.join(ANSWER_TAGS)})>", re.IGNORECASE)
 
 
 def may_hold_thinking(text: str) -> bool:
-    """Return whether a text has characters with which marks of thinking begin."""
+    """Return whether a text may contain a thinking marker: a cheap test before a full search."""
     return "<" in text or _has_words(text)
 
 
 def _has_words(text: str) -> bool:
-    """Return whether there may be marks with other beginnings; written out for its speed."""
+    """Return whether a text may contain a marker that does not begin with ``<``.
+
+    Substring tests instead of a regular expression, because every action of a model is tested.
+    """
     return (
         ("]" in text and ("THINK]" in text or "[unused1" in text))
         or "◁" in text
@@ -80,7 +85,7 @@ def _has_words(text: str) -> bool:
 
 
 def _marks(text: str) -> Iterator[re.Match[str]]:
-    """Yield the marks of a text, which do not overlap."""
+    """Yield the markers of a text; they do not overlap."""
     end = 0
     for place in (_PLACE if _has_words(text) else _TAG_PLACE).finditer(text):
         if place.start() >= end and (mark := _MARK.match(text, place.start())):
@@ -91,13 +96,13 @@ def _marks(text: str) -> Iterator[re.Match[str]]:
 def strip_think(text: str, specs: tuple[ActionSpec, ...] = (), grammar: str = "native") -> str:
     """Remove thinking, so that an action quoted inside it is not played.
 
-    The rules are those of this module, `agentgym.actions.thinking`.
+    The docstring of this module, `agentgym.actions.thinking`, lists the rules.
 
     Args:
         text: A model's text.
-        specs: The environment's actions; inside of one nothing is taken for thinking. None: only
-            fences and tool calls quote.
-        grammar: The grammar in which they are written.
+        specs: The environment's actions; markers inside an action are ignored. Empty: markers are
+            ignored only in fences, tool calls and backticks.
+        grammar: The grammar in which the actions are written.
 
     Returns:
         The text without thinking, stripped of surrounding white space; the same object when there
@@ -111,9 +116,9 @@ def strip_think(text: str, specs: tuple[ActionSpec, ...] = (), grammar: str = "n
 
 
 def first_mark(text: str) -> tuple[str, str]:
-    """Return the first mark of thinking in a text and the family that writes it; empty for none.
+    """Return the first thinking marker of a text and its model family; empty if there is none.
 
-    The families with tags are too many to be named.
+    The family of a tag such as ``<think>`` is also empty, because many families write it.
     """
     mark = next(_marks(text), None)
     if mark is None:
@@ -123,7 +128,7 @@ def first_mark(text: str) -> tuple[str, str]:
 
 
 class _Cutter:
-    """What is kept of a text, and where the next piece of it begins."""
+    """Collects the parts of a text outside of thinking, marker by marker."""
 
     def __init__(self, text: str, specs: tuple[ActionSpec, ...], grammar: str) -> None:
         self._text, self._specs, self._grammar = text, specs, grammar
@@ -156,7 +161,7 @@ class _Cutter:
         return self._unwrapped("".join(self._parts)).strip()
 
     def _quoted(self, mark: re.Match[str]) -> int:
-        """Return where the quotation ends in which a mark stands, or -1."""
+        """Return the end of the quotation that contains a marker, or -1."""
         if mark.start() == self._at:
             return -1
         if self._quotes is None:
@@ -164,7 +169,7 @@ class _Cutter:
         return self._quotes.end(self._at, mark.start(), mark.end())
 
     def _end(self, mark: re.Match[str], kind: str, family: str) -> None:
-        """End thinking at a closing mark of its family, or where its answer begins."""
+        """Inside thinking: end it at a closing marker of its family, or where the answer begins."""
         if kind not in "ac" or family != self._inside:
             return
         if not is_in_code(self._text, mark.start(), mark.end()):
@@ -173,7 +178,7 @@ class _Cutter:
                 self._parts.clear()
 
     def _take(self, mark: re.Match[str], kind: str, family: str) -> None:
-        """Cut at a mark outside of thinking."""
+        """Outside thinking: cut at a marker, and begin thinking if it is an opening one."""
         self._changed = True
         if kind in "ac":
             self._parts.clear()
@@ -183,10 +188,10 @@ class _Cutter:
         self._inside = family if kind == "o" else ""
 
     def _unwrapped(self, text: str) -> str:
-        """Return an answer without the tags that some families put around it.
+        """Return an answer without the ``<answer>`` or ``<response>`` tag of some families.
 
-        An environment may have an action of this name; then it is a tag of the family only if it
-        holds another one.
+        If the environment has an action of this name, the tag is removed only if another action is
+        inside it.
         """
         opening = _ANSWER.match(text)
         if opening is None:
@@ -201,7 +206,12 @@ class _Cutter:
 
 
 def _kind(mark: re.Match[str]) -> tuple[str, str, bool]:
-    """Return what a mark does, its family, and whether it ends thinking without an opening one."""
+    """Classify a marker.
+
+    Returns:
+        Its kind: "o" opens thinking, "c" closes it, "a" begins the answer, "d" is dropped; its
+        family; and whether it ends thinking without an opening marker.
+    """
     group = mark.lastgroup or ""
     if group in ("name", "slash"):
         return ("c" if mark["slash"] else "o"), mark["name"].lower(), True

@@ -1,8 +1,8 @@
-"""The marks around thinking, by family of models.
+"""The thinking markers of each model family.
 
-A server with the right reasoning parser (``--reasoning-parser NAME`` in vLLM and SGLang) removes
-thinking itself. Others return it in the text, marked as the model wrote it. The marks are facts
-about models, from the parsers of vLLM (``vllm/reasoning``) and of SGLang
+A server with the right reasoning parser (``--reasoning-parser NAME`` in vLLM and SGLang) separates
+thinking from the answer. Other servers return both in one text, with the model's own markers. The
+markers are taken from the parsers of vLLM (``vllm/reasoning``) and SGLang
 (``sglang/srt/parser/reasoning_parser.py``), or from the model's chat template.
 """
 
@@ -23,23 +23,26 @@ with a prefix."""
 
 
 class Marks(NamedTuple):
-    """Marks of one family, as regular expressions without nested quantifiers."""
+    """Markers of one family, as regular expressions without nested quantifiers.
+
+    Nested quantifiers could backtrack for exponential time on hostile text.
+    """
 
     family: str
     """The models, and the names of their parsers."""
     source: str
-    """Where the marks are documented."""
+    """Where the markers are documented."""
     opening: str
-    """What begins thinking."""
+    """Marker that begins thinking."""
     closing: str
-    """What ends it."""
+    """Marker that ends thinking."""
     answer: str = ""
-    """Marks around the answer, which are dropped; empty: there are none."""
+    """Markers around the answer, which are removed; empty: none."""
     begins_answer: str = ""
-    """Mark of an answer before which all is thinking, whether or not that was marked."""
+    """Marker at the start of the answer: all text before it counts as thinking, marked or not."""
     lone: bool = True
-    """Whether a closing mark without an opening one ends thinking too: the chat template may have
-    written the opening one. Not so for marks that also end other messages."""
+    """Whether a closing marker without an opening one ends thinking: the chat template may have put
+    the opening one into the prompt. False for markers that also end other messages."""
 
 
 _HARMONY = r"(?:<\|start\|>assistant[ \t]{0,8})?<\|channel\|>[ \t]{0,8}"
@@ -48,11 +51,11 @@ FAMILIES = (
     Marks(
         "gpt-oss (openai_gptoss, gpt-oss)",
         "OpenAI harmony; vllm/reasoning/gptoss_reasoning_parser.py; sglang harmony_parser.py",
-        # A preamble in the commentary channel is no answer; a call in it is (``to=``).
+        # Text in the commentary channel is a preamble, unless it is addressed to a tool (``to=``).
         _HARMONY + r"(?:analysis|commentary)(?![^<]{0,120}to=)[^<]{0,120}<\|message\|>",
         r"<\|end\|>",
         r"<\|return\|>|<\|start\|>assistant\b",
-        # In front of a call nothing is taken, since its header says which function it calls.
+        # A lookahead, so that the header of a call stays: it names the called function.
         _HARMONY + r"final[^<]{0,120}(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
         r"|(?=" + _HARMONY + r"(?:commentary|analysis)[^<]{0,120}to=)",
         lone=False,
@@ -114,7 +117,7 @@ FAMILIES = (
     Marks(
         "Magistral, Ministral and Mistral Small (mistral)",
         "vllm/reasoning/mistral_reasoning_parser.py; sglang MistralDetector",
-        # No argument in brackets: click[THINK].
+        # Not preceded by a word character: click[THINK] is an action with an argument.
         r"(?<!\w)\[THINK\]",
         r"\[/THINK\]",
     ),
@@ -159,7 +162,7 @@ FAMILIES = (
         lone=False,
     ),
 )
-"""All families with other marks than tags."""
+"""All families with markers other than the tags in `TAG_NAMES`."""
 
 TEMPLATE_MARKS = (
     ("<think>", "</think>"),
@@ -177,8 +180,8 @@ TEMPLATE_MARKS = (
     ("◁think▷", "◁/think▷"),
     ("[unused16]", "[unused17]"),
 )
-"""Marks that a chat template may know without rendering them: the first pair that it holds."""
+"""Pairs of markers to look for in the source of a chat template; the first pair found is used."""
 
 ANSWER_TAGS = ("answer", "response")
-"""Tags around the answer behind thinking: Hunyuan A13B (``answer``), Granite 3.3 and ERNIE 4.5
+"""Tags around the answer, after thinking: Hunyuan A13B (``answer``), Granite 3.3 and ERNIE 4.5
 (``response``)."""

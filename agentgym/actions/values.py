@@ -1,4 +1,4 @@
-"""Validation of arguments, and their canonical text."""
+"""Validate the arguments of a call and convert them to canonical text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,63})(?:\.[0-9]{1,64})?(?:[eE][+-]?[0-
 
 
 class Fault(Exception):
-    """Raised for a text without a valid action; the agent sees the message."""
+    """A text contains no valid action; the agent sees the message as its observation."""
 
 
 def build_call(spec: ActionSpec, values: dict[str, Any]) -> ActionCall:
@@ -40,7 +40,7 @@ def build_call(spec: ActionSpec, values: dict[str, Any]) -> ActionCall:
 
 
 def _value(spec: ActionSpec, param: Param, value: Any) -> str:
-    """Bring one value to canonical text."""
+    """Convert one value to canonical text, or raise `Fault`."""
     if isinstance(value, bool):
         value = "true" if value else "false"
     if param.type in JSON_TYPES:

@@ -1,10 +1,10 @@
-"""Whether a failure of another project's code is the policy's doing or the environment's.
+"""Decide whether the policy or the environment caused a failure in third-party code.
 
-A policy's text is read, executed and scored by code of others, which may raise on it. If such an
-episode were broken, the hard tasks of a policy would leave its average, and to write what no scorer
-can read would be the best answer to them. Hence one rule for all adapters, `attribute_failure`: the
-failure is the environment's only if the environment also fails on a neutral or known-good action in
-the same state, or cannot be brought back to this state.
+Adapters pass a policy's text to third-party environments and scorers, which may raise on it. If
+every such episode counted as broken, and so left the average, a policy could improve its score on
+hard tasks by writing text that crashes the scorer. Hence one rule for all adapters,
+`attribute_failure`: the environment is at fault only if it also fails on a neutral or known-good
+action in the same state, or cannot be brought back to this state.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from agentgym.errors import EnvFailure
 logger = logging.getLogger(__name__)
 
 FAILED_ACTION = "[the environment failed on this action, which ends the episode]"
-"""Observation after such a failure. Its reason may hold the answer, so only records show it."""
+"""Observation after a failure caused by the policy. The error message may contain the answer, so
+it appears only in records."""
 NEUTRAL_TEXTS = ("hello", "look", "1", "0", "a", "yes", "0 0", "0,0", "[0]", "{}", "")
-"""Texts that are tried where nothing is known to be good."""
+"""Actions to try if no known-good action is available."""
 
 
 class ActionFailed(EnvFailure):
@@ -45,24 +46,24 @@ def attribute_failure(
     restart: Callable[[], Trials],
     repeat: Callable[[], object] | None = None,
 ) -> str:
-    """Return the reason of a failure that is the policy's doing; raise if it is not.
+    """Return the reason of a failure that the policy caused; raise if the environment caused it.
 
-    It is the policy's if one of the other actions works in the same state. If all fail and none is
-    known to be good, they must fail alike to be the environment's failure: an environment that
-    answers "hello" with another error than "1" reads its actions, and is not down.
+    The policy is at fault if one of the other actions works in the same state. If all fail and none
+    is known to be good, the environment is at fault only if all fail with the same error: an
+    environment with different errors for "hello" and "1" reads its actions, so it is not down.
 
     Args:
         failure: What the environment raised on the policy's action.
-        restart: Brings the environment back to the state before the action, and returns what to try
-            there. Called before every trial, because a trial changes the state.
-        repeat: Executes the policy's action in that state again. A connection that failed only once
-            is not the policy's doing.
+        restart: Brings the environment back to the state before the action, and returns the actions
+            to try there. Called before every trial, because a trial changes the state.
+        repeat: Executes the policy's action in that state again. If a lost connection or process
+            was the failure and the action works now, the environment is at fault.
 
     Returns:
-        The failure in words.
+        Type and message of the failure.
 
     Raises:
-        EnvFailure: The environment failed.
+        EnvFailure: The environment is at fault.
     """
     raise_if_meant_for_us(failure)
     if _is_outage(failure) and repeat is not None and _error_of(repeat) is None:
@@ -91,7 +92,9 @@ def end_after_failure(
     step: Callable[[str], object],
     restart: Callable[[], Sequence[str]],
 ) -> Outcome:
-    """Return the end of an episode after a failure that is the policy's doing; raise if it is not.
+    """Return the last outcome of an episode that the policy made fail; raise if it did not.
+
+    An adapter of `attribute_failure` for engines whose admissible actions are known.
 
     Args:
         failure: What the engine raised on the policy's action.
@@ -100,7 +103,7 @@ def end_after_failure(
         restart: Brings the engine back to the state before the action; returns admissible actions.
 
     Raises:
-        EnvFailure: The engine failed.
+        EnvFailure: The engine is at fault.
     """
 
     def trials() -> Trials:
@@ -114,7 +117,7 @@ def end_after_failure(
 
 
 def action_error(reason: str, **details: object) -> Outcome:
-    """Return the end of an episode by an action on which the environment failed."""
+    """Return the outcome that ends an episode because the environment failed on its action."""
     return Outcome(
         FAILED_ACTION,
         terminated=True,
@@ -135,17 +138,20 @@ def _error_of(action: Callable[[], object]) -> BaseException | None:
 
 
 def _is_outage(error: BaseException) -> bool:
-    """Return whether a failure tells nothing about the action: a connection, process or limit."""
+    """Return whether a failure is independent of the action: a connection, process or limit."""
     return isinstance(error, OSError | EnvFailure) and not isinstance(error, ActionFailed)
 
 
 def _symptom(error: BaseException) -> str:
-    """Return what failures of one cause share; outages name addresses and times, which vary."""
+    """Return a text by which to compare failures.
+
+    Messages of outages contain addresses and times, which vary, so all outages compare equal.
+    """
     return "outage" if _is_outage(error) else words(error)
 
 
 def _env_failure(failure: BaseException) -> EnvFailure:
-    """Return a failure as the environment's, and log where it came from."""
+    """Convert a failure to `EnvFailure`, and log its traceback."""
     if isinstance(failure, EnvFailure):
         return failure
     logger.warning("an environment failed; its episode is broken", exc_info=failure)

@@ -111,10 +111,10 @@ class Delegation(Extension):
         return outcome
 
     def _obey(self, order: Order) -> tuple[str, bool]:
-        """Let another agent act, if the one that acts now may ask for it.
+        """Carry out ``delegate`` or ``report``, if the acting agent is allowed to.
 
         Returns:
-            What the policy is told, and whether it may.
+            The observation, and whether the order was valid.
         """
         if (order.name == REPORT) != self.works:
             return (
@@ -144,14 +144,15 @@ class Delegation(Extension):
         return action if self._left > 1 else UNFINISHED
 
     def turns(self, plan: int | None) -> int | None:
-        """Return the number of turns that a plan of some actions takes from now on."""
+        """Return the number of turns, counted from now, that a plan of ``plan`` actions takes."""
         if not plan:
             return plan
         now = self._left - 1 if self.works else 0
         if plan <= now:
             return plan
         rest = plan - now
-        # Each further worker costs the turn that asks for it, all but the last one its report.
+        # Each worker has worker_turns - 1 turns to act; it costs one turn to delegate to it and
+        # one for its report, except that the last worker ends the task before its report.
         workers = -(-rest // (self.worker_turns - 1))
         return plan + int(self.works) + workers + workers - 1
 

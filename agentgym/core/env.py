@@ -1,7 +1,10 @@
-"""The contract of an environment: :class:`TextEnv`.
+"""The base class of every environment: :class:`TextEnv`.
 
 A family implements `FamilyContract`; this class does seeding, the choice of the task, the turn
 budget, the info dict, reward hooks and snapshots.
+
+``step`` runs millions of times in a training, and a fast family's turn takes microseconds. Where
+the code below inlines a check or skips a call, that is the reason.
 """
 
 from __future__ import annotations
@@ -55,8 +58,9 @@ from agentgym.core.tasks import Task, TaskSet
 from agentgym.errors import ConfigurationError
 
 _BEGUN = Outcome("")
+"""The outcome that stands for a reset in `TextEnv._info`."""
 _RUNS_ON = StopReason.NONE
-"""Found once: to look up the member of an enumeration is slow, and every turn needs it."""
+"""Looked up once, because member access of an enumeration is slow and every turn needs it."""
 Session = TypeVar("Session")
 """The game of a family's episode; :meth:`TextEnv._start` stores it in ``_session``."""
 
@@ -87,7 +91,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
             of range (the message names it).
 
     Attributes:
-        spoken: The language of policies: the family's, extended by the orders of extensions.
+        spoken: The language in which policies act: the family's `language`, plus the actions that
+            extensions add.
         extensions: The extensions of the environment (`agentgym.core.extension`).
         horizon: Turn budget of the running episode.
         default_horizon: Turn budget of episodes without the reset option ``horizon``.
@@ -98,21 +103,22 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
     __configuration: str
-    __dice: Mapping[str, Any] = {}  # of an environment with extensions alone
+    # State of np_random at the start of the episode, for further tries; only with extensions.
+    __dice: Mapping[str, Any] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse private methods of this class that are no hooks for families.
+        """Reject a family that overrides private methods of this class by accident.
 
-        Its state needs no guard: a double underscore keeps it apart, but for ``_session`` and
-        ``_running``, which families set.
+        Private state is safe without this check, because names with a double underscore are
+        mangled; the exceptions ``_session`` and ``_running`` are set by families.
         """
         super().__init_subclass__(**kwargs)
         refuse_private_names(cls, TextEnv)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> TextEnv:
-        """Remember how the environment is made, whatever constructors its family has."""
+        """Record the arguments of the constructor, whatever its signature in the family."""
         env = super().__new__(cls)
-        # Only here are the arguments as they were given: constructors fill in and pass on.
+        # Only __new__ sees the caller's arguments: constructors fill in defaults and change them.
         env.__configuration = fingerprint(cls, args, kwargs)
         return env
 
@@ -156,7 +162,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__score = 0.0
         self.__answers: dict[str, Any] = {}
 
-    # -- the Gymnasium face ---------------------------------------------------------------------
+    # -- the Gymnasium interface ----------------------------------------------------------------
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -183,7 +189,8 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__answers = {}
         settings = check_reset(options, self.reset_options)
         super().reset(seed=check_seed(seed))
-        # Before the engine starts: both draw from np_random, and episodes rest on this order.
+        # Before the engine starts: both draw from np_random, and this order is part of the seed's
+        # meaning: changing it would change every seeded episode.
         task = self.tasks.choose(settings, self.np_random, self.split)
         self.horizon = settings.get("horizon", self.default_horizon)
         self.turn, self.__score, self.__last_action = 0, 0.0, None
@@ -220,17 +227,18 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         if not self._running:
             raise ResetNeeded("expected a running episode: call env.reset() before env.step()")
         text, trailing, problem = self.spoken.understand(action)
-        self._running = False  # in case the engine fails
+        self._running = False  # if the engine raises, the episode is over
         if self.__answers:
             self.__answers = {}
-        # Asked here, since a turn by way of no extensions would take a fifth longer.
+        # Tested here, because going through an empty `Extensions` would make a turn 20% slower.
         if self.extensions.parts:
             outcome = self._play_extended(action, text, problem)
         else:
             outcome = self._misread(action, problem) if problem else self._act(text)
         self.turn += 1
         self.__last_action = text or action[: self.action_length]
-        # Without a call that a sound turn could do without: every step comes here.
+        # Inline checks, cheap and without function calls, accept a valid outcome. Anything else
+        # goes to `checked_outcome`, which repairs it or raises with a message.
         try:
             score, observation = outcome.score, outcome.observation
             plain = (
@@ -239,7 +247,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 and observation.isascii()
             )
             self.__observation = observation if plain else self._text(observation)
-            reward = 0.0 + outcome.reward  # A float, and never -0.0.
+            reward = 0.0 + outcome.reward  # converts to float, and -0.0 to 0.0
             sound = not reward or -inf < reward < inf
             sound = sound and (score is None or 0.0 <= score <= 1.0)
         except (AttributeError, TypeError):
@@ -319,7 +327,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
                 "which overrides read: turns would pass it by; move what it does to understand"
             )
         self.__language = language
-        # An attribute, because every turn reads it twice.
+        # An attribute and not a property, because every turn reads it twice.
         extended = self.extensions.specs
         self.spoken = ExtendedLanguage(language, self.extensions) if extended else language
 
@@ -348,12 +356,12 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         return self.__configuration
 
     def snapshot(self) -> Snapshot:
-        """Fork the running episode: return its picklable state, without the state of wrappers.
+        """Return the picklable state of the running episode, without the state of wrappers.
 
         Raises:
             NotSupported: The family's engine cannot do it.
         """
-        # Hash late and once: a task may be large, and few episodes are ever forked.
+        # Hash only now and only once: a task may be large, and few episodes are forked.
         if self.__digest is None:
             self.__digest = self.task.digest()
         return Snapshot(
@@ -393,7 +401,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         task, digest = fitting_task(state, family, self.__configuration, self.tasks, current)
         try:
             before = None if self.__task is None else self.snapshot()
-        except Exception:  # An engine that has failed has no state to come back to.
+        except Exception:  # after a failure of the engine there is no state to go back to
             before = None
         old = self.__task
         try:
@@ -430,37 +438,37 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         turns = self.extensions.turns(plan)
         return turns and self.extensions.horizon(turns)
 
-    # -- parts ----------------------------------------------------------------------------------
+    # -- helpers --------------------------------------------------------------------------------
 
     def _spoken_action(self, method: str) -> str | None:
-        """Ask an expert by its method, and write its action in this environment's grammar."""
+        """Call an expert's method, and write its action in this environment's grammar."""
         action = self._ask_once(method)
         if action is None:
             return None
         return self.spoken.write(self.extensions.expert(checked_text(self, method, action)))
 
     def _ask_once(self, method: str) -> Any:
-        """Ask the family for a fact of this state, at most once: experts may search for long."""
+        """Call a method of the family, and cache its result for this state: experts can be slow."""
         if method not in self.__answers:
             self.__answers[method] = getattr(self, method)()
         return self.__answers[method]
 
     def _play_extended(self, action: str, text: str, problem: str) -> Outcome:
-        """Take a turn by way of the extensions."""
+        """Take a turn through the extensions."""
         answer = partial(self._misread, action, problem) if problem else partial(self._acted, text)
         return self.extensions.play(text, TurnAnswers(answer, self._idle, self._begin_anew))
 
     def _begin_anew(self) -> str:
-        """Begin the task anew as the episode began, by the same random numbers."""
+        """Restart the task with the random numbers that the episode began with."""
         self.np_random.bit_generator.state = copy.deepcopy(self.__dice)
         return self._opening(self.task)
 
     def _opening(self, task: Task) -> str:
-        """Begin a task; return the first observation as policies may see it."""
+        """Begin a task; return the first observation, well-formed and bounded."""
         return self._text(checked_text(self, "_start", self._start(task, self.np_random)))
 
     def _acted(self, text: str) -> Outcome:
-        """Carry out an action for extensions, which rely on what it returns."""
+        """Carry out an action and validate its outcome, which extensions read."""
         return checked_outcome(self, self._act(text))
 
     def _begin(self, task: Task, digest: str | None = None) -> None:
@@ -470,7 +478,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.__digest = digest or self.__digest
 
     def _put(self, task: Task, digest: str, state: Snapshot) -> None:
-        """Take over a snapshot that fits."""
+        """Set the state of the episode from a snapshot that fits."""
         self._begin(task, digest)
         self._restore(state.engine)
         episode = state.episode
@@ -486,19 +494,19 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
         self.np_random.bit_generator.state = copy.deepcopy(state.rng)
 
     def _state(self) -> str:
-        """Return the observation, of a family that tells states apart by nothing else."""
+        """Return the observation: the default for families without a better key of a state."""
         return self.__observation
 
     def _text(self, text: str) -> str:
-        """Return an observation as policies may see it: well-formed, of bounded length."""
+        """Return an observation well-formed and of bounded length."""
         if not isinstance(text, str):
             raise TypeError(type(text).__name__)
         return bounded(well_formed(text), OBSERVATION_LENGTH)
 
     def _shuffled(self, actions: Iterable[str]) -> list[str]:
-        """Return actions in the order of ``info["admissible_actions"]``, which tells nothing.
+        """Return actions in the order of ``info["admissible_actions"]``, which reveals nothing.
 
-        A family that also lists actions in its observations lists them in this order.
+        A family that also lists actions in its observations should use the same order.
         """
         return shuffled(actions, self.task.id)
 
@@ -512,7 +520,7 @@ class TextEnv(FamilyContract, gymnasium.Env[str, str], Generic[Session]):
     ) -> Info:
         """Assemble the info dict: the same keys at every step, fresh objects, JSON-safe."""
         assert self.__task is not None
-        # Never empty, or `json.dumps` would take it for {} without asking for its values.
+        # Never empty: `json.dumps` writes an empty dict as {} and would not compute the values.
         values: dict[str, Any] = {"reward_terms": terms}
         state: MaybeLater[str] = self._state()
         left = self._oracle_turns()

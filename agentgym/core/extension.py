@@ -1,8 +1,9 @@
 """Optional features of every text environment: `Extension`.
 
-An extension adds actions, called orders, or changes the course of an episode. It sits between the
-policy and the family: it sees each native action before the family, and each answer after it. It is
-enabled by an argument of the environment, so it works in records, forks, evaluation and training.
+An extension adds actions, called orders, or changes the course of an episode. It sits between
+policy and family, like a wrapper: it receives each native action before the family, and each
+outcome after it. An argument of the environment enables it, so that it also works in records,
+forks, evaluation and training.
 The extensions are notes (`agentgym.core.notes`), planner and workers (`agentgym.core.delegation`),
 and tries (`agentgym.core.tries`).
 """
@@ -17,7 +18,7 @@ from agentgym.actions import ActionSpec
 from agentgym.core.outcome import Outcome, bounded
 
 LONGEST = 1000
-"""Maximum number of characters of an order's words."""
+"""Maximum number of characters of an order's text."""
 
 
 class Order(NamedTuple):
@@ -26,11 +27,11 @@ class Order(NamedTuple):
     name: str
     """Its first word."""
     text: str
-    """Words after its name, in one line of at most `LONGEST` characters; may be empty."""
+    """The text after its name, in one line of at most `LONGEST` characters; may be empty."""
 
 
 _BLANK = re.compile(r"\{[a-z_]{1,32}\}")
-"""What stands for the words of an order in messages (`agentgym.actions.blank_forms`)."""
+"""A blank for the text of an order in error messages (`agentgym.actions.blank_forms`)."""
 
 
 def read_order(native: str, names: Collection[str]) -> Order | None:
@@ -47,19 +48,19 @@ def read_order(native: str, names: Collection[str]) -> Order | None:
     if word.lower() not in names:
         return None
     text = " ".join(rest[0].split()) if rest else ""
-    if _BLANK.fullmatch(text):  # copied from a message
+    if _BLANK.fullmatch(text):  # the model copied the form from an error message
         text = ""
     return Order(word.lower(), bounded(text, LONGEST, brackets=False))
 
 
 class TurnAnswers(NamedTuple):
-    """The ways to answer a policy's turn."""
+    """The ways in which an extension can answer a policy's turn."""
 
     act: Callable[[], Outcome]
     """Passes the action to the environment."""
     idle: Callable[[str, bool], Outcome]
-    """Answers without the environment, from the text for the policy and whether its action was
-    valid."""
+    """Takes a turn without acting in the environment. Arguments: the observation, and whether the
+    action was valid."""
     restart: Callable[[], str]
     """Restarts the same task in the same world; returns the first observation."""
 
@@ -96,15 +97,15 @@ class Extension:
         return turn.act()
 
     def idled(self, outcome: Outcome) -> Outcome:
-        """Handle a turn that an earlier extension answered; return the changed answer."""
+        """Handle a turn that an earlier extension answered; return the changed outcome."""
         return outcome
 
     def state(self, state: str) -> str:
-        """Return the text that is equal for equal states, given that of the environment."""
+        """Extend the environment's state text, so that texts are equal only for equal states."""
         return state
 
     def turns(self, plan: int | None) -> int | None:
-        """Return the number of turns that a plan of some actions takes from now on."""
+        """Return the number of turns, counted from now, that a plan of ``plan`` actions takes."""
         return plan
 
     def turns_left(self, turns: int) -> int:

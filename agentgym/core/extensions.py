@@ -1,4 +1,4 @@
-"""Several extensions combined to one, and the language with their orders."""
+"""Combine several extensions to one, and add their orders to a family's language."""
 
 from __future__ import annotations
 
@@ -91,9 +91,10 @@ class Extensions(Extension):
     def describe(
         self, state: MaybeLater[str], plan: MaybeLater[int | None]
     ) -> tuple[Later[str], Later[int | None]]:
-        """Return the text of a state and the turns of a plan with all extensions as they are now.
+        """Return the text of the state and the turns of the plan, with all extensions.
 
-        Both may be read after further turns, which change the extensions; hence the copies.
+        Both are computed when they are read, possibly after further turns. The extensions change
+        with every turn, so this copies them.
         """
         now = Extensions([copy.copy(part) for part in self.parts])
         return Later(lambda: now.state(read(state))), Later(lambda: now.turns(read(plan)))
@@ -168,7 +169,7 @@ class ExtendedLanguage(Language):
         if order is not None:
             return order
         reading = self._inner.read(action)
-        # The family's reason knows of no orders.
+        # Parse again with all actions: the family's error message does not list the orders.
         full_reading = Reading(*super().understand(action)) if reading.problem else reading
         return full_reading if full_reading.problem else reading
 
@@ -186,11 +187,12 @@ class ExtendedLanguage(Language):
         return [*self._inner.tools(), *self._orders.tools()]
 
     def _order(self, action: str) -> Reading | None:
-        """Return the order of a text, if it is one."""
+        """Return the order in a text, or None if its first action is not an order."""
         if self.native:
             text, trailing = strip_think(action, self.specs), ""
         else:
-            # Among the family's actions: the first one counts, and an order inside of it is text.
+            # Parse with the family's actions, too: only the first action of a text counts, and an
+            # order inside another action's argument is just text.
             parsed = parse(action, self.specs, self.grammar)
             text, trailing = parsed.native, parsed.trailing
         order = read_order(text, self._names)

@@ -28,18 +28,19 @@ OVERRIDABLE = (
 )  # fmt: skip
 """Private methods of `TextEnv` that a family implements or overrides."""
 _OWN = ("__", "_abc_", "_TextEnv__")
-"""Prefixes of names that no family can take: Python gave them to a class."""
+"""Prefixes of names that Python itself defines or mangles, so that a family cannot clash."""
 
 
 class FamilyContract(ABC):
     """The methods with which a family begins an episode, acts in it and describes it.
 
     Only `_start` and `_act` are required. Each method that describes a state is called at most once
-    a state. What few callers read and what takes time is returned as a `Later`, which is made when
-    somebody reads it.
+    per state. If a value is expensive and rarely read, return a `Later`, which is computed when it
+    is first read.
     """
 
     action_specs: ClassVar[tuple[ActionSpec, ...]] = ()
+    """The actions of the family."""
     reset_options: ClassVar[Mapping[str, Callable[[Any, str], Any]]] = MappingProxyType({})
     """Additional options of ``reset``, each with its validator (called with the value and its
     name). The task set receives them in :meth:`TaskSet.choose`."""
@@ -47,15 +48,17 @@ class FamilyContract(ABC):
     """Whether actions may be repeated to recover an episode after its worker process died;
     otherwise an episode with turns after the last checkpoint is lost."""
     blind_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that do not read the task, by names that begin with ``blind-``; each
-    is made from an environment. ``load_policy`` accepts the names, ``validate`` plays them."""
+    """Baselines of the family that do not read the task: names that begin with ``blind-``, mapped
+    to functions that take an environment and return a policy. ``load_policy`` accepts the names,
+    and ``validate`` plays them."""
     reading_policies: ClassVar[Mapping[str, Callable[[Any], Any]]] = MappingProxyType({})
-    """Baselines of the family that read the task without knowing its solution, like
-    ``blind_policies``; they lie between those and the expert, so ``validate`` does not play
-    them."""
+    """Baselines of the family that read the task, but do not know its solution; in the form of
+    ``blind_policies``. ``validate`` does not play them, because it checks only the extremes: blind
+    baselines must fail and the expert must succeed."""
     plain_arguments: ClassVar[Collection[str]] = ()
-    """Arguments of an environment outside of the suite that a file may set by itself, because no
-    value of theirs runs code, opens a file or contacts anybody; see `agentgym.trust`."""
+    """For environments outside of the suite: arguments that a file may set without the user's
+    consent, because none of their values runs code, opens a file or contacts a server; see
+    `agentgym.trust`."""
     action_length: ClassVar[int] = ACTION_LENGTH
     """Maximum number of characters of an action, thinking removed."""
 
@@ -68,24 +71,24 @@ class FamilyContract(ABC):
         """Carry out one action in the native grammar; never raises on any text."""
 
     def _misread(self, action: str, problem: str) -> Outcome:
-        """Answer a policy's text in which :class:`Language` found no action, for the reason given.
+        """Answer a text in which :class:`Language` found no action; ``problem`` is the reason.
 
-        A family overrides it that counts such turns, or has something to add.
+        Override it to count such turns or to extend the observation.
         """
         return Outcome(problem, valid=False)
 
     def _idle(self, observation: str, valid: bool) -> Outcome:
-        """Report a turn in which the engine does nothing: agents told one another what was said.
+        """Return the outcome of a turn that an extension answered without the engine, as for notes.
 
-        A family overrides it that reports details at every step.
+        A family with ``reported_details`` overrides it, because it must report them at every step.
         """
         return Outcome(observation, valid=valid)
 
     def _admissible(self) -> MaybeLater[Sequence[str]]:
-        """Return the actions, in the native grammar, that do something in this state.
+        """Return the valid actions of this state, in the native grammar and in any order.
 
-        Their order is the engine's; ``info`` has another. What is returned does not change
-        afterwards: it may be read after the next turn.
+        ``info`` contains them in another order (:func:`agentgym.core.info.shuffled`). Do not change
+        the returned list afterwards: it may be read after the next turn.
         """
         return ()
 
@@ -93,7 +96,7 @@ class FamilyContract(ABC):
     def _state(self) -> MaybeLater[str]:
         """Return a text that is equal for equal engine states; its hash is ``state_key``.
 
-        Of a family that leaves it out it is the observation.
+        `TextEnv` returns the observation by default.
         """
 
     def _oracle_turns(self) -> MaybeLater[int | None]:
@@ -103,19 +106,19 @@ class FamilyContract(ABC):
     def _oracle_action(self) -> str | None:
         """Return the solver's next action in the native grammar, or None.
 
-        The solver knows the answers, whoever the demonstrator is.
+        The solver knows the answers, independent of ``expert=``.
         """
         return None
 
     def _demonstrator_action(self) -> str | None:
         """Return the demonstrator's next action in the native grammar, or None.
 
-        A family whose ``expert=`` chooses a demonstrator overrides it.
+        Override it in a family with an argument ``expert``, which chooses the demonstrator.
         """
         return self._oracle_action()
 
     def _potential(self) -> float:
-        """Return phi of this state, for potential-based shaping."""
+        """Return the potential phi of this state, for potential-based shaping (Ng et al. 1999)."""
         return 0.0
 
     def reported_details(self) -> Collection[str]:
@@ -145,7 +148,7 @@ class FamilyContract(ABC):
 
 
 def refuse_private_names(cls: type, base: type) -> None:
-    """Refuse a family that overrides what its base needs for itself.
+    """Reject a family that overrides a private name of `TextEnv` outside of `OVERRIDABLE`.
 
     Args:
         cls: The family's class.

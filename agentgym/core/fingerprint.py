@@ -23,7 +23,8 @@ from agentgym.core.hooks import TurnReward
 from agentgym.core.options import arguments
 
 VIEWS = frozenset({"expose_oracle", "horizon", "render_mode", "split"})
-"""Arguments that do not affect a running episode, which has its own horizon."""
+"""Arguments that do not affect a running episode: snapshots may differ in them. (An episode stores
+its own horizon.)"""
 DEPTH = 6
 """Maximum depth to which an argument is inspected."""
 BREADTH = 1000
@@ -89,7 +90,10 @@ def _name(cls: type) -> str:
 def _function(
     value: FunctionType | MethodType | partial[Any], inside: Callable[[object], Any]
 ) -> Any:
-    """Describe a function by its name, its code and what it carries with it."""
+    """Describe a function by its name, bytecode, constants, closure and default arguments.
+
+    The bytecode makes a changed function differ, although its name stays the same.
+    """
     if isinstance(value, partial):
         return ["partial", inside(value.func), inside(value.args), inside(value.keywords)]
     if isinstance(value, MethodType):
@@ -103,7 +107,7 @@ def _function(
 
 
 def _contents(value: object) -> dict[str, Any]:
-    """Return the attributes of an object, those in slots included."""
+    """Return the attributes of an object, including slots."""
     slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
     attributes = {name: getattr(value, name) for name in slots if hasattr(value, name)}
     return {**attributes, **getattr(value, "__dict__", {})}

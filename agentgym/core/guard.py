@@ -32,7 +32,7 @@ from agentgym.errors import (
 logger = logging.getLogger(__name__)
 
 ERROR_LENGTH = 2000
-"""Maximum number of characters of an exception's message that are kept."""
+"""Maximum number of characters of an exception's text in records and messages."""
 CALLER_MISTAKES = (ConfigurationError, TaskNotFound, DependencyNotInstalled)
 """Raised by a reset with wrong arguments; not failures of the environment."""
 NO_EXPERT = (NotSupported, *CALLER_MISTAKES)
@@ -66,7 +66,7 @@ def checked_step(result: object) -> Step:
     """
     if isinstance(result, tuple | list) and len(result) == 5:
         observation, reward, terminated, truncated, info = result
-        # First the case of nearly every step, for which isinstance would be too slow.
+        # Nearly every step passes these exact type checks, which are faster than isinstance.
         if (
             type(observation) is str
             and type(reward) is float
@@ -108,7 +108,7 @@ def raise_if_meant_for_us(error: BaseException) -> None:
     """
     if isinstance(error, Exception) or threading.current_thread() is not threading.main_thread():
         return
-    # Tell a handler's SystemExit from the environment's own by the frames it came through.
+    # A signal handler and the environment can both raise SystemExit: the traceback shows which.
     handlers = {_code(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
     if isinstance(error, KeyboardInterrupt) or not handlers.isdisjoint(_codes(error)):
         raise error
@@ -118,7 +118,7 @@ def _code(handler: object) -> CodeType | None:
     """Return the code of a signal handler that is written in Python."""
     if not callable(handler):
         return None
-    function = getattr(handler, "func", handler)  # of functools.partial
+    function = getattr(handler, "func", handler)  # unwrap functools.partial
     function = function if hasattr(function, "__code__") else type(function).__call__
     code = getattr(function, "__code__", None)
     return code if isinstance(code, CodeType) else None

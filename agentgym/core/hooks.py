@@ -18,8 +18,8 @@ from agentgym.errors import ConfigurationError
 
 TASK_TERM = "task"
 COSTLY = ("potential", "oracle_turns")
-"""Values of a `TurnState` that cost something, made only for environments with hooks that read
-them: some families run tests or a search for them."""
+"""Values of a `TurnState` that are expensive (some families run tests or a search for them), and so
+computed only if a hook reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +93,15 @@ class TurnReward(Protocol):
     The weight is any finite number; a negative weight turns a bonus into a cost. A hook that reads
     ``context.details`` may list its required keys in an attribute ``needs``; environments that do
     not report them at every step then reject the hook. An attribute ``reads_state`` may list which
-    of `COSTLY` the hook reads of a `TurnState`; without it, the hook is given both. An empty list
-    makes episodes faster, because then nobody asks the expert.
+    values of `COSTLY` the hook reads; without it, both are computed. An empty list makes episodes
+    faster, because the expert is not queried.
     """
 
     name: str
     weight: float
 
     def __call__(self, context: TurnContext) -> float | None:
-        """Return this turn's value, before the weight; of judges None if nobody knows it."""
+        """Return this turn's value, before the weight; None if a judge gave no verdict."""
         ...
 
     def reset(self) -> None:
@@ -167,7 +167,7 @@ def finite(value: object) -> bool:
 
 
 def _reads_state(hook: TurnReward) -> Collection[str]:
-    """Return what a hook reads of `COSTLY`: all that it does not declare to leave alone."""
+    """Return the values of `COSTLY` that a hook reads: all of them if it does not declare any."""
     reads: Collection[str] = getattr(hook, "reads_state", COSTLY)
     return reads
 
@@ -234,9 +234,9 @@ class HookRunner:
         """Costs of the last turn, by hook name."""
 
     def _keep(self, hooks: list[TurnReward]) -> None:
-        """Run these hooks from now on."""
+        """Set the hooks to run."""
         self._hooks = hooks
-        # Found once: every turn asks for them, and to compare with a protocol is slow.
+        # Classify the hooks once: isinstance with a protocol is slow, and every turn needs this.
         self._judges = [hook for hook in hooks if isinstance(hook, JudgedReward)]
         self._counting = {hook.name: hook for hook in hooks if isinstance(hook, CostReward)}
         self.reads_potential = any("potential" in _reads_state(hook) for hook in hooks)
@@ -349,14 +349,14 @@ class HookRunner:
                 raise ConfigurationError(
                     f"expected reward hook {hook.name!r} to return a finite number, got {value!r}"
                 )
-            # Make a new dict: the context of the hook before holds the old one.
+            # A new dict, because the context of the previous hook contains the old one.
             result = {**result, hook.name: hook.weight * float(value)}
         self._visits[key] += 1
         self._before = after
         return result
 
     def _value(self, hook: TurnReward, context: TurnContext) -> float | None:
-        """Return what a hook pays for a turn, before its weight."""
+        """Return a hook's value for a turn, before its weight; record the cost of a cost hook."""
         counting = self._counting.get(hook.name)
         if counting is None:
             return hook(context)

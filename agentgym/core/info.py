@@ -22,7 +22,7 @@ WHOLE = (
     "__delitem__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__",
     "__ror__", "clear", "copy", "items", "keys", "pop", "popitem", "setdefault", "values",
 )  # fmt: skip
-"""Methods of a dict that need all values or keys."""
+"""Methods of dict that need all values or keys, so `Info` first computes those still missing."""
 
 
 class Info(dict[str, Any]):
@@ -41,7 +41,9 @@ class Info(dict[str, Any]):
     def of(
         values: Mapping[str, Any], later: Mapping[str, Callable[[Any], Any]], source: Any
     ) -> Info:
-        """Return the info of a turn, without an initialiser: every turn makes one.
+        """Return the info of a turn.
+
+        Used instead of ``__init__``, which would slow down every turn.
 
         Args:
             values: Values that are already computed.
@@ -54,12 +56,12 @@ class Info(dict[str, Any]):
         return info
 
     def __missing__(self, key: str) -> Any:
-        """Compute a value that nobody has read."""
+        """Compute a value when it is first read."""
         value = self[key] = self._later[key](self._source)
         return value
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether there is a value, computed or not."""
+        """Return whether there is a value, computed or not."""
         return dict.__contains__(self, key) or key in self._later
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -78,18 +80,19 @@ class Info(dict[str, Any]):
         """Compute all remaining values; the order of keys is independent of earlier reads."""
         later, self._later = self._later, {}
         for key, compute in later.items():
-            # Not by `pop` of this class, which calls this method.
+            # dict.pop, because this class's own pop calls settle. Removing and setting the key
+            # puts it in its fixed place in the order, even if it was read early.
             present = dict.__contains__(self, key)
             self[key] = dict.pop(self, key) if present else compute(self._source)
 
 
 def _settled(name: str) -> Callable[..., Any]:
-    """Return a method of dict that first computes what is missing."""
+    """Return a method of dict that first computes the missing values."""
     method = getattr(dict, name)
 
     @wraps(method)
     def of_all(self: Info, *args: Any, **kwargs: Any) -> Any:
-        for argument in (self, *args):  # what it is compared with may lack values, too
+        for argument in (self, *args):  # in a comparison, the other Info may be incomplete, too
             if isinstance(argument, Info) and argument._later:
                 argument.settle()
         return method(self, *args, **kwargs)
@@ -116,7 +119,7 @@ class Ranks(dict[str, bytes]):
         self._seed = zlib.crc32(task_id.encode("utf-8", "surrogatepass"))
 
     def __missing__(self, action: str) -> bytes:
-        """Hash an action that was not seen before; the text behind the hash breaks ties."""
+        """Compute and cache the sort key of an action; the text after the hash breaks ties."""
         if len(self) >= self.SIZE:
             self.clear()
         text = action.encode("utf-8", "surrogatepass")
@@ -141,7 +144,7 @@ def hashed(state: str) -> str:
     """
     if not isinstance(state, str):
         raise EnvFailure(f"expected _state of the environment to return a str, got {state!r:.80}")
-    # Keep lone surrogates: two states that differ in one alone are not equal.
+    # surrogatepass: states that differ only in a lone surrogate must get different keys.
     return hashlib.blake2b(state.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -149,11 +152,11 @@ Source = tuple[
     Task, int, int, bool, bool, float, StopReason, MaybeLater[int | None],
     dict[str, Any], str, Language, MaybeLater[Sequence[str]], MaybeLater[str],
 ]  # fmt: skip
-"""A turn, from which its info dict is made: the task, turns taken, turn budget, whether the action
-was valid, whether the task is solved, score, stop reason, remaining turns of the demonstrator,
-details, trailing text, language, admissible actions in the native grammar, state.
+"""The facts of a turn from which its info dict is computed: the task, turns taken, turn budget,
+whether the action was valid, whether the task is solved, score, stop reason, remaining turns of the
+demonstrator, details, trailing text, language, admissible actions in the native grammar, state.
 
-A plain tuple, because every turn makes one: a class with names costs as much as all else here.
+A plain tuple, because every turn makes one: a NamedTuple takes as long as the rest of `Info.of`.
 """
 
 
@@ -185,8 +188,8 @@ ENTRIES: Mapping[str, Callable[[Source], Any]] = {
     "admissible_actions": _offered,
     "state_key": lambda source: hashed(read(source[12])),
 }
-"""The values of an info dict: nearly all are computed when they are read, as most loops read few,
-and to fill a dict of fourteen takes a fifth of a turn's time."""
+"""The functions that compute the values of an info dict when they are read. Most loops read few of
+them, and filling a dict of fourteen takes a fifth of a turn's time."""
 FIRST_ENTRIES: Mapping[str, Callable[[Source], Any]] = {
     **ENTRIES,
     "tools": lambda source: source[10].tools(),

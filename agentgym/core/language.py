@@ -94,7 +94,7 @@ class Language:
         return bounded(parsed.native, self.length, brackets=False), parsed.trailing, ""
 
     def _bounded(self, action: str) -> str:
-        """Bound native text; one that talks for longer than that begins with its action."""
+        """Bound native text; if the action is beyond the bound, drop the text before it."""
         if len(action) > self.length:
             match = find_native(action[:MAX_TEXT_CHARS], self.specs)
             if match is not None and match.end > self.length:
@@ -117,19 +117,19 @@ class Language:
 
     def tools(self) -> list[dict[str, Any]]:
         """Describe the actions as OpenAI tools, in new objects."""
-        # Parse anew: what was cached would be shared with callers who change theirs.
+        # Parse the cached JSON each time, so that callers can modify their own copy.
         tools: list[dict[str, Any]] = json.loads(_tools_json(self.specs))
         return tools
 
 
 @lru_cache(maxsize=8192)
 def _write(specs: tuple[ActionSpec, ...], grammar: str, native: str) -> str:
-    """Write a native action in a grammar; lists of admissible actions repeat themselves."""
+    """Write a native action in a grammar; cached, because admissible actions recur every turn."""
     try:
         text = translate(native, specs, grammar)
     except ConfigurationError:
         return native
-    # Offer nothing that would be read as another action.
+    # Return only text that parses back to the same action.
     return text if parse(text, specs, grammar).native == native else native
 
 

@@ -1,4 +1,4 @@
-"""Values that are made when somebody first reads them: `Later`."""
+"""Lazy values, computed when they are first read: `Later`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ MadeValue = TypeVar("MadeValue", covariant=True)
 
 
 class Later(Generic[MadeValue]):
-    """A value of a state that costs something and that few callers read.
+    """A lazy value, for facts about a state that are expensive and rarely read.
 
-    It is made at most once. It may be read several turns later, so it depends only on
-    arguments that never change: the number of a turn or an immutable state, but not a session.
-    A pickle or a deep copy of it is the plain value.
+    It is computed at most once, possibly several turns later. So it must depend only on arguments
+    that never change, such as the number of a turn or an immutable state, but not on a session.
+    Pickling or deep-copying it gives the plain value.
 
     Args:
-        make: Makes the value.
+        make: Computes the value.
         *arguments: Arguments of ``make``.
     """
 
@@ -28,7 +28,7 @@ class Later(Generic[MadeValue]):
         self._arguments = arguments
 
     def read(self) -> MadeValue:
-        """Return the value, and make it if nobody has read it before."""
+        """Return the value, computed at the first call."""
         if self._make is not None:
             self._value = self._make(*self._arguments)
             self._make, self._arguments = None, ()
@@ -40,9 +40,9 @@ class Later(Generic[MadeValue]):
 
 
 MaybeLater: TypeAlias = Value | Later[Value]
-"""A value, or one that is made when it is read."""
+"""A value, or a lazy value."""
 
 
 def read(value: MaybeLater[Value]) -> Value:
-    """Return a value that may be made later."""
+    """Return a value, computed now if it is lazy."""
     return value.read() if isinstance(value, Later) else value

@@ -18,11 +18,11 @@ class OraclePolicy:
     """
 
     _action_method = "oracle_action"
-    """Method of the environment that names the next action."""
+    """Name of the environment's method that returns the next action."""
 
     def __init__(self, env: gymnasium.Env[str, str]) -> None:
         self._family = type(env.unwrapped).__name__
-        # The outermost layer that has it: a guard is not passed by.
+        # get_wrapper_attr finds the outermost wrapper with this method, so a guard is not bypassed.
         self._next_action = env.get_wrapper_attr(self._action_method)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:

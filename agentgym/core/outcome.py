@@ -12,7 +12,7 @@ from agentgym.errors import EnvFailure
 OBSERVATION_LENGTH = 32768
 """Maximum number of characters of an observation."""
 SUCCESS_UNKNOWN = "success_unknown"
-"""Key of ``info["details"]``, True where nothing tells whether the task is solved."""
+"""Key of ``info["details"]``: True if the environment does not report whether a task is solved."""
 
 
 class StopReason(str, Enum):
@@ -93,7 +93,7 @@ WORDS: Mapping[StopReason, str] = {
 
 
 def ending_words(reason: str, success: bool) -> str:
-    """Return in words how an episode ended: an answer that did not solve its task was wrong."""
+    """Return in words how an episode ended: "answered" becomes "solved" or "wrong answer"."""
     if reason == StopReason.ANSWER.value:
         reason = (StopReason.SUCCESS if success else StopReason.FAILURE).value
     return reason_words(reason)
@@ -161,7 +161,7 @@ def named_reason(reason: object) -> StopReason:
         ) from None
 
 
-def told_reason(info: Mapping[str, Any], truncated: bool) -> str:
+def episode_stop_reason(info: Mapping[str, Any], truncated: bool) -> str:
     """Return why an episode ended; ``horizon`` if a wrapper truncated it without a reason."""
     reason = str(info.get("stop_reason", ""))
     return StopReason.HORIZON.value if truncated and not reason else reason

@@ -1,8 +1,8 @@
-"""Read a question of a published row whole: with what stands before it, and with its options.
+"""Assemble the complete question of a data set's row from its fields.
 
-Many sets spread a problem over several fields: SVAMP has its story in ``Body`` and only "How many
-are left?" in ``Question``; a question with options has them in ``options`` or ``choices``, and a
-letter or a place among them as its answer. Shown alone, such a question cannot be solved.
+Many data sets spread a question over several fields: SVAMP has its story in ``Body`` and only "How
+many are left?" in ``Question``; a multiple-choice question has its options in ``options`` or
+``choices``, and a letter or an index as its answer. The field ``question`` alone cannot be solved.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ STORIES = (
     "background", "story", "scenario", "premise", "body", "context", "passage", "paragraph",
     "table",
 )  # fmt: skip
-"""Fields with words that a question is about, in the order in which they are shown."""
+"""Fields with the text that a question is about, in the order in which they are shown."""
 SEARCHED = ("context", "passage", "paragraph", "table")
-"""Those of them that hold the evidence where a question is to be answered by searching."""
+"""The fields among `STORIES` that contain the evidence, which a search task must not show."""
 OPTIONS = ("options", "choices")
 """Fields with the answers to choose from."""
 UNSEEN = ("image", "images", "figure", "figures", "diagram", "image_path", "audio", "video")
-"""Fields with what no text shows."""
+"""Fields with content that is not text; rows with such a field are rejected."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MARK = r"(?:\(([A-Z])\)|([A-Z])\s?[).:])"
 _BEGIN = re.compile(rf"\s*{_MARK}\s*")
@@ -29,16 +29,15 @@ _BETWEEN = re.compile(rf"(?:^|\s){_MARK}\s*")
 
 
 def with_story(question: str, row: Mapping[str, Any], names: Sequence[str] = STORIES) -> str:
-    """Return a question behind the words that it is about.
+    """Return a question preceded by the text that it is about.
 
     Args:
         question: The question.
-        row: The fields of its row, their names in lower case.
-        names: Fields that hold such words; empty ones are passed over, and so are words that the
-            question repeats.
+        row: The fields of its row; their names are in lower case.
+        names: Fields with such text. Empty fields are skipped, and text that the question contains.
 
     Raises:
-        ValueError: Such a field is no text, or the row has an image or the like.
+        ValueError: Such a field is not text, or the row has an image, audio or video.
     """
     unseen = next((name for name in UNSEEN if row.get(name)), None)
     if unseen is not None:
@@ -61,13 +60,13 @@ def with_story(question: str, row: Mapping[str, Any], names: Sequence[str] = STO
 
 
 def read_options(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the options of a row in their order, without their letters; none if it has none.
+    """Return the options of a row in order, without their letters; empty if it has none.
 
-    They are a list of texts, a mapping of letters, ``{"text": [...], "label": [...]}``, or one text
-    such as ``A) 3 B) 4``.
+    Accepts a list of texts, a mapping from letters to texts, ``{"text": [...], "label": [...]}``,
+    or one text such as ``A) 3 B) 4``.
 
     Raises:
-        ValueError: The field is none of these.
+        ValueError: The field has another form.
     """
     name = next((name for name in OPTIONS if row.get(name)), None)
     if name is None:
@@ -90,7 +89,7 @@ def read_options(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def with_options(question: str, options: Sequence[str]) -> str:
-    """Return a question before its options, of which one is the answer."""
+    """Return a question followed by its lettered options; unchanged if there are none."""
     if not options:
         return question
     lines = [f"{letter}) {text}" for letter, text in zip(LETTERS, options, strict=False)]
@@ -98,14 +97,14 @@ def with_options(question: str, options: Sequence[str]) -> str:
 
 
 def right_option(answer: object, options: Sequence[str]) -> int:
-    """Return the place, from 0, of the option that is the answer of a row.
+    """Return the index, from 0, of the option that is the answer of a row.
 
     Args:
-        answer: The place itself as a number, the letter, or the text of the option.
+        answer: The index, the letter, or the text of the option.
         options: The options.
 
     Raises:
-        ValueError: It is none of these, or the text of several.
+        ValueError: The answer matches no option, or the text of several.
     """
     if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < len(options):
         return answer
@@ -130,7 +129,7 @@ def _unmarked(option: str, place: int) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Split options that stand in one text, each behind its letter."""
+    """Split one text into its options, each of which begins with its letter."""
     parts, begin, place = [], None, 0
     for mark in _BETWEEN.finditer(text):
         if place < len(LETTERS) and (mark[1] or mark[2]) == LETTERS[place]:

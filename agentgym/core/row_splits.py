@@ -4,8 +4,7 @@ The field ``split`` of a row names its split; without it, the name of the file d
 (``train.jsonl``). Otherwise rows are assigned by a hash of their content: an eighth, but at least
 one, to ``test``, as many to ``valid``, and the rest to ``train``. Equal rows stay together, so that
 no test task is trained on. Of two different rows one goes to ``train`` and one to ``test``; a
-single row goes to ``test``. A split that some rows name gets no others: if test rows are marked,
-the rest goes to ``train`` and ``valid``.
+single row goes to ``test``. If some rows name ``test`` or ``valid``, that split gets no other rows.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def fitting_task(
         family: Class of the environment, for messages.
         configuration: Fingerprint of the environment.
         tasks: Its task set.
-        current: The task of its running episode, if any, and its digest, if known: to hash a large
-            task takes a while.
+        current: The task of its running episode, if any, with its digest, if already computed
+            (hashing a large task is slow).
 
     Raises:
         ConfigurationError: It does not fit.

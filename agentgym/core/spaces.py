@@ -44,7 +44,7 @@ class UnicodeText(spaces.Text):
             raise ConfigurationError(
                 f"expected 0 <= min_length <= max_length, got {min_length} and {max_length}"
             )
-        # Pass Text's own constructor by, which would build the character tables again.
+        # Not super().__init__: the constructor of Text would build the character tables again.
         spaces.Space.__init__(self, dtype=str, seed=seed)
         self.min_length, self.max_length = min_length, max_length
         for table in ("_char_set", "_char_list", "_char_index", "_char_str"):
@@ -93,13 +93,13 @@ class UnicodeText(spaces.Text):
         return self.max_length * 31 + self.min_length
 
     def __repr__(self) -> str:
-        """Short form: the 98 sample characters are of no interest."""
+        """Return the bounds, without the sample characters that ``Text`` would list."""
         return f"UnicodeText({self.min_length}, {self.max_length})"
 
 
 # -- shared memory ---------------------------------------------------------------------------------
 # Gymnasium's own functions for Text write indices into a character set and read them once, when a
-# vector environment is made. These write code points, and read when the texts are asked for.
+# vector environment is made. These write code points, and decode a text each time it is read.
 
 
 class SharedTexts(Sequence[str]):

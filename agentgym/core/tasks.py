@@ -19,7 +19,7 @@ SPLITS = ("train", "valid", "test")
 ALL = "all"
 """Name for the tasks of all splits together, in evaluations."""
 LABELS = ("task_type", "difficulty", "category", "kind", "hops", "repo")
-"""Entries of a task's content that describe its kind."""
+"""Entries of a task's content that describe its kind; reports group results by them."""
 KEPT_TASKS = 1 << 14
 """Maximum number of tasks, and of plan lengths, that a set of numbered tasks caches."""
 
@@ -85,7 +85,7 @@ class TaskSet(ABC):
     """Other names of splits: ``train``, ``valid`` and ``test`` also work if a family's literature
     uses different names."""
     left_out: tuple[str, ...] = ()
-    """Rows of a data set that cannot be used and are no tasks, each with its place and why."""
+    """Unusable rows of a data set, which are not tasks: for each, its position and the reason."""
 
     @abstractmethod
     def len(self, split: str) -> int:
@@ -192,7 +192,7 @@ class TaskSet(ABC):
                 f"num_tasks={num_tasks}; choose a smaller number, or make the "
                 "environment with a larger task set"
             )
-        # Name the bit generator: default_rng may become another one, and with it every panel.
+        # PCG64 by name: NumPy may change the generator behind default_rng, and so every panel.
         order = np.random.Generator(np.random.PCG64(seed)).permutation(size)[:num_tasks]
         tasks = [self._at(split, int(index)) for index in order]
         digest = hashlib.sha256("".join(task.digest() for task in tasks).encode()).hexdigest()
@@ -241,10 +241,10 @@ class TaskSet(ABC):
 class NumberedTasks(TaskSet, Generic[Problem]):
     """Tasks that are made on demand from numbered problems.
 
-    A problem is what a family plays: a game, or a goal of a shop. Its *number* in its split is
-    fixed and determines its id; the *index* of its task is its position in the order of the split,
-    which is the number unless :meth:`_order` changes it. Recently used problems, tasks and plan
-    lengths are cached, thread-safely; copies and pickles leave them out.
+    A problem is the family's own object behind a task, such as a game or a shopping goal. Its
+    *number* in its split is fixed and determines its id. The *index* of a task is its position in
+    the split, which equals the number unless :meth:`_order` changes it. Recently used problems,
+    tasks and plan lengths are cached, thread-safely; copies and pickles leave them out.
 
     A family implements :meth:`len`, :meth:`_problem` and :meth:`_describe`, and overrides
     :meth:`_id` and :meth:`_place` if its ids are not ``<name>/<split>/<number>``.
@@ -256,7 +256,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
     """
 
     remedy: str = "make the environment with the settings that the id names"
-    """Remedy for an id that is not in this set; ends an error message."""
+    """Advice for an id that is not in this set; ends an error message."""
 
     def __init__(
         self,
@@ -294,7 +294,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
         return (split, number) if number < self.len(split) else None
 
     def _order(self, split: str) -> Sequence[int] | None:
-        """Return the numbers of a split's problems in the order of its tasks; None as they are."""
+        """Return the problem numbers of a split in the order of its tasks; None: ascending."""
         return None
 
     def task(self, split: str, index: int) -> Task:
@@ -330,7 +330,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
         """Return the length of the expert's plan from the start; cached."""
         if self.plan_length is None:
             return None
-        # None is an answer here (nobody knows a plan), so -1 stands for what was never asked.
+        # A cached None means that no plan is known, so -1 marks a task that is not cached.
         turns = self._turns.get(task.id, -1)
         if turns == -1:
             turns = self._turns.put(task.id, self.plan_length(self.problem(task)))
@@ -353,7 +353,7 @@ class NumberedTasks(TaskSet, Generic[Problem]):
         return problem
 
     def _ordered(self, split: str) -> tuple[Sequence[int], dict[int, int]] | None:
-        """Return the numbers by index and the indices by number, or None where they are equal."""
+        """Return numbers by index and indices by number; None if index and number are equal."""
         order = self._orders.get(split)
         if order is None:
             numbers = self._order(split)

@@ -1,10 +1,10 @@
 """Tries: episodes in which a policy can repeat a task after a failure.
 
 With ``tries=N``, when a try ends unsolved or uses up its share of the horizon, the world is reset
-and the policy continues with its history and notes. The return is that of the last try only: the
-rewards of a try are subtracted when the next one begins. Reward hooks with state for a try are
-reset. Penalties and costs count for the whole episode. A bonus for a find is given once, in any of
-the tries.
+and the policy continues with its history and notes. The return of the episode is the return of its
+last try: the family's rewards of a try are subtracted when the next one begins. Reward hooks with
+state for a try are reset. Penalties and costs count for the whole episode. A bonus for a discovery
+is given once per episode.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from agentgym.core.options import integer
 from agentgym.core.outcome import OBSERVATION_LENGTH, Outcome, bounded, total
 
 TAKEN_BACK = "earlier_try"
-"""Key in ``info["reward_terms"]`` of the subtracted rewards."""
+"""Key of the subtracted rewards in ``info["reward_terms"]``."""
 MOST = 100
 """Maximum number of tries per episode."""
 SHORTEST = 1000
-"""Minimum number of characters shown of a try's last answer."""
+"""Minimum number of characters shown of a try's last observation."""
 
 
 class Tries(Extension):
@@ -50,14 +50,14 @@ class Tries(Extension):
 
     def begin(self, goal: str, horizon: int) -> None:
         """Begin the first try; each has an equal share of the turns, the last one the rest."""
-        self._last = min(self.most, horizon)  # none begins where no turn is left
+        self._last = min(self.most, horizon)  # every try needs at least one turn
         self._share, self._left = horizon // self._last, horizon
         self._count(1)
 
     def _count(self, number: int) -> None:
         """Count the turns and the rewards of a try."""
         self._now, self._paid = number, 0.0
-        # Turns that are left of the episode when it ends.
+        # The try ends when this many turns of the episode are left.
         self._end = 0 if number == self._last else self._left - self._share
 
     def turns_left(self, turns: int) -> int:
@@ -82,7 +82,7 @@ class Tries(Extension):
         anew = (
             f"\n\ntry {ended} of {self._last} ended unsolved . it begins anew .\n\n{turn.restart()}"
         )
-        # Whoever begins anew has to read the whole beginning.
+        # Cut the old observation, not the new one: the policy needs all of the next try's start.
         room = max(SHORTEST, OBSERVATION_LENGTH - len(anew))
         observation = bounded(outcome.observation, room) + anew
         return replace(

@@ -18,7 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils import RecordConstructorArgs
 
 from agentgym.core.hooks import Cost, Verdict
-from agentgym.core.outcome import told_reason
+from agentgym.core.outcome import episode_stop_reason
 from agentgym.episodes.records import Episode, RecordedState, Turn, append_episode, clean
 from agentgym.errors import DISTRIBUTION, EnvFailure
 from agentgym.policies.base import ModelOutput
@@ -213,7 +213,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         self._turns.append(turn)
         self._note = {}
         if terminated or truncated:
-            self._finish(told_reason(info, truncated), info["details"])
+            self._finish(episode_stop_reason(info, truncated), info["details"])
         return observation, float(reward), terminated, truncated, info
 
     def _drop_note(self) -> None:

@@ -1,6 +1,6 @@
-"""Adapters that play async functions and policies like synchronous ones.
+"""Adapters that let synchronous code play async functions and policies.
 
-Their coroutines run on one event loop, so that open connections serve all episodes.
+All coroutines run on one event loop, so that episodes share open connections.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class AsyncFunction:
 
     def __init__(self, function: Callable[[str, Mapping[str, Any]], Awaitable[str]]) -> None:
         self._function = function
-        self.__wrapped__ = function  # so that `inspect.unwrap` finds what the policy is made of
+        self.__wrapped__ = function  # `inspect.unwrap` finds the source to hash for reports
 
     async def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Await the function; the caller checks the returned action."""
@@ -60,19 +60,19 @@ class AsyncPlayer:
         self._policy, self._loop = policy, loop
         self.__wrapped__ = policy
 
-        # What makes others like it is there only if the policy has it, and is set here because from
-        # Python 3.12 on nothing that `__getattr__` returns counts for a protocol.
+        # A player must have these methods only if its policy has them, because isinstance checks
+        # with protocols test for them. Since Python 3.12 these checks ignore `__getattr__`.
         for name in ("copy", "with_prompt"):
             if hasattr(policy, name):
                 setattr(self, name, partial(self._wrap_returned, name))
 
     @property
     def prompt(self) -> Prompt | None:
-        """Prompt of the policy's model, if the policy says it."""
+        """Prompt of the policy's model, if the policy has one."""
         return getattr(self._policy, "prompt", None)
 
     def _wrap_returned(self, name: str, *arguments: Any) -> AsyncPlayer:
-        """Return a player of the policy that a method of this one's returns."""
+        """Call a method of the policy that returns another policy, and wrap the result."""
         return AsyncPlayer(getattr(self._policy, name)(*arguments), self._loop)
 
     def seed(self, seed: int) -> None:

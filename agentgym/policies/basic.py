@@ -50,7 +50,7 @@ class CallablePolicy:
                 f"expected a function of (observation, info) that returns text, got {function!r}"
             )
         self._function = function
-        self.__wrapped__ = function  # so that `inspect.unwrap` finds what the policy is made of
+        self.__wrapped__ = function  # `inspect.unwrap` finds the source to hash for reports
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Call the function.

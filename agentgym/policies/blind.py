@@ -147,7 +147,7 @@ def fit_blind(name: str, episodes: Iterable[Sequence[Turn]]) -> BlindPolicy | Co
         raise ConfigurationError(f"expected one of {', '.join(FITTED)}; got {name!r}")
     if name == "blind-constant":
         return ConstantPolicy(_commonest_end(episodes))
-    # Verbs that were never on offer stand behind all that were.
+    # Verbs that never occurred in the demonstrations come last.
     places = {word: place for place, word in enumerate(rank_verbs(episodes))}
     return BlindPolicy(
         lambda actions, rng: min(actions, key=lambda a: places.get(verb(a), len(places))),
@@ -181,6 +181,6 @@ def verb(action: str) -> str:
 
 
 def _commonest_end(episodes: Iterable[Sequence[Turn]]) -> str:
-    """Return the action that ended most episodes; of equally frequent ones the alphabet's first."""
+    """Return the action that ended most episodes; ties are broken alphabetically."""
     ends = Counter(episode[-1][1] for episode in episodes if episode)
     return min(ends, key=lambda action: (-ends[action], action), default="")

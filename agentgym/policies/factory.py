@@ -22,8 +22,8 @@ def makes_more(
 ) -> Callable[[gymnasium.Env[str, str]], Policy]:
     """Return a factory of policies for several environments, given the first policy.
 
-    Policies that support it are copied from the first, so that all share its connection, its rate
-    limit and what it learnt about the endpoint.
+    Policies that support it are copied from the first, so that all share its connection, rate limit
+    and detected limitations of the endpoint.
 
     Args:
         first: The first policy.
@@ -46,12 +46,12 @@ def makes_more(
 
 def answers_later(policy: object) -> bool:
     """Return whether a policy function or callable object is async."""
-    call = getattr(type(policy), "__call__", None)  # noqa: B004  # of an object, not of its class
+    call = getattr(type(policy), "__call__", None)  # noqa: B004  # the method itself is needed
     return inspect.iscoroutinefunction(policy) or inspect.iscoroutinefunction(call)
 
 
 def waits(policy: Policy) -> bool:
-    """Return whether a policy is known to wait for something outside of this process."""
+    """Return whether a policy is known to wait for an external service, such as an endpoint."""
     acts = inspect.iscoroutinefunction(getattr(policy, "act", None))
     return acts or isinstance(policy, PolicyWithCopies | AsyncPlayer)
 
@@ -59,7 +59,11 @@ def waits(policy: Policy) -> bool:
 def make_synchronous(
     make: Callable[[gymnasium.Env[str, str]], Any],
 ) -> tuple[Callable[[gymnasium.Env[str, str]], Policy], Callable[[], None]]:
-    """Return a factory of synchronous policies, and a function that frees what they share."""
+    """Wrap a factory whose policies may be async.
+
+    Returns:
+        A factory of synchronous policies, and a function that closes their event loop.
+    """
     loop = EventLoop()
 
     def make_policy(env: gymnasium.Env[str, str]) -> Policy:

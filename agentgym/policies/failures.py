@@ -1,9 +1,9 @@
-"""How exceptions of a policy count: errors of the model do, failures of the infrastructure do not.
+"""Classify exceptions of a policy: the policy's own errors are scored, infrastructure failures not.
 
 One rule holds for functions, policies and agents with their own loop: an exception ends the
-episode, which is scored at that point, unless an endpoint or a connection failed. To recognise this
-without importing the clients of endpoints, exceptions are classified by HTTP status, by the error's
-code and message, or by class name.
+episode, which is scored at that point, unless an endpoint or a connection failed. To recognise such
+failures without importing client libraries, exceptions are classified by HTTP status, by the
+error's code and message, or by class name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from agentgym.errors import (
 SET_UP = (ConfigurationError, DependencyNotInstalled, NotSupported)
 """Errors in a policy's configuration: they would end every episode, so they end the evaluation."""
 SHOWN = 500
-"""Maximum number of characters of an exception's message that are kept."""
+"""Maximum number of characters of an exception's message in the reason of an end."""
 CONNECTIONS = frozenset(
     {
         "APIConnectionError",  # openai, anthropic, litellm
@@ -74,7 +74,7 @@ def _caused(end: PolicyFailure, error: Exception) -> PolicyFailure:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and what led to it, each once."""
+    """Yield an exception and its causes and contexts, each once."""
     ids: set[int] = set()
     while error is not None and id(error) not in ids:
         ids.add(id(error))
@@ -83,7 +83,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _fault(error: BaseException) -> EndpointFault | None:
-    """Read the answer of an endpoint off an exception of any client; None if it holds none."""
+    """Extract an endpoint's error response from an exception of any client; None without one."""
     response = getattr(error, "response", None)
     codes = (getattr(error, "status_code", 0), getattr(response, "status_code", 0))
     code, body = getattr(error, "code", None), _body(error, response)
@@ -105,5 +105,5 @@ def _body(error: BaseException, response: Any) -> Any:
         return body
     try:
         return response.json()
-    except Exception:  # no answer, one that is no JSON, or was never read
+    except Exception:  # no response, not JSON, or a stream that was not read
         return None

@@ -1,4 +1,4 @@
-"""A hash of a user's policy source, so that an edited policy counts as another one.
+"""A hash of the source code of a user's policy, so that an edited policy counts as a new one.
 
 The hash covers the module that defines the policy and the modules that it imports from the same
 folder or package. Files are read when the process first needs them, because imported code does not
@@ -23,7 +23,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 DIGITS = 16
-"""Hexadecimal digits of a hash that are kept."""
+"""Number of hexadecimal digits of a hash."""
 _HOUSE = __name__.partition(".")[0]
 _INSTALLED = ("site-packages", "dist-packages")
 _digests: dict[str, tuple[object, str]] = {}
@@ -65,8 +65,9 @@ def _text(part: Any) -> str:
     named = getattr(definition, "__name__", "") != "<lambda>"
     if module is not None and module.__name__ != "__main__" and (text := _module(module)):
         return " ".join([text, *_bound(definition), *(() if named else _codes(definition))])
-    # A script or notebook also holds what calls the evaluation, and may change with its settings.
-    if named:  # the source of a lambda is the line that it stands in
+    # A script or notebook also contains the call of the evaluation, which changes with its
+    # settings. So only the definition itself is hashed, not the whole file.
+    if named:  # inspect.getsource of a lambda returns its whole line, so its bytecode is used
         try:
             return " ".join([inspect.getsource(definition), *_bound(definition)])
         except (OSError, TypeError):
@@ -75,9 +76,9 @@ def _text(part: Any) -> str:
 
 
 def _bound(function: Any) -> Iterator[str]:
-    """Yield the constants that a function holds besides its source: of its closure, and defaults.
+    """Yield the constants in a function's closure and defaults, which its source does not show.
 
-    What it binds anew itself, such as a counter, is no constant.
+    Variables that the function itself assigns, such as a counter, are left out.
     """
     if not inspect.isfunction(function):
         return
@@ -88,7 +89,7 @@ def _bound(function: Any) -> Iterator[str]:
     values |= {f"default {place}": value for place, value in enumerate(function.__defaults__ or ())}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         if name not in rebound:
-            with suppress(ValueError):  # it is empty as yet
+            with suppress(ValueError):  # the cell is still empty
                 values[name] = cell.cell_contents
     for name, value in sorted(values.items()):
         if isinstance(value, str | int | float | None):
@@ -96,7 +97,7 @@ def _bound(function: Any) -> Iterator[str]:
 
 
 def _definition(part: Any) -> Any:
-    """Return the function or class in which an object's behaviour is written."""
+    """Return the function or class that defines an object's behaviour."""
     definition = inspect.unwrap(part)
     definition = getattr(definition, "__func__", definition)
     return (
@@ -128,7 +129,7 @@ def _code(code: CodeType) -> str:
 
 
 def _plain(constant: object) -> str:
-    if isinstance(constant, frozenset):  # its order is another one in each process
+    if isinstance(constant, frozenset):  # its order differs from process to process
         return str(sorted(map(repr, constant)))
     return repr(constant)
 
@@ -137,10 +138,10 @@ def _plain(constant: object) -> str:
 
 
 def _module(module: ModuleType) -> str:
-    """Return the hash of a module and of its neighbours that it imports; empty without a file."""
+    """Return the hash of a module and of the neighbours that it imports; empty without a file."""
     name, spec = module.__name__, module.__spec__
     entry = _digests.get(name)
-    # A module that was loaded anew has a new spec, and may have another source.
+    # A reloaded module has a new spec, and possibly another source.
     if entry is not None and entry[0] is spec and spec is not None:
         return entry[1]
     file = getattr(module, "__file__", None)
@@ -148,7 +149,7 @@ def _module(module: ModuleType) -> str:
     if file and file.endswith(".py") and Path(file).is_file():
         place = Path(file).resolve()
         depth = name.count(".") + (place.name == "__init__.py")
-        texts = [_hashed(_source(place))]  # also where its name is not that of its file
+        texts = [_hashed(_source(place))]  # separately, because its name may differ from its file
         if depth < len(place.parents):
             texts += map(" ".join, sorted(_neighbours(place.parents[depth], name).items()))
         digest = _hashed("\n".join(texts).encode())
@@ -157,9 +158,12 @@ def _module(module: ModuleType) -> str:
 
 
 def _neighbours(root: Path, first: str) -> dict[str, str]:
-    """Return the hashes of modules by name: the first, and those below a folder that it leads to.
+    """Hash a module and, recursively, the modules under ``root`` that it imports.
 
-    Of what is installed only the package of the first counts.
+    If the module is an installed package, only modules of the same package count.
+
+    Returns:
+        Module name -> hash.
     """
     top, installed = first.partition(".")[0], any(part in _INSTALLED for part in root.parts)
     hashes: dict[str, str] = {}
@@ -180,7 +184,7 @@ def _neighbours(root: Path, first: str) -> dict[str, str]:
 
 
 def _source(file: Path) -> bytes:
-    """Read a source as it is on systems of every kind."""
+    """Read a source file with Unix line ends, so that its hash is the same on every system."""
     return file.read_bytes().replace(b"\r\n", b"\n")
 
 
@@ -189,10 +193,10 @@ def _hashed(data: bytes) -> str:
 
 
 def _imports(source: bytes, package: str) -> Iterator[str]:
-    """Yield the names of what may be modules that a source imports, with the packages above."""
+    """Yield the names that a source imports and that may be modules, with their parent packages."""
     try:
         nodes = list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError):  # the file was damaged after it had been imported
+    except (SyntaxError, ValueError):  # the file has been changed since it was imported
         return
     for node in nodes:
         names = [alias.name for alias in getattr(node, "names", ())

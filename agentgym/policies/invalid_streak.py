@@ -12,8 +12,8 @@ from agentgym.policies.play import Moment
 class InvalidStreak:
     """Count the invalid actions since the last valid one of an episode.
 
-    They need not be equal: an invalid action changes nothing, whatever its text, and a sampled
-    model seldom repeats itself to the letter.
+    The actions need not be equal: an invalid action changes nothing, whatever its text, and a
+    sampled model rarely repeats itself literally.
     """
 
     most: int

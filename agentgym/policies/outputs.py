@@ -71,7 +71,7 @@ def _is_count(value: object) -> bool:
 
 
 def _of_usage(report: object) -> ModelOutput:
-    """Read token counts, and the model's name if an answer says it."""
+    """Read token counts, and the model's name if the response contains it."""
     holders = (_at(report, name) for name in HOLDERS)
     usage = next((holder for holder in holders if holder is not None), report)
     counts: dict[str, Any] = {}
@@ -90,7 +90,7 @@ def _of_usage(report: object) -> ModelOutput:
 
 
 def _at(holder: Any, place: str) -> Any:
-    """Return what stands at a place in an object or mapping; None if there is nothing."""
+    """Return the value at a dotted path in an object or mapping, or None."""
     for name in place.split("."):
         holder = holder.get(name) if isinstance(holder, Mapping) else getattr(holder, name, None)
     return holder

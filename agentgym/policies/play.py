@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from agentgym.core.outcome import told_reason
+from agentgym.core.outcome import episode_stop_reason
 from agentgym.errors import EnvFailure, PolicyFailure, PolicyStopped
 from agentgym.policies.base import ModelOutput, Policy, PolicyWithOutput, begin, public_info
 
@@ -44,7 +44,7 @@ class Moment(NamedTuple):
     ) -> Moment:
         """Return the episode after a turn; truncation by a wrapper also sets a stop reason."""
         if truncated:
-            info = {**info, "stop_reason": told_reason(info, truncated)}
+            info = {**info, "stop_reason": episode_stop_reason(info, truncated)}
         return cls(observation, info, action, reward, terminated, truncated)
 
     @property
@@ -98,7 +98,7 @@ def play(
             yield moment.cut(reason)
             return
         try:
-            # In the first turn and not before: who stops after the reset has asked nothing of it.
+            # Not before the first turn: a caller that stops after the reset costs no request.
             if moment.action is None:
                 begin(policy, observation, public_info(info))
             action = policy.act(moment.observation, public_info(moment.info))

@@ -1,8 +1,9 @@
-"""Transcribers: policies that only rearrange the words of a task.
+"""Transcribers: baselines that only rearrange the words of a task.
 
-They read the task as it is posed, and nothing afterwards: its lines, words, names and numbers are
-typed as actions, or put together as a formula. What they are paid for needs no step of the agent,
-so reward would teach to copy. ``agentgym validate`` plays them beside the blind policies.
+They read the task and the first observation, and nothing afterwards. They type the task's lines,
+words, names and numbers as actions, or combine its numbers to a formula. If a transcriber solves a
+task, reward on this task would teach copying. ``agentgym validate`` plays them beside the blind
+policies.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from agentgym.core.env import TextEnv
 
 LONGEST = 4000
-"""Most characters of a task that are read."""
+"""Maximum number of characters of a task that are read."""
 LONGEST_LINE = 200
-"""Most characters of a line that is typed whole."""
+"""Maximum number of characters of a line that is typed as an action."""
 MOST_ACTIONS = 200
-"""Most actions that are planned for an episode."""
+"""Maximum number of actions planned for an episode."""
 _STOP_WORDS = frozenset((
     "a", "an", "and", "are", "as", "at", "by", "can", "do", "does", "find", "for", "from", "get",
     "give", "have", "how", "i", "in", "is", "it", "its", "me", "of", "on", "or", "please", "put",
@@ -42,7 +43,7 @@ _SIGNS = (
     (re.compile(r"multipl|times|product|\*", re.I), "*"),
     (re.compile(r"subtract|minus|fewer|less|gives|loses|eats| - ", re.I), "-"),
 )
-"""Words between two numbers -> the sign that says the same; all others add."""
+"""Words between two numbers -> the operator that they suggest; the default is ``+``."""
 _WHOLE = re.compile(r"\bfull\b|\bwhole\b|\bcomplete", re.I)
 
 
@@ -65,7 +66,7 @@ def _number(task: str) -> str:
 
 
 def _formula(task: str) -> str:
-    """Join the numbers of a task by the signs that its words name, from the left to the right."""
+    """Join the numbers of a task, left to right, by the operators that the words suggest."""
     formula, end = "", 0
     for match in _NUMBER.finditer(task):
         number, between = match[0].replace(",", ""), task[end : match.start()]
@@ -84,7 +85,8 @@ TEXTS: Mapping[str, Callable[[str], str]] = {
     "transcriber-number": _number,
     "transcriber-formula": _formula,
 }
-"""Transcribers that put one text into every action that takes some, the final one last."""
+"""Transcribers that pass one text of the task to every action with one argument; the action that
+ends the episode comes last."""
 TRANSCRIBERS: tuple[str, ...] = ("transcriber-lines", *TEXTS)
 """Names of the transcribers. ``transcriber-lines`` types each clause of the task as an action, then
 the words of the task as arguments."""
@@ -110,7 +112,7 @@ class Transcriber:
         self._final = ""
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
-        """Plan the episode by its task and first observation."""
+        """Plan the actions of the episode from its task and first observation."""
         goal = str(info.get("goal", ""))[:LONGEST]
         text = observation[:LONGEST]
         if self._text is None:
@@ -171,7 +173,7 @@ def _arguments(spec: ActionSpec) -> list[str]:
 
 
 def _clauses(task: str) -> Iterator[str]:
-    """Yield the lines of a task, and its clauses without articles and as they are."""
+    """Yield the lines of a task, then its clauses, each without articles and unchanged."""
     if "\n" in task:
         yield from (line.strip() for line in task.split("\n") if 0 < len(line) <= LONGEST_LINE)
     for clause in _CLAUSE.split(task):

@@ -1,14 +1,15 @@
-"""Environments by name: families, their ids, and the kinds of environments of other projects.
+"""The registry: names of environments, the families behind them, and how they are made.
 
-`families` has the table of families and registers them with Gymnasium, `imports` has the table of
-names such as ``gem:ID``, and `making` resolves every name and makes its environment.
+`families` contains the table of families and registers them with Gymnasium, `imports` the table of
+environments from other projects, such as ``gem:ID``, and `making` resolves names and makes
+environments.
 
 To add one of these, touch these files:
 
-- a family: its row in ``agentgym/registration/families.py``; ``agentgym/envs/__init__.py`` has the
-  rest
-- a kind of environments of other projects: its row in ``agentgym/registration/imports.py``;
-  ``agentgym/interop/__init__.py`` has the rest
+- a family: its row in ``agentgym/registration/families.py``, and the files that
+  ``agentgym/envs/__init__.py`` lists
+- another project's environments: a row in ``agentgym/registration/imports.py``, and the files that
+  ``agentgym/interop/__init__.py`` lists
 """
 
 from agentgym.registration.families import (

@@ -34,13 +34,13 @@ class Subcommand(Generic[Arguments]):
     """
 
     words: str
-    """The word of the command, or two words such as ``swe build`` for one of several."""
+    """Name of the command: one word, or two such as ``swe build`` for a command within a group."""
     arguments: type[Arguments]
     """A dataclass; the docstrings of the class and its fields are the help."""
     run: Callable[[Arguments, Console], int]
     """Runs the command: takes the arguments and the output stream, and returns the exit code."""
     about: str = ""
-    """Description of the first of two words; one of its subcommands suffices to define it."""
+    """Description of the group, such as ``swe``; only one of its subcommands needs to set it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,12 @@ class NamedTaskSet:
     name: str
     """Name after the colon: a plain word."""
     summary: str
-    """One line for people."""
+    """Description in one line."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of the environment, added to those of its id."""
     demonstrator: str = ""
-    """The environment's argument ``expert`` for the demonstrator that training on this set
-    imitates, which changes no task; empty: the default."""
+    """Value of the environment's argument ``expert`` when training on this set imitates the
+    demonstrator; empty: the environment's default. The tasks do not depend on it."""
 
 
 STANDARD = NamedTaskSet("standard", "The default arguments of the environment.")
@@ -112,7 +112,7 @@ class EnvFamily:
     entry_point: str
     """``module:class`` of the environment."""
     summary: str
-    """One line for people."""
+    """Description in one line."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Default keyword arguments of the id."""
     task_sets: tuple[NamedTaskSet, ...] = ()
@@ -131,8 +131,8 @@ class EnvFamily:
     backend: str = "sync"
     """Default backend of vector environments of the family."""
     heavy: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments that make the engine slow or prone to crashes: worker processes are the
-    default backend of environments with one of them."""
+    """Keyword arguments that select a slow or crash-prone engine. Environments with one of them use
+    worker processes as their default backend."""
     subcommands: str = ""
     """``module:name`` of a tuple of `Subcommand`, imported by every call of ``agentgym``."""
 
@@ -140,7 +140,7 @@ class EnvFamily:
         """Check the names of the task sets.
 
         Raises:
-            ConfigurationError: One is no plain word, or is there twice.
+            ConfigurationError: A name is not a plain word, or occurs twice.
         """
         names = [task_set.name for task_set in self.all_task_sets]
         wrong = [name for name in names if not name.isidentifier() or names.count(name) > 1]

@@ -1,8 +1,8 @@
-"""Names of other projects' environments: ``PREFIX:NAME``, and what makes them.
+"""Environments of other projects by name, ``PREFIX:NAME``, and the modules that make them.
 
-Such a name is registered with Gymnasium when it is first typed. Gymnasium allows few characters in
-an id, so the id is ``PREFIX/NAME-v0`` with all others escaped: ``gem:game:Sudoku`` becomes
-``gem/game_3ASudoku-v0``. Both are understood wherever a name is, in records too.
+Such a name is registered with Gymnasium when it is first used. Gymnasium allows few characters in
+an id, so the id is ``PREFIX/NAME-v0`` with all other characters escaped: ``gem:game:Sudoku``
+becomes ``gem/game_3ASudoku-v0``. Commands and records accept both forms.
 """
 
 from __future__ import annotations
@@ -20,27 +20,28 @@ from agentgym.errors import ConfigurationError
 from agentgym.support.redaction import for_others
 
 SHORT_NAME = 60
-"""Most characters of a short name."""
+"""Maximum number of characters of a short name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A kind of environments of another project."""
+    """The environments of another project, under one prefix."""
 
     module: str
-    """Module with ``make(reference, **options)``, and perhaps ``names()``: what can be named."""
+    """Module with ``make(reference, **options)`` and optionally ``names()``, which lists the
+    references."""
     form: str
-    """What stands behind the prefix, as help shows it."""
+    """Placeholder for the reference after the prefix, for help texts."""
     example: str
-    """Something that can stand there."""
+    """Example of a reference."""
     summary: str
-    """One line for people."""
+    """Description in one line."""
     packages: tuple[str, ...] = ()
     """Import names of the packages that it needs beyond the core."""
     extra: str = ""
     """Extra of the distribution that installs them."""
     backend: str = "sync"
-    """Back end of a vector environment that suits it where none is asked for."""
+    """Default backend of vector environments."""
 
 
 IMPORTS: Mapping[str, Import] = {
@@ -128,24 +129,24 @@ IMPORTS: Mapping[str, Import] = {
         "verifiers",
     ),
 }
-"""The kinds, by their prefixes."""
+"""The imports by prefix."""
 
 FORMS = ", ".join(f"{prefix}:{kind.form}" for prefix, kind in IMPORTS.items())
-"""What can be typed for environments of other projects."""
+"""All forms of names of other projects' environments, for error messages."""
 _ID = re.compile(r"(?P<prefix>[a-z-]+)/(?P<name>[\w.-]+)-v0", re.ASCII)
 
 
 def find(name: str) -> tuple[str, str] | None:
-    """Register the environment of another project that a name is of.
+    """Register the environment of another project with a name.
 
     Args:
-        name: ``PREFIX:NAME``, or the id that it got.
+        name: ``PREFIX:NAME``, or the id of the environment.
 
     Returns:
-        A short name, which is a word, and the id; None if the name is of no such environment.
+        A short name for files and tables, and the id; None if the name has no known prefix.
 
     Raises:
-        ConfigurationError: Nothing stands behind the prefix, or a secret does.
+        ConfigurationError: The reference after the prefix is empty, or contains a secret.
     """
     parts = split(name)
     if parts is None:
@@ -179,7 +180,7 @@ def register(prefix: str, reference: str) -> str:
 
 
 def split(name: str) -> tuple[str, str] | None:
-    """Return the prefix and what stands behind it; None if the name is of no import."""
+    """Split a name or id into prefix and reference; None if it has no known prefix."""
     prefix, colon, reference = name.partition(":")
     if colon and prefix in IMPORTS:
         return prefix, reference
@@ -190,7 +191,7 @@ def split(name: str) -> tuple[str, str] | None:
 
 
 def short_name(prefix: str, reference: str) -> str:
-    """Return a word for an environment; names that differ have words that differ, if cut."""
+    """Return a name for files and tables; a hash keeps names apart that had to be cut."""
     word = re.sub(r"[^a-z0-9]+", "-", f"{prefix}-{reference}".lower()).strip("-")
     if len(word) <= SHORT_NAME:
         return word
@@ -199,10 +200,10 @@ def short_name(prefix: str, reference: str) -> str:
 
 
 def offered(prefix: str) -> tuple[str, ...]:
-    """Return the names behind a prefix, sorted; empty if they cannot be listed.
+    """Return the references that a prefix offers, sorted; empty if they cannot be listed.
 
     Raises:
-        DependencyNotInstalled: The peer's package is missing.
+        DependencyNotInstalled: The other project's package is missing.
     """
     names: Callable[[], Iterable[str]] | None
     names = getattr(import_module(IMPORTS[prefix].module), "names", None)
@@ -210,6 +211,6 @@ def offered(prefix: str) -> tuple[str, ...]:
 
 
 def _escaped(reference: str) -> str:
-    """Write any text with the characters that an id may have, so that it can be read back."""
+    """Percent-encode a text, with ``_`` for ``%``, so that ids can contain it; `split` decodes."""
     escaped = quote(reference, safe="", errors="replace").replace("_", "%5F").replace("~", "%7E")
     return escaped.replace("%", "_")

@@ -25,15 +25,14 @@ from agentgym.registration.families import families, family, find_family
 from agentgym.support.redaction import for_others, hide_secrets
 
 _REPEATED = " was raised from the environment creator"
-"""Start of the suffix that Gymnasium appends to the reason of an error."""
+"""Start of the suffix that Gymnasium appends to error messages of constructors."""
 
 
 _UNNAMED = VIEWS | {
     "allow_unsafe", "command_timeout", "expert", "grading_timeout", "grammar", "image_mirror",
     "on_error", "pull", "reward", "reward_hooks", "reward_scale", "sandbox", "seconds",
 }  # fmt: skip
-"""Arguments that change neither the tasks nor their texts: environments that differ only in these
-have the same name."""
+"""Arguments that change neither the tasks nor their texts: `env_name` ignores them."""
 HOW_PLAYED = _UNNAMED | {"notes", "tries", "worker_turns"}
 """Arguments that define how tasks are played, not the tasks themselves."""
 _VALUE = 40
@@ -41,7 +40,7 @@ _VALUE = 40
 
 
 class NamedEnv(NamedTuple):
-    """What a name of an environment means."""
+    """The result of resolving the name of an environment."""
 
     short: str
     """Name for folders and tables: ``webshop``, or ``webshop-easy`` for ``webshop:easy``."""
@@ -133,7 +132,7 @@ def env_name(env_id: str, kwargs: Mapping[str, Any]) -> str:
 
 @cache
 def _defaults(entry_point: str) -> Mapping[str, Any]:
-    """Return the defaults of an environment; none where its packages are missing."""
+    """Return the defaults of an environment; empty if its packages are missing."""
     try:
         creator: Any = load_env_creator(entry_point)
         return arguments(creator)
@@ -142,7 +141,7 @@ def _defaults(entry_point: str) -> Mapping[str, Any]:
 
 
 def _comparable(value: object) -> str:
-    """Write a value as it is typed; a path or a tuple is what a file of settings holds for it."""
+    """Write a value as text for comparison: typed values, paths and tuples equal those in files."""
     if isinstance(value, str):
         return value
     try:
@@ -156,12 +155,12 @@ def _plain(value: object) -> str:
 
 
 def _registered_by(module: str) -> list[str]:
-    """Return the ids of the environments that a module holds."""
+    """Return the ids of the environments that a module registered."""
     return [name for name, spec in gymnasium.registry.items() if _home(spec) == module]
 
 
 def _home(spec: EnvSpec) -> object:
-    """Return the module that an environment is of: it makes it, or names itself to what does."""
+    """Return the module that defines an environment: its argument ``module`` or its entry point."""
     if (module := spec.kwargs.get("module")) is not None:
         return module
     point = spec.entry_point
@@ -221,7 +220,7 @@ def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
         raise
     except Exception as error:
         _check_kind(env_id)
-        if not kwargs:  # then it is not the person's fault
+        if not kwargs:  # the user's arguments cannot be the cause
             raise
         reason = str(error).partition(_REPEATED)[0]
         raise ConfigurationError(
@@ -235,7 +234,7 @@ def make_env(env_id: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
 
 
 def make_named(name: str, kwargs: Mapping[str, Any], flag: str) -> TextEnv:
-    """Make the environment of a name, as `make_env` does.
+    """Make the environment with a name, as `make_env` does.
 
     Raises:
         AgentGymError: The name is unknown, or an error of `make_env`.
@@ -257,7 +256,8 @@ def make_asked(
         name: A name that `resolve` accepts.
         pairs: Arguments of the environment, each as name=value.
         flag: The flag that holds the pairs, such as ``--env-kwargs``.
-        grammar: Grammar of actions; None: that of the pairs, or the environment's default.
+        grammar: Grammar of actions; None: the grammar among the pairs, or the environment's
+            default.
         suited: Defaults of arguments that neither the pairs nor the task set contain.
 
     Raises:
@@ -274,7 +274,7 @@ def make_asked(
 
 
 def _check_kind(env_id: str) -> None:
-    """Say so if an id is not that of a text environment, rather than blame its arguments."""
+    """Raise if an id is not a text environment, so that the error does not blame the arguments."""
     point = gymnasium.spec(env_id).entry_point
     try:
         creator = load_env_creator(point) if isinstance(point, str) else point
@@ -305,7 +305,7 @@ def parse_pairs(pairs: Sequence[str], flag: str) -> dict[str, Any]:
                 f"expected {flag} as name=value, such as difficulty=medium; got {pair!r}"
             )
         value = _value(text)
-        if name in values and repr(values[name]) != repr(value):  # 1 == True, but not here
+        if name in values and repr(values[name]) != repr(value):  # repr, because 1 == True
             raise ConfigurationError(
                 f"expected one value of {name} in {flag}, got {values[name]!r} and {value!r}; "
                 "leave one out"
@@ -315,7 +315,7 @@ def parse_pairs(pairs: Sequence[str], flag: str) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    """Read a value; what is no JSON, or too deep or long for its reader, stays text."""
+    """Parse a value as JSON; return the text if it is not JSON, or too large or too deep."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

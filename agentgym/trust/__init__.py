@@ -1,19 +1,19 @@
-"""What a file may name by itself, and what it may name only if the user trusts it.
+"""The trust model: which settings a file may contain only with the user's consent.
 
-A record, a run folder, a suite, a protocol or another file may be somebody else's. It is data: what
-it names may be plain, such as a size. A path, an address, a command, code and a right are refused
-with the flag ``--trust NAME=VALUE`` that allows them.
+A record, run folder, suite, protocol or other file may come from a stranger, so it is treated as
+data. Plain values, such as a size, are accepted. A path, an address, a command, code or a right
+over the machine is rejected, and the message names the flag ``--trust NAME=VALUE`` that allows it.
 
-- ``table.py``: what each kind of environment, argument, policy, reward hook and setting is
-- ``claims.py``: what a file names, looked up in the table
-- ``grants.py``: what the user trusts, and `check_trusted`, through which every reader goes
-- ``typed_here.py``: what this user has typed for a run folder on this machine
+- ``table.py``: classifies environments, arguments, policies, reward hooks and settings
+- ``claims.py``: looks the values of a file up in the table
+- ``grants.py``: the values that the user trusts, and `check_trusted`, which every reader calls
+- ``typed_here.py``: remembers what this user typed for a run folder on this machine
 
 To add one of these, touch these files:
 
-- a kind, an argument or a setting: its row in ``table.py``; ``tests/trust`` fails without it
-- a reader of files that makes, loads or contacts what they name: claims of what it has read, given
-  to `check_trusted` before anything is resolved; a row in ``tests/trust/test_readers.py``
+- an environment, argument or setting: its row in ``table.py``; ``tests/trust`` fails without it
+- a reader of files that makes, loads or contacts what they name: pass claims about everything it
+  read to `check_trusted` before it resolves anything; a row in ``tests/trust/test_readers.py``
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a file names, each looked up in the table."""
+"""Claims: the values that a file contains, classified by the table."""
 
 from __future__ import annotations
 
@@ -38,28 +38,28 @@ from agentgym.trust.table import (
 
 Table = Mapping[str, Entry | SettingGroup]
 TOOL_ENVIRONMENTS = "agentgym.authoring.tools.register"
-"""Module that makes what modules register as tools."""
+"""Module that makes environments from tools that a user's module registers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something that a file names."""
+    """One value of a file, and whether it needs the user's consent."""
 
     name: str
     """The argument or setting, such as ``sandbox``."""
     value: Any
     """Its value."""
     nature: Nature
-    """What the table says of it."""
+    """Its class in the table."""
 
     @property
     def plain(self) -> bool:
-        """Whether the file may say it by itself."""
+        """Whether it needs no consent."""
         return self.nature == "plain"
 
     @property
     def text(self) -> str:
-        """``NAME=VALUE``, as ``--trust`` takes it; secrets are hidden, as in what files keep."""
+        """``NAME=VALUE``, as ``--trust`` accepts it; secrets are hidden, as in stored files."""
         public = hide_secrets(for_others(self.value), self.name)
         return (
             f"{self.name}={public if isinstance(public, str) else json.dumps(public, default=str)}"
@@ -67,12 +67,12 @@ class Claim:
 
     @property
     def deed(self) -> str:
-        """What it would do, in words."""
+        """What the value would do, in words."""
         return DEEDS[self.nature]
 
 
 def claim(name: str, value: Any, entry: Entry) -> Claim:
-    """Return the claim of a value."""
+    """Classify a value by its row of the table."""
     return Claim(name, value, entry.nature_of(value))
 
 
@@ -90,14 +90,14 @@ def argument_claims(env: str, arguments: Mapping[str, Any]) -> list[Claim]:
     """Return the claims of the arguments of an environment whose name the user typed."""
     rows, registered = argument_rows(env), _registered_arguments(env)
     return [
-        # What the id stands for is no news of the file.
+        # An argument that the user's own id already implies needs no further consent.
         claim(name, value, PLAIN if _is_same(registered, name, value) else rows.get(name, UNKNOWN))
         for name, value in arguments.items()
     ]
 
 
 def _registered_arguments(env: str) -> Mapping[str, Any]:
-    """Return the arguments that an id or the name of an import stands for."""
+    """Return the arguments with which an id, or another project's environment, is registered."""
     if (parts := split(env)) is not None:
         return {"reference": parts[1]}
     spec = gymnasium.registry.get(env)
@@ -105,7 +105,7 @@ def _registered_arguments(env: str) -> Mapping[str, Any]:
 
 
 def _is_same(arguments: Mapping[str, Any], name: str, value: Any) -> bool:
-    """Return whether a value, as a file holds it, is that of an argument."""
+    """Return whether a value read from a file equals an argument."""
     if name not in arguments:
         return False
     return json.dumps(arguments[name], default=str) == json.dumps(value, default=str)
@@ -134,19 +134,22 @@ def argument_rows(env: str) -> Mapping[str, Entry]:
 
 
 def _family_of_id(env: str) -> str:
-    """Return the family whose environment an id of somebody else makes; empty if there is none."""
+    """Return the family whose environment class a third-party id makes; empty if there is none."""
     spec = gymnasium.registry.get(env)
     point = spec.entry_point if spec is not None else None
     return next((entry.name for entry in FAMILIES if entry.entry_point == point), "")
 
 
 def _is_imported(env: str) -> bool:
-    """Return whether a registered environment's code has been imported, as no record decides it."""
+    """Return whether a registered environment's code is already imported.
+
+    Naming it in a file then runs no new code.
+    """
     return _registered(env)[0] in sys.modules or bool(_family_of_id(env))
 
 
 def _registered(env: str) -> tuple[str, Any]:
-    """Return the module of a registered id, and what is imported of it."""
+    """Return the module of a registered id, and its entry point if that is already imported."""
     spec = gymnasium.registry.get(env)
     point = spec.entry_point if spec is not None else None
     if not isinstance(point, str):
@@ -156,7 +159,7 @@ def _registered(env: str) -> tuple[str, Any]:
 
 
 def hook_claims(hooks: Iterable[str], name: str = "reward_hooks") -> list[Claim]:
-    """Return the claims of reward hooks as they are typed."""
+    """Return the claims of reward hooks, written as for ``--reward-hooks``."""
     heads = ((str(hook), str(hook).partition(":")[0].partition("=")[0]) for hook in hooks)
     return [claim(name, hook, HOOKS.get(head, UNKNOWN)) for hook, head in heads]
 
@@ -180,9 +183,9 @@ def setting_claims(
     """Return the claims of settings.
 
     Args:
-        settings: Their values by name, nested or with dots.
+        settings: Values by name; names are nested or joined by dots.
         table: `agentgym.trust.EVALUATION` or `agentgym.trust.TRAINING`.
-        envs: Environments that the arguments are of, besides those that the settings name.
+        envs: Environments that ``env_kwargs`` belong to, besides those named in the settings.
     """
     entries = [entry for name in ("env", "envs") for entry in _environments(settings.get(name))]
     names = [*dict.fromkeys(entry for entry in entries if isinstance(entry, str))]
@@ -197,7 +200,7 @@ def setting_claims(
 
 
 def _by_row(settings: Mapping[str, Any], table: Table) -> Iterator[tuple[str, Any]]:
-    """Yield the settings under the names that the table has for them."""
+    """Yield the settings, nested ones flattened to the dotted names of the table."""
     for name, value in settings.items():
         if table.get(name) is SettingGroup.ENVIRONMENTS:
             continue
@@ -208,9 +211,9 @@ def _by_row(settings: Mapping[str, Any], table: Table) -> Iterator[tuple[str, An
 
 
 def _environments(value: Any) -> list[Any]:
-    """Return the environments of a setting: a text with commas, or a list of a file."""
+    """Return the environments of a setting: a text with commas, or a list in a file."""
     if isinstance(value, str):
-        # What is split here is split in the same way where it is resolved.
+        # Split exactly as the code that resolves the names, so that no name escapes the check.
         return [part.strip() for part in value.split(",") if part.strip()]
     return list(value) if isinstance(value, list | tuple) else []
 
@@ -230,7 +233,8 @@ def _setting(name: str, value: Any, row: Entry | SettingGroup, envs: Sequence[st
 
 
 def _of_any(key: str, value: Any, rows: Sequence[Mapping[str, Entry]]) -> Claim:
-    """Return the claim of an argument of several environments: the least plain of each."""
+    """Return the claim of an argument that several environments take: one that needs consent, if
+    it does for any of them."""
     name = key.rpartition(".")[2]
     entries = [row[name] for row in rows if name in row] or [UNKNOWN]
     claims = [claim(key, value, entry) for entry in entries]
@@ -242,7 +246,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _pairs(value: Any, name: str) -> list[tuple[str, Any]]:
-    """Read names with values: a mapping, or texts ``name=value``."""
+    """Read pairs from a mapping or from texts ``name=value``, with or without a prefix ``env.``."""
     if isinstance(value, Mapping):
         return [(str(key), part) for key, part in value.items()]
     pairs = []

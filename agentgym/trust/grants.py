@@ -1,4 +1,4 @@
-"""What the user trusts, and the check through which every reader of files goes."""
+"""Grants of trust by the user, and `check_trusted`, which every reader of files calls."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from agentgym.trust.claims import Claim, env_claims
 logger = logging.getLogger(__name__)
 
 FLAG = "--trust"
-"""The flag that allows what a file names."""
+"""The flag by which the user trusts a value."""
 LONGEST = 1000
-"""Most characters of a value that a message shows."""
+"""Maximum number of characters of a value in a message."""
 Say = Callable[[str], None]
 
 
 class NotTrusted(ConfigurationError):
-    """A file names what only the user may name."""
+    """A file contains a value that needs the user's consent."""
 
 
 @dataclass(eq=False)
 class _Grant:
-    """What a block trusts."""
+    """The values that one ``with trusting(...)`` block trusts."""
 
     texts: frozenset[str]
-    """What is trusted, each as ``NAME=VALUE``."""
+    """Trusted values, each as ``NAME=VALUE``."""
     say: Say
-    """Told what a file makes happen, once for each."""
+    """Called with a sentence about each trusted value that a file uses, once per sentence."""
     announced: set[str] = field(default_factory=set)
-    """What it has been told."""
+    """Sentences already passed to ``say``."""
 
     def announce(self, sentence: str) -> None:
-        """Say a sentence, unless it has been said."""
+        """Pass a sentence to ``say``, unless that was done before."""
         if sentence not in self.announced:
             self.announced.add(sentence)
             self.say(sentence)
 
 
 _granted: list[_Grant] = []
-"""The blocks that this process is in, the innermost last."""
+"""The active blocks of this process, innermost last."""
 
 
 @contextmanager
 def trusting(*texts: str, say: Say = logger.warning) -> Iterator[None]:
-    """Allow what files name within the block, in every thread of this process.
+    """Trust values that files contain, within the block and in every thread of this process.
 
     Args:
-        *texts: What is allowed, each as ``NAME=VALUE`` of a refusal, such as
+        *texts: Trusted values, each as ``NAME=VALUE`` from the message of `NotTrusted`, such as
             ``"sandbox=subprocess"``.
-        say: Told what a file makes happen, before it does.
+        say: Called with a sentence about each trusted value that a file uses, before its use.
 
     Raises:
-        ConfigurationError: A text is no ``NAME=VALUE``.
+        ConfigurationError: A text is not ``NAME=VALUE``.
     """
     for text in texts:
         if not all(text.partition("=")[:2]):
@@ -74,7 +74,7 @@ def trusting(*texts: str, say: Say = logger.warning) -> Iterator[None]:
 
 @contextmanager
 def trusting_env(env: str | None) -> Iterator[None]:
-    """Allow files to name the environment that the user typed; imports its module.
+    """Trust the environment that the user typed, if files name it; imports its module.
 
     Raises:
         ConfigurationError: There is no such environment.
@@ -85,20 +85,20 @@ def trusting_env(env: str | None) -> Iterator[None]:
 
 
 def granted() -> tuple[str, ...]:
-    """Return all that is trusted now, for a process that goes on with the work of this one."""
+    """Return all texts that are trusted now, for a child process that continues the work."""
     return tuple(sorted({text for grant in _granted for text in grant.texts}))
 
 
 def check_trusted(claims: Iterable[Claim], source: str, typed: Container[str] = ()) -> None:
-    """Refuse what a file names, unless it is plain or trusted.
+    """Raise unless every value of a file is plain or trusted.
 
     Args:
-        claims: What it names.
-        source: What kind of file it is, such as ``"the record"``.
-        typed: Texts ``NAME=VALUE`` that the user typed elsewhere.
+        claims: The values of the file.
+        source: Description of the file for messages, such as ``"the record"``.
+        typed: Texts ``NAME=VALUE`` that count as trusted, because the user typed them before.
 
     Raises:
-        NotTrusted: It names something else; the message has the flag that allows it.
+        NotTrusted: A value is neither; the message contains the flag that allows it.
     """
     refused = []
     for text, claim in {claim.text: claim for claim in claims if not claim.plain}.items():

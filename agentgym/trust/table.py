@@ -1,7 +1,8 @@
-"""The table: what each kind, argument and setting that a file may name is.
+"""The table that classifies each environment, argument and setting that a file may contain.
 
-What has no row counts as code. The names of other rooms stand here as text, so that a reader on any
-floor can look them up; ``tests/trust`` compares them with what those rooms offer.
+A name without a row counts as code. The names are plain text and not imported from the packages
+that define them, so that this module stays below its readers; ``tests/trust`` compares the names
+with the actual arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ DEEDS: Mapping[Nature, str] = {
     "code": "makes it import and run that code",
     "right": "gives it a right over this machine that only you can give",
 }
-"""What a value does, by its nature, as refusals and announcements say it."""
+"""What a value does, by its nature, for messages."""
 
 
 def _never(value: Any) -> bool:
@@ -36,24 +37,24 @@ class Entry:
     """A row of the table."""
 
     nature: Nature
-    """What its values are."""
+    """Nature of the values."""
     harmless: Callable[[Any], bool] = _never
-    """Which of its values are plain nevertheless."""
+    """Returns True for values that are plain, whatever `nature` says."""
     exceptions: Mapping[str, Nature] = field(default_factory=dict)
-    """Values of another nature."""
+    """Values with another nature."""
 
     def nature_of(self, value: Any) -> Nature:
-        """Return what a value is."""
+        """Return the nature of a value."""
         named = self.exceptions.get(value) if isinstance(value, str) else None
         return "plain" if self.is_plain(value) else named or self.nature
 
     def is_plain(self, value: Any) -> bool:
-        """Return whether a file may say this value by itself; None is as good as left out."""
+        """Return whether a value needs no consent; None counts as left out."""
         return self.nature == "plain" or value is None or self.harmless(value)
 
 
 class SettingGroup(Enum):
-    """A setting that consists of others."""
+    """A setting whose value consists of names or arguments with their own rows."""
 
     ENVIRONMENTS = "names of environments"
     ENV_ARGUMENTS = "arguments of the environments"
@@ -63,12 +64,12 @@ class SettingGroup(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EnvKind:
-    """A family, or a kind of environments of another project."""
+    """A family, or the environments of another project."""
 
     reference: Entry = Entry("plain")
-    """What stands behind the prefix; of a family its name."""
+    """Row of the reference after the prefix; for a family, of its name."""
     arguments: Mapping[str, Entry] = field(default_factory=dict)
-    """Its arguments, besides `BASE`."""
+    """Rows of its arguments, besides `BASE`."""
 
 
 # -- which values of a path, an address, code or a right are plain ---------------------------------
@@ -90,12 +91,12 @@ def _is_bundled_name(value: Any) -> bool:
 
 
 def _is_turns(value: Any) -> bool:
-    """Return whether a horizon is made of numbers."""
+    """Return whether a horizon consists of numbers, so that it names no schedule in a module."""
     return isinstance(value, int) or re.fullmatch(r"[\d,\s-]+", str(value), re.ASCII) is not None
 
 
 def is_public_model(value: Any) -> bool:
-    """Return whether a model is ``tiny``, or the id of one on the hub and no folder here."""
+    """Return whether a model is ``tiny`` or an id on the hub, and not a folder on this machine."""
     named = isinstance(value, str) and re.fullmatch(r"[\w.-]+(?:/[\w.-]+)?", value) is not None
     return named and ".." not in value and not os.path.exists(value)
 
@@ -105,7 +106,7 @@ def _is_task_id(value: Any) -> bool:
 
 
 def _is_below_runs(value: Any) -> bool:
-    """Return whether a folder lies in ``runs`` of the working directory, where runs lie anyway."""
+    """Return whether a folder is inside ``./runs``, the default place of run folders."""
     runs = os.path.join(os.path.realpath("."), "runs")
     return isinstance(value, str) and os.path.realpath(value).startswith(runs + os.sep)
 
@@ -115,7 +116,7 @@ def _is_mapping(value: Any) -> bool:
 
 
 def ships_with_gymnasium(reference: Any) -> bool:
-    """Return whether an id is one of Gymnasium itself: any other imports what registers it."""
+    """Return whether an id belongs to Gymnasium itself; other ids may import third-party code."""
     spec = gymnasium.registry.get(reference)
     return spec is not None and str(spec.entry_point).startswith("gymnasium.envs.")
 
@@ -127,9 +128,9 @@ PATH, ADDRESS, COMMAND, RIGHT = Entry("path"), Entry("address"), Entry("command"
 SANDBOX = Entry("code", _among("auto", "namespace", "docker", "remote"), {"subprocess": "right"})
 """``remote`` goes to the address in AGENTGYM_SANDBOX_URL; ``subprocess`` isolates nothing."""
 OWN_PART = Entry("code", _is_word)
-"""A supplied part by its name, or ``MODULE:NAME``."""
+"""A bundled part by its name (plain), or a user's part as ``MODULE:NAME`` (code)."""
 UNKNOWN = CODE
-"""What the table does not know."""
+"""Row of names that the table does not contain."""
 
 
 def _plain(names: str, prefix: str = "") -> dict[str, Entry]:
@@ -141,9 +142,9 @@ BASE: Mapping[str, Entry] = {
     "reward_hooks": Entry("code", lambda value: not value),
     "tasks": CODE,
 }
-"""Arguments that every environment has."""
+"""Arguments of every environment."""
 MAKE: Mapping[str, Entry] = _plain("max_episode_steps")
-"""Arguments of ``gymnasium.make`` that records keep."""
+"""Arguments of ``gymnasium.make`` that records store."""
 _GENERATED = _plain("difficulty generator_seed reward expert")
 _IMPORTED = _plain("solved_at states_success") | dict.fromkeys(
     ("world", "specs", "limits", "has_expert"), CODE
@@ -242,12 +243,12 @@ ENVIRONMENTS: Mapping[str, EnvKind] = {
     "textarena": EnvKind(arguments=_SIZED),
     "verifiers": EnvKind(CODE, _IMPORTED | _plain("limit answer_field")),
 }
-"""Families and kinds of imports, by the word that names them."""
+"""Families by short name, and environments of other projects by prefix."""
 TOOLS: Mapping[str, Entry] = {
     **_plain("answer timeout solved_at"),
     **dict.fromkeys(("tools", "reward", "expert", "module", "name"), CODE),
 }
-"""Arguments of tool environments, whose ids only their own module registers."""
+"""Arguments of environments made of tools (`agentgym.authoring.tools`)."""
 
 HOOKS: Mapping[str, Entry] = {
     **_plain("potential invalid_action turn_cost repeat success_bonus tool_bonus progressive"),
@@ -257,18 +258,18 @@ HOOKS: Mapping[str, Entry] = {
     "judge": ADDRESS,
     "judge_mask": ADDRESS,
 }
-"""Reward hooks as they are typed, by their names; others are ``MODULE:CLASS``."""
+"""Bundled reward hooks by name; others are ``MODULE:CLASS``."""
 POLICIES: Mapping[str, Entry] = {"run": PATH, "hf": PATH}
-"""Kinds of policies by what stands before the colon; others are ``MODULE:ATTRIBUTE``."""
+"""Prefixes of policies; others are ``MODULE:ATTRIBUTE``."""
 POLICY_NAMES = re.compile(r"random|oracle|demonstrator|chat|blind-[a-z-]+")
-"""Policies that go before a folder of the same name."""
+"""Bundled policies, which take precedence over a folder of the same name."""
 POLICY_ARGUMENTS: Mapping[str, Entry] = {
     **_plain("checkpoint temperature top_p mismatch"),
     **_plain("turn_tokens episode_tokens window history template_args system end_of_turn"),
     "chat_template": Entry("path", _is_bundled_name),
     "agent": CODE,
 }
-"""Options of these kinds."""
+"""Options of policies."""
 
 EVALUATION: Mapping[str, Entry | SettingGroup] = {
     **_plain("split num_tasks seed samples horizon grammar retry_failed failed scale model window"),
@@ -348,13 +349,15 @@ TRAINING: Mapping[str, Entry | SettingGroup] = {
         "memory.",
     ),
 }
-"""Settings of a training, by their names with dots, and those of an entry of its list ``env``.
-Methods add those of their sections (``trainers.config.file_trust``)."""
+"""Settings of a training by their dotted names, and settings of an entry of its list ``env``.
+Methods add the settings of their sections (``trainers.config.file_trust``)."""
 PRESET_PART = OWN_PART
-"""A part of a preset's file, or a function in its fields."""
+"""Row of a part of a preset file, and of a function in its fields."""
 DATA_VARIABLES = frozenset({"ALFWORLD_DATA", "SEARCH_QUESTIONS", "TEXTWORLD_GAMES", "WEBSHOP_DATA"})
+"""Environment variables with paths of data sets, which a protocol may read."""
 PROTOCOL: Mapping[str, Entry] = {
     "variable": Entry("right", _among(*sorted(DATA_VARIABLES))),
     "names": Entry("path", lambda value: isinstance(value, str) and not re.search(r"[/\\]", value)),
 }
-"""Entries of a protocol: the environment variable that is read, and a list beside its file."""
+"""Entries of a protocol file: an environment variable to read, and the name of a list of tasks in
+the same folder."""

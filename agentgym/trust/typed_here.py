@@ -1,8 +1,8 @@
-"""What this user has typed for a run folder on this machine, so that resuming needs no flags.
+"""Remember what the user typed for a run folder on this machine, so that resuming needs no flags.
 
-The list holds hashes of the folder's real path with ``NAME=VALUE``. It lies outside of the folder,
-so whoever sends a folder cannot send its trust. A folder that is moved, or that comes from another
-machine, is somebody else's.
+The list contains hashes of the folder's real path with ``NAME=VALUE``. It is stored outside of the
+folder, so the sender of a folder cannot include trust for it. A folder that was moved, or copied
+from another machine, is not trusted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 STATE = "XDG_STATE_HOME"
 """Environment variable that names the folder of the user's state."""
 DEPTH = 3
-"""How far above a checkpoint its run lies, at most."""
+"""Maximum number of levels from a checkpoint up to its run folder."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class TypedHere:
         """Return whether a text was typed."""
         with suppress(OSError):
             keys = {*_list().read_text("ascii").split()}
-            # A checkpoint lies in the folder of its run.
+            # The folder may be a checkpoint inside the run folder that the user typed.
             places = [Path(os.path.realpath(self.folder))]
             places += places[0].parents[:DEPTH]
             return any(_key(place, text) in keys for place in places)
         return False
 
     def remember(self, claims: Iterable[Claim]) -> None:
-        """Note what the user has typed and a file of the folder will say; plain data needs none."""
+        """Store the claims that need consent; failures to write are only logged."""
         place = Path(os.path.realpath(self.folder))
         new = [
             _key(place, claim.text)

@@ -50,9 +50,9 @@ class ToolCall(NamedTuple):
     arguments: str
     """Arguments, as the model wrote them."""
     extra: Mapping[str, Any] = {}
-    """What the endpoint added to the call."""
+    """Non-standard fields that the endpoint added to the call; they are sent back."""
     function_extra: Mapping[str, Any] = {}
-    """What the endpoint added to the called function."""
+    """Non-standard fields that the endpoint added to the called function; they are sent back."""
 
     def text(self) -> str:
         """Return the call as text for an environment."""
@@ -61,10 +61,10 @@ class ToolCall(NamedTuple):
 
     def message(self) -> dict[str, Any]:
         """Return the call in the format of endpoints."""
-        # Names are held against a pattern, also those that a model made up.
+        # Endpoints reject messages with names outside of this pattern, even if a model made it up.
         name = _ODD.sub("_", self.name)[:LONGEST_NAME] or "_"
-        sound = {"name": name, "arguments": _sound_arguments(self.arguments)}
-        function = {**self.function_extra, **sound}
+        valid = {"name": name, "arguments": _valid_arguments(self.arguments)}
+        function = {**self.function_extra, **valid}
         return {**self.extra, "id": self.id, "type": "function", "function": function}
 
 
@@ -79,22 +79,23 @@ class ChatAnswer:
     reasoning: str = ""
     """Thinking that was returned separately."""
     reasoning_field: str = REASONING_FIELDS[0]
-    """Field of the response that held it."""
+    """Field of the response that contained it."""
     parts: tuple[Mapping[str, Any], ...] = ()
-    """The content as it came, if it came in parts with thinking among them."""
+    """The original content, if it was a list of parts that includes thinking."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """What the endpoint added to the message."""
+    """Non-standard fields that the endpoint added to the message; they are sent back."""
 
     @property
     def text(self) -> str:
-        """All that the model wrote, thinking in the text included, and its first call."""
+        """The model's text, including thinking in it, followed by its first call."""
         return self.content + "".join(call.text() for call in self.calls[:1])
 
     def action(self, native: bool) -> str:
         """Return the action: text before a call from ``tool_calls`` cannot change the call.
 
         Args:
-            native: Whether calls of tools are the actions; else the text may hold one before them.
+            native: Whether tool calls are the only actions; otherwise the text before them may
+                contain an action, too.
         """
         if not self.calls:
             return self.content
@@ -133,7 +134,7 @@ def read_answer(completion: ChatCompletion, turn: int) -> ChatAnswer:
         id_ = call.get("id")
         is_valid = isinstance(id_, str) and 0 < len(id_) <= LONGEST_ID
         if not is_valid or any(id_ == other.id for other in calls):
-            id_ = f"call{turn:03d}{number:02d}"  # nine letters and digits, which all accept
+            id_ = f"call{turn:03d}{number:02d}"  # nine alphanumerics: Mistral accepts nothing else
         calls.append(_read_call(call, as_text(id_)))
     # The user decides whether thinking in words is sent back; any other value always is.
     plain = {name for name in REASONING_FIELDS if isinstance(message.get(name), str)}
@@ -174,11 +175,11 @@ def model_output(completion: ChatCompletion, answer: ChatAnswer) -> ModelOutput:
     )
 
 
-def _sound_arguments(arguments: str) -> str:
-    """Return arguments that endpoints can parse, as many do with those of earlier turns.
+def _valid_arguments(arguments: str) -> str:
+    """Return arguments that are a JSON object; text that is not is wrapped in one.
 
-    What the model wrote without being JSON stands in an object, so that its own mistake does not
-    end the episode.
+    Many endpoints parse the arguments of earlier turns, and would reject the whole request because
+    of one malformed call.
     """
     try:
         if isinstance(parse_json(arguments or "{}"), dict):

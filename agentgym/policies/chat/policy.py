@@ -31,8 +31,8 @@ class ChatPolicy:
     Args:
         config: Model, endpoint and limits.
         action_prompt: How to write actions, from ``env.unwrapped.action_prompt()``; not sent with
-            tools, which say it themselves.
-        prompt: Lays out the messages and says how to write actions; replaces ``action_prompt``.
+            tools, whose schemas contain it.
+        prompt: Layout of the messages, with the action prompt; replaces ``action_prompt``.
             Default: `agentgym.conversation.DEFAULT`, which training uses, too.
 
     Raises:
@@ -50,14 +50,14 @@ class ChatPolicy:
         self._begin()
 
     def _begin(self) -> None:
-        """Be as if nothing had been played."""
+        """Set the state before the first episode."""
         self.last_output: ModelOutput | None = None
         self.prompt_tokens = 0
         self.completion_tokens = 0
         self._tools: list[dict[str, Any]] = []
         self._conversation = self._begun({})
         self._episode_seed: int | None = None
-        # Of its own: to interrupt one episode must not end the waits of others.
+        # Not shared between copies: interrupting one episode must not interrupt the others.
         self._waits = Waits()
 
     def _begun(self, info: Mapping[str, Any]) -> EpisodeConversation:
@@ -67,7 +67,7 @@ class ChatPolicy:
 
     @property
     def _native(self) -> bool:
-        """Whether actions are calls of tools, and not text."""
+        """Whether actions are tool calls instead of text."""
         return self.config.tools and bool(self._tools)
 
     def with_prompt(self, prompt: Prompt, sampling: Mapping[str, Any]) -> ChatPolicy:
@@ -89,8 +89,8 @@ class ChatPolicy:
     def copy(self) -> ChatPolicy:
         """Return a copy for a concurrent episode.
 
-        The copy has its own history and counts, and shares the connection, the rate limit and what
-        was learnt about the endpoint.
+        The copy has its own history and counts. It shares the connection, the rate limit and the
+        detected limitations of the endpoint.
         """
         other = copy.copy(self)
         other._begin()
@@ -125,7 +125,7 @@ class ChatPolicy:
         """
         self.last_output = None
         turn = len(self._conversation)
-        # Drawn from the turn, so that a run waits the same whatever other threads do.
+        # Seeded by the turn, so that retry delays do not depend on the order of threads.
         jitter = Stream("chat-retries", self.config.seed or 0, self._episode_seed or 0, turn)
         completion = self._endpoint.complete(self._request(observation, info), jitter, self._waits)
         answer = read_answer(completion, turn)
@@ -188,7 +188,7 @@ class ChatPolicy:
         return request
 
     def _seed(self) -> int | None:
-        """Return the seed of this request: another in each turn, so that no turn repeats one."""
+        """Return the seed of this request; it differs from turn to turn."""
         seed, episode = self.config.seed, self._episode_seed
         if seed is None or episode is None:
             return seed
@@ -196,16 +196,16 @@ class ChatPolicy:
 
 
 def _laid_out(config: ChatConfig, prompt: Prompt) -> Prompt:
-    """Return a prompt with what the configuration says of it.
+    """Return a prompt with the window, reasons and instructions of the configuration.
 
     Raises:
-        ConfigurationError: It says how to write actions as text, and tools are to be offered.
+        ConfigurationError: Tools are enabled, but the prompt explains how to write actions as text.
     """
     layout = prompt.layout.windowed(config.window)
     if config.invalid_reasons:
         layout = replace(layout, reasons=True)
     chat_prompt = replace(prompt, layout=layout, instructions=config.instructions)
     if config.tools:
-        # Called for its check alone: refuse the prompt before an episode begins.
+        # Only for its check, so that an unsuitable prompt fails before an episode begins.
         chat_prompt.for_tools()
     return chat_prompt
