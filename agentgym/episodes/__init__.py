@@ -1,7 +1,8 @@
 """Episode records: write them while playing, read, replay, rescore and export them.
 
 A record is one JSON line (format ``agentgym.episode/1``) with everything needed to replay the
-episode exactly, and to rescore it without a model.
+episode exactly, and to rescore it without a model. `records` defines the format, `recorder` writes
+it, `replay` and `rescorer` play it again, and `exporter` converts it for other tools.
 
 To add one of these, touch these files:
 

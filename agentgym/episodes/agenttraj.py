@@ -1,9 +1,9 @@
-"""Episodes as AgentGym publishes its trajectories, AgentTraj (arXiv 2406.04151), and back.
+"""Convert episodes to AgentTraj, AgentGym's format of trajectories (arXiv 2406.04151), and back.
 
 A file is a JSON list of ``{"item_id", "conversations"}``. A conversation begins with instructions
 and an ``Ok.``; then ``human`` messages are observations, and ``gpt`` messages the text of the
-model. Turns to train on have ``"loss": true``. Further data of an episode for a replay is stored in
-a separate field, so that `read_items` can restore the complete episode.
+model. Turns to train on have ``"loss": true``. The other data of an episode is stored in a separate
+field, so that `read_items` can restore the complete episode.
 
 Items of other writers contain only the texts. The id of the item is then the task, in the split
 ``train``, because AgentGym publishes them for training. Rewards, scores and success are not known,
@@ -24,7 +24,7 @@ from agentgym.registration import FAMILIES
 from agentgym.support.typed_json import read_json
 
 OURS = "agentgym"
-"""Field of an item with the additional data of this suite."""
+"""Field of an item with the data that AgentTraj has no field for."""
 AGREED = "Ok."
 """The model's response to the instructions."""
 ACTION = "Action:"
@@ -152,7 +152,7 @@ def _restore_episode(item: Item, stored: Any) -> Episode:
 def _texts_alone(item: Item) -> Episode:
     """Return the episode of an item of another writer."""
     messages = item["conversations"]
-    # Instructions and what the model answers to them are not learnt.
+    # The first gpt message with a loss is the first turn: the instructions and the Ok. have none.
     learnt = (
         n for n, message in enumerate(messages) if message["from"] == "gpt" and message.get("loss")
     )

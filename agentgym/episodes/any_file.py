@@ -110,7 +110,7 @@ def _is_export(path: Path) -> bool:
         with path.open(encoding="utf-8") as file:
             first: Any = json.loads(next((line for line in file if line.strip()), "{}"))
     except (OSError, ValueError, RecursionError):
-        return False  # Whoever reads records says what is wrong.
+        return False  # read_episodes raises the error with the line number
     if not isinstance(first, Mapping):
         return False
     if {"messages", "completion"} & set(first):

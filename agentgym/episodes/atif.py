@@ -1,9 +1,8 @@
-"""Episodes as ATIF trajectories, and back.
+"""Convert episodes to ATIF trajectories and back.
 
 ATIF (Agent Trajectory Interchange Format, version 1.8, of Harbor's RFC 1) is a JSON document per
-trajectory, which viewers and trainers of other projects read. Further data of an episode for a
-replay is stored in the ``extra`` fields, so that :func:`from_atif` can restore the complete
-episode.
+trajectory, which viewers and trainers of other projects read. The other data of an episode is
+stored in the ``extra`` fields, so that :func:`from_atif` can restore the complete episode.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from agentgym.errors import DISTRIBUTION, DataError
 
 VERSION = "ATIF-v1.8"
 OURS = "agentgym"
-"""Key in ``extra`` with the additional data of this suite."""
+"""Key in ``extra`` of the data that ATIF has no field for."""
 TOOL = "act"
 """Name of the only tool: an environment takes one text per turn."""
 DIGITS = 6
@@ -75,7 +74,7 @@ def _tool(episode: Episode) -> dict[str, Any]:
 
 
 def _step(number: int, turn: dict[str, Any]) -> dict[str, Any]:
-    """Return a turn as a step; what the format has no field for stays in ``extra``."""
+    """Return a turn as a step; data that the format has no field for goes to ``extra``."""
     call = f"call-{number}"
     text, reasoning = turn.pop("raw_text"), turn.pop("reasoning")
     step: dict[str, Any] = {

@@ -107,7 +107,7 @@ class ChatWriter:
     ) -> None:
         self.options = options or ChatOptions()
         self._prompt_at = prompt_at
-        # Kept for all records made alike: an environment is costly to make for its words alone.
+        # Cached for all records with equal arguments: making an environment is expensive.
         self._speech: dict[str, Speech] = {}
         self._envs = EnvCache(WITHOUT_HOOKS)
 
@@ -143,11 +143,11 @@ class ChatWriter:
         for number, turn in enumerate(episode.turns, 1):
             learnt = self._learnt(turn)
             if by_episode and not learnt:
-                continue  # with what it led to: the model acts again on what it had seen
+                continue  # the turn's observation is dropped, too: the model sees the old one again
             message = _assistant(turn, number, language, self.options.text)
             if learnt:
                 row = {"prompt": conversation.messages(state), "completion": [message], **tools}
-                # Of an agent's whole part only the last row counts: its prompt holds all before.
+                # Keep the last row of each agent: its prompt contains all earlier messages.
                 of_agents[state.agent] = row
                 rows.append(row)
             conversation.add(
@@ -226,7 +226,7 @@ class ChatWriter:
 
 
 def _text(turn: Turn, language: Language, text: Text) -> str:
-    """Return what an assistant says in a turn, as text."""
+    """Return the assistant's text in a turn."""
     if text == "action":
         return well_formed(language.write(turn.executed))
     return well_formed(turn.action if turn.raw_text is None else turn.raw_text)
@@ -247,7 +247,7 @@ def _assistant(turn: Turn, number: int, language: Language, text: Text) -> Messa
 
 
 def _results(message: Message) -> list[dict[str, Any]]:
-    """Return what the environment's answer holds besides its text, as the result of a call."""
+    """Return the fields of a tool result, besides its text, for each call of a message."""
     return [
         {"tool_call_id": call["id"], "name": call["function"]["name"]}
         for call in message.get("tool_calls", ())
@@ -268,13 +268,13 @@ def _call(turn: Turn, language: Language) -> dict[str, Any] | None:
 
 
 def _before_call(text: str, action: str) -> str:
-    """Return what a model wrote before its call, thinking included."""
+    """Return the text before a model's call, including thinking."""
     if len(action) < len(text) and text.endswith(action):
-        return text.removesuffix(action).rstrip()  # the call came apart from the text
+        return text.removesuffix(action).rstrip()  # the endpoint returned the call separately
     tag = _TAG if _TAG.search(strip_think(text)) else _BRACE
     for match in islice(tag.finditer(text), _PLACES):
         at = match.start()
-        # Inside of thinking a call is none: with it the mark would go.
+        # Insert a marker before the candidate: if strip_think removes it, the call is only thought.
         if _MARK in strip_think(text[:at] + _MARK + text[at:]):
             return text[:at].rstrip()
     return ""

@@ -1,4 +1,4 @@
-"""Export files of episodes to other formats, as a stream, so that files may exceed the memory."""
+"""Export files of episodes to other formats, as a stream: a file may be larger than memory."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def export(
     report, writer = ExportReport(), ChatWriter(chats, prompt_at)
     make_rows = _row_makers(writer).get(to, lambda episode: [to_row(episode)])
     episodes = read_any(source, on_torn=report.torn.append)
-    # In this order: the file is closed before its scratch name becomes the real one.
+    # The order matters: _open closes the file before new_path renames it.
     with closing(writer), new_path(out) as scratch, _open(to, scratch) as write:
         for episode in episodes:
             report.episodes += 1
@@ -188,7 +188,7 @@ def _not_writable(out: str | Path, error: Exception) -> ConfigurationError:
 
 
 def _row_makers(writer: ChatWriter) -> Mapping[str, Callable[[Episode], list[Row]]]:
-    """Return what makes the rows of an episode in each form that is no table."""
+    """Return the functions that make the rows of an episode, for the forms other than tables."""
     return {
         "sft": writer.rows,
         "atif": lambda episode: [to_atif(episode)],
@@ -207,7 +207,7 @@ Write = Callable[[Iterable[Row]], None]
 
 @contextmanager
 def _open(to: Form, path: Path) -> Iterator[Write]:
-    """Yield what writes rows in a form."""
+    """Yield a function that writes rows in a form."""
     writers = {
         "parquet": _parquet, "csv": _csv, "datasets": _data_set, "atif": trajectory_folder,
         "agenttraj": _json_list,
@@ -282,15 +282,15 @@ def _parquet(path: Path) -> Iterator[Write]:
 
 @contextmanager
 def _data_set(folder: Path) -> Iterator[Write]:
-    """Write the rows of each split to a file of its own, and a card that names the files."""
+    """Write one parquet file per split, and a data set card that lists the files."""
     (folder / "data").mkdir(parents=True)
     writers: dict[str, Write] = {}
     with ExitStack() as stack:
 
         def write(rows: Iterable[Row]) -> None:
             for row in rows:
-                # It comes from a record and becomes the name of a file, which must not leave the
-                # folder.
+                # A record's text becomes a file name: replace separators, so that it cannot point
+                # outside of the folder.
                 split = re.sub(r"\W", "_", row["split"], flags=re.ASCII) or "unknown"
                 if split not in writers:
                     path = folder / "data" / f"{split}.parquet"

@@ -209,7 +209,7 @@ def rescore_file(
             scratch = stack.enter_context(new_path(out))
             file = stack.enter_context(scratch.open("x", encoding="ascii"))
         worked = _worked(path, make, tally, max_episodes, workers, on_episode)
-        # Closed with the block: an error here ends the processes that work ahead.
+        # Closed with the block, so that an error here ends the worker processes.
         for episode, outcome in stack.enter_context(closing(worked)):
             if outcome.new is None:
                 continue
@@ -217,13 +217,13 @@ def rescore_file(
             after.add(outcome.new)
             if file is not None:
                 file.write(outcome.new.to_line())
-        counts = tally.fields()  # or else nothing is written
+        counts = tally.fields()  # inside the block: if it raises, the file is not published
     return FileRescore(*counts, before.to_dict(), after.to_dict())
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of an episode; without any words it played as it did, or was rescored."""
+    """The result of one episode; with all texts empty it replayed identically, or was rescored."""
 
     difference: str = ""
     """The first difference from the record."""
@@ -236,15 +236,15 @@ class _Outcome:
 
     @classmethod
     def of(cls, error: AgentGymError) -> _Outcome:
-        """Return what an error means."""
-        # The order of _KINDS counts: its last entry is the base class of all.
+        """Return the result of an episode whose replay raised an error."""
+        # The order of _KINDS matters: its last entry is the base class of all others.
         kind = next(name for kind, name in _KINDS if isinstance(error, kind))
         return cls(failed=kind, message=str(error))
 
 
 @dataclass
 class _Tally:
-    """Counts what became of episodes."""
+    """Counts the results of episodes."""
 
     equal: int = 0
     changes: list[EpisodeChange] = field(default_factory=list)
@@ -289,7 +289,7 @@ def _worked(
     workers: int,
     on_episode: Callable[[], None],
 ) -> Generator[tuple[Episode, _Outcome], None, None]:
-    """Yield the episodes of a file and what became of each, counted."""
+    """Yield the episodes of a file with their results, and count them."""
     if max_episodes is not None:
         integer(max_episodes, "`max_episodes`", 1, None)
     integer(workers, "`workers`", 1, None)
@@ -301,11 +301,12 @@ def _worked(
 
 
 class _Work:
-    """Does something with episodes, in this process or in one of several.
+    """Base class of functions of an episode that run in this process or in several.
 
     Args:
-        env: The environment whose module registers the id that the records name.
-        trusted: What the user trusts: another process does not know it.
+        env: Name of the user's environment, whose module registers the id in the records.
+        trusted: Texts that the user trusts (`agentgym.trust.granted`), which a child process does
+            not inherit.
     """
 
     def __init__(self, env: str | None, trusted: Sequence[str]) -> None:
@@ -325,14 +326,14 @@ class _Work:
 
 
 class _Replaying(_Work):
-    """Plays episodes again."""
+    """Replays episodes."""
 
     def __init__(self, env: str | None, trusted: Sequence[str]) -> None:
         super().__init__(env, trusted)
         self._envs = self._stack.enter_context(EnvCache())
 
     def __call__(self, episode: Episode) -> _Outcome:
-        """Play an episode and compare."""
+        """Replay an episode and compare it with the record."""
         if not episode.began:
             return _Outcome(failed=_NEVER_BEGAN)
         try:
@@ -343,7 +344,7 @@ class _Replaying(_Work):
 
 
 class _Rescoring(_Work):
-    """Gives episodes new rewards."""
+    """Rescores episodes."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Record environments: finished episodes to a file, or facts in info dicts."""
+"""Record the episodes of an environment: in a file, or as facts in info dicts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from agentgym.rewards.table import hooks_to_json
 from agentgym.support.redaction import hide_secrets, without_users
 
 FACTS = "record"
-"""Key of ``info`` under which `RecordFacts` puts them."""
+"""Key of ``info`` for the facts of `RecordFacts`."""
 
 COUNTED = (
     "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens", "finish_reason",
 )  # fmt: skip
-"""Fields kept of an output without a turn."""
+"""Fields of a model output that are recorded if no turn followed it."""
 UNUSED = "unused_outputs"
-"""Where in `Episode.extra`."""
+"""Key in `Episode.extra` of these outputs."""
 CALLS = "calls"
 """Key in `Episode.extra` of the calls of an agent's model, if the caller serves the model: turns
 taken before, tokens, text and finish reason of each."""
@@ -148,7 +148,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         Raises:
             EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
-        # Before the reset, which draws from it.
+        # Before the reset, which draws from the generator.
         rng = None if seed is not None else generator_state(self.env)
         reset_options = {key: plain(value) for key, value in (options or {}).items()}
         self._open, self._turns, self._note = None, [], {}
@@ -188,7 +188,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         Raises:
             EnvFailure: The environment failed; the episode is written with reason ``error``.
         """
-        action = clean(action)  # what the record gives back, so that a replay is exact
+        action = clean(action)  # execute the text that a reader of the record gets, for replays
         try:
             observation, reward, terminated, truncated, info = self.env.step(action)
             after = self._state(observation, info)
@@ -217,7 +217,7 @@ class Recorder(gymnasium.Wrapper[str, str, str, str], RecordConstructorArgs):
         return observation, float(reward), terminated, truncated, info
 
     def _drop_note(self) -> None:
-        """Count what the model produced without keeping it, because no turn came of it."""
+        """Record the token counts of a model output that no turn followed."""
         note = {name: self._note.get(name) for name in COUNTED}
         if counts := {name: value for name, value in note.items() if value}:
             self._unused.append(counts)
@@ -375,7 +375,7 @@ def origin(
     anonymous = without_users(plainly)
     stored = hide_secrets(anonymous)
     described = None if "reward_hooks" in stored else hooks_to_json(kwargs.get("reward_hooks"))
-    # What hiding changed is not held: nobody can make the environment from it.
+    # An argument with a hidden secret counts as not stored: it cannot make the environment again.
     unchanged = {key for key in stored if stored[key] == anonymous[key]}
     unchanged |= {"reward_hooks"} if described is not None else set()
     wrappers = [wrapper.name for wrapper in env.spec.additional_wrappers] if env.spec else []
@@ -441,7 +441,7 @@ def plain(value: object) -> Any:
 
 
 def _number(value: Any) -> Any:
-    """Turn numpy numbers into Python's."""
+    """Convert a NumPy number to a Python number."""
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not JSON-safe")

@@ -212,7 +212,7 @@ _LATER = (
 
 
 class _Unused(TypedDict, total=False):
-    """What a model produced for no turn; counted like what stands in turns."""
+    """A model output that no turn followed; reports count its tokens, too."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
@@ -231,18 +231,18 @@ class _Options(TypedDict, total=False):
 
 
 _INSIDE: Mapping[str, type] = {"extra": _Extra, "options": _Options}
-"""Entries that this package reads from free-form fields."""
+"""Entries that this package reads from free-form fields, and so validates."""
 
 
 def _by_name(value: Any) -> dict[str, Any]:
-    """Return the fields of a record as they are: ``asdict`` would copy all that is in them."""
+    """Return the fields of a record without copies: ``asdict`` would deep-copy every value."""
     if not is_dataclass(value):
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
     return {entry.name: getattr(value, entry.name) for entry in fields(value)}
 
 
 def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
-    """Check what a line says of the whole episode against its turns.
+    """Check the score, success and reward of a line against its turns.
 
     Raises:
         DataError: They differ, or a number is out of range.
@@ -251,7 +251,7 @@ def _check_sums(episode: Episode, record: Mapping[str, Any]) -> None:
         try:
             actual = getattr(episode, name)
             stored = record.get(name, actual)
-            # To isclose true is 1.0.
+            # math.isclose would accept True for 1.0.
             same = isinstance(stored, bool) == isinstance(actual, bool)
             same = same and math.isclose(stored, actual, rel_tol=1e-9, abs_tol=1e-9)
         except (OverflowError, TypeError, ValueError):  # fsum refuses inf - inf
@@ -270,7 +270,7 @@ def clean(text: str) -> str:
     """
     if not _SURROGATE.search(text):
         return text
-    # In UTF-16 a pair of surrogates is the character itself.
+    # In UTF-16 a surrogate pair is the encoding of one character.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
@@ -329,7 +329,7 @@ def read_episodes(
 
 
 def _torn(line: bytes) -> bool:
-    """Return whether a line is the beginning of a JSON object that does not end."""
+    """Return whether a line is a truncated JSON object."""
     text = line.strip()
     try:
         json.loads(text)
@@ -341,7 +341,7 @@ def _torn(line: bytes) -> bool:
 
 
 def _decoded(line: bytes) -> str:
-    """Decode a line by itself: one that is no text must not cost those after it."""
+    """Decode one line: with a file opened as text, one bad line would make the rest unreadable."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -364,11 +364,11 @@ def append_episode(path: str | Path, episode: Episode) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "a+b") as file:
             if file.tell():
-                # A process that was killed may have left half a line: begin a new one.
+                # A killed process may have left half a line: begin a new one.
                 file.seek(-1, 2)
                 if file.read(1) != b"\n":
                     data = b"\n" + data
-            # In one piece: a reader, or a kill, finds whole lines but for the last one.
+            # In one write, so that a reader or a kill can only see the last line incomplete.
             file.write(data)
     except OSError as error:
         raise DataError(

@@ -121,21 +121,21 @@ def make_env(
 
 
 def _make_registered(env_id: str, kwargs: Mapping[str, Any]) -> gymnasium.Env[str, str]:
-    """Make a registered environment of tasks in text.
+    """Make a registered text environment.
 
     Raises:
-        ConfigurationError: None can be made with these arguments.
+        ConfigurationError: It cannot be made with these arguments, or has no tasks.
     """
     try:
         env = gymnasium.make(env_id, disable_env_checker=True, **kwargs)
     except AgentGymError:
         raise
-    except Exception as error:  # What Gymnasium says to arguments that somebody edited.
+    except Exception as error:  # the arguments in the record may have been edited
         raise ConfigurationError(
             f"expected arguments with which {env_id} can be made, got {kwargs!r:.200} from "
             f"the record: {error}"
         ) from error
-    if not hasattr(env.unwrapped, "tasks"):  # Gymnasium's own, in a record that somebody edited
+    if not hasattr(env.unwrapped, "tasks"):  # e.g. an id of Gymnasium itself in an edited record
         env.close()
         raise ConfigurationError(
             f"expected the id of an environment of tasks in text, got {env_id!r:.80} from "
@@ -189,7 +189,7 @@ def set_generator(episode: Episode, env: gymnasium.Env[str, str]) -> None:
     """Set the random generator of an environment to the record's, if the record has no seed."""
     if episode.rng is not None:
         unwrapped: Any = env.unwrapped
-        # Cast: NumPy wants a TypedDict, and a record may hold anything; the setter checks it.
+        # Cast to NumPy's TypedDict: the setter below validates what the record contains.
         bits, state = np.random.PCG64(), cast(Any, episode.rng)
         try:
             bits.state = state
@@ -231,7 +231,7 @@ def _compare(episode: Episode, env: gymnasium.Env[str, str]) -> tuple[int, str]:
         seed=episode.seed,
         options=dict(episode.options),
     )
-    # One by one: each is compared before the next action changes the environment.
+    # Compare turn by turn, because the comparison reads the environment's current state.
     start = moment = _answered(next(moments))
     difference = _start_differs(episode, env, start.observation, start.info)
     if difference:
@@ -262,7 +262,7 @@ def _differs(name: str, expected: object, actual: object) -> str:
         start = max(0, same - 20)
         excerpts = expected[start : same + 40], actual[start : same + 40]
         return f"{name} differs at character {same}: expected {excerpts[0]!r}, got {excerpts[1]!r}"
-    # As JSON, in which 1, 1.0 and true are three values.
+    # Compare JSON texts: in Python 1 == 1.0 == True.
     if canonical_json(expected) == canonical_json(actual):
         return ""
     return f"{name} differs: expected {expected!r}, got {actual!r}"
@@ -282,7 +282,7 @@ def _start_differs(
 
 
 def _rng_differs(episode: Episode, env: gymnasium.Env[str, str]) -> str:
-    """Compare the generators: a seed may be wrong though nothing that was drawn shows."""
+    """Compare the generators: a wrong seed may not show in anything drawn so far."""
     if episode.rng_key is None or episode.rng_key == (now := rng_key(env)):
         return ""
     source = f"seed {episode.seed}" if episode.rng is None else "rng"
@@ -326,7 +326,7 @@ def _reason_differs(turn: Turn, env: gymnasium.Env[str, str], info: Mapping[str,
 
 
 def _end_differs(episode: Episode, info: Mapping[str, Any]) -> str:
-    """Compare the end; ``info`` is that of the last turn."""
+    """Compare stop reason and details with the info of the last turn."""
     inside = episode.stop_reason in _ENDS
     expected, actual = episode.stop_reason if inside else "", info["stop_reason"]
     if expected != actual:
@@ -338,7 +338,7 @@ def _end_differs(episode: Episode, info: Mapping[str, Any]) -> str:
 
 
 def _describe_reason(reason: str) -> str:
-    """Write a stop reason as it is and in words."""
+    """Return a stop reason with its description in words."""
     return f"{reason!r} ({reason_words(reason) or 'still running'})"
 
 

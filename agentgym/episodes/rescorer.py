@@ -60,7 +60,7 @@ class Rescorer:
             )
         self._hooks = list(hooks)
         self._settings = dict(settings)
-        # Tell it that all needs are met: it is only asked whether a hook reads the potential.
+        # Only to ask whether a hook reads the potential; the needed details count as reported.
         self._play = needed or HookRunner(hooks, _needs(hooks)).reads_potential
         if play is not None:
             self._play = play
@@ -69,12 +69,12 @@ class Rescorer:
         self._recorder: Recorder | None = None
 
     def __call__(self, episode: Episode) -> Episode:
-        """Return a new record with the new rewards; it replays like one that was played so.
+        """Return a new record with the new rewards, which `replay` accepts.
 
-        Policy, model texts, tokens and versions of packages stay those of the record.
+        Policy, model texts, tokens and package versions are taken from the old record.
 
         Raises:
-            CourseChanged: With these settings, or this version, other things happen.
+            CourseChanged: With these settings, or this version, the episode takes another course.
             ConfigurationError: The environment cannot be made, or a hook has a name in use.
             DataError: The random generator in the record is damaged.
             EnvFailure: The environment fails.
@@ -175,7 +175,7 @@ def rescore_episode(
 
 
 def _needs(hooks: Sequence[TurnReward]) -> list[str]:
-    """Return the details of a turn that hooks cannot do without."""
+    """Return the details of a turn that hooks require."""
     return [key for hook in hooks for key in getattr(hook, "needs", ())]
 
 
@@ -193,7 +193,7 @@ def _play_again(episode: Episode, recorder: Recorder) -> Episode:
 
 
 def _course_differs(old: Episode, new: Episode) -> str:
-    """Say where what happens, rewards aside, is first another than recorded."""
+    """Describe the first difference between two records apart from rewards; empty if none."""
     if _read_state(old.start) != _read_state(new.start):
         return "it begins differently"
     for number, (was, now) in enumerate(zip(old.turns, new.turns, strict=False), 1):
@@ -215,7 +215,7 @@ def _read_state(state: RecordedState) -> tuple[str, str]:
 
 
 def _paid(old: Turn, new: Turn) -> Turn:
-    """Return a recorded turn with what it pays now."""
+    """Return a recorded turn with the rewards of its replay."""
     return replace(
         old,
         after=new.after,

@@ -159,7 +159,7 @@ def _state(state: RecordedState) -> dict[str, Any]:
 
 
 def _named(entries: Mapping[str, Any], parts: Iterable[str]) -> list[dict[str, Any]]:
-    """Write what stands under names as a list of rows."""
+    """Convert a mapping by name to a list of rows with a column ``name``."""
     return [
         {"name": well_formed(name), **{part: _plain(value, part) for part in parts}}
         for name, value in entries.items()
@@ -167,7 +167,7 @@ def _named(entries: Mapping[str, Any], parts: Iterable[str]) -> list[dict[str, A
 
 
 def _by_name(rows: Iterable[Mapping[str, Any]], parts: Iterable[str]) -> dict[str, Any]:
-    """Read what `_named` wrote."""
+    """Convert such a list of rows back: the inverse of `_named`."""
     return {row["name"]: {part: row[part] for part in parts} for row in rows}
 
 

@@ -233,8 +233,7 @@ def _setting(name: str, value: Any, row: Entry | SettingGroup, envs: Sequence[st
 
 
 def _of_any(key: str, value: Any, rows: Sequence[Mapping[str, Entry]]) -> Claim:
-    """Return the claim of an argument that several environments take: one that needs consent, if
-    it does for any of them."""
+    """Return the claim of an argument of several environments; not plain if any of them is not."""
     name = key.rpartition(".")[2]
     entries = [row[name] for row in rows if name in row] or [UNKNOWN]
     claims = [claim(key, value, entry) for entry in entries]

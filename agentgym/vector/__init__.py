@@ -1,7 +1,9 @@
-"""Many text environments at once: :class:`TextVectorEnv`.
+"""Vector environments of text: :class:`TextVectorEnv`.
 
-`backends` names where members run: in this process, in threads, in processes or as actors of Ray.
-`isolated` is one environment in a process.
+`backends` runs the members in the calling thread, in threads, in worker processes or as Ray actors.
+`env_slots` contains the environments and turns their exceptions into results, `exchange` the
+requests and answers, `episode` the state of each slot. `history` restores the environments of a
+worker that died. `isolated` runs a single environment in a process.
 
 To add one of these, touch these files:
 

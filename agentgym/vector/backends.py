@@ -36,6 +36,7 @@ Received = tuple[int, Any]
 
 BACKENDS = ("sync", "thread", "process", "ray")
 THREADS = 32
+"""Default number of threads: they mostly wait, so there can be more threads than CPUs."""
 THREAD_NAME = "agentgym-slots"
 """Name of the threads of the thread back end."""
 
@@ -46,7 +47,7 @@ class Backend(Protocol):
     description: Description
     """Spaces and metadata of the members."""
     lost_slots: set[int]
-    """Slots without a random stream, as their environment was abandoned."""
+    """Slots whose random stream was lost with their environment; their next reset needs a seed."""
     restarts: int
     """Number of replaced workers."""
     concurrent: bool
@@ -89,7 +90,7 @@ def run(backend: Backend, request: SlotRequest[ArgT, ResultT]) -> list[ResultT]:
         backend.send(request)
         results = dict(backend.receive(wait_for_all=True))
     except BaseException:
-        # Interrupted: what still runs must not meet the next request for its slot.
+        # Interrupted (Ctrl-C): a late answer must not be taken for the next request's answer.
         backend.abandon()
         raise
     return [results[slot] for slot in request.slots]
@@ -136,7 +137,7 @@ def preferred_backend(env_id: str, kwargs: Mapping[str, Any]) -> str:
 
 
 def backend_session(backend: str) -> AbstractContextManager[None]:
-    """Keep the resources that successive vector environments of a back end share.
+    """Return a block within which successive vector environments share resources of a back end.
 
     Ray takes seconds to start or connect; the other back ends share nothing.
 
@@ -171,7 +172,7 @@ class Sync:
         self._results += zip(request.slots, self._slots.run(request), strict=True)
 
     def receive(self, timeout: float | None = None, wait_for_all: bool = False) -> list[Received]:
-        """Return the results of the requests since."""
+        """Return the results since the last call."""
         results, self._results = self._results, []
         return results
 
@@ -186,7 +187,7 @@ class Sync:
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """A request for one slot, on its way through a thread."""
+    """A request for one slot, run by a thread."""
 
     request: SlotRequest[Any, Any]
     done: queue.SimpleQueue[_Job]
@@ -194,10 +195,10 @@ class _Job:
     result: Any = None
     thread: threading.Thread | None = None
     abandoned: SlotState | None = None
-    """Set when the job was given up: what its thread has to close when it comes back."""
+    """Set if the job was abandoned: the environment that its thread closes when it returns."""
     finished: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held by those who begin, finish or give up the job, which is either finished or given up."""
+    """Held to start, finish or abandon the job, so that it is never both finished and abandoned."""
 
 
 class Threads:
@@ -219,7 +220,7 @@ class Threads:
         self.description = self._slots.description
         self.lost_slots: set[int] = set()
         self.restarts = 0
-        # One None stops all: each thread passes it on.
+        # A single None stops all threads: each puts it back for the next one.
         self._finalizer = weakref.finalize(self, self._jobs.put, None)
         for _ in range(workers):
             self._start()
@@ -228,7 +229,7 @@ class Threads:
         """Submit each slot to a thread."""
         for single in request.singles():
             job = self._waiting[single.slots[0]] = _Job(single, self._done)
-            # Registered before: a thread may be done with it before this call returns.
+            # Registered in _waiting first: a thread may finish the job before put() returns.
             self._jobs.put(job)
 
     def receive(self, timeout: float | None = None, wait_for_all: bool = False) -> list[Received]:
@@ -276,7 +277,7 @@ class Threads:
         self._threads.append(thread)
 
     def _take(self, job: _Job) -> list[Received]:
-        """Return a job's result, unless it was given up a moment before it was done."""
+        """Return a job's result; empty if the job was abandoned before."""
         slot = job.request.slots[0]
         if self._waiting.get(slot) is not job:
             return []
@@ -284,7 +285,7 @@ class Threads:
         return [(slot, job.result)]
 
     def _overdue(self) -> list[Received]:
-        """Give up the jobs that have passed their limit; return what is said of them."""
+        """Abandon the jobs that exceeded their time limit; return their failures as results."""
         now = time.monotonic()
         results: list[Received] = []
         for slot, job in list(self._waiting.items()):
@@ -295,16 +296,16 @@ class Threads:
         return results
 
     def _abandon(self, job: _Job) -> bool:
-        """Give up a job unless it is finished; its thread, if it has one, is replaced.
+        """Abandon a job unless it is finished, and replace its thread, if it has one.
 
         Returns:
-            Whether it was given up.
+            Whether it was abandoned.
         """
         slot = job.request.slots[0]
         with job.lock:
             if job.finished:
                 return False
-            # From here on its thread throws the result away when it comes back.
+            # From now on its thread discards the result when it returns.
             job.abandoned = self._slots.discard(slot)
         self.lost_slots.add(slot)
         if job.thread is not None:
@@ -318,17 +319,20 @@ class Threads:
         if not self._limits.any:
             return float("inf")
         now = time.monotonic()
-        # A millisecond more, or the wait would end a moment before the limit and be repeated.
+        # One millisecond more, so that the wait does not end just before the limit.
         return max(0.0, min(map(self._deadline, self._waiting.values())) - now) + 0.001
 
     def _deadline(self, job: _Job) -> float:
-        """Return when a job is overdue, at the earliest if it has not begun."""
+        """Return when a job becomes overdue; for a job that has not started, the earliest time."""
         limit = self._limits.of(job.request.operation)
         return min(job.started, time.monotonic()) + limit
 
 
 def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:
-    """Run jobs until told to stop, or until the job just done had been given up."""
+    """Run jobs until a None arrives, or until a job was abandoned while it ran.
+
+    In the second case another thread has already replaced this one.
+    """
     while (job := jobs.get()) is not None:
         with job.lock:
             abandoned = job.abandoned
@@ -336,10 +340,10 @@ def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:
                 job.thread, job.started = threading.current_thread(), time.monotonic()
         if abandoned is not None:
             abandoned.close()
-            continue  # Given up before it began.
+            continue  # abandoned before it started
         try:
             (result,) = slots.run(job.request)
-        except BaseException as error:  # This thread is no one else's: nothing may end it.
+        except BaseException as error:  # nothing may end a thread of the pool
             result = SlotFailure(words(error))
         with job.lock:
             abandoned = job.abandoned
@@ -348,6 +352,6 @@ def _work(slots: Slots, jobs: queue.SimpleQueue[_Job | None]) -> None:
             abandoned.close()
             return
         job.done.put(job)
-        # The queue may be empty for long, and the job holds what the environment returned.
+        # Free the result now: the next get() may block for long with `job` still bound.
         del job
     jobs.put(None)

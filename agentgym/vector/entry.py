@@ -17,7 +17,7 @@ from agentgym.vector.env import TextVectorEnv
 
 
 def __getattr__(name: str) -> Callable[..., TextVectorEnv]:
-    """Return the maker of vector environments of the family, or kind of import, ``name``."""
+    """Return the function that makes vector environments of a family or of an import's prefix."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in IMPORTS:

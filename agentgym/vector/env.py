@@ -142,7 +142,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             env_id, kwargs = named.id, {**named.kwargs, **kwargs}
             if options.get("backend") is None:
                 options["backend"] = preferred_backend(env_id, kwargs)
-            # Look the spec up here: a worker has not imported the module that registers the id.
+            # Pass the spec itself: a worker may not have imported the module that registers the id.
             return cls([Spec(gymnasium.spec(env_id), kwargs)] * num_envs, **options)
         if kwargs:
             raise ConfigurationError(
@@ -348,7 +348,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
             for slot, snapshot in zip(slots, snapshots, strict=True)
             if self._episodes[slot].broken
         }
-        if tasks:  # A failed environment is made anew by a reset, which needs a task that exists.
+        if tasks:  # only a reset replaces a failed environment, and it needs a task that exists
             self.reset_slots(list(tasks), options=list(tasks.values()))
         calls = [EnvCall("restore", (snapshot.state,)) for snapshot in snapshots]
         results = self._exchange.call(slots, calls)
@@ -413,7 +413,7 @@ class TextVectorEnv(VectorEnv[tuple[str, ...], Sequence[str], npt.NDArray[Any]])
         else:
             seed = check_seed(seed)
             VectorEnv.reset(self, seed=seed)
-            # As Gymnasium's own vector environments deal seeds out.
+            # The same seeds as in Gymnasium's own vector environments.
             seeds = [None if seed is None else seed + slot for slot in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ConfigurationError(f"expected {self.num_envs} seeds, got {len(seeds)}")

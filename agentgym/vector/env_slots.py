@@ -163,7 +163,7 @@ class Slots:
             for slot, factory in self._factories.items():
                 self._states[slot] = SlotState(factory())
             self.description = self._describe()
-            # Asked once, since looking through the wrappers of every member costs every turn.
+            # Determined once: walking through every member's wrappers would slow down every turn.
             self._prepared = any(_preparing(state.env) for state in self._states.values())
         except BaseException:
             self.close()
@@ -189,10 +189,10 @@ class Slots:
             return _fail(slot, state, error)
 
     def _prepare(self, request: Steps) -> None:
-        """Let each class of environments prepare its members' steps at once.
+        """Call ``prepare`` once per class, which batches external work of the members' steps.
 
-        The time counts as that of the first member. A failure costs nothing: each member then does
-        its own work, and fails by itself if it must.
+        The time counts for the first member. A failure is only logged: each member then does its
+        own work in its step.
         """
         if self._on_enter is not None:
             self._on_enter(request.slots[0], SlotOperation.STEP)
@@ -200,7 +200,7 @@ class Slots:
         for slot, action in zip(request.slots, request.args, strict=True):
             env = self._states[slot].env
             if env is not None and _preparing(env):
-                # Cast: `_preparing` has seen that it is one.
+                # _preparing has checked the type.
                 inner = cast("TextEnv[Any]", env.unwrapped)
                 members.setdefault(type(inner), []).append((inner, action))
         for kind, group in members.items():
@@ -219,9 +219,9 @@ class Slots:
             env = state.env or self._renew(slot, state)
             if args.rng_state is not None:
                 env.unwrapped.np_random.bit_generator.state = args.rng_state
-            # Noted before the reset, which draws from the stream.
+            # Before the reset, which draws from the random stream.
             origin = _origin(env, args) if self._origins else None
-            # Copy: one dict may be the options of many slots, and environments may change theirs.
+            # Copy: slots may share one dict of options, and an environment may modify it.
             options = None if args.options is None else dict(args.options)
             observation, info = checked_reset(env.reset(seed=args.seed, options=options))
             return Began(observation, info, origin)
@@ -247,9 +247,10 @@ class Slots:
             return Mistake(error)
 
     def replay(self, slot: int, history: History) -> str | SlotFailure | None:
-        """Bring a fresh environment to the state of another one.
+        """Bring a fresh environment to the state of a lost one, by its reset and its operations.
 
-        Returns the last observation; None directly after a checkpoint, which has none.
+        Returns:
+            The last observation; None directly after a checkpoint, which has none.
         """
         began = self.reset(slot, history.origin.args)
         if not isinstance(began, Began):
@@ -294,16 +295,16 @@ class Slots:
             state.close()
 
     def _renew(self, slot: int, state: SlotState) -> gymnasium.Env[Any, Any]:
-        """Make the environment of a slot anew, with the random stream of its predecessor."""
+        """Make a new environment for a slot, with the random stream of its predecessor."""
         env = self._factories[slot]()
         if state.rng is not None:
-            # The stream goes on in the new environment, so that a failure changes no later task.
+            # Continue the stream, so that a failure does not change which tasks are drawn later.
             env.unwrapped.np_random, state.rng = state.rng, None
         state.env = env
         return env
 
     def _describe(self) -> Description:
-        """Describe the environments together; what is not a space is that of the first."""
+        """Describe all environments: joined spaces, and the metadata of the first."""
         descriptions = [
             Description(env.observation_space, env.action_space, env.metadata, env.render_mode)
             for env in (state.env for state in self._states.values())
@@ -313,28 +314,28 @@ class Slots:
 
 
 def _preparing(env: gymnasium.Env[Any, Any] | None) -> bool:
-    """Return whether an environment's class has steps to prepare."""
+    """Return whether an environment's class overrides ``TextEnv.prepare``."""
     inner = None if env is None else env.unwrapped
     return isinstance(inner, TextEnv) and "prepare" in _overridden(type(inner))
 
 
 @cache
 def _overridden(kind: type) -> frozenset[str]:
-    """Return what a class and its bases below `TextEnv` define themselves."""
+    """Return the names that a class and its bases below `TextEnv` define."""
     return frozenset(
         name for base in kind.__mro__[: kind.__mro__.index(TextEnv)] for name in vars(base)
     )
 
 
 def _origin(env: gymnasium.Env[Any, Any], args: ResetArgs) -> Origin:
-    """Note how a reset that is about to begin can be repeated."""
+    """Return how to repeat a reset that is about to begin."""
     if args.seed is None:
         args = replace(args, rng_state=dict(env.unwrapped.np_random.bit_generator.state))
     return Origin(args, forkable(env))
 
 
 def _fail(slot: int, state: SlotState, error: BaseException) -> SlotFailure:
-    """Put a failed environment away, keep its random stream, and say what happened."""
+    """Close a failed environment, keep its random stream, and return the failure."""
     raise_if_meant_for_us(error)
     logger.warning("environment %d failed; its episode ends with 'error'", slot, exc_info=error)
     if state.env is not None:

@@ -47,12 +47,16 @@ class SlotEpisode:
     seed: int | None = None
     """The last seed of the caller."""
     losses: int = 0
-    """How often the random stream has been lost since then."""
+    """Number of times that the random stream was lost since that seed."""
     configuration: str | None = None
     """Fingerprint of the environment, computed on first use."""
 
     def next_seed(self, seed: int | None, stream_lost: bool) -> int | None:
-        """Return the seed of a reset; a slot without a random stream gets a new, fixed one."""
+        """Return the seed of a reset.
+
+        If the random stream was lost, the seed is derived from the caller's last one, so that runs
+        stay reproducible.
+        """
         if seed is not None:
             self.seed, self.losses = seed, 0
             return seed
@@ -96,12 +100,12 @@ class SlotEpisode:
 
 def derive_seed(*parts: int) -> int:
     """Mix non-negative integers into one seed, the same on every machine."""
-    # SeedSequence mixes: sums of parts would give neighbouring episodes the same seed.
+    # SeedSequence hashes the parts; adding them would give neighbouring episodes equal seeds.
     return int(np.random.SeedSequence(parts).generate_state(1)[0])
 
 
 def _observation(error: str) -> str:
-    """Return what stands in the place of an observation when an environment failed."""
+    """Return the text that replaces an observation if the environment failed."""
     return f"error: {error}"
 
 
@@ -125,7 +129,7 @@ def _failed_step(error: str, last: Mapping[str, Any]) -> dict[str, Any]:
     """Return the info of the turn before, with the turn counted and the end marked."""
     info: dict[str, Any] = {}
     for key in [key for key in last if key not in RESET_ONLY]:
-        with suppress(Exception):  # What a member's own class raises when it is copied.
+        with suppress(Exception):  # user-defined values may raise when they are copied
             info[key] = copy.deepcopy(last[key])
     turn = last.get("turn")
     info.update(_ended(error), turn=turn + 1 if isinstance(turn, int) else 1)
@@ -135,7 +139,7 @@ def _failed_step(error: str, last: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ended(error: str) -> dict[str, Any]:
-    """Return what every failed turn says."""
+    """Return the entries of the info that are the same for every failed turn."""
     return {
         "action_valid": False,
         "admissible_actions": [],

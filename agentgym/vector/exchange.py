@@ -33,11 +33,11 @@ Answer = Reset | Step | Snap
 
 
 class Exchange:
-    """Checked requests to a back end, and its answers as the caller sees them.
+    """Validates requests, sends them to a back end, and applies the answers to the episodes.
 
-    A request either waits for all of its slots (:meth:`run`), or is sent without waiting
-    (:meth:`send`), and :meth:`receive` returns the answers one by one. Both check the same things
-    and end a failed episode in the same way.
+    A request either waits for all of its slots (:meth:`reset`, :meth:`step`, :meth:`call`), or is
+    sent without waiting (:meth:`send`), and :meth:`receive` returns the answers as they arrive.
+    Both ways check the same things and end a failed episode in the same way.
 
     Attributes:
         backend: The back end.
@@ -52,7 +52,7 @@ class Exchange:
         self._restoring: dict[int, SlotSnapshot] = {}
         self._arrived: list[Received] = []
 
-    # -- questions -------------------------------------------------------------------------------
+    # -- building requests -----------------------------------------------------------------------
 
     def resets(
         self,
@@ -77,7 +77,7 @@ class Exchange:
             ResetArgs(episode.next_seed(seed, slot in lost_slots), option)
             for slot, episode, seed, option in zip(slots, episodes, seeds, options, strict=True)
         ]
-        # The seeds that were just chosen give these slots a stream again.
+        # next_seed has just chosen seeds for these slots, so they have a random stream again.
         lost_slots.difference_update(slots)
         for episode in episodes:
             episode.active = False
@@ -128,12 +128,12 @@ class Exchange:
                     f"got {len(column)}"
                 )
 
-    # -- all at once -----------------------------------------------------------------------------
+    # -- blocking requests -----------------------------------------------------------------------
 
     def reset(self, request: Resets) -> list[Reset]:
         """Start episodes and wait for all of them."""
         results = self._run(request)
-        for result in results:  # All of them, before any episode is taken for begun.
+        for result in results:  # check all of them before any episode is marked as started
             if isinstance(result, Mistake):
                 raise result.error
         return [
@@ -160,7 +160,7 @@ class Exchange:
         return called_values(slots, self.call(slots, calls))
 
     def _run(self, request: SlotRequest[Any, Any]) -> list[Any]:
-        """Do what is asked, while nothing else is."""
+        """Run a request, if no other is pending."""
         if self._unanswered:
             raise ConfigurationError(
                 f"expected no pending request, but slots {sorted(self._unanswered)} have not "
@@ -168,11 +168,11 @@ class Exchange:
             )
         return run(self.backend, request)
 
-    # -- one by one ------------------------------------------------------------------------------
+    # -- requests without waiting ----------------------------------------------------------------
 
     def send(self, request: Resets | Steps | EnvCalls) -> None:
         """Send a request without waiting."""
-        # Send first: what raises here has asked nothing, and no answer is waited for.
+        # Send first: if this raises, no answer is pending.
         self.backend.send(request)
         self._unanswered.update(zip(request.slots, request.args, strict=True))
 
@@ -180,15 +180,15 @@ class Exchange:
         """Send a request to continue from snapshots, without waiting."""
         self.check(slots, snapshots=snapshots)
         self._restoring.update(zip(slots, snapshots, strict=True))
-        # One that failed, or never began, is made anew by a reset, which needs a task that exists.
+        # A failed environment is first replaced by a reset, which needs a task that exists.
         fresh = [slot for slot in slots if self.episodes[slot].broken]
         tasks = [{"task_id": self._restoring[slot].info["task_id"]} for slot in fresh]
         if fresh:
             self.send(self.resets(fresh, None, tasks))
-        self._put([slot for slot in slots if slot not in fresh])
+        self._send_snapshots([slot for slot in slots if slot not in fresh])
 
-    def _put(self, slots: Sequence[int]) -> None:
-        """Send snapshots to slots whose environments can take them."""
+    def _send_snapshots(self, slots: Sequence[int]) -> None:
+        """Send the snapshots to restore to slots with a working environment."""
         if slots:
             calls = [EnvCall(RESTORE, (self._restoring[slot].state,)) for slot in slots]
             self.send(EnvCalls(slots, calls))
@@ -199,7 +199,7 @@ class Exchange:
             self._arrived = self.backend.receive(timeout)
         for index, (slot, result) in enumerate(self._arrived):
             if isinstance(result, Mistake):
-                # Take out this one alone: the answers behind it come with the next call.
+                # Remove only this answer: the next call returns the others.
                 del self._arrived[index], self._unanswered[slot]
                 self._restoring.pop(slot, None)
                 raise result.error
@@ -219,9 +219,10 @@ class Exchange:
                 else:
                     self._restoring.pop(slot, None)
                     answers.append((slot, begun))
-        self._put(ready)
+        self._send_snapshots(ready)
         if ready and (not self.backend.concurrent or (not answers and timeout is None)):
-            # In this thread they have answered: as those that needed no reset, in their order.
+            # A synchronous back end has already answered: return these answers, too, in the order
+            # in which the slots were requested.
             answers += self.receive(timeout)
             places = {slot: at for at, (slot, _) in enumerate(arrived)}
             answers.sort(key=lambda answer: places.get(answer[0], len(places)))
@@ -230,7 +231,7 @@ class Exchange:
     def _called(
         self, slot: int, request: EnvCall | SetAttribute, result: CallResult | SlotFailure
     ) -> Reset | Snap:
-        """Note what a snapshot gave, or that an episode goes on from one."""
+        """Apply the answer to a snapshot or restore request to the slot's episode."""
         episode = self.episodes[slot]
         if request.name == SNAPSHOT:
             return None if isinstance(result, SlotFailure) else episode.snapshot(result.value)
@@ -257,7 +258,7 @@ class Exchange:
 
     @staticmethod
     def _stepped(episode: SlotEpisode, result: Step | SlotFailure) -> Step:
-        """Note what a turn gave."""
+        """Apply the result of a turn to its episode."""
         step = episode.fail(result) if isinstance(result, SlotFailure) else result
         episode.observation, episode.info = step[0], step[4]
         if step[2] or step[3]:

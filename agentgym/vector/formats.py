@@ -33,12 +33,12 @@ def batch(infos: Infos) -> dict[str, Any]:
 
 
 def _names(info: Mapping[str, Any]) -> Collection[str]:
-    """Return the keys of an info dict and compute none of its values."""
+    """Return the keys of an info dict without computing its lazy values."""
     return info.names() if isinstance(info, Info) else info
 
 
 def _mask(key: str, infos: Infos) -> npt.NDArray[np.bool_]:
-    """Say which infos have a key, [num_envs]."""
+    """Return which infos have a key, [num_envs]."""
     return np.array([info is not None and key in _names(info) for info in infos], dtype=np.bool_)
 
 
@@ -46,7 +46,7 @@ def _batched(key: str, infos: Infos) -> dict[str, Any] | npt.NDArray[Any]:
     """Return the values of a key as an array [num_envs], or as a dict of arrays."""
     mask = _mask(key, infos)
     present = [info[key] for info, has in zip(infos, mask, strict=True) if has and info is not None]
-    # Gymnasium keeps final observations as objects, whatever they are.
+    # Like Gymnasium, keep final observations as objects of any type.
     if all(isinstance(value, Mapping) for value in present) and key != "final_obs":
         values = iter(present)
         return batch([next(values) if has else None for has in mask])
@@ -54,7 +54,7 @@ def _batched(key: str, infos: Infos) -> dict[str, Any] | npt.NDArray[Any]:
 
 
 def _column(present: list[Any], mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Return an array [num_envs] that holds ``present`` [true ones] where ``mask`` is true."""
+    """Return an array [num_envs] with ``present``, in order, where ``mask`` is true."""
     kinds = {type(value) for value in present}
     kind: type = float if kinds == {int, float} else object
     if len(kinds) == 1:
@@ -67,7 +67,7 @@ def _column(present: list[Any], mask: npt.NDArray[np.bool_]) -> npt.NDArray[Any]
     try:
         for index, value in zip(places, present, strict=True):
             column[index] = value
-    except OverflowError:  # An integer beyond 64 bits stays what it is.
+    except OverflowError:  # an integer beyond 64 bits needs an object array
         column = column.astype(object)
         for index, value in zip(places, present, strict=True):
             column[index] = value

@@ -21,7 +21,12 @@ START_SECONDS = 120.0
 
 
 class WorkerLost(Exception):
-    """A worker died or was killed; has the slot that it was running (None: idle) and the reason."""
+    """A worker died or was killed.
+
+    Attributes:
+        slot: The slot that it was running; None if it was idle.
+        reason: Description of the cause.
+    """
 
     def __init__(self, slot: int | None, reason: str) -> None:
         super().__init__(reason)
@@ -38,7 +43,7 @@ class WorkerHandle(ABC):
 
     connection: Connection
 
-    # -- what a kind of worker provides ------------------------------------------------------------
+    # -- implemented by each kind of worker --------------------------------------------------------
 
     @property
     @abstractmethod
@@ -83,7 +88,7 @@ class WorkerHandle(ABC):
 
     @abstractmethod
     def kill(self) -> None:
-        """Kill the worker and what it started; may be called twice."""
+        """Kill the worker and its child processes; may be called twice."""
 
     @abstractmethod
     def abort(self) -> None:
@@ -93,7 +98,7 @@ class WorkerHandle(ABC):
     def report_loss(self, reason: str | None = None) -> WorkerLost:
         """Kill remaining processes, and return which environment was running."""
 
-    # -- what all kinds share ----------------------------------------------------------------------
+    # -- common to all kinds -----------------------------------------------------------------------
 
     def wait_ready(self) -> Description:
         """Wait until the environments are made, and return their description.
@@ -123,7 +128,7 @@ class WorkerHandle(ABC):
         data = self.read()
         try:
             answer: WorkerAnswer = pickle.loads(data)
-        except Exception:  # Whatever a member's own class raises when it is read.
+        except Exception:  # user-defined values may raise anything when they are unpickled
             return self._piecewise(operation)
         return answer
 
@@ -150,7 +155,7 @@ class WorkerHandle(ABC):
         return self.receive(request.operation)
 
     def _piecewise(self, operation: SlotOperation) -> WorkerAnswer:
-        """Ask for the last answer again, and read what can be read of it."""
+        """Request the last answer again, pickled by slot, so that only bad results are lost."""
         try:
             self.send(Control.RESEND)
         except OSError:

@@ -33,9 +33,10 @@ REPLAY_SECONDS = 0.1
 REPLAY_OPERATIONS = 256
 """Maximum number of operations since the last checkpoint."""
 CHEAP = 4.0
-"""A checkpoint is taken if it costs at most this share of the time that it saves."""
+"""Before the next checkpoint, the replay must take at least this multiple of the time that the last
+checkpoint took."""
 
-READING = frozenset(
+READ_ONLY = frozenset(
     {"action_prompt", "get_wrapper_attr", "has_wrapper_attr", "demonstrator",
      "demonstrator_action", "oracle", "oracle_action", "potential", "render", "snapshot"}
 )  # fmt: skip
@@ -72,7 +73,7 @@ class History:
     observation: str | None
     """The last observation, for comparison; None if the replay gives none."""
     operations: list[str | EnvCall | SetAttribute | Checkpoint] = field(default_factory=list)
-    """Operations since, in order: actions, calls and at most one checkpoint."""
+    """Operations since the reset, in order: actions, calls and at most one checkpoint."""
 
     def step(self, action: str, observation: str) -> None:
         """Record a step."""
@@ -82,7 +83,7 @@ class History:
     def call(self, call: EnvCall | SetAttribute, called: CallResult) -> None:
         """Record a call that may have changed the state."""
         if isinstance(call, EnvCall):
-            if not called.method or call.name in READING:
+            if not called.method or call.name in READ_ONLY:
                 return
             if call.name == "restore":
                 self._forget()
@@ -96,9 +97,9 @@ class History:
             self.observation = None
 
     def _forget(self) -> bool:
-        """Drop what a snapshot makes superfluous; return whether that is possible.
+        """Drop the operations that a snapshot makes superfluous; return whether that is possible.
 
-        Attributes that were set are no part of a snapshot and stay, each with its last value.
+        Attributes set from outside are not part of a snapshot, so each is kept with its last value.
         """
         if not self.origin.forkable:
             return False
@@ -107,7 +108,7 @@ class History:
             if isinstance(operation, SetAttribute):
                 attributes[operation.name] = operation
             elif isinstance(operation, EnvCall) and operation.name != "restore":
-                return False  # A method of which nothing is known.
+                return False  # an unknown method, which may have changed unknown state
         self.operations = list(attributes.values())
         return True
 
@@ -150,7 +151,7 @@ class Meter:
         )
 
     def saved(self, slot: int, seconds: float) -> None:
-        """Record that a checkpoint was taken, or tried, in that time."""
+        """Record that taking a checkpoint, or trying to, took that many seconds."""
         self._clear(slot)
         self._allowed[slot] = max(REPLAY_SECONDS, CHEAP * seconds)
 
@@ -165,5 +166,5 @@ def take_checkpoint(env: gymnasium.Env[Any, Any] | None) -> Checkpoint | None:
     try:
         snapshot = env.get_wrapper_attr("snapshot")()
         return Checkpoint(pickle.dumps(snapshot, pickle.HIGHEST_PROTOCOL))
-    except Exception:  # Not supported, or no episode: it is repeated from its reset then.
+    except Exception:  # no snapshots, or no episode: a recovery then replays from the reset
         return None

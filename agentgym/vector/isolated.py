@@ -52,7 +52,7 @@ class IsolatedEnv(gymnasium.Env[str, str]):
         )
         self.observation_space = self._slot.single_observation_space
         self.action_space = self._slot.single_action_space
-        # Asked once: recorders read their names, which never change.
+        # Fetched once: recorders only read the names, which never change.
         self.hooks = self._call("hooks")
 
     def reset(

@@ -68,7 +68,7 @@ class ProcessHandle(WorkerHandle):
         self._owner = os.getpid()
         self._killed = False
         self.connection, worker_end = Pipe()
-        # Nothing is ever written to it; that this end closes tells the worker that we are gone.
+        # Nothing is written to this pipe: its end closes with this process, which the worker sees.
         lifeline, self._lifeline = Pipe(duplex=False)
         with worker_end, lifeline, tempfile.TemporaryFile() as file:
             file.truncate(SharedStatus.SIZE)
@@ -138,12 +138,13 @@ class ProcessHandle(WorkerHandle):
         self.kill()
 
     def kill(self) -> None:
-        """Kill the worker and what it started, and collect its exit status; may be called twice."""
+        """Kill the worker and its child processes, and reap it; may be called twice."""
         if self._killed or os.getpid() != self._owner:
-            return  # Its number may be another's by now; in a fork it is not ours to kill.
+            # After the first kill another process may have the id; a fork does not own the worker.
+            return
         self._killed = True
         with suppress(ProcessLookupError, PermissionError):
-            # The group, as environments start programs of their own.
+            # The whole group, because environments may start programs.
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         self.connection.close()
@@ -158,7 +159,7 @@ class ProcessHandle(WorkerHandle):
         """Kill remaining processes, and return which environment was running."""
         if reason is None:
             with suppress(subprocess.TimeoutExpired):
-                # The pipe closes a moment before the status can be read.
+                # The pipe closes shortly before the exit status is available.
                 self._process.wait(1.0)
         code = self._process.poll()
         self.kill()
@@ -176,7 +177,7 @@ def _command(pipe: int, status: int, lifeline: int) -> list[str]:
 
 @dataclass(slots=True)
 class _Results:
-    """What a worker, or those that replaced it, answered to its share."""
+    """Answers to one worker's share of a request, from the worker or from its replacements."""
 
     by_slot: dict[int, Any] = field(default_factory=dict)
     """Result of each slot."""
@@ -184,7 +185,7 @@ class _Results:
     """Checkpoints of the states after the results."""
 
     def take(self, request: SlotRequest[Any, Any], answer: WorkerAnswer) -> None:
-        """Take what a worker answered to a part of its share."""
+        """Add a worker's answer to a part of the share."""
         self.by_slot.update(zip(request.slots, answer.results, strict=True))
         self.checkpoints.update(answer.checkpoints)
 
@@ -285,7 +286,7 @@ class Processes:
         self._finalizer()
 
     def _post(self, number: int) -> None:
-        """Send an idle worker the next share of its queue, and what can go along with it."""
+        """Send an idle worker the next share of its queue, joined with others of the same kind."""
         queue = self._queues[number]
         while queue and number not in self._shares:
             share = queue.pop(0)
@@ -305,16 +306,16 @@ class Processes:
     def _collect(self, until: float, wait_for_all: bool) -> None:
         """Read answers, replacing workers that fail: of the first worker or of every one.
 
-        Nothing is recorded yet: what is interrupted here has not happened.
+        Nothing is recorded yet, so an interrupt here has no effect on the episodes.
         """
-        # Only now: while a worker is brought back, the others shall be at work.
+        # Recover unreachable workers here, not in send(), so that the others already work.
         while self._unreachable:
             number = self._unreachable.pop()
             self._recover(number, self._workers[number].report_loss())
         waiting = {self._workers[n].connection: n for n in self._shares if n not in self._answered}
         while waiting:
             enough = not wait_for_all and (self._answered or self._results)
-            # With an answer in hand, take only what has come meanwhile.
+            # With at least one answer, do not wait for more, but take what has arrived.
             left = 0.0 if enough else max(0.0, until - time.monotonic())
             patience = [self._workers[number].patience() for number in waiting.values()]
             limits = [p for p in (*patience, left) if p is not None and p != float("inf")]
@@ -336,7 +337,7 @@ class Processes:
                 return
 
     def _settle(self) -> None:
-        """Record what has been answered, and give the workers their next shares."""
+        """Record the collected answers, and send the workers their next shares."""
         for number, results in list(self._answered.items()):
             share = self._shares[number]
             for slot, arg in zip(share.slots, share.args, strict=True):
@@ -350,7 +351,7 @@ class Processes:
             self._post(number)
 
     def _record(self, request: SlotRequest[Any, Any], slot: int, arg: Any, result: Any) -> None:
-        """Keep the history that brings an environment back."""
+        """Update the history from which a lost environment is restored."""
         history = self._histories[slot]
         if request.operation is SlotOperation.STEP:
             if isinstance(result, SlotFailure):
@@ -370,9 +371,10 @@ class Processes:
             history.call(arg, result)
 
     def _recover(self, number: int, loss: WorkerLost) -> None:
-        """Replace a worker, bring its environments back, and do its share without the culprits.
+        """Replace a worker, restore its environments, and repeat its share without failing slots.
 
-        Every pass but an idle death takes one slot out, so it ends.
+        The loop terminates: every pass removes one slot from the share, except deaths while idle,
+        whose number is limited.
         """
         share, results = self._shares[number], _Results()
         self._answered[number] = results
@@ -397,23 +399,24 @@ class Processes:
                 return self._give_up(str(error), share, results)
 
     def _replace(self, number: int) -> None:
-        """Start a new worker in the place of a dead one."""
+        """Start a new worker in place of a dead one."""
         self.restarts += 1
         self._workers[number].kill()
         self._workers[number] = self._start(self._factories[number], self._limits)
         try:
             self._workers[number].wait_ready()
-        except Exception as error:  # Whatever a constructor raises: it worked the first time.
+        except Exception as error:  # a constructor that worked before may fail now
             raise EnvFailure(f"the worker could not be replaced: {error}") from error
 
     def _replay(
         self, number: int, share: SlotRequest[Any, Any], results: _Results
     ) -> SlotRequest[Any, Any]:
-        """Bring a new worker's environments to where those of the old one were.
+        """Restore the environments of a lost worker in its replacement.
 
-        Returns the share without the environments for which that was not possible.
+        Returns:
+            The share without the slots whose environments could not be restored.
         """
-        # All that lived in the worker, not only those of the share.
+        # All environments of the worker, not only those in the share.
         slots = range(number, len(self._histories), len(self._workers))
         histories = {s: h for s in slots if (h := self._histories[s]) is not None}
         self.lost_slots.update(s for s in slots if s not in histories)
@@ -443,7 +446,8 @@ class Processes:
     ) -> SlotRequest[Any, Any]:
         """End the episode of a slot, now if it is in the share, else at its next step.
 
-        Returns the share without the slot.
+        Returns:
+            The share without the slot.
         """
         self._histories[slot] = None
         self._dead[slot] = failure

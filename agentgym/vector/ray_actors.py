@@ -32,6 +32,7 @@ from agentgym.vector.requests import CLOSE_SECONDS, SlotOperation, SlotRequest, 
 from agentgym.vector.worker import Control, WorkerSetup
 
 REASON_LENGTH = 300
+"""Maximum number of characters of Ray's message about a dead actor."""
 
 
 class LostWorker(NamedTuple):
@@ -96,13 +97,13 @@ class ActorHandle(WorkerHandle):
         self._ray = require("ray", "ray")
         self._owner = os.getpid()
         self._killed = False
-        # Without resources of its own an actor needs a CPU to be placed and none to run: there may
-        # be more of them than CPUs, as for any pool of workers.
+        # An actor that requests no resources needs a free CPU to be placed, but none to run. So
+        # there can be more actors than CPUs, as for other pools of workers.
         options = {"scheduling_strategy": "SPREAD", "max_restarts": 0}
         self._actor = self._ray.remote(**options)(EnvActor).remote(factories, limits)
         self._answers: deque[Any] = deque()
-        # Ray calls back on a thread of its own; a pipe is what the driver can wait for, among the
-        # pipes of other workers.
+        # Ray calls back on its own thread. A pipe forwards this, because the driver waits for the
+        # pipes of all workers at once.
         self.connection, self._arrivals = Pipe(duplex=False)
         self._expect(self._actor.greeting.remote())
 
@@ -158,7 +159,7 @@ class ActorHandle(WorkerHandle):
     def kill(self) -> None:
         """Kill the actor, and with it its worker process; may be called twice."""
         if self._usable:
-            # Its worker process ends by itself when the actor is gone.
+            # The actor's worker process ends by itself when the actor is gone.
             self._ray.kill(self._actor)
             self._killed = True
             self._answers.clear()
@@ -175,25 +176,25 @@ class ActorHandle(WorkerHandle):
 
     @property
     def _usable(self) -> bool:
-        """Whether there is anything to ask: not in a fork, nor after the end of the session."""
-        # Ray starts anew when it is asked anything after its end.
+        """Whether the actor may be called: not in a fork, nor after the end of the Ray session."""
+        # Any call to Ray after its shutdown would start a new local Ray.
         owned = os.getpid() == self._owner and not self._killed
         return owned and bool(self._ray.is_initialized())
 
     def _expect(self, answer: Any) -> None:
-        """Note that an answer will come, and say so through the pipe when it is there."""
+        """Register a pending answer, and signal its arrival through the pipe."""
         self._answers.append(answer)
         arrivals = self._arrivals
 
         def arrived(_: Any) -> None:
-            with suppress(OSError):  # Killed in the meantime.
+            with suppress(OSError):  # the pipe is closed if the actor was killed in the meantime
                 arrivals.send_bytes(b"")
 
         answer.future().add_done_callback(arrived)
 
 
 def _died(error: BaseException) -> str:
-    """Say in one line that an actor is gone."""
+    """Describe in one line why an actor died."""
     message = first_line(str(error)) or type(error).__name__
     return f"the worker died ({message[:REASON_LENGTH]})"
 
@@ -216,7 +217,8 @@ class Actors(Processes):
         self, factories: Sequence[EnvFactory], workers: int | None, limits: TimeLimits
     ) -> None:
         _session.enter()
-        # Made before the finalizer that closes the actors, and so called after it.
+        # Finalizers run in reverse order at exit: created before the finalizer that closes the
+        # actors, this one runs after it.
         self._leave = weakref.finalize(self, _session.leave)
         try:
             count = min(workers or cluster_cpus(), len(factories))
@@ -252,11 +254,11 @@ def cluster_cpus() -> int:
 
 
 class _Session:
-    """The connection of this process to Ray, which is one for all who use it.
+    """The reference-counted connection of this process to Ray.
 
-    What is connected already stays so. Otherwise the first user connects: to the cluster of
-    ``RAY_ADDRESS`` (``auto``: the one that was started on this machine), or to a local Ray that is
-    started now. The last user disconnects, and that ends a local Ray.
+    An existing connection is used and left open. Otherwise the first user connects to the cluster
+    at ``RAY_ADDRESS`` (``auto``: the cluster that was started on this machine), or starts a local
+    Ray. The last user disconnects, which ends a local Ray.
     """
 
     def __init__(self) -> None:
@@ -265,7 +267,7 @@ class _Session:
         self._owner: int | None = None
 
     def enter(self) -> None:
-        """Connect, if need be."""
+        """Add a user; connect if there is no connection."""
         ray = require("ray", "ray")
         with self._lock:
             if not ray.is_initialized():
@@ -274,7 +276,7 @@ class _Session:
             self._users += 1
 
     def leave(self) -> None:
-        """Disconnect, if this was the last user of a connection that was made here."""
+        """Remove a user; disconnect if it was the last one and `enter` made the connection."""
         with self._lock:
             self._users -= 1
             if self._users == 0 and self._owner == os.getpid():
@@ -288,11 +290,11 @@ _session = _Session()
 
 
 def _connect(ray: ModuleType) -> None:
-    """Connect to Ray, and leave the handler of SIGTERM as it is."""
+    """Connect to Ray, and restore the SIGTERM handler, which ``ray.init`` replaces."""
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        # Left to itself Ray would join whichever cluster this machine had last, alive or not.
+        # Without an address Ray would join the last cluster on this machine, even a dead one.
         address = os.environ.get("RAY_ADDRESS", "local")
         local = {"include_dashboard": False} if address == "local" else {}
         ray.init(address, logging_level=logging.WARNING, **local)

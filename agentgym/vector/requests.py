@@ -4,7 +4,8 @@ A request is one operation on several slots, with one argument for each. Its cla
 arguments and results; every back end takes the same requests. An error in a slot is a result, too:
 a :class:`SlotFailure` or a :class:`Mistake`.
 
-Classes with instances for every turn or reset are not frozen, which would triple their cost.
+Classes with an instance per turn or reset are not frozen, because creating a frozen dataclass takes
+three times as long.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class SlotFailure:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A mistake of the caller: ``error`` is raised."""
+    """The caller made a mistake, or a called method raised: ``error`` is raised again."""
 
     error: BaseException
     """The exception to raise."""

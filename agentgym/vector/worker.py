@@ -1,7 +1,7 @@
 """The worker process of the process back end.
 
-It is a fresh interpreter, started by name: nothing is forked, so threads and locks of the parent
-are harmless, and the parent's ``__main__`` is not imported, so it needs no guard. It reads one
+It is a fresh interpreter and not a fork, so threads and locks of the parent do no harm. It does not
+import the parent's ``__main__``, so scripts need no ``if __name__ == "__main__"``. It reads one
 message, runs the request on its environments one after the other, and answers with one message.
 """
 
@@ -67,7 +67,7 @@ class SharedStatus:
 
     def __init__(self, file: int) -> None:
         view = memoryview(mmap.mmap(file, self.SIZE))
-        # Each half is written by one store of 8 bytes, so that it is never read half-written.
+        # Each value is written by a single store of 8 bytes, so no reader sees half of it.
         self._slot, self._deadline = view[:8].cast("q"), view[8:].cast("d")
 
     @property
@@ -133,7 +133,7 @@ def _serve(connection: Connection, status: SharedStatus) -> None:
 
 
 def _answer(connection: Connection, slots: Slots, meter: Meter, status: SharedStatus) -> None:
-    """Answer one request after the other, until told to stop."""
+    """Answer one request after the other, until `Control.STOP` arrives."""
     operation = SlotOperation.CALL
     results: list[Any] = []
     message: SlotRequest[Any, Any] | Control
@@ -145,7 +145,7 @@ def _answer(connection: Connection, slots: Slots, meter: Meter, status: SharedSt
         meter.end(time.monotonic())
         answer = WorkerAnswer(results, _checkpoints(slots, meter, message.slots))
         encoded = encode(operation, answer)
-        # The parent may kill a worker that is overdue, but not one that has answered.
+        # Before sending: the parent may kill a worker that is overdue, but not after its answer.
         status.rest()
         connection.send_bytes(encoded)
 
@@ -169,13 +169,13 @@ def encode(operation: SlotOperation, answer: WorkerAnswer) -> bytes:
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
     except Exception:
-        # Round trip each alone: one bad result must not cost those of its neighbours.
+        # Pickle each result separately: a bad one must not cost the results of other slots.
         results = [pickle.loads(_portable(operation, item)) for item in answer.results]
         return pickle.dumps(answer._replace(results=results), pickle.HIGHEST_PROTOCOL)
 
 
 def _portable(operation: SlotOperation, item: object) -> bytes:
-    """Pickle one result so that it can be read, at least in this process."""
+    """Pickle one result, after checking that it can be unpickled, at least in this process."""
     try:
         pickled = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
         pickle.loads(pickled)
@@ -200,12 +200,12 @@ def unreadable(
 
 
 def _die_with(lifeline: int) -> None:
-    """Let the kernel kill this process group when a pipe closes, where it can (Linux).
+    """Let the kernel kill this process group when a pipe closes (Linux only).
 
-    Unlike :func:`_watch` that needs no thread of ours, which an environment that never lets go of
-    the interpreter would not let run.
+    Unlike :func:`_watch`, this needs no Python thread, so it also works while an environment's C
+    code holds the interpreter's lock.
     """
-    import fcntl  # Not on every system, and needed by workers only.
+    import fcntl  # does not exist on Windows, where there are no workers
 
     if not hasattr(fcntl, "F_SETSIG"):
         return
