@@ -60,7 +60,7 @@ def _rows(evaluation: NamedEvaluation, env: TextEnv) -> Iterator[tuple[str, str]
     if evaluation.policy != "chat":
         yield "policy", evaluation.policy
         return
-    policy: Any = terms.dressed(chat_policy(its, env.action_prompt(), env.language.grammar))
+    policy: Any = terms.configured(chat_policy(its, env.action_prompt(), env.language.grammar))
     yield "policy", facts_in_words(policy.facts())
     yield from _estimate(evaluation, policy.prompt, env, planned, terms.horizon)
 

@@ -1,12 +1,12 @@
 """Evaluation on fixed panels: scores with confidence intervals, n and the panel's hash.
 
-Contains policies by name, evaluation on panels as a paper does it (`protocol_terms`), and checks of
-tasks (`validation`); ``suites/`` of several evaluations, ``reports/`` with tables, charts,
-comparisons and leaderboards.
+`runner` evaluates a policy, `policy_names` loads policies by name, `protocol_terms` applies the
+protocol of a paper, and `validation` checks tasks. ``suites/`` runs several evaluations, and
+``reports/`` contains tables, charts, comparisons and leaderboards.
 
 To add one of these, touch these files:
 
-- a kind of policy that is loaded by name: a ``PolicyKind``
+- a kind of policy that can be loaded by name: a ``PolicyKind``
   (``agentgym/evaluation/policy_names.py``), its entry point in ``pyproject.toml``
 """
 

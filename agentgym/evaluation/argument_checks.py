@@ -1,4 +1,4 @@
-"""Checks of the arguments of `agentgym.evaluation.evaluate` that are objects."""
+"""Type checks of the arguments of `agentgym.evaluation.evaluate`."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ KINDS: Mapping[str, tuple[type, ...]] = {
     "prices": (Prices,),
     "scale": (bool, Scale),
 }
-"""Name of an argument -> the classes of which it is one, or else None."""
+"""Name of an argument -> its possible classes; None is always allowed."""
 
 
 def check_kinds(**arguments: Any) -> None:
-    """Check that arguments are of their kind, before anything is made or played.
+    """Check the types of arguments, before anything is made or played.
 
     Args:
-        arguments: Some of `KINDS`, by their names.
+        arguments: Values of arguments that `KINDS` names.
 
     Raises:
-        ConfigurationError: One is not.
+        ConfigurationError: An argument has another type.
     """
     for name, value in arguments.items():
         kinds = KINDS[name]

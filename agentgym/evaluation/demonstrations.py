@@ -1,4 +1,4 @@
-"""Expert episodes of an environment: for policies fitted on them, and as worked examples."""
+"""Expert episodes, to fit blind policies on and to show models as worked examples."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from agentgym.policies.play import play
 from agentgym.vector.episode import derive_seed
 
 DEMONSTRATIONS = 100
-"""Most tasks that the expert plays for a blind policy to be fitted on."""
+"""Maximum number of tasks that the expert plays to fit a blind policy."""
 
 
 SHOT_TURNS = 4
-"""Most turns of a worked example."""
+"""Maximum number of turns of a worked example."""
 SHOT_STREAM = 17
-"""Keeps the choice of their tasks apart from other draws of the same seed."""
+"""Added to the seed, so that the tasks of examples differ from other draws with the same seed."""
 TRIES = 8
-"""Training tasks that the demonstrator may play for each worked example."""
+"""Maximum number of training tasks that the demonstrator plays for each worked example."""
 
 
 def make_shots(env: gymnasium.Env[str, str], n: int, seed: int = 0) -> tuple[Shot, ...]:
@@ -34,7 +34,7 @@ def make_shots(env: gymnasium.Env[str, str], n: int, seed: int = 0) -> tuple[Sho
     Args:
         env: A text environment, wrapped or not, with tasks in the split ``train``.
         n: Number of examples; 0: none.
-        seed: Seed of the choice of tasks and of the episodes, on which alone the examples depend.
+        seed: Seed of the choice of tasks and of the episodes; determines the examples.
 
     Returns:
         The examples.
@@ -88,15 +88,15 @@ def _shot(env: GuardedEnv, task_id: str, seed: int) -> Shot | None:
 def demonstrate(
     env: gymnasium.Env[str, str], n: int = DEMONSTRATIONS, seed: int = 0
 ) -> list[list[Turn]]:
-    """Let the expert play, for `agentgym.policies.fit_blind`.
+    """Let the expert play tasks, to pass the episodes to `agentgym.policies.fit_blind`.
 
     Args:
         env: A text environment, wrapped or not.
-        n: Most tasks: of the train split, or of the first one where there is none.
+        n: Maximum number of tasks, from the split ``train``, or else from the first split.
         seed: Seed of the choice of tasks and of the episodes.
 
     Returns:
-        The turns of each episode: the admissible actions, and what the expert typed. Episodes in
+        The turns of each episode: the admissible actions, and the expert's action. Episodes in
         which the environment failed are left out.
 
     Raises:
@@ -104,7 +104,8 @@ def demonstrate(
     """
     tasks: TaskSet = env.unwrapped.tasks  # type: ignore[attr-defined]  # of every text environment
     split = "train" if "train" in tasks.splits else next(iter(tasks.splits))
-    # Tasks of their own, or else the one task of a small panel would be fitted and then played.
+    # Another seed than the evaluation's: with a small panel the policy would otherwise be fitted
+    # on exactly the tasks that it plays.
     panel = tasks.panel(split, min(n, tasks.len(split)), derive_seed(seed, n))
     guarded, episodes = GuardedEnv(env), []
     for index, task_id in enumerate(panel.ids):
@@ -112,7 +113,7 @@ def demonstrate(
         own_seed = derive_seed(seed, index)
         moments = [*play(DemonstratorPolicy(guarded), guarded, seed=own_seed, options=options)]
         if moments[-1].failure is None:
-            # Pair each action with the list it was chosen from, which is that of the moment before.
+            # An action was chosen from the admissible actions of the moment before it.
             turns = ((was.info["admissible_actions"], now.action) for was, now in pairwise(moments))
             episodes.append([(actions, str(action)) for actions, action in turns])
     return episodes

@@ -1,4 +1,4 @@
-"""The result of an episode of an evaluation."""
+"""`EpisodeResult`, the summary of one episode of an evaluation, and how it is computed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from agentgym.policies.play import Moment
 from agentgym.support.typed_json import read_json
 
 BEGUN = 200
-"""Maximum number of characters of an invalid action that a result keeps."""
+"""Maximum number of characters of an invalid action in a result."""
 
 
 class Place(TypedDict, total=False):
-    """The data of an evaluation in the ``extra`` of an episode's record."""
+    """The data that an evaluation stores in the ``extra`` of an episode's record."""
 
     sample: int
     labels: Mapping[str, str]
@@ -30,7 +30,7 @@ class Place(TypedDict, total=False):
 
 
 def place_of(episode: Episode) -> Place:
-    """Return the data of an evaluation in an episode's record.
+    """Return the data that an evaluation stored in an episode's record.
 
     Raises:
         DataError: The record has other data there.
@@ -40,7 +40,7 @@ def place_of(episode: Episode) -> Place:
 
 @dataclass(frozen=True)
 class JudgeCount:
-    """Summary of a judge's verdicts on one or several episodes."""
+    """Totals of a judge's verdicts on one or several episodes."""
 
     asked: int = 0
     """Number of requested verdicts."""
@@ -59,7 +59,7 @@ class JudgeCount:
 
     @property
     def mean(self) -> float | None:
-        """Mean of the verdicts that were given; None without one."""
+        """Mean score of the verdicts; None if there is none."""
         verdicts = self.asked - self.missing
         return self.score / verdicts if verdicts else None
 
@@ -101,7 +101,7 @@ class EpisodeResult:
     invalid: int | None = None
     """Number of turns with an invalid action; None if not counted."""
     repeated: int | None = None
-    """How many of these repeat an earlier invalid action of the episode; None if not counted."""
+    """Number of these that repeat an earlier invalid action of the episode; None if not counted."""
     sample: int = 0
     """Number of the sample of the task, from 0."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class EpisodeResult:
     costs: Mapping[str, Cost] = field(default_factory=dict)
     """Costs of the episode, by hook name."""
     success_unknown: bool = False
-    """Whether nothing tells if the task was solved; ``success`` is False then."""
+    """Whether the environment does not report success; ``success`` is False then."""
 
     @property
     def valid(self) -> bool:
@@ -149,14 +149,14 @@ class EpisodeResult:
 
     @classmethod
     def of(cls, episode: Episode) -> EpisodeResult:
-        """Read the result off the record of an episode.
+        """Compute the result from the record of an episode.
 
         Args:
-            episode: A record that an evaluation wrote: its ``extra`` holds ``sample`` and
+            episode: A record written by an evaluation: its ``extra`` contains ``sample`` and
                 ``labels``.
 
         Raises:
-            DataError: They are none.
+            DataError: The sample or the labels have another type.
         """
         place = place_of(episode)
         turns = episode.turns
@@ -174,7 +174,7 @@ class EpisodeResult:
             len(turns),
             episode.reward,
             episode.stop_reason,
-            # A family may use this key for facts of its own, but not at an end from outside.
+            # Only at an end from outside: otherwise "error" may be one of the family's own facts.
             str(episode.details.get("error", "")) if episode.stop_reason in OUTSIDE else "",
             len(invalid) if episode.start.state_key else None,
             repeated_actions(invalid) if episode.start.state_key else None,
@@ -194,12 +194,12 @@ class EpisodeResult:
 
 
 class Tally:
-    """Adds up an episode while it is played.
+    """Accumulates the result of an episode while it is played.
 
     Args:
         task_id: The task.
-        sample: Which of the episodes of its task.
-        labels: Kinds that the task is of.
+        sample: Number of the sample of the task, from 0.
+        labels: Labels of the task.
     """
 
     def __init__(self, task_id: str, sample: int, labels: Mapping[str, str]) -> None:
@@ -212,11 +212,11 @@ class Tally:
         self._costs: list[dict[str, Cost]] = []
 
     def ask(self, output: ModelOutput) -> None:
-        """Take what a model produced, before its action is carried out."""
+        """Count a model's output, before its action is executed."""
         self._outputs.append(output)
 
     def add(self, moment: Moment) -> None:
-        """Take the reset or a turn."""
+        """Count the reset or a turn."""
         if moment.action is not None and moment.failure is None:
             if not (self._rewards or moment.info["action_valid"]):
                 self._invalid_answer = _begun(moment.action)
@@ -228,11 +228,11 @@ class Tally:
 
     @property
     def tokens(self) -> ModelOutput:
-        """Tokens of all that the model produced in the episode; the texts are left out."""
+        """Total tokens of the model in the episode; the texts are left out."""
         return summed(self._outputs)
 
     def result(self, last: Moment) -> EpisodeResult:
-        """Return the result."""
+        """Return the result of the finished episode."""
         info, failure = last.info, last.failure
         used = self.tokens
         finished = Counter(output.finish_reason for output in self._outputs if output.finish_reason)
@@ -244,7 +244,7 @@ class Tally:
             total(self._rewards),
             str(info.get("stop_reason", "")) if failure is None else StopReason.ERROR.value,
             last.words if failure is None else str(failure),
-            # Nothing is counted of an episode that did not begin.
+            # An episode that did not begin has no counts.
             len(self._invalid) if info else None,
             repeated_actions(self._invalid) if info else None,
             self._sample,
@@ -268,12 +268,12 @@ def repeated_actions(actions: Sequence[str]) -> int:
 
 
 def _begun(action: str) -> str:
-    """Return how an answer begins behind its thinking, or with it if there is nothing else."""
+    """Return the beginning of an answer without its thinking, or of the thinking if that is all."""
     return well_formed((strip_think(action) or action)[:BEGUN])
 
 
 def summed_costs(turns: Iterable[Mapping[str, Cost]]) -> dict[str, Cost]:
-    """Add up what turns used, by the names of the hooks that count it."""
+    """Sum the costs of turns, by hook name."""
     totals: dict[str, Cost] = {}
     for costs in turns:
         for name, cost in costs.items():
@@ -283,7 +283,7 @@ def summed_costs(turns: Iterable[Mapping[str, Cost]]) -> dict[str, Cost]:
 
 
 def summed(outputs: Sequence[ModelOutput | EpisodeResult]) -> ModelOutput:
-    """Add up tokens; texts are left out."""
+    """Sum token counts; texts are left out."""
     return ModelOutput(
         "",
         sum(output.prompt_tokens for output in outputs),

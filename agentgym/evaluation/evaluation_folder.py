@@ -2,11 +2,11 @@
 
 A folder holds
 
-- ``evaluation.json``: the settings, so that only the same evaluation can resume (or another one, if
-  no episode counts because a setting was wrong);
-- ``episodes.jsonl``: a record of every episode, written when it ends (see `agentgym.episodes`), and
-  put into the order of the panel when all have been played;
-- ``report.json``: the report, once it is finished; ``report.md``: the same for people.
+- ``evaluation.json``: the settings, so that only the same evaluation can resume (or any, if no
+  episode counts yet because a setting was wrong);
+- ``episodes.jsonl``: a record of every episode, appended when it ends (see `agentgym.episodes`),
+  and sorted into panel order when all have been played;
+- ``report.json``: the report, once the evaluation is finished; ``report.md``: the same as Markdown.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from agentgym.support.typed_json import read_json
 EVALUATION = "agentgym.evaluation/1"
 """Name and version of the format of ``evaluation.json``."""
 MAY_GROW = ("n", "samples", "tasks", "panel_sha256")
-"""Settings with which an evaluation goes on though they differ, if it only became longer."""
+"""Settings that may differ when an evaluation resumes, if it only becomes longer."""
 DETAILS = "protocol_details"
-"""Setting under which is kept what follows from the protocol and from other settings."""
+"""Setting with the protocol's details, which follow from its name and from other settings."""
 _log = logging.getLogger(__name__)
 
 Key = tuple[str, int]
@@ -46,7 +46,7 @@ Key = tuple[str, int]
 
 
 class _Begun(TypedDict):
-    """What every evaluation writes down of itself."""
+    """Settings that every evaluation stores."""
 
     env_id: str
     env_kwargs: Mapping[str, Any]
@@ -61,7 +61,7 @@ class _Begun(TypedDict):
 
 
 class _Settings(_Begun, total=False):
-    """And what some do."""
+    """All settings, including those that only some evaluations store."""
 
     tasks: list[str] | None
     limits: Limits | None
@@ -72,7 +72,7 @@ class _Settings(_Begun, total=False):
 
 
 class _Head(TypedDict):
-    """``evaluation.json``."""
+    """The content of ``evaluation.json``."""
 
     settings: _Settings
     started: str
@@ -83,8 +83,8 @@ class EvaluationFolder:
     """The folder of one evaluation.
 
     Args:
-        path: The folder; it is made if it is missing.
-        settings: JSON-safe description of what is evaluated.
+        path: The folder; created if it is missing.
+        settings: JSON-safe description of the evaluation.
 
     Raises:
         ConfigurationError: The folder holds another evaluation, other files, or a link that leads
@@ -94,7 +94,7 @@ class EvaluationFolder:
 
     def __init__(self, path: str | Path, settings: Mapping[str, Any]) -> None:
         self.path = Path(path)
-        # Take them through JSON: only so are they equal to what a file gives back.
+        # A round trip through JSON makes them comparable with settings read from a file.
         self.settings = json.loads(canonical_json(dict(settings)))
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -110,47 +110,47 @@ class EvaluationFolder:
         if head is not None and head["settings"] != self.settings:
             if any(EpisodeResult.of(episode).valid for episode in self.episodes().values()):
                 self._check(head["settings"])
-            else:  # all failed, as with a wrong setting: nothing is lost, and none could be mixed
+            else:  # no episode counts, e.g. after a wrong setting: start over with these settings
                 head = None
         self.previous: Mapping[str, Any] = head["settings"] if head else {}
-        """What the evaluation that was begun here plays; empty if it has not begun."""
+        """Settings of the evaluation that began in this folder; empty if none did."""
         self.before = float(head["seconds"]) if head else 0.0
-        """Seconds that were played here before; of sessions that were killed nothing is known."""
+        """Duration of earlier sessions in seconds, without sessions that were killed."""
         self.started = str(head["started"]) if head else ""
-        """When the evaluation began; empty if it has not."""
+        """When the evaluation began, in UTC; empty if it has not begun."""
 
     @classmethod
     @contextmanager
     def open_locked(
         cls, path: str | Path, settings: Mapping[str, Any]
     ) -> Generator[EvaluationFolder, None, None]:
-        """Open a folder, in which no other process may work meanwhile.
+        """Open a folder and lock it against other processes until the block ends.
 
         Raises:
-            ConfigurationError: Another process does, or as for the class.
+            ConfigurationError: Another process uses the folder, or as for the class.
             DataError: As for the class.
         """
-        unlocked = cls(path, settings)  # refuses what it is about before it leaves a lock there
+        unlocked = cls(path, settings)  # validate first: a foreign folder must not get a lock file
         try:
             lock = lock_folder(unlocked.path, "the evaluation")
         except OSError as error:
             raise _unwritable(unlocked.path, error) from error
         with lock:
-            # Read again under the lock: until it was taken another process may have written.
+            # Read again under the lock: another process may have written in the meantime.
             yield cls(path, settings)
 
     @property
     def finished(self) -> bool:
-        """Whether these settings were played to the end."""
+        """Whether the evaluation with these settings is finished."""
         head = self._head()
         return self._file("report.json").exists() and bool(
             head and head["settings"] == self.settings
         )
 
     def report(self) -> Report:
-        """Read the report, or build it from the episodes so far.
+        """Read the report, or compute it from the episodes so far.
 
-        Records of an interrupted retry that the report lacks are included.
+        Includes records of an interrupted retry that the stored report lacks.
         """
         report = read_report(self.path)
         results = {key: EpisodeResult.of(episode) for key, episode in self.episodes().items()}
@@ -165,14 +165,15 @@ class EvaluationFolder:
         """
         self.started = self.started or started
         if self.previous != self.settings:
-            # Before the head: killed in between, old settings stand without a report, and go on.
+            # Before writing the head: if the process is killed in between, the folder has the old
+            # settings without a report, and can be resumed.
             self._file("report.json").unlink(missing_ok=True)
         if not self.previous:
             self._file("episodes.jsonl").unlink(missing_ok=True)
         self._write_head(self.before)
 
     def episodes(self) -> dict[Key, Episode]:
-        """Read the episodes that were played; of several of one key the last counts."""
+        """Read the finished episodes; if a key occurs several times, the last one counts."""
         file = self._file("episodes.jsonl")
         if not file.exists():
             return {}
@@ -185,16 +186,16 @@ class EvaluationFolder:
         return episodes
 
     def append(self, episode: Episode) -> None:
-        """Write an episode that has ended."""
+        """Append a finished episode."""
         append_episode(self._file("episodes.jsonl"), episode)
 
     def pause(self, seconds: float) -> None:
-        """Keep for how many seconds the evaluation was played, in all sessions."""
+        """Store the duration of all sessions in seconds."""
         self._write_head(seconds)
 
     def finish(self, report: Report, order: Iterable[Key]) -> None:
-        """Put the records in order, and write the report."""
-        # Write report.json last: it says that the evaluation is finished.
+        """Sort the records, and write the report."""
+        # report.json comes last, because its presence means that the evaluation is finished.
         episodes = self.episodes()
         lines = "".join(episodes[key].to_line() for key in order if key in episodes)
         self._write("episodes.jsonl", lines)
@@ -220,12 +221,12 @@ class EvaluationFolder:
         self._write("evaluation.json", json.dumps(head, indent=2) + "\n")
 
     def _head(self) -> dict[str, Any] | None:
-        """Return what was written down, or None in a new folder."""
+        """Return the content of ``evaluation.json``, or None in a new folder."""
         file = self._file("evaluation.json")
         return _head(file) if file.exists() else None
 
     def _check(self, before: Mapping[str, Any]) -> None:
-        """Check that what was begun here is what is played now, or its beginning."""
+        """Check that the stored settings equal the new ones, apart from a longer evaluation."""
         now = self.settings
         names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
         differing = [name for name in names if name not in (*MAY_GROW, DETAILS)]
@@ -248,11 +249,11 @@ def read_report(path: str | Path) -> Report:
     """Read a report from its file, or from the folder of an evaluation, finished or not.
 
     Raises:
-        DataError: There is none, or it is damaged.
+        DataError: There is no report, or it is damaged.
     """
     path = Path(path)
     file = path / "report.json" if path.is_dir() else path
-    if file.is_file():  # a device would never end
+    if file.is_file():  # not a device, which could be read forever
         return _read_report_file(file)
     head = path / "evaluation.json"
     if not head.is_file():
@@ -264,7 +265,7 @@ def read_report(path: str | Path) -> Report:
 
 
 def _read_report_file(file: Path) -> Report:
-    """Read the report of a file; if that is damaged, say what makes it again.
+    """Read a report file; the error for a damaged one says how to compute it again.
 
     Raises:
         DataError: It is.
@@ -298,11 +299,11 @@ def _head(file: Path) -> dict[str, Any]:
 
 
 def _unfinished(folder: EvaluationFolder) -> Report:
-    """Return what has been played so far."""
+    """Compute the report of an unfinished evaluation."""
     settings = folder.settings
     episodes = folder.episodes().values()
     rows = tuple(EpisodeResult.of(episode) for episode in episodes)
-    # Settings hold these as plain data, reports as objects.
+    # Plain data in the settings, objects in a report.
     read_apart = {"protocol", "limits", "prices"}
     names = ({entry.name for entry in fields(Report)} & set(settings)) - read_apart
     return replace(
@@ -331,7 +332,7 @@ def _prices(data: Mapping[str, Any] | None) -> Prices | None:
 
 
 def _changes(name: str, before: object, now: object) -> list[tuple[str, object, object]]:
-    """Return a setting that has changed, or the facts of the policy that have, with both values."""
+    """Return a changed setting with both values; for facts of the policy, each changed fact."""
     if name != "policy_facts" or not isinstance(before, Mapping) or not isinstance(now, Mapping):
         return [(name, before, now)]
     facts = [fact for fact in {**before, **now} if before.get(fact) != now.get(fact)]
@@ -343,7 +344,7 @@ def _more(before: object, now: object) -> bool:
 
 
 def _one_begins_the_other(before: object, now: object) -> bool:
-    """Return whether two choices of tasks are the same, but that one may be longer."""
+    """Return whether two choices of tasks are equal, or one is the beginning of the other."""
     if not isinstance(before, list) or not isinstance(now, list):
         return bool(before == now)
     length = min(len(before), len(now))

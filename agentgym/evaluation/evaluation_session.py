@@ -1,4 +1,4 @@
-"""Playing what is left of an evaluation, so that nothing of it is lost."""
+"""Play the remaining episodes of an evaluation, and save each as it ends."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from agentgym.evaluation.players import JobOutcome, Player, play_all
 from agentgym.evaluation.prices import Limits, Prices, Spending
 
 PATIENCE = 20
-"""Fruitless episodes one after the other with which an evaluation stops; or twice as many as are
-played at the same time, if that is more."""
+"""Number of consecutive fruitless episodes that stops an evaluation; at least twice the number of
+concurrent episodes."""
 
 
 RAISE = "raise `total_limits` to resume the same evaluation"
-"""What to do about a limit on all episodes together."""
+"""Advice when the limit on all episodes together is reached."""
 
 
 class EvaluationSession:
-    """The playing of what is left of an evaluation.
+    """Plays the remaining episodes of an evaluation.
 
     Args:
         planned: All episodes.
-        folder: Where they are kept; None: nowhere.
-        record: File to which they are appended; None: none.
-        on_episode: Called with each as it ends.
-        limits: What all of them may take together, those that were played before included.
-        prices: What tokens cost.
+        folder: Folder of the evaluation; None: episodes are not saved there.
+        record: File to which episodes are appended; None: none.
+        on_episode: Called with the result of each episode as it ends.
+        limits: Limits of all episodes together, including earlier sessions.
+        prices: Prices of tokens.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ class EvaluationSession:
             keys = {job.key for job in planned.jobs}
             self.results = {k: result for k, result in before.items() if result.valid and k in keys}
         self.limits = limits or Limits()
-        # Broken episodes are played again, but what they took was paid.
+        # Broken episodes are played again, but their tokens have been paid for.
         self._spending = Spending(self.limits, prices, [*before.values()])
 
     @property
     def panel_sha256(self) -> str:
-        """Hash over the content of the tasks."""
+        """Hash of the content of the tasks."""
         return self._planned.panel_sha256
 
     @property
     def records(self) -> bool:
-        """Whether episodes are written down."""
+        """Whether records of episodes are needed."""
         return self._folder is not None or self._record is not None
 
     @property
     def todo(self) -> list[Job]:
-        """What has not been played, or has failed."""
+        """The episodes that have not been played, or were broken."""
         return [job for job in self._planned.jobs if job.key not in self.results]
 
     @property
@@ -84,7 +84,7 @@ class EvaluationSession:
 
     @property
     def seconds_in_all(self) -> float:
-        """Seconds of this session and of those before it that were not killed."""
+        """Seconds of this session and of earlier ones that were not killed."""
         return self.seconds + (self._folder.before if self._folder else 0.0)
 
     @property
@@ -94,18 +94,18 @@ class EvaluationSession:
         return tuple(self.results[job.key] for job in jobs if job.key in self.results)
 
     def play(self, players: Sequence[Player], todo: Sequence[Job]) -> None:
-        """Play, and stop when nearly everything is fruitless, see `EpisodeResult.fruitless`.
+        """Play episodes; stop if too many in a row are fruitless (`EpisodeResult.fruitless`).
 
         Raises:
-            EvaluationFailed: It does.
+            EvaluationFailed: Too many episodes in a row were fruitless.
         """
-        # Several that began together may fail together for one passing cause.
+        # Concurrent episodes may all fail of one temporary cause, so allow for two rounds of them.
         patience, failed = max(PATIENCE, 2 * len(players)), 0
         if self._on_episode:
             for result in self.rows:
                 self._on_episode(result)
         try:
-            # Close it on every way out: that is what ends the other episodes and their threads.
+            # Closing the generator stops the other episodes and their threads, also on an error.
             with closing(play_all(players, todo, self._spending)) as outcomes:
                 for outcome in outcomes:
                     self._keep(outcome)

@@ -1,4 +1,4 @@
-"""What an evaluation of a chat model will take, before it is played."""
+"""Estimate the tokens of a chat model's evaluation before it is played."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from agentgym.policies.base import ModelOutput
 from agentgym.policies.play import Moment, play
 
 MEASURED = 3
-"""Tasks that the expert plays to measure turns and lengths of observations."""
+"""Number of tasks that the expert plays to measure turns and lengths of observations."""
 CHARACTERS = 4
-"""Characters of a token of English text."""
+"""Assumed characters per token of English text."""
 ANSWER = 150
-"""Tokens of an answer; thinking takes more."""
+"""Assumed tokens per response; thinking takes more."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What an evaluation will take: if each episode is as long as the expert's, or as the horizon.
+    """Estimated tokens of an evaluation, if episodes are as long as the expert's or the horizon.
 
-    Estimated from observations of a few tasks, at `CHARACTERS` a token and `ANSWER` tokens an
-    answer, without a cache.
+    Estimated from observations of a few tasks, with `CHARACTERS` per token and `ANSWER` tokens per
+    response, without a prompt cache.
     """
 
     turns: tuple[float, int]
-    """Turns of an episode."""
+    """Mean turns per episode of the expert, and the horizon."""
     least: ModelOutput
-    """Tokens of all episodes with the expert's turns."""
+    """Tokens of all episodes with the expert's number of turns."""
     most: ModelOutput
     """Tokens of all episodes that last until the horizon."""
 
 
 def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -> Forecast:
-    """Estimate the tokens of an evaluation; the expert plays some of its tasks, no model any.
+    """Estimate the tokens of an evaluation; the expert plays a few of its tasks, without a model.
 
     Args:
         env: The environment.
         planned: The episodes.
         horizon: Turn budget; None is the environment's own.
-        prompt: What the model reads; in the grammar ``tool_call`` the actions are sent as tools.
+        prompt: The model's prompt; in the grammar ``tool_call`` the actions are sent as tools.
 
     Raises:
         EnvFailure: The environment fails.
@@ -61,8 +61,8 @@ def forecast(env: TextEnv, planned: Plan, horizon: int | None, prompt: Prompt) -
     most = int(episodes[0][0].info["horizon"])
 
     def tokens(count: int) -> tuple[float, float]:
-        """Return what an episode of some turns reads and writes."""
-        # Every request sends the history of its window again, so the turns shown add up.
+        """Return the tokens read and written by an episode of ``count`` turns."""
+        # Every request sends the turns in the window again, so a turn is read several times.
         shown_turns = sum(len(prompt.recent(range(turn))) for turn in range(count))
         read = count * head / CHARACTERS + shown_turns * (later / CHARACTERS + ANSWER)
         return read, count * ANSWER

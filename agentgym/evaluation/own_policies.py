@@ -15,7 +15,7 @@ from agentgym.evaluation.policy_maker import Agent, PolicyMaker, check_options
 from agentgym.policies.asynchronous import AsyncFunction
 from agentgym.policies.base import Policy, PolicyWithFacts
 from agentgym.policies.basic import CallablePolicy
-from agentgym.policies.factory import answers_later, make_synchronous, makes_more, waits
+from agentgym.policies.factory import is_async, make_synchronous, factory_from_first, waits
 from agentgym.policies.identity import source_sha256
 from agentgym.support.redaction import hide_secrets
 
@@ -53,23 +53,23 @@ def load_own(
     needed, supplied = parameters_of(name, target, seed, options)
     if isinstance(target, type) or not needed:
         make, release = make_synchronous(_constructor(target, supplied, options))
-        # Make one at once: a constructor that fails shall do so before anything is played.
+        # Make the first one now, so that a failing constructor fails before any episode.
         first = make(env)
-        make = makes_more(first, make, env if "env" in supplied else None)
+        make = factory_from_first(first, make, env if "env" in supplied else None)
         return PolicyMaker(name, make, env, facts, waits=waits(first), release=release)
     facts = {**_read_facts(target), **facts}
     if len(needed) == 1:
         agent: Agent = partial(target, **options) if options else target
         return PolicyMaker(name, None, env, facts, agent=agent)
     function = partial(target, **options) if options else target
-    if answers_later(target):
+    if is_async(target):
         make, release = make_synchronous(lambda env: AsyncFunction(function))
         return PolicyMaker(name, make, env, facts, release=release)
     return PolicyMaker(name, lambda env: CallablePolicy(function), env, facts, waits=False)
 
 
 def _read_facts(function: object) -> dict[str, Any]:
-    """Return what a function says of itself, in an attribute ``facts`` that is called."""
+    """Return the facts of a function, from its attribute ``facts`` if it has one."""
     facts = function.facts() if isinstance(function, PolicyWithFacts) else {}
     return {fact: hide_secrets(value, fact) for fact, value in facts.items()}
 
@@ -77,10 +77,10 @@ def _read_facts(function: object) -> dict[str, Any]:
 def parameters_of(
     name: str, target: Callable[..., Any], seed: int, options: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, Any]]:
-    """Return the arguments that are left to the caller, and those that are filled in.
+    """Return a callable's parameters for the caller to pass, and the arguments that are filled in.
 
     Raises:
-        ConfigurationError: It cannot be called, or not as any of what may be called.
+        ConfigurationError: The object is not callable, or has unsuitable parameters.
     """
     forms = (
         "a policy with act(observation, info), a class or a function without arguments that makes "
@@ -113,7 +113,7 @@ def parameters_of(
 def _constructor(
     target: Callable[..., Any], supplied: Mapping[str, Any], options: Mapping[str, Any]
 ) -> Callable[[gymnasium.Env[str, str]], Any]:
-    """Return what calls a class or a maker with what it takes."""
+    """Return a function that calls a class or factory with the arguments that it accepts."""
 
     def make(env: gymnasium.Env[str, str]) -> Any:
         return target(**{**supplied, **{p: env for p in supplied if p == "env"}, **options})

@@ -16,8 +16,8 @@ from agentgym.vector.isolated import IsolatedEnv
 from agentgym.vector.ray_actors import cluster_cpus
 
 THREADS = 8
-"""Episodes played at the same time by the thread back end, and by policies that wait for an
-endpoint, unless told otherwise."""
+"""Default number of concurrent episodes for the thread back end, and for policies that wait for an
+endpoint."""
 
 Env = gymnasium.Env[str, str]
 
@@ -29,9 +29,9 @@ class Where:
     backend: str = "sync"
     """``"sync"``: in the threads of the episodes; ``"thread"``, ``"process"`` or ``"ray"``."""
     concurrency: int | None = None
-    """Episodes played at the same time; None is what suits policy and back end."""
+    """Number of concurrent episodes; None: the default for policy and back end."""
     step_timeout: float | None = None
-    """Seconds that one step may take on all but sync."""
+    """Time limit of a step in seconds; not with ``"sync"``."""
 
     def __post_init__(self) -> None:
         """Validate.
@@ -54,12 +54,12 @@ class Where:
             )
 
     def players(self, source: PolicySource, jobs: int, judged: bool = False) -> int:
-        """Return how many episodes are played at the same time.
+        """Return the number of concurrent episodes.
 
         Args:
-            source: Makes the policies.
-            jobs: Episodes to play.
-            judged: Whether environments wait for the verdicts of a judge.
+            source: Source of the policies.
+            jobs: Number of episodes to play.
+            judged: Whether environments wait for verdicts of a judge.
         """
         if not source.several:
             if self.concurrency not in (None, 1):
@@ -79,9 +79,10 @@ class Where:
         return THREADS if self.backend == "thread" or waits else 1
 
     def envs(self, first: GuardedEnv, number: int, stack: ExitStack) -> list[Env]:
-        """Return the environments of so many players; ``first`` is one of them if it is free."""
+        """Return an environment for each player; with ``"sync"``, ``first`` is one of them."""
         spec = first.spec or first.unwrapped.spec
-        # In other back ends the first only describes the tasks: no time limit holds it here.
+        # With other back ends `first` only describes the tasks, because it runs in this process
+        # without a time limit.
         envs: list[Env] = [first] if self.backend == "sync" else []
         while len(envs) < number:
             if self.backend != "sync":

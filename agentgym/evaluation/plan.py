@@ -19,19 +19,19 @@ class Job(NamedTuple):
     task_id: str
     """The task."""
     sample: int
-    """Which of the episodes of the task, from 0."""
+    """Number of the sample of the task, from 0."""
     seed: int
     """Seed of the episode."""
 
     @property
     def key(self) -> tuple[str, int]:
-        """Task and sample, which name the episode."""
+        """Task id and sample, which identify the episode."""
         return self.task_id, self.sample
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The episodes of an evaluation, in panel order, the samples of a task after each other."""
+    """The episodes of an evaluation, in panel order; samples of a task are adjacent."""
 
     split: str
     """Split of the tasks."""
@@ -53,13 +53,13 @@ def plan(
 ) -> Plan:
     """Choose the tasks and the seeds of their episodes.
 
-    The seed of an episode depends on the seed, the place of its task and its sample alone, so a
+    The seed of an episode depends only on ``seed``, the position of its task and its sample, so a
     longer evaluation begins with the episodes of a shorter one.
 
     Args:
         tasks: The task set.
         split: Split of the panel.
-        n: Tasks of the panel, cut to the size of the split; None is all of it.
+        n: Number of tasks, cut to the size of the split; None: all tasks of the split.
         seed: Seed of the panel and of the episodes.
         task_ids: Ids of tasks to play instead of a panel, in this order.
         samples: Episodes of each task.
@@ -85,7 +85,7 @@ def plan(
 
 
 def _listed(tasks: TaskSet, task_ids: Sequence[str]) -> tuple[str, tuple[str, ...], str]:
-    """Return the split, the ids and the hash of tasks that were named."""
+    """Return split, ids and hash for a list of task ids."""
     if isinstance(task_ids, str) or not task_ids or len({*task_ids}) < len(task_ids):
         raise ConfigurationError(
             f"expected a list of different ids of tasks, at least one, got {task_ids!r:.200}"

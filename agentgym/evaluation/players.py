@@ -27,46 +27,46 @@ from agentgym.policies.invalid_streak import InvalidStreak
 from agentgym.policies.play import Moment, play
 
 POLL = 0.05
-"""Seconds between two looks at episodes that are stopped."""
+"""Interval in seconds at which stopped episodes are checked and interrupted again."""
 
 
 class JobOutcome(NamedTuple):
-    """What became of a job: its result, and its episode."""
+    """The result and the record of a job."""
 
     job: Job
-    """What was to be played."""
+    """The planned episode."""
     result: EpisodeResult
-    """How it went."""
+    """Its result."""
     episode: Episode | None
-    """Its record, if one was asked for."""
+    """Its record, if records are needed."""
 
 
 @dataclass(frozen=True)
 class EpisodeRules:
-    """What holds for every episode."""
+    """Settings that apply to every episode."""
 
     horizon: int | None = None
-    """Turn budget; None is the environment's own."""
+    """Turn budget; None: the environment's default."""
     limits: Limits = field(default_factory=Limits)
-    """What an episode may take at most."""
+    """Limits on tokens and cost of an episode."""
     prices: Prices | None = None
-    """What its tokens cost."""
+    """Prices of tokens."""
     end_after_invalid: int = 0
-    """Consecutive invalid actions that end it; 0: no limit."""
+    """Number of consecutive invalid actions that ends an episode; 0: no limit."""
     labels: Callable[[str], Mapping[str, str]] = lambda task_id: {}
-    """Returns the kinds that a task is of."""
+    """Returns the labels of a task."""
     on_output: Callable[[ModelOutput], None] | None = None
-    """Called with what a model produced, in the thread of its episode."""
+    """Called with each model output, in the thread of its episode."""
 
 
 class Player:
-    """A policy, or an agent that owns the loop, at an environment; it plays one episode at a time.
+    """A policy or agent with its environment; plays one episode at a time.
 
     Args:
         policy: The policy; None if an agent plays.
         agent: The agent; None if a policy plays.
         env: The environment, in a `Recorder` if records are wanted.
-        rules: What holds for every episode.
+        rules: Settings that apply to every episode.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Player:
         self._recorder = env if isinstance(env, Recorder) else None
 
     def play(self, job: Job, stop: threading.Event) -> JobOutcome | None:
-        """Play an episode; None if it was stopped."""
+        """Play an episode; return None if it was stopped."""
         rules = self._rules
         options: dict[str, Any] = {"task_id": job.task_id}
         if rules.horizon is not None:
@@ -115,7 +115,7 @@ class Player:
         return JobOutcome(job, result, replace(episode, extra=extra))
 
     def interrupt(self) -> None:
-        """End what the policy waits for, and judges of its turns, from any thread."""
+        """Interrupt the waits of the policy and of judges, from any thread."""
         if self._policy is not None:
             self._policy.interrupt()
         if isinstance(hooks := getattr(self._env.unwrapped, "hooks", None), HookRunner):
@@ -129,7 +129,7 @@ class Player:
         end_when: Callable[[Moment], str],
         stop: threading.Event,
     ) -> Iterable[Moment]:
-        """Let the policy, or the agent, play an episode."""
+        """Play an episode with the policy or the agent."""
         how: dict[str, Any] = {
             "seed": seed, "options": options, "on_output": listen, "end_when": end_when,
         }  # fmt: skip
@@ -150,17 +150,17 @@ class Player:
 def play_all(
     players: Sequence[Player], jobs: Sequence[Job], spending: Spending
 ) -> Generator[JobOutcome, None, None]:
-    """Let players play jobs, and yield what was played as it ends.
+    """Play jobs concurrently, and yield the outcomes as episodes end.
 
-    Whoever closes the generator stops the episodes at their next turn, and what they wait for.
+    Closing the generator interrupts waits, and stops the running episodes at their next turn.
 
     Args:
-        players: They play at the same time.
-        jobs: Episodes to play; begun in this order.
-        spending: Counts what they take; once its limit is reached, none begins any more.
+        players: The players, one per concurrent episode.
+        jobs: Episodes to play, started in this order.
+        spending: Counts tokens and cost; when its limit is reached, no further episode begins.
 
     Yields:
-        The episodes; with one player in the order of the jobs.
+        The outcomes; with one player, in the order of the jobs.
     """
     stop = threading.Event()
     if len(players) == 1:
@@ -168,7 +168,7 @@ def play_all(
             if spending.reached:
                 return
             outcome = players[0].play(job, stop)
-            assert outcome is not None  # nobody else could have stopped it
+            assert outcome is not None  # without threads, nothing can have stopped it
             spending.add(outcome.result)
             yield outcome
         return
@@ -179,7 +179,7 @@ def play_all(
     def episode(job: Job) -> JobOutcome | None:
         player = free.get()
         try:
-            # Asked here, where it begins: all jobs wait in the pool from the start.
+            # Check the limit when the episode begins: all jobs are in the pool from the start.
             outcome = None if spending.reached else player.play(job, stop)
             if outcome is not None:
                 spending.add(outcome.result)
@@ -198,7 +198,8 @@ def play_all(
     finally:
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        while not all(future.done() for future in futures):  # one may just have begun to wait
+        # Repeatedly, because an episode may begin to wait just after an interrupt.
+        while not all(future.done() for future in futures):
             for player in players:
                 player.interrupt()
             time.sleep(POLL)

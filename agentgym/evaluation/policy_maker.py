@@ -1,8 +1,8 @@
-"""What makes the policies that a name stands for, and what packages add of such names.
+"""`PolicyMaker`, which makes the policies of a name, and `PolicyKind`, by which packages add names.
 
-A package adds a kind of policies by an entry point of the group ``agentgym.policies``: its name is
-what stands before the colon (``run:PATH``), and its value a class without arguments that is a
-`PolicyKind`. So what learns is found by what evaluates, which does not import it.
+A package adds a kind of policy by an entry point of the group ``agentgym.policies``. Its name is
+the prefix before the colon (``run:PATH``), and its value a `PolicyKind` class whose constructor
+takes no arguments. This way an evaluation can load trained policies without importing the trainer.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ from agentgym.policies.base import Policy
 GROUP = "agentgym.policies"
 """Group of the entry points that add kinds of policies."""
 Agent = Callable[[Session], object]
-"""What plays an episode by itself, see `agentgym.play_agent`; it may be async."""
+"""A function that plays a whole episode, see `agentgym.play_agent`; may be async."""
 
 
 @dataclass(frozen=True)
 class PolicyMaker:
-    """Makes the policies that a name stands for; call it to make one.
+    """Makes the policies of a name; call it to make one.
 
-    It is a context manager that closes itself.
+    Use it as a context manager to close it.
     """
 
     name: str
-    """The name, as it was given."""
+    """The name, as passed to ``load_policy``."""
     make: Callable[[gymnasium.Env[str, str]], Policy] | None
-    """Makes a policy for the environment that it will play; None: the name is an agent's."""
+    """Makes a policy for an environment; None if the name refers to an agent."""
     env: gymnasium.Env[str, str]
-    """The environment for which it was loaded."""
+    """The environment passed to ``load_policy``."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What identifies the policy, JSON-safe, with its ``kind``."""
+    """JSON-safe facts that identify the policy, including its ``kind``."""
     several: bool = True
-    """Whether its policies may play at the same time."""
+    """Whether several of its policies may play concurrently."""
     agent: Agent | None = None
-    """What plays whole episodes by itself, in place of policies."""
+    """The agent, if the name refers to one."""
     waits: bool = True
-    """Whether its policies, or its agent, wait for something else than this process, such as a
-    model, so that several should play unless told otherwise."""
+    """Whether its policies or its agent wait for something outside of this process, such as an
+    endpoint, so that several episodes should be concurrent by default."""
     release: Callable[[], None] = lambda: None
-    """Frees what its policies share."""
+    """Frees the resources that its policies share."""
 
     def __call__(self, env: gymnasium.Env[str, str] | None = None) -> Policy:
         """Make a policy.
 
         Args:
-            env: The environment that it will play; default: the one for which it was loaded.
+            env: The environment that it will play; default: the one passed to ``load_policy``.
 
         Raises:
-            ConfigurationError: What was made is no policy, or the name is an agent's.
+            ConfigurationError: The made object is not a policy, or the name refers to an agent.
         """
         if self.make is None:
             raise ConfigurationError(
@@ -71,7 +71,7 @@ class PolicyMaker:
         return policy
 
     def close(self) -> None:
-        """Free what its policies share, such as a model; they cannot play any more."""
+        """Free the resources that its policies share, such as a model; they cannot play then."""
         self.release()
 
     def __enter__(self) -> PolicyMaker:
@@ -85,55 +85,55 @@ class PolicyMaker:
 
 @runtime_checkable
 class PolicyKindWithContent(Protocol):
-    """A kind of policies that notices when what stands at a path has changed."""
+    """A kind of policy that can hash the content of a path, to notice changes."""
 
     def problem(self, path: str) -> str:
         """See `PolicyKind`."""
         ...
 
     def content(self, path: str, **options: Any) -> str:
-        """Return a hash of what a path leads to with options, in little time."""
+        """Return a hash of the content of a path and of options; must be fast."""
         ...
 
 
 @runtime_checkable
 class PolicyKindWithEnv(Protocol):
-    """A kind of policies that know in which environment they were made."""
+    """A kind of policy that knows the environment in which it was trained."""
 
     def problem(self, path: str) -> str:
         """See `PolicyKind`."""
         ...
 
     def env_kwargs(self, path: str, env_id: str) -> Mapping[str, Any]:
-        """Return the arguments of the environment of an id that a policy knows; none if unsure."""
+        """Return the arguments of the training environment, if it has this id; else empty."""
         ...
 
 
 class PolicyKind(Protocol):
-    """A kind of policies that a package adds, under the name of its entry point."""
+    """A kind of policy that a package adds, under the name of its entry point."""
 
     summary: str
-    """What stands behind the colon, in a few words."""
+    """Short description of the part after the colon."""
     rank: int
-    """Of several kinds that understand a path, the one of the highest rank loads it."""
+    """Priority: if several kinds understand a path, the one with the highest rank loads it."""
 
     def problem(self, path: str) -> str:
-        """Return what is amiss with a path or name, without loading it; empty: it can be loaded."""
+        """Return why a path or name cannot be loaded, without loading it; empty if it can."""
         ...
 
     def load(
         self, path: str, env: gymnasium.Env[str, str], *, seed: int, **options: Any
     ) -> PolicyMaker:
-        """Load what a path or name stands for; options are keyword-only parameters.
+        """Load the policy at a path or with a name; options are keyword-only parameters.
 
         Raises:
-            AgentGymError: It cannot be loaded, or not for this environment.
+            AgentGymError: The policy cannot be loaded, or not for this environment.
         """
         ...
 
 
 def check_options(name: str, options: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Refuse options that a policy does not take."""
+    """Raise ConfigurationError for options that a policy does not have."""
     unknown = [option for option in options if option not in names]
     if unknown:
         raise ConfigurationError(

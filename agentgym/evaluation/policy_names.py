@@ -38,7 +38,7 @@ EXPERT_POLICIES: Mapping[str, type[OraclePolicy]] = {
 }  # fmt: skip
 """Policies that play the actions of the environment's experts."""
 BUILTIN = ("random", *EXPERT_POLICIES, *BLIND, *TRANSCRIBERS)
-"""Names of the policies that every environment has."""
+"""Names of the policies that can play every environment."""
 
 
 def load_policy(
@@ -73,7 +73,7 @@ def check_policy(name: str, env: gymnasium.Env[str, str], **options: Any) -> Non
     Args:
         name: As for `load_policy`.
         env: As for `load_policy`.
-        **options: As for `load_policy`; those of your own class or function are not checked.
+        **options: As for `load_policy`; options of your own class or function are not checked.
 
     Raises:
         ConfigurationError: Nothing has this name, or there is no such option.
@@ -85,7 +85,7 @@ def check_policy(name: str, env: gymnasium.Env[str, str], **options: Any) -> Non
 def _loader(
     name: str, env: gymnasium.Env[str, str], options: Mapping[str, Any]
 ) -> Callable[[int], PolicyMaker]:
-    """Return what loads the policy of a name with a seed."""
+    """Return a function that loads the policy with a name, given a seed."""
     if name in (*BUILTIN, *_of_family(env)):
         check_options(name, options, ())
         return lambda seed: PolicyMaker(
@@ -163,12 +163,12 @@ def policy_env_kwargs(name: str, env: NamedEnv, typed: Collection[str] = ()) -> 
     Args:
         name: As for `load_policy`.
         env: The environment to make.
-        typed: Arguments that are given anyway, and left out.
+        typed: Arguments that the user has set; they are left out.
 
     Returns:
         The arguments; empty for policies without an environment, or with another id. If a task set
-        is named, which defines the tasks, only the arguments that define how they are played. The
-        ``demonstrator`` of a task set is the one that training on it imitates.
+        is named, which defines the tasks, only the arguments that define how they are played. For
+        the name ``demonstrator`` and a task set: the demonstrator that training on it imitates.
 
     Raises:
         AgentGymError: Nothing has this name, or it cannot be read.
@@ -187,9 +187,9 @@ def policy_env_kwargs(name: str, env: NamedEnv, typed: Collection[str] = ()) -> 
 
 
 def _kind_of(name: str) -> tuple[str, PolicyKind | None]:
-    """Return the path that a name leads to, and the kind that loads it; None if none does.
+    """Return the path in a name, and the kind of policy that loads it, or None.
 
-    A built-in name is no path, even where a folder has it.
+    A built-in name is never a path, even if a folder has the same name.
     """
     if name in BUILTIN:
         return name, None
@@ -201,7 +201,7 @@ def _kind_of(name: str) -> tuple[str, PolicyKind | None]:
 
 
 def policy_kinds() -> dict[str, metadata.EntryPoint]:
-    """Return the kinds that packages add, by name.
+    """Return the kinds of policies that packages add, by name.
 
     Raises:
         ConfigurationError: Two packages add kinds with the same name.
@@ -218,7 +218,7 @@ def policy_kinds() -> dict[str, metadata.EntryPoint]:
 
 
 def _of_family(env: gymnasium.Env[str, str]) -> Mapping[str, Callable[[Any], Any]]:
-    """Return the baselines that an environment brings: blind ones, and those that read."""
+    """Return the baselines that an environment defines, by name."""
     text_env = env.unwrapped
     return {**getattr(text_env, "blind_policies", {}), **getattr(text_env, "reading_policies", {})}
 
@@ -226,7 +226,7 @@ def _of_family(env: gymnasium.Env[str, str]) -> Mapping[str, Callable[[Any], Any
 def _builtin(
     name: str, env: gymnasium.Env[str, str], seed: int
 ) -> Callable[[gymnasium.Env[str, str]], Policy]:
-    """Return what makes a policy of the suite."""
+    """Return a function that makes a built-in policy."""
     if name in EXPERT_POLICIES:
         return EXPERT_POLICIES[name]
     if name in UNFITTED:
@@ -243,7 +243,7 @@ def _builtin(
 
 
 def _kind(entry: metadata.EntryPoint) -> PolicyKind:
-    """Load a kind.
+    """Load a kind of policy from its entry point.
 
     Raises:
         ConfigurationError: It cannot be loaded.
@@ -268,7 +268,7 @@ def _kind_loader(
     env: gymnasium.Env[str, str],
     options: Mapping[str, Any],
 ) -> Callable[[int], PolicyMaker]:
-    """Return what loads a path with a seed, by a kind that understands it."""
+    """Return a function that loads a path by a kind of policy, given a seed."""
     parameters = inspect.signature(kind.load).parameters.values()
     option_names = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "seed"]
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
@@ -277,10 +277,10 @@ def _kind_loader(
 
 
 def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str, PolicyKind]:
-    """Return the kind that understands a path best, and its name.
+    """Return the name and the kind with the highest rank among those that understand a path.
 
     Raises:
-        ConfigurationError: None does; says what each misses.
+        ConfigurationError: No kind understands it; the message contains the reason of each.
     """
     problems: list[str] = []
     able: list[tuple[int, str, PolicyKind]] = []
@@ -288,7 +288,7 @@ def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str
         try:
             kind = _kind(entry)
             problem = kind.problem(path)
-        except (ConfigurationError, DependencyNotInstalled) as error:  # the others may do
+        except (ConfigurationError, DependencyNotInstalled) as error:  # other kinds may work
             problem = str(error)
         if problem:
             problems.append(f"not {prefix}: {problem}")
@@ -301,7 +301,7 @@ def _best_kind(path: str, kinds: Mapping[str, metadata.EntryPoint]) -> tuple[str
 
 
 def _choices(kinds: Mapping[str, metadata.EntryPoint], env: gymnasium.Env[str, str]) -> str:
-    """Say what a name may be."""
+    """List the possible names, for error messages."""
     added = []
     for prefix, entry in kinds.items():
         try:

@@ -26,8 +26,8 @@ from agentgym.policies.base import (
     checked_action,
 )
 from agentgym.policies.basic import CallablePolicy
-from agentgym.policies.blind import is_yardstick
-from agentgym.policies.factory import answers_later, makes_more, waits
+from agentgym.policies.blind import is_reference_policy
+from agentgym.policies.factory import is_async, factory_from_first, waits
 from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.identity import is_ours, source_sha256
 from agentgym.support.event_loop import EventLoop
@@ -35,43 +35,43 @@ from agentgym.support.redaction import hide_secrets
 
 Env = gymnasium.Env[str, str]
 LOADED = ("kind", "policy", "seed", "options", "source_sha256", "weights_sha256")
-"""Facts of a policy that is named: by what it was loaded, whatever it says of itself."""
+"""Facts of a policy loaded by name; they take precedence over the policy's own facts."""
 
 
 @dataclass(frozen=True)
 class PolicySource:
-    """Makes the policies of an evaluation."""
+    """Source of the policies of an evaluation."""
 
     make: Callable[[Env], Policy] | None
-    """Returns the policy that plays at an environment; None if an agent plays."""
+    """Returns a policy for an environment; None if an agent plays."""
     name: str
     """Name of the policy in the report."""
     several: bool
-    """Whether several of them may play at the same time."""
+    """Whether several of them may play concurrently."""
     waits: bool = False
-    """Whether they wait for something else than this process, so that several should play."""
+    """Whether they wait for something outside of this process, so that several should play."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What the policy says of itself."""
+    """Facts that identify the policy."""
     agent: Agent | None = None
-    """Plays whole episodes by itself, see `agentgym.agents.play_agent`."""
+    """The agent that plays whole episodes, see `agentgym.agents.play_agent`."""
 
 
-def _as_it_is(policy: Policy) -> Policy:
+def _unchanged(policy: Policy) -> Policy:
     return policy
 
 
 def policy_source(
-    policy: Any, env: Env, seed: int, dressed: Callable[[Policy], Policy] = _as_it_is
+    policy: Any, env: Env, seed: int, configured: Callable[[Policy], Policy] = _unchanged
 ) -> PolicySource:
     """Interpret the argument ``policy`` of an evaluation.
 
     Args:
         policy: A policy, a function or class that makes one, a function of (observation, info) that
-            returns an action, an agent (a function of a session), what `load_policy` returns, or a
+            returns an action, an agent (a function of a session), the result of `load_policy`, or a
             name that it understands. Functions and ``act`` may be coroutines.
         env: The environment that is played.
-        seed: Seed of the policies that draw.
-        dressed: Returns the policy that plays in the place of one that was made.
+        seed: Seed of stochastic policies.
+        configured: Wraps or configures each policy, for example with the protocol's prompt.
 
     Raises:
         ConfigurationError: The policy is none of these.
@@ -79,13 +79,13 @@ def policy_source(
     if isinstance(policy, str):
         policy = load_policy(policy, env, seed=seed)
     if isinstance(policy, PolicyMaker):
-        return _of_maker(policy, env, dressed)
+        return _of_maker(policy, env, configured)
     if isinstance(policy, Policy) and not isinstance(policy, type):
-        return _make_source(dressed(policy))
+        return _make_source(configured(policy))
     if not callable(policy):
         raise _no_policy(policy)
     if _takes(policy, 0):
-        return _maker(policy, lambda: _policy_of(policy, dressed))
+        return _maker(policy, lambda: _policy_of(policy, configured))
     if isinstance(policy, type) or not (_takes(policy, 1) or _takes(policy, 2)):
         raise _no_policy(policy)
     name = getattr(policy, "__name__", type(policy).__name__)
@@ -93,17 +93,17 @@ def policy_source(
     if is_agent(policy):
         check_grammar(env)
         return PolicySource(None, name, True, True, facts, policy)
-    later = answers_later(policy)
-    # Cast: its `act` is a coroutine function, which GuardedPolicy awaits on its loop.
+    later = is_async(policy)
+    # The cast hides that `act` is a coroutine function; GuardedPolicy awaits it on its loop.
     shared = cast(Policy, AsyncFunction(policy)) if later else CallablePolicy(policy)
     return PolicySource(lambda env: shared, name, True, later, facts)
 
 
 def is_agent(policy: Any) -> bool:
-    """Return whether what was given as a policy is an agent, which plays by calls of tools.
+    """Return whether the argument ``policy`` is an agent, which plays by tool calls.
 
     Raises:
-        ConfigurationError: It is nothing that can play, or the name of such.
+        ConfigurationError: It is neither a policy nor an agent, nor the name of one.
     """
     if isinstance(policy, str):
         return names_agent(policy)
@@ -113,25 +113,25 @@ def is_agent(policy: Any) -> bool:
         return False
     if not _takes(policy, 1) or _takes(policy, 0):
         return False
-    if [*inspect.signature(policy).parameters] == ["observation"]:  # a policy without its info
+    if [*inspect.signature(policy).parameters] == ["observation"]:  # meant as a policy: lacks info
         raise _no_policy(policy)
     return True
 
 
-def _of_maker(maker: PolicyMaker, env: Env, dressed: Callable[[Policy], Policy]) -> PolicySource:
-    """Return the source of what a name stands for; it is tried once."""
+def _of_maker(maker: PolicyMaker, env: Env, configured: Callable[[Policy], Policy]) -> PolicySource:
+    """Return the source of a loaded name; makes one policy to check it and read its facts."""
     facts = dict(maker.facts)
-    if is_yardstick(facts.get("kind")):
-        return PolicySource(maker, maker.name, maker.several)  # name and seed stand in the report
+    if is_reference_policy(facts.get("kind")):
+        return PolicySource(maker, maker.name, maker.several)  # reports contain name and seed
     if maker.agent is not None:
         if not takes_any_grammar(maker.agent):
             check_grammar(env)
         return PolicySource(None, maker.name, True, maker.waits, facts, maker.agent)
-    first = dressed(maker(env))
+    first = configured(maker(env))
     loaded = {name: facts[name] for name in LOADED if name in facts}
-    # What was loaded wins: no policy can say that it is another.
+    # The loaded facts take precedence, so that a policy cannot claim to be another one.
     facts = {**facts, **_facts(first), **loaded}
-    make = makes_more(first, lambda env: dressed(maker(env)), env)
+    make = factory_from_first(first, lambda env: configured(maker(env)), env)
     return PolicySource(make, maker.name, maker.several, maker.waits and maker.several, facts)
 
 
@@ -148,37 +148,37 @@ def _make_source(policy: Policy) -> PolicySource:
     return PolicySource(make, _name(policy), copies, copies, _facts(policy, _made_of(policy)))
 
 
-def _policy_of(make: Callable[[], Any], dressed: Callable[[Policy], Policy]) -> Policy:
-    """Return what a maker makes, if it is a policy."""
+def _policy_of(make: Callable[[], Any], configured: Callable[[Policy], Policy]) -> Policy:
+    """Call a factory and check that it returns a policy."""
     policy = make()
     if not isinstance(policy, Policy):
         raise _no_policy(policy)
-    return dressed(policy)
+    return configured(policy)
 
 
 def _maker(maker: object, make: Callable[[], Policy]) -> PolicySource:
-    """Return the source of a function or class that makes policies; it is tried once."""
+    """Return the source of a factory of policies; makes the first policy at once."""
     first = make()
     facts = _facts(first, _made_of(first, maker))
-    more = makes_more(first, lambda env: make())
+    more = factory_from_first(first, lambda env: make())
     return PolicySource(more, _name(first), True, waits(first), facts)
 
 
 def _name(policy: Policy) -> str:
-    """Name a policy: its model, if it says so, else its class."""
+    """Return the name of a policy: its model, if its facts contain one, else its class."""
     return str(_facts(policy).get("model") or type(policy).__name__)
 
 
 def _facts(policy: object, source: str = "") -> dict[str, Any]:
-    """Return what a policy says of itself, and the hash of its source if it has one."""
+    """Return the facts of a policy without secrets, and the hash of its source if there is one."""
     facts = policy.facts() if isinstance(policy, PolicyWithFacts) else {}
     facts = {name: hide_secrets(value, name) for name, value in facts.items()}
     return {**facts, "source_sha256": source} if source else facts
 
 
 def _made_of(policy: Policy, *makers: object) -> str:
-    """Return the hash of the source of a policy and of what made it."""
-    if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # such as a chat policy: that is it
+    """Return the hash of the source of a policy and of its factories."""
+    if isinstance(policy, PolicyWithFacts) and is_ours(policy):  # its facts already identify it
         return ""
     return source_sha256(policy, *(maker for maker in makers if maker is not type(policy)))
 
@@ -203,49 +203,49 @@ def _no_policy(candidate: object) -> ConfigurationError:
 class GuardedPolicy:
     """A policy wrapper: an error ends only its episode, see `agentgym.policies.failures`.
 
-    Mistakes in how it was set up (`ConfigurationError`, `NotSupported`, a missing package) are
-    raised as they are: they would end every episode.
+    Errors in its configuration (`ConfigurationError`, `NotSupported`, a missing package) are
+    raised unchanged, because they would end every episode.
 
     Args:
         policy: The policy.
-        loop: Where its coroutines run.
+        loop: Event loop for its coroutines.
     """
 
     def __init__(self, policy: Policy, loop: EventLoop) -> None:
         self._policy, self._loop = policy, loop
 
     def seed(self, seed: int) -> None:
-        """Tell the policy the seed of its next episode, if it draws."""
+        """Pass the seed of the next episode to the policy, if it takes one."""
         if isinstance(self._policy, PolicyWithSeed):
             self._policy.seed(seed)
 
     def reset(self, observation: str, info: Mapping[str, Any]) -> None:
-        """Tell the policy that an episode begins, if it wants to know.
+        """Reset the policy for a new episode, if it has ``reset``.
 
         Raises:
-            PolicyFailure: It failed, or ended its episode.
+            PolicyFailure: The policy failed, or ended its episode.
         """
         if isinstance(self._policy, PolicyWithReset):
             self._call(self._policy.reset, observation, info)
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
-        """Ask for an action.
+        """Return the policy's action.
 
         Raises:
-            PolicyFailure: What it needs failed.
-            PolicyStopped: It raised something else, or answered with something else than text.
+            PolicyFailure: An endpoint or connection failed.
+            PolicyStopped: The policy raised another exception, or its action is not text.
         """
         return checked_action(self._call(self._policy.act, observation, info))
 
     def interrupt(self) -> None:
-        """End its waits, from any thread."""
+        """Interrupt its waits, from any thread."""
         self._loop.interrupt(self)
         if isinstance(self._policy, PolicyWithWaits):
             self._policy.interrupt()
 
     @property
     def last_output(self) -> ModelOutput | None:
-        """What the policy's model produced last, if it has one."""
+        """Last output of the policy's model, if it has one."""
         return self._policy.last_output if isinstance(self._policy, PolicyWithOutput) else None
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -256,5 +256,5 @@ class GuardedPolicy:
             raise
         except Exception as error:
             end = policy_end(error)
-            # Keep its own cause, or none: the error around it is not to be told as its context.
+            # Keep only its own cause: the exception handled here would only confuse the traceback.
             raise end from end.__cause__

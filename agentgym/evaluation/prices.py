@@ -77,7 +77,7 @@ class Limits:
             integer(self.tokens, "the limit on tokens")
 
     def __str__(self) -> str:
-        """Return them in words."""
+        """Return the limits in words."""
         parts = [f"{self.tokens:,} tokens"] if self.tokens is not None else []
         parts += [f"{self.cost:g} US dollars"] if self.cost is not None else []
         return " and ".join(parts) or "none"
@@ -98,7 +98,7 @@ class Spending:
     Args:
         limits: Limits of all episodes together.
         prices: Prices of tokens.
-        before: Episodes that were played before.
+        before: Episodes of earlier sessions, which count, too.
     """
 
     def __init__(
@@ -110,13 +110,13 @@ class Spending:
 
     def add(self, result: EpisodeResult) -> None:
         """Count an episode that has ended."""
-        # Of two threads that add at the same time, one sum would be lost.
+        # Without the lock, one of two concurrent additions could be lost.
         with self._lock:
             self._used = summed([self._used, result])
 
     @property
     def reached(self) -> bool:
-        """Whether no further episode is to begin."""
+        """Whether a limit is reached, so that no further episode should begin."""
         return self._limits.reached(self._used, self._prices) is not StopReason.NONE
 
 

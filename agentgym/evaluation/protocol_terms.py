@@ -35,22 +35,23 @@ class Terms:
     split: str
     """Split of the tasks."""
     num_tasks: int | None
-    """Number of tasks; None is the whole split."""
+    """Number of tasks; None: the whole split."""
     tasks: Sequence[str] | None = None
-    """Ids of the tasks, where they are not a panel of the split."""
+    """Ids of the tasks, if they are not a panel of the split."""
     horizon: int | None = None
-    """Turn budget; None is the environment's own."""
+    """Turn budget; None: the environment's default."""
     setup: Setup | None = None
     """The protocol."""
     prompt: Prompt | None = None
-    """How messages to a model are laid out; None: as the policy does."""
+    """Prompt of a model; None: the policy's own."""
     use: ProtocolUse | None = None
-    """What the report keeps of the protocol."""
+    """Description of the protocol for the report."""
     make_shots: Callable[[], Sequence[Shot]] | None = None
-    """Makes worked examples for a model to read before its task; None: those of its prompt."""
+    """Makes worked examples for a model to read before its task; None: the examples of its
+    prompt."""
 
-    def dressed(self, policy: Policy) -> Policy:
-        """Return the policy that plays, laid out as was chosen if it can be."""
+    def configured(self, policy: Policy) -> Policy:
+        """Return a policy with the prompt and examples of these terms, if it supports prompts."""
         changes_prompt = self.prompt is not None or self.make_shots is not None
         if not changes_prompt or not isinstance(policy, PolicyWithPrompt):
             return policy
@@ -65,10 +66,10 @@ class Terms:
         return policy.with_prompt(prompt, self.setup.sampling if self.setup else {})
 
     def used(self, facts: Mapping[str, Any]) -> ProtocolUse | None:
-        """Return what the report keeps of the protocol.
+        """Return the description of the protocol for the report.
 
         Args:
-            facts: What the policy says of itself, by which it may depart from the protocol.
+            facts: Facts of the policy, which may depart from the protocol.
         """
         if self.use is None or self.setup is None:
             return None
@@ -92,14 +93,14 @@ class Terms:
 
 
 def find_setup(protocol: str | Path | None, env: str) -> Setup | None:
-    """Return what a protocol says of an environment; None without a protocol.
+    """Return the set-up of a protocol for an environment; None without a protocol.
 
     Args:
         protocol: Name, or path of its file.
         env: Short name, id or ``MODULE:ID`` of the environment.
 
     Raises:
-        ConfigurationError: There is no such protocol, or it is not about this environment.
+        ConfigurationError: There is no such protocol, or it does not cover this environment.
         DataError: Its file cannot be read.
     """
     if protocol is None:
@@ -132,7 +133,7 @@ def chosen_prompt(prompt: str | Path | None, env: str, setup: Setup | None) -> N
 
 
 def env_arguments(setup: Setup | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the environment: those that were given, else the protocol's.
+    """Return the user's arguments of the environment, with the protocol's as defaults.
 
     Raises:
         DataError: The official data is required, but its folder is not set.
@@ -148,11 +149,11 @@ def env_arguments(setup: Setup | None, kwargs: Mapping[str, Any]) -> dict[str, A
         if not folder:
             raise _no_data(setup)
         values[data.argument] = folder
-    # Given as None, the data is done without, and what goes with it does not apply either.
+    # A user who passes None for the data does without it, and without its other arguments.
     return {**data.env, **values} if values[data.argument] is not None else values
 
 
-def settle(
+def resolve_terms(
     setup: Setup | None,
     env: TextEnv,
     split: str | None,
@@ -166,16 +167,16 @@ def settle(
     Args:
         setup: The protocol; None: none.
         env: The environment.
-        split: Split, or `agentgym.core.tasks.ALL`; None: the usual one, or the protocol's.
-        num_tasks: Number of tasks; left out (``...``): the usual one, or the protocol's.
-        tasks: Ids of tasks to play instead, with a protocol also its items or files of them.
-        horizon: Turn budget; None: the environment's own, or the protocol's.
-        prompt: The prompt that was chosen; None: the policy's own, or the protocol's.
+        split: Split, or `agentgym.core.tasks.ALL`; None: the protocol's, or the default.
+        num_tasks: Number of tasks; left out (``...``): the protocol's, or the default.
+        tasks: Ids of tasks to play instead; with a protocol also its items, or files of them.
+        horizon: Turn budget; None: the protocol's, or the environment's default.
+        prompt: The prompt chosen by the user; None: the protocol's, or the policy's own.
 
     Raises:
-        ConfigurationError: The number of tasks is no integer of at least 1, or the prompt is not
-            for the grammar of the environment.
-        DataError: The data does not hold what the protocol plays.
+        ConfigurationError: The number of tasks is not an integer of at least 1, or the prompt is
+            for another grammar.
+        DataError: The data does not contain the protocol's tasks.
     """
     size = None
     if num_tasks is not None and not isinstance(num_tasks, EllipsisType):
@@ -205,7 +206,7 @@ def settle(
 
 
 def _usual_split(env: TextEnv) -> str:
-    """Return the split that is played if nobody names one: ``test``, or else the last there is."""
+    """Return the default split: ``test``, or else the last split."""
     tasks = env.tasks
     if USUAL_SPLIT in (*tasks.splits, *tasks.aliases):
         return USUAL_SPLIT
@@ -215,17 +216,17 @@ def _usual_split(env: TextEnv) -> str:
 
 @lru_cache(maxsize=64)
 def _say_split(name: str, split: str) -> None:
-    """Say it once in a process."""
+    """Log which split is played, once per process."""
     _log.warning("%s has no split %s: the split %s is played", name, USUAL_SPLIT, split)
 
 
 def _tasks(
     setup: Setup, env: TextEnv, split: str, named: Sequence[str] | None
 ) -> tuple[list[str] | None, int | None]:
-    """Return the ids of the tasks, if they are no panel, and how many the protocol plays.
+    """Return the ids of the tasks, or None for a panel, and the protocol's number of tasks.
 
     Raises:
-        DataError: The data does not hold them.
+        DataError: The data does not contain them.
     """
     items, tasks = setup.tasks.items, env.tasks
     if named is None:
@@ -236,10 +237,10 @@ def _tasks(
 
 
 def _prompt(setup: Setup | None, prompt: NamedPrompt | None, env: TextEnv) -> Prompt | None:
-    """Return the prompt that was chosen, or the protocol's.
+    """Return the user's prompt, or else the protocol's.
 
     Raises:
-        ConfigurationError: The chosen one is not for this environment.
+        ConfigurationError: The user's prompt is not for this environment.
     """
     if prompt is not None:
         return prompt.at(env)
@@ -248,10 +249,10 @@ def _prompt(setup: Setup | None, prompt: NamedPrompt | None, env: TextEnv) -> Pr
 
 
 def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
-    """Return the arguments of an environment that are not the protocol's.
+    """Return the arguments of an environment that differ from the protocol's.
 
     Raises:
-        DataError: It was made without saying where the official data is.
+        DataError: The environment was made without the path of the official data.
     """
     usual = arguments(type(env))
     kwargs = dict(env.spec.kwargs) if env.spec else {}
@@ -265,7 +266,7 @@ def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
         else:
             expected = {**data.env, **expected}
     for name, value in expected.items():
-        # Compare as JSON: a tuple of Python is the list of a protocol's file.
+        # Compare as JSON, because a tuple in Python is a list in the protocol's file.
         used = json.loads(json.dumps(kwargs.get(name, usual.get(name)), default=str))
         if name == "grammar":
             used = env.language.grammar
@@ -275,7 +276,7 @@ def _departures(setup: Setup, env: TextEnv) -> dict[str, tuple[Any, Any]]:
 
 
 def _elsewhere(setup: Setup, env: TextEnv, split: str) -> bool:
-    """Return whether a split is another than the protocol's, which the data need not hold."""
+    """Return whether a split differs from the protocol's; then the data need not contain that."""
     aliases, usual = env.tasks.aliases, setup.tasks.split
     return env.tasks.check(split) != aliases.get(usual, usual)
 

@@ -1,4 +1,4 @@
-"""Playing a policy on a fixed panel of tasks."""
+"""`evaluate`: play a policy on a fixed panel of tasks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from agentgym.evaluation.protocol_terms import (
     chosen_prompt,
     env_arguments,
     find_setup,
-    settle,
+    resolve_terms,
 )
 from agentgym.evaluation.reports.data import FAILED
 from agentgym.evaluation.reports.report import Report
@@ -99,7 +99,7 @@ def evaluate(
             `agentgym.policies.PUBLIC_INFO`.
         env: A text environment, or its short name, id or ``MODULE:ID``, from which it is made.
         split: Split to evaluate on. Default: ``test``, or the protocol's.
-        num_tasks: Number of tasks, at most the size of the split; None is the whole split. Default:
+        num_tasks: Number of tasks, at most the size of the split; None: the whole split. Default:
             100, or all tasks of the protocol.
         seed: Seed of the panel, of the episodes and of the random policy.
         protocol: Evaluate as a paper does: ``"verl-agent"``, ``"agentgym"``, ``"official"``, or a
@@ -116,7 +116,7 @@ def evaluate(
         tasks: Ids of tasks to play instead of a panel, in this order. With a protocol that names
             its items, also item names and JSON files of them.
         samples: Episodes of each task, for `Report.pass_at` and `Report.pass_hat`.
-        horizon: Turn budget; None is the environment's own.
+        horizon: Turn budget; None: the environment's default.
         env_kwargs: Keyword arguments for an environment given by name. The grammar of an agent is
             ``tool_call``, and the folder of a run sets the arguments of its training; arguments
             given here override them.
@@ -128,7 +128,7 @@ def evaluate(
             always does.
         record: JSONL file to which every episode is appended as it ends, see `agentgym.episodes`.
         on_episode: Called after each episode as it ends, for progress display.
-        on_output: Called with what a model produced for each turn, in the thread of its episode.
+        on_output: Called with each model output, in the thread of its episode.
         concurrency: Number of concurrent episodes, each in a separate environment. Default: 8 for
             policies that wait for I/O (coroutines, endpoints) and for the thread backend, one per
             CPU for processes and actors, else 1. A policy object plays one episode at a time unless
@@ -170,7 +170,7 @@ def evaluate(
     integer(end_after_invalid, "end_after_invalid", low=0)
     where = Where(backend, concurrency, step_timeout)
     limits, total_limits = _checked_limits(limits, prices), _checked_limits(total_limits, prices)
-    # What is opened later is closed first: environments before the back end that they share.
+    # The stack closes in reverse order: environments before the back end that they share.
     with ExitStack() as stack:
         stack.enter_context(backend_session(backend))
         if isinstance(env, str) and isinstance(policy, str) and protocol is None:
@@ -180,14 +180,16 @@ def evaluate(
         setup = find_setup(protocol, name)
         laid_out = chosen_prompt(prompt, name, setup)
         guarded_env = _open(env, env_kwargs, setup, laid_out, is_agent(policy), stack)
-        terms = settle(setup, guarded_env.unwrapped, split, num_tasks, tasks, horizon, laid_out)
+        terms = resolve_terms(
+            setup, guarded_env.unwrapped, split, num_tasks, tasks, horizon, laid_out
+        )
         tasks, horizon = terms.tasks, terms.horizon
         planned = plan(
             guarded_env.unwrapped.tasks, terms.split, terms.num_tasks, seed, tasks, samples
         )
         if shots is not None:
             terms = _with_shots(terms, shots, guarded_env, seed, is_agent(policy))
-        source = policy_source(policy, guarded_env, seed, terms.dressed)
+        source = policy_source(policy, guarded_env, seed, terms.configured)
         about = _about(guarded_env, source, planned, seed, horizon, samples)
         used = terms.used(source.facts)
         settings = _settings(about, tasks, limits, prices, used)
@@ -212,13 +214,13 @@ def evaluate(
             failed=failed,
         )
         order = [job.key for job in planned.jobs]
-        # Leave the folder as it is: without a report the same call goes on in it.
+        # Without a report in the folder, the same call resumes there.
         if not report.finished:
             return report
         if folder is not None:
             folder.finish(report, order)
         if scale and (report.scale is None or (retry_failed and report.scale.failed)):
-            # The report is written already: two more evaluations follow, which may be cut off.
+            # The report is already saved: the next two evaluations may be interrupted.
             same = {"tasks": tasks, "horizon": horizon, "backend": backend}
             panel = (terms.split, terms.num_tasks, seed)
             plain = _without_judges(guarded_env, stack)
@@ -233,13 +235,13 @@ def _with_shots(terms: Terms, shots: int, env: GuardedEnv, seed: int, agent: boo
     """Return the terms with a number of worked examples.
 
     Raises:
-        ConfigurationError: The number is wrong, or an agent plays, which words its own messages.
+        ConfigurationError: The number is invalid, or an agent plays, which writes its own messages.
     """
     if integer(shots, "shots", low=0) and agent:
         raise ConfigurationError(
             f"expected no shots with an agent, which decides what its model reads; got {shots}"
         )
-    # Made once, and only if a model is to read them: the demonstrator plays for them.
+    # Lazily and once, because the demonstrator must play episodes to make them.
     return replace(terms, make_shots=cache(lambda: make_shots(env, shots, seed)))
 
 
@@ -253,14 +255,14 @@ def _open(
 ) -> Any:
     """Return the environment, made if it is given by name.
 
-    It is guarded before anybody touches it: blind policies are fitted on episodes of their own.
+    It is guarded from the start, because fitting a blind policy already plays episodes.
     """
     if not isinstance(env, str):
         return GuardedEnv(env)
     grammar = GRAMMAR if agent else prompt.grammar if prompt else None
     suited = {"grammar": grammar} if grammar else {}
     kwargs = env_arguments(setup, {**suited, **(env_kwargs or {})})
-    # Gymnasium's checker would fail in every episode after a first reset that raised.
+    # Without Gymnasium's checker, which would fail every episode after a reset that raised.
     guarded_env = GuardedEnv(make(env, **{"disable_env_checker": True, **kwargs}))
     stack.callback(guarded_env.close)
     return guarded_env
@@ -280,7 +282,7 @@ def _play(
     rules: EpisodeRules,
     stack: ExitStack,
 ) -> None:
-    """Play what is left, at environments like the one that is given."""
+    """Play the remaining episodes, in environments like ``env``."""
     todo = session.todo
     loop = stack.enter_context(closing(EventLoop()))
     envs = where.envs(env, where.players(source, len(todo), _judged(env)), stack)
@@ -289,7 +291,7 @@ def _play(
 
 
 def _judged(env: Env) -> bool:
-    """Return whether hooks of an environment ask somebody outside of it."""
+    """Return whether reward hooks of an environment query an external judge."""
     hooks = getattr(env.unwrapped, "hooks", None)
     return isinstance(hooks, HookRunner) and hooks.judged
 
@@ -297,7 +299,7 @@ def _judged(env: Env) -> bool:
 def _player(
     source: PolicySource, env: Env, loop: EventLoop, rules: EpisodeRules, panel_sha256: str | None
 ) -> Player:
-    """Seat a policy at an environment, which is recorded if the hash of the panel is given."""
+    """Make a player for an environment, with a recorder if ``panel_sha256`` is not None."""
     policy = GuardedPolicy(source.make(env), loop) if source.make else None
     if panel_sha256 is not None:
         env = Recorder(env, None, panel_sha256=panel_sha256, policy=source.name)
@@ -309,7 +311,7 @@ def _labels(tasks: TaskSet, task_id: str) -> dict[str, str]:
 
 
 def _checked_limits(limits: Limits | None, prices: Prices | None) -> Limits | None:
-    """Return the limits, None if nothing is limited."""
+    """Validate limits; return None if they limit nothing."""
     if limits is not None and limits.cost is not None and prices is None:
         raise ConfigurationError(
             "expected the prices of tokens with a limit on cost, got none: give "
@@ -325,22 +327,22 @@ def _settings(
     prices: Prices | None,
     used: ProtocolUse | None,
 ) -> dict[str, Any]:
-    """Return what has to be the same for an evaluation to go on."""
+    """Return the settings that must be equal for an evaluation to resume."""
     task_ids = None if tasks is None else list(tasks)
     values = {**about, "tasks": task_ids, "limits": asdict(limits) if limits else None}
     if limits and limits.cost is not None and prices:
-        values["prices"] = asdict(prices)  # they decide when an episode ends
+        values["prices"] = asdict(prices)  # with a cost limit they decide when an episode ends
     return values if used is None else {**values, "protocol": used.identity, DETAILS: asdict(used)}
 
 
 def _folder(
     out: str | Path | None, settings: Mapping[str, Any], tasks: TaskSet, stack: ExitStack
 ) -> EvaluationFolder | None:
-    """Open the folder of the evaluation, if it has one, and hold it until the stack is closed.
+    """Open and lock the folder of the evaluation, if any, until the stack is closed.
 
     Raises:
-        ConfigurationError: It holds something else, another process works in it, or the tasks have
-            changed since it was begun.
+        ConfigurationError: It contains something else, another process uses it, or the tasks have
+            changed since the evaluation began.
     """
     if out is None:
         return None
@@ -360,7 +362,7 @@ def _folder(
 def _about(
     env: Env, source: PolicySource, planned: Plan, seed: int, horizon: int | None, samples: int
 ) -> dict[str, Any]:
-    """Describe what is evaluated, by the names of the fields of a report."""
+    """Describe the evaluation, as values of a report's fields."""
     facts = origin(env)
     kwargs = dict(facts["env_kwargs"])
     if facts["reward_hooks"]:
@@ -395,7 +397,7 @@ def _report(about: Mapping[str, Any], session: EvaluationSession) -> Report:
 
 
 def _without_judges(env: Env, stack: ExitStack) -> Env:
-    """Return an environment that pays its own rewards alone, where the others cost questions."""
+    """Return an equal environment without reward hooks, if these would query a judge."""
     if env.spec is None or not _judged(env):
         return env
     kwargs = {name: value for name, value in env.spec.kwargs.items() if name != "reward_hooks"}
@@ -407,7 +409,7 @@ def _without_judges(env: Env, stack: ExitStack) -> Env:
 def _scale(
     scale: Scale | bool, env: Env, panel: tuple[str, int | None, int], same: Mapping[str, Any]
 ) -> Scale:
-    """Return the scale that is given, or play its two ends on the tasks of the report."""
+    """Return the given scale, or measure it: play random policy and expert on the same tasks."""
     if isinstance(scale, Scale):
         return scale
     try:

@@ -1,4 +1,4 @@
-"""The held-out episodes of trained policies, read from the folders of their runs."""
+"""Read the held-out episodes of trained policies from run folders."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from agentgym.support.nested import flat
 from agentgym.support.structured_files import read_structured
 
 POLICIES = (TRAINED, f"{TRAINED}{GREEDY}")
-"""Files of the policies that are compared: with sampled actions, and with the likeliest ones."""
+"""Names of the compared policies' files: with sampled actions, and with greedy decoding."""
 SEED = "seed"
-"""Setting in which the runs of a training differ."""
+"""The only setting in which the runs of a training may differ."""
 BESIDE = (
     SEED, "quick", "report_to", "export", "push_to_hub", "hub_private", "backend", "workers",
     "step_timeout", "health", "memory", "rollout", "vllm",
 )  # fmt: skip
-"""Settings, and sections of them, that change no figure, or only where a run is played."""
+"""Settings and sections that do not affect the results, only where and how a run is executed."""
 NUMBER = re.compile(r"\d+$")
-"""What tells the folders of the seeds apart."""
+"""The part of a folder's name that differs between seeds."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class HeldOutEpisodes:
     env_id: str
     """The environment."""
     panel_sha256: str
-    """Hash over the content of the tasks."""
+    """Hash of the content of the tasks."""
     results: Mapping[str, EpisodeResult]
-    """Task -> its episode; those that a failed environment broke are left out."""
+    """Task id -> result; broken episodes are left out."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class TrainingRun:
     seed: int
     """Its seed."""
     settings: Mapping[str, Any]
-    """Settings as they were used, such as ``rl.beta``, without those that change no figure."""
+    """Resolved settings by dotted name, such as ``rl.beta``, without those in `BESIDE`."""
     policies: Mapping[str, Mapping[str, HeldOutEpisodes]]
-    """One of `POLICIES` -> name of the environment, empty where there is one -> its episodes."""
+    """One of `POLICIES` -> name of the environment (empty if there is only one) -> episodes."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Training:
     """One training, over one seed or several."""
 
     name: str
-    """What was given on the command line: a folder or a pattern."""
+    """The folder or pattern on the command line."""
     runs: tuple[TrainingRun, ...]
     """Its runs, at least one, in the order of their seeds."""
 
@@ -79,7 +79,7 @@ class Training:
 
 
 def is_run(path: Path) -> bool:
-    """Return whether a folder is that of a run, or of a training over several seeds."""
+    """Return whether a folder contains a run, or a training over several seeds."""
     return any((path / name).exists() for name in (CONFIG_FILE, EVALUATED, SEEDS_FILE))
 
 
@@ -87,7 +87,7 @@ def matching_paths(pattern: str | Path) -> list[Path]:
     """Return the paths that match a pattern such as ``runs/a-seed*``, by number and by name.
 
     Raises:
-        ConfigurationError: None matches.
+        ConfigurationError: No path matches.
     """
     if not glob.has_magic(str(pattern)) or Path(pattern).exists():
         return [Path(pattern)]
@@ -108,7 +108,7 @@ def two_trainings(patterns: Sequence[str | Path]) -> tuple[Training, Training]:
             expands patterns, which are told apart by their names without the seed at their end.
 
     Raises:
-        ConfigurationError: They name fewer or more than two trainings, or a run is in both.
+        ConfigurationError: There are not exactly two trainings, or a run belongs to both.
         DataError: A run cannot be read.
     """
     matches = [matching_paths(pattern) for pattern in patterns]
@@ -138,9 +138,9 @@ def read_training(name: str, paths: Iterable[Path]) -> Training:
     """Read the runs of one training.
 
     Args:
-        name: What it is called.
-        paths: Folders of runs, or of trainings over several seeds; files among them are passed
-            over, as the runs of several seeds have logs beside them.
+        name: Name of the training.
+        paths: Folders of runs, or of trainings over several seeds; files among them are skipped,
+            because the runs of several seeds have logs beside them.
 
     Raises:
         ConfigurationError: There is no run, two have the same seed, or they differ in more than
@@ -171,7 +171,10 @@ def read_training(name: str, paths: Iterable[Path]) -> Training:
 
 
 def differing_settings(first: TrainingRun, second: TrainingRun) -> dict[str, tuple[Any, Any]]:
-    """Return the settings in which two runs differ; parts of presets only under one name."""
+    """Return the settings in which two runs differ, with both values.
+
+    Differing parts of presets are listed only if the presets have the same name.
+    """
     names = {**first.settings, **second.settings}
     changes = {
         name: (first.settings.get(name), second.settings.get(name))
@@ -187,8 +190,8 @@ def read_run(path: Path) -> TrainingRun:
     """Read a run.
 
     Raises:
-        ConfigurationError: It has no trained policy yet.
-        DataError: It cannot be read.
+        ConfigurationError: The run has no trained policy yet.
+        DataError: The run cannot be read.
     """
     settings = _settings(path / CONFIG_FILE)
     policies = {
@@ -214,7 +217,7 @@ def read_run(path: Path) -> TrainingRun:
 
 
 def _runs_of(path: Path) -> list[Path]:
-    """Return the folder of a run, or those of a training over several seeds."""
+    """Return the folder of a run, or the folders of a training's runs over several seeds."""
     if (path / SEEDS_FILE).exists():
         return sorted((file.parent for file in path.glob(f"*/{CONFIG_FILE}")), key=_natural)
     return [path]
@@ -232,7 +235,7 @@ def _held_out(file: Path) -> HeldOutEpisodes:
 
 
 def _settings(file: Path) -> dict[str, Any]:
-    """Read the settings of a run as they were used, under names such as ``rl.beta``."""
+    """Read the resolved settings of a run, by dotted names such as ``rl.beta``."""
     content = read_structured(file, "the settings of a run of agentgym train")
     if not isinstance(content, Mapping):
         raise DataError(f"expected {file} to hold the settings of a run, got {content!r:.60}")
@@ -246,6 +249,6 @@ def _of_preset(name: str) -> bool:
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
-    """Sort numbers in names by their size."""
+    """Return a sort key that orders numbers in names by value."""
     parts = re.findall(r"\d+|\D+", str(path))
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

@@ -1,4 +1,4 @@
-"""Check that tasks can be solved, but not by an idle or a blind policy, nor by a transcriber."""
+"""Check that the expert solves the tasks, and that idle, blind and transcribing policies do not."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ class SplitValidation:
     idle: int
     """Number of tasks that are solved by doing nothing."""
     blind: BlindResult | None
-    """The best blind policy; None if blind policies were left out."""
+    """Result of the best blind policy; None if blind policies were left out."""
     transcriber: BlindResult | None
-    """The best of the policies that only rearrange the words of a task; None likewise."""
+    """Result of the best transcriber, which only rearranges the words of a task; None likewise."""
     turns: tuple[int, int]
     """Minimum and maximum number of turns of the expert."""
     failing: tuple[Finding, ...]
@@ -169,12 +169,13 @@ class Validation:
             yield split.split, f"{split.n:,}", expert, f"{split.idle:,}", *floors, turns
 
     def _of_split(self, split: SplitValidation) -> Iterator[Finding]:
-        """Yield what is wrong with a split as a whole."""
+        """Yield the problems of a split as a whole."""
         for floor, how, why in (
             (split.blind, "reads no word", "the list of admissible actions gives these tasks away"),
             (split.transcriber, "only copies words of the task", "copying them is paid"),
         ):
-            if floor is not None and floor.share.low > self.blind_limit:  # and not by chance
+            # The lower end of the interval, so that the excess is significant.
+            if floor is not None and floor.share.low > self.blind_limit:
                 yield Finding(
                     f"split {split.split}",
                     f"{floor.policy}, which {how}, solves {floor.share.value:.3f} of {floor.n} "
@@ -243,7 +244,7 @@ def validate(
 
 
 def _check(num_tasks: int | None, concurrency: int, blind_tasks: int, blind_limit: float) -> None:
-    """Refuse numbers that are out of range."""
+    """Check the ranges of numbers."""
     for name, value, low in (
         ("num_tasks", num_tasks, 1),
         ("concurrency", concurrency, 1),
@@ -274,13 +275,13 @@ def _validated(panels: _Panels, split: str, players: Players) -> SplitValidation
 
 
 class _Expert(OraclePolicy):
-    """The expert, who leaves a task where it knows no action, so that the others are checked."""
+    """The expert; where it knows no action it ends the episode, so that the check continues."""
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """Return the expert's next action.
 
         Raises:
-            PolicyStopped: There is none.
+            PolicyStopped: The expert knows no action.
         """
         try:
             return super().act(observation, info)
@@ -300,26 +301,26 @@ class _Panels:
     on_episode: Callable[[EpisodeResult], None] | None
 
     def expert(self, split: str) -> Rows:
-        """Let the expert play."""
+        """Play the tasks of a split with the expert."""
         return self._play(
             replace(load_policy("oracle", self.env), make=_Expert), split, self.num_tasks
         )
 
     def episodes(self, split: str, players: int) -> int:
-        """Return how many episodes a split takes with so many blind players."""
+        """Return the number of episodes to play in a split with ``players`` blind policies."""
         most: int = self.env.unwrapped.tasks.len(split)  # type: ignore[attr-defined]  # as above
         return 2 * min(most, self.num_tasks or most) + players * min(most, self._most_blind)
 
     def nothing(self, split: str) -> Rows:
-        """Let nobody play: end an episode at once where an action does that, else say nothing."""
+        """Play with an idle policy: it ends the episode at once if it can, else sends no text."""
         idle = idle_action(self.env.unwrapped)  # type: ignore[arg-type]  # of text environments
         horizon = None if idle else IDLE_TURNS
         return self._play(lambda: ConstantPolicy(idle), split, self.num_tasks, horizon)
 
     def blind_players(self) -> Players:
-        """Make the blind policies; none where none were asked for.
+        """Return functions that make the blind policies, by name; empty if ``blind_tasks`` is 0.
 
-        Those that are fitted need an expert to learn from.
+        Fitted policies are only included if there is an expert.
         """
         if self.blind_tasks == 0:
             return {}
@@ -337,7 +338,7 @@ class _Panels:
     def best_blind(
         self, split: str, players: Players
     ) -> tuple[BlindResult | None, BlindResult | None]:
-        """Return the best blind policy and the best transcriber, or None where there are none."""
+        """Return the results of the best blind policy and of the best transcriber, or None."""
         blind: list[BlindResult] = []
         transcribers: list[BlindResult] = []
         for name, make in players.items():
@@ -370,9 +371,9 @@ def _best(results: Sequence[BlindResult]) -> BlindResult | None:
 
 
 def idle_action(env: TextEnv) -> str:
-    """Return the action that ends an episode with nothing done, in the environment's grammar.
+    """Return an action that ends an episode at once, in the environment's grammar.
 
-    It is the one that ends an episode and takes no parameters, if the family has such an action.
+    It is the family's terminal action without parameters; empty if there is none.
     """
     for spec in env.action_specs:
         if spec.terminal and not spec.params:
@@ -386,7 +387,7 @@ def _no_expert(rows: Rows) -> bool:
 
 
 def _failures(expert: Rows, nothing: Rows) -> Iterator[Finding]:
-    """Yield the tasks that the expert, if there is one, does not solve, or that nobody has to."""
+    """Yield the tasks that the expert does not solve, and those that the idle policy solves."""
     no_expert = _no_expert(expert)
     for row, idle in zip(expert, nothing, strict=True):
         problems = []

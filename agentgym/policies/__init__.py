@@ -27,7 +27,7 @@ from agentgym.policies.blind import (
     ConstantPolicy,
     blind_policy,
     fit_blind,
-    is_yardstick,
+    is_reference_policy,
 )
 from agentgym.policies.chat import ChatConfig, ChatPolicy
 from agentgym.policies.transcriber import TRANSCRIBERS, Transcriber
@@ -56,6 +56,6 @@ __all__ = [
     "begin",
     "blind_policy",
     "fit_blind",
-    "is_yardstick",
+    "is_reference_policy",
     "public_info",
 ]

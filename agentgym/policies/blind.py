@@ -110,7 +110,7 @@ class ConstantPolicy:
         return self._text
 
 
-def is_yardstick(name: object) -> bool:
+def is_reference_policy(name: object) -> bool:
     """Return whether a name is a reference policy: random, blind, a transcriber or an expert."""
     return name in ("random", "oracle", "demonstrator", *TRANSCRIBERS) or (
         isinstance(name, str) and _BLIND_NAME.fullmatch(name) is not None

@@ -12,10 +12,10 @@ from agentgym.policies.asynchronous import AsyncPlayer
 from agentgym.policies.base import Policy, PolicyWithCopies
 from agentgym.support.event_loop import EventLoop
 
-__all__ = ["answers_later", "make_synchronous", "makes_more", "waits"]
+__all__ = ["is_async", "make_synchronous", "factory_from_first", "waits"]
 
 
-def makes_more(
+def factory_from_first(
     first: Policy,
     make: Callable[[gymnasium.Env[str, str]], Policy],
     env: gymnasium.Env[str, str] | None = None,
@@ -44,7 +44,7 @@ def makes_more(
     return make_policy
 
 
-def answers_later(policy: object) -> bool:
+def is_async(policy: object) -> bool:
     """Return whether a policy function or callable object is async."""
     call = getattr(type(policy), "__call__", None)  # noqa: B004  # the method itself is needed
     return inspect.iscoroutinefunction(policy) or inspect.iscoroutinefunction(call)

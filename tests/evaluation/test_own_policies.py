@@ -15,7 +15,7 @@ from agentgym.cli import main
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation import Limits, Prices, evaluate, read_report
 from agentgym.evaluation.policy_sources import policy_source
-from agentgym.evaluation.protocol_terms import find_setup, settle
+from agentgym.evaluation.protocol_terms import find_setup, resolve_terms
 from tests.toy import TOY_ID
 
 SLIP = """
@@ -281,8 +281,10 @@ def test_a_named_policy_departs_from_a_protocol_as_an_object_does(
     monkeypatch.setenv("OWN_MODEL", "m")
     env = gymnasium.make("agentgym/WebShop-v0", data=None)
     chat = importlib.import_module("own_told").chat
-    terms = settle(find_setup("verl-agent", "webshop"), env.unwrapped, None, 2, None, None)
-    sources = [policy_source(policy, env, 0, terms.dressed) for policy in (chat, "own_told:chat")]
+    terms = resolve_terms(find_setup("verl-agent", "webshop"), env.unwrapped, None, 2, None, None)
+    sources = [
+        policy_source(policy, env, 0, terms.configured) for policy in (chat, "own_told:chat")
+    ]
     by_object, by_name = (terms.used(source.facts) for source in sources)
     assert by_object is not None and by_name is not None
     assert by_object.departures == by_name.departures

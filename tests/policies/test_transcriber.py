@@ -12,7 +12,7 @@ from agentgym.actions.specs import GRAMMARS
 from agentgym.core.env import TextEnv
 from agentgym.envs.mathpython.engine.equivalence import equivalent
 from agentgym.errors import ConfigurationError
-from agentgym.policies import TRANSCRIBERS, Transcriber, begin, is_yardstick
+from agentgym.policies import TRANSCRIBERS, Transcriber, begin, is_reference_policy
 from agentgym.policies.transcriber import TEXTS
 
 
@@ -92,6 +92,8 @@ def test_a_forgiving_check_pays_copies_of_sums_and_the_family_does_not() -> None
 
 
 def test_names() -> None:
-    assert all(is_yardstick(name) for name in TRANSCRIBERS) and not is_yardstick("transcriber")
+    assert all(is_reference_policy(name) for name in TRANSCRIBERS) and not is_reference_policy(
+        "transcriber"
+    )
     with pytest.raises(ConfigurationError, match="blind-verbs, transcriber-lines"):
         agentgym.evaluate("nope", "database", num_tasks=1)

@@ -1,1 +1,1 @@
-"""Reports of evaluations: figures, tables, pictures, comparisons, leaderboards, matrices."""
+"""Reports of evaluations: figures, tables, charts, comparisons, leaderboards, and paper tables."""

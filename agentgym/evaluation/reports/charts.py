@@ -1,4 +1,4 @@
-"""Charts of reports."""
+"""Charts of reports: select what to draw; `plot` draws it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAME = 38
-"""Characters from which on a name in a heading is shortened in its middle."""
+"""Maximum number of characters of a name in a heading; longer names lose their middle."""
 MOST_KINDS = 50
-"""Most kinds of task that are drawn of a label."""
+"""Maximum number of kinds of task that are drawn for a label."""
 
 
 def chart_report(report: ReportData, path: str | Path | None = None) -> Figure:
@@ -51,7 +51,7 @@ def _overall(report: ReportData) -> PlotSection:
 
 
 def _kinds(report: ReportData) -> Iterator[PlotSection]:
-    """Yield the figures by kind of task: of very many kinds those with the most episodes."""
+    """Yield the figures by kind of task; if there are too many kinds, the most frequent ones."""
     for name, values in report.by_label().items() if not report.success_unknown else ():
         heading = f"by {name.replace('_', ' ')}"
         kinds = sorted(values, key=lambda value: -len(values[value]))[:MOST_KINDS]
@@ -66,7 +66,7 @@ def _kinds(report: ReportData) -> Iterator[PlotSection]:
 
 
 def report_rows(label: str, report: ReportData, note: str = "") -> list[PlotRow]:
-    """Return a report as rows of the picture: first its headline, then what is left of it."""
+    """Return a report as rows of the chart: the headline, then without broken episodes."""
     if not report.n:
         return [PlotRow(label, note, None, None, 0, report.scale)]
     if report.success_unknown:
@@ -82,7 +82,7 @@ def report_rows(label: str, report: ReportData, note: str = "") -> list[PlotRow]
 
 
 def panel(report: ReportData) -> str:
-    """Return which tasks were played, in words."""
+    """Describe which tasks were played."""
     tasks = -(-(report.planned or len(report.rows)) // report.samples)
     panel = f", panel {report.panel_sha256[:8]}" if report.panel_sha256 else ""
     return f"{tasks:,} task{'s' * (tasks != 1)} of {report.split}, seed {report.seed}{panel}"

@@ -33,9 +33,9 @@ class Comparison:
     env_id: str
     """Id of the environment."""
     env_name: str
-    """Its name: task set and arguments."""
+    """Display name of the environment: task set and arguments."""
     panel_sha256: str
-    """Hash over the content of the tasks."""
+    """Hash of the content of the tasks."""
     n: int
     """Number of tasks that count in both reports."""
     left_out: int
@@ -45,22 +45,22 @@ class Comparison:
     success: Estimate
     """Difference of the shares of solved tasks."""
     only_first: int | None
-    """Tasks that only the first solves; None where tasks have several samples."""
+    """Number of tasks that only the first solves; None if tasks have several samples."""
     only_second: int | None
-    """Tasks that only the second solves."""
+    """Number of tasks that only the second solves; None likewise."""
     p_value: float | None
     """p value of McNemar's exact test on these tasks."""
     differing: Mapping[str, tuple[Any, Any]]
     """Settings in which the two reports differ."""
     broken: tuple[int, int] = (0, 0)
-    """Episodes of the first and of the second that are broken and left out."""
+    """Numbers of broken episodes of the first and of the second that are left out."""
     incomplete: tuple[bool, bool] = (False, False)
     """Whether the first and the second report are incomplete, see `Report.incomplete`."""
     all_counted: Comparison | None = None
-    """The same comparison with broken episodes as unsolved, so that no task is left out; None if
-    none is left out."""
+    """The same comparison with broken episodes counted as unsolved; None if no episode is left
+    out."""
     success_unknown: bool = False
-    """Whether nothing tells in some episode if its task was solved."""
+    """Whether some episode's environment does not report success."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON-safe data."""
@@ -81,7 +81,7 @@ class Comparison:
         return table_text(self.table())
 
     def __repr__(self) -> str:
-        """Return one line: a prompt that echoes a comparison shows no settings."""
+        """Return one line without settings, for interactive sessions."""
         names = f"{printable(self.first)} minus {printable(self.second)} on "
         comparison = self.all_counted or self
         figures = f"score {comparison.score.value:+.3f}, success {comparison.success.value:+.3f}"
@@ -127,8 +127,8 @@ def compare(first: Report, second: Report) -> Comparison:
     """Compare two reports task by task.
 
     Args:
-        first: One report.
-        second: Another on the same panel.
+        first: A report.
+        second: Another report on the same panel.
 
     Returns:
         Mean of first - second with 95 % intervals over the tasks that count in both; several
@@ -149,7 +149,7 @@ def compare(first: Report, second: Report) -> Comparison:
     if not shared:
         raise ConfigurationError("expected a task that counts in both reports, got none")
     pairs = [(first_tasks[task_id], second_tasks[task_id]) for task_id in shared]
-    # McNemar's test counts pairs of single outcomes; means of several samples are none.
+    # McNemar's test needs one binary outcome per task and policy, not means of several samples.
     single = all(len(a) == len(b) == 1 for a, b in pairs)
     only_first = sum(a[0].success > b[0].success for a, b in pairs) if single else None
     only_second = sum(a[0].success < b[0].success for a, b in pairs) if single else None
@@ -169,14 +169,14 @@ def compare(first: Report, second: Report) -> Comparison:
         _differing(first, second),
         (first.left_out, second.left_out),
         (first.incomplete, second.incomplete),
-        # It ends: reports that count broken episodes leave none out.
+        # The recursion ends, because reports that count broken episodes leave none out.
         compare(counted(first), counted(second)) if first.left_out or second.left_out else None,
         first.success_unknown or second.success_unknown,
     )
 
 
 def counted(report: Report) -> Report:
-    """Return a report whose broken episodes count as unsolved ones."""
+    """Return a report with broken episodes counted as unsolved."""
     return replace(report, failed="count")
 
 
@@ -189,7 +189,7 @@ def _difference(
 
 
 def _differing(first: Report, second: Report) -> dict[str, tuple[Any, Any]]:
-    """Return what was not the same in two evaluations."""
+    """Return the settings in which two evaluations differ, with both values."""
     facts = [
         {
             "protocol": report.protocol.identity if report.protocol else None,

@@ -24,7 +24,8 @@ from agentgym.support.statistics import (
 )
 
 TOLERATED = 0.05
-"""Share of broken episodes above which a report is incomplete: failures are rarely random."""
+"""Share of broken episodes above which a report is incomplete. Failures are rarely random (long
+episodes fail more often), so leaving many out would bias the means."""
 FAILED = ("leave-out", "count")
 """Treatments of broken episodes: left out of the means, or counted as unsolved."""
 
@@ -35,11 +36,11 @@ class EpisodeCosts(NamedTuple):
     mean: float
     """Mean over episodes."""
     most: float
-    """Of one episode."""
+    """Maximum over episodes."""
     limit: float | None
     """Limit per episode; None: no limit."""
     above: float | None
-    """Share of the episodes that used more; None without a limit."""
+    """Share of the episodes above the limit; None without a limit."""
 
     @classmethod
     def of(cls, amounts: Sequence[float], limit: float | None) -> EpisodeCosts:
@@ -54,9 +55,9 @@ class ReportData:
     """Settings and episodes of an evaluation, and the figures derived from them.
 
     Broken episodes, in which the infrastructure failed, are listed but not averaged, unless
-    ``failed`` is ``"count"``: then they count as unsolved. What tables, charts and rankings show
-    first, `headline_score` and `headline_success`, and all figures by kind of task and of
-    protocols, count them as unsolved in either case. With several samples per task, the mean of a
+    ``failed`` is ``"count"``: then they count as unsolved. The headline figures of tables, charts
+    and rankings (`headline_score` and `headline_success`), and all figures by kind of task and of
+    protocols count them as unsolved in either case. With several samples per task, the mean of a
     task is one observation: intervals are over tasks.
     """
 
@@ -87,13 +88,13 @@ class ReportData:
     prices: Prices | None = None
     """Prices of the policy's tokens."""
     scale: Scale | None = None
-    """The two ends of the scale from 0 to 100, if measured."""
+    """Scores of the random policy (0) and the expert (100), if measured."""
     protocol: ProtocolUse | None = None
     """The protocol of the evaluation, and the departures from it."""
     unfinished: str = ""
     """Why some episodes were not played; empty if all were, or if the reason is unknown."""
     left_out_rows: tuple[str, ...] = ()
-    """Rows of the data set that cannot be used and are no tasks, each with its place and why."""
+    """Unusable rows of the data set, which are not tasks: each with its position and the reason."""
     failed: str = "leave-out"
     """Treatment of broken episodes, one of `FAILED`."""
     versions: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -108,11 +109,11 @@ class ReportData:
     """Duration in seconds, without interruptions."""
 
     def __post_init__(self) -> None:
-        """Name the models that answered, where the policy does not say before it plays."""
+        """Add the models that responded to the facts of a policy that does not name its model."""
         models = dict.fromkeys(model for row in self.rows for model in row.models)
         if models and "model" not in self.policy_facts:
             facts = {**self.policy_facts, "model": ", ".join(models)}
-            # The way of frozen dataclasses to fill in a field.
+            # The usual way to set a field of a frozen dataclass in __post_init__.
             object.__setattr__(self, "policy_facts", facts)
 
     @property
@@ -168,7 +169,7 @@ class ReportData:
 
     @property
     def success_unknown(self) -> bool:
-        """Whether nothing tells in some episode if its task was solved."""
+        """Whether some episode's environment does not report success."""
         return any(row.success_unknown for row in self.rows)
 
     @property
@@ -227,7 +228,7 @@ class ReportData:
         for row in self.all_counted:
             totals[row.task_id] = totals.get(row.task_id, 0.0) + value(row)
         means = [task_total / self.samples for task_total in totals.values()]
-        # Tasks of which nothing was played are in no row, and solved by nobody.
+        # Tasks without any finished episode count as unsolved.
         means += [0.0] * (self.size // self.samples - len(means))
         return mean_ci95([min(1.0, mean) for mean in means], (0.0, 1.0))
 
@@ -273,13 +274,13 @@ class ReportData:
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens that were written a second, all episodes together; None if not known."""
+        """Completion tokens per second of all episodes together; None if unknown."""
         completion = self.tokens["completion"]
         return completion / self.seconds if completion and self.seconds else None
 
     @property
     def judges(self) -> dict[str, JudgeCount]:
-        """What judges said of all turns, by the names of their hooks."""
+        """Totals of the judges' verdicts on all turns, by hook name."""
         counts: dict[str, JudgeCount] = {}
         for row in self.rows:
             for name, count in row.judges.items():
@@ -288,11 +289,11 @@ class ReportData:
 
     @property
     def costs(self) -> dict[str, EpisodeCosts]:
-        """What episodes that count used, by the names of the hooks that count it."""
+        """Costs of the episodes that count, by hook name."""
         costs = {name: cost for row in self.valid for name, cost in row.costs.items()}
         return {
             name: EpisodeCosts.of(
-                # An episode without turns has used nothing.
+                # An episode without turns has no cost.
                 [row.costs.get(name, replace(cost, amount=0.0)).amount for row in self.valid],
                 cost.limit,
             )
@@ -306,12 +307,12 @@ class ReportData:
 
     @property
     def stop_reasons(self) -> dict[str, int]:
-        """How many episodes ended for which reason, the most frequent first."""
+        """Number of episodes by stop reason, the most frequent first."""
         return dict(Counter(row.stop_reason for row in self.rows).most_common())
 
     @property
     def finish_reasons(self) -> dict[str, int]:
-        """How many answers of the model ended for which reason, the most frequent first."""
+        """Number of model responses by finish reason, the most frequent first."""
         counts = Counter[str]()
         for row in self.rows:
             counts.update(row.finish_reasons)
@@ -320,9 +321,9 @@ class ReportData:
     def pass_at(self, k: int) -> Estimate:
         """Estimate pass@k: the chance that at least one of k samples solves a task.
 
-        The unbiased estimator of Chen et al. (arXiv 2107.03374), averaged over the tasks of which
-        at least k samples were played. A broken sample is an unsolved one, so that no task is left
-        out: where there are some, the estimate is a lower bound.
+        The unbiased estimator of Chen et al. (arXiv 2107.03374), averaged over the tasks with at
+        least k samples. Broken samples count as unsolved, so that no task is left out; if there are
+        any, the estimate is a lower bound.
 
         Raises:
             ConfigurationError: No task has k samples.
@@ -332,8 +333,8 @@ class ReportData:
     def pass_hat(self, k: int) -> Estimate:
         """Estimate pass^k: the chance that all of k samples solve a task.
 
-        The unbiased estimator of tau-bench (arXiv 2406.12045), averaged over the same tasks, and
-        with broken samples as unsolved ones, too.
+        The unbiased estimator of tau-bench (arXiv 2406.12045), averaged over the same tasks as
+        `pass_at`. Broken samples count as unsolved here, too.
 
         Raises:
             ConfigurationError: No task has k samples.
@@ -342,7 +343,7 @@ class ReportData:
 
     @property
     def draws(self) -> int:
-        """The largest k of `pass_at`: the samples of a task; while it is played, of the fullest."""
+        """The largest k for `pass_at`: the maximum number of finished samples of a task."""
         return max(Counter(row.task_id for row in self.rows).values(), default=0)
 
     def _over_tasks(self, estimator: Callable[[int, int, int], float], k: int) -> Estimate:
@@ -364,7 +365,7 @@ class ReportData:
 
         Returns:
             Name of a label, such as ``task_type`` -> its values in order -> their episodes. Labels
-            of which all tasks have the same value, or each its own, are left out.
+            with the same value for all tasks, or with nearly as many values as tasks, are left out.
         """
         groups: dict[str, dict[str, list[EpisodeResult]]] = {}
         for row in self.all_counted:
@@ -374,12 +375,12 @@ class ReportData:
         return {
             name: dict(sorted(values.items(), key=lambda item: _natural(item[0])))
             for name, values in groups.items()
-            # Two values always tell something, however few tasks there are.
+            # Two values are always informative, however few tasks there are.
             if 1 < len(values) < max(3, tasks // 2)
         }
 
     def figures(self) -> list[FigureResult]:
-        """Return the figures of the protocol, in its order; none without a protocol.
+        """Return the figures of the protocol, in its order; empty without a protocol.
 
         Broken episodes count as unsolved.
         """
@@ -402,17 +403,17 @@ class FigureResult(NamedTuple):
     """A figure of a protocol, measured."""
 
     name: str
-    """Its name in the paper."""
+    """Name in the paper."""
     estimate: Estimate | None
-    """Its value with the interval, in the paper's unit; None where no episode is of its kind."""
+    """Value with its interval, in the paper's unit; None if there are no episodes of its kind."""
     n: int
-    """Episodes that it is the mean of."""
+    """Number of episodes in the mean."""
     scale: float = 1.0
-    """What the mean is multiplied by: 100 for percentages."""
+    """Factor of the mean: 100 for percentages."""
 
 
 def _figure(figure: ProtocolFigure, rows: Sequence[EpisodeResult]) -> FigureResult:
-    """Measure a figure over the episodes that it is about."""
+    """Compute a protocol's figure from the episodes of its kind."""
     kinds = figure.where.items()
     members = [row for row in rows if all(row.labels.get(name) == kind for name, kind in kinds)]
     if not members:
@@ -423,12 +424,15 @@ def _figure(figure: ProtocolFigure, rows: Sequence[EpisodeResult]) -> FigureResu
 
 
 def mean_score(rows: Sequence[EpisodeResult]) -> Estimate:
-    """Estimate the mean score of episodes; those of one task make one observation."""
+    """Estimate the mean score; the episodes of a task are averaged to one observation."""
     return mean_ci95(_task_means(rows, lambda row: row.score), (0.0, 1.0))
 
 
 def success_rate(rows: Sequence[EpisodeResult]) -> Estimate:
-    """Estimate the share of solved tasks: Wilson's interval, or over the rates of tasks."""
+    """Estimate the share of solved tasks.
+
+    The interval is Wilson's; with several samples per task, the interval of a mean over tasks.
+    """
     means = _task_means(rows, lambda row: float(row.success))
     if len(means) < len(rows):
         return mean_ci95(means, (0.0, 1.0))
@@ -446,5 +450,5 @@ def _task_means(
 
 
 def _natural(text: str) -> tuple[int, str]:
-    """Sort numbers by size, and before words."""
+    """Return a sort key that orders numbers by value, before words."""
     return (int(text), "") if text.isdecimal() else (1 << 62, text)

@@ -1,7 +1,7 @@
 """Diagnose a broken set-up from a report, and suggest changes.
 
-Advice names settings as Python does, in backticks, such as `max_tokens` or `retry_failed=True`;
-the command shows its flags in their place.
+Advice contains Python names of settings in backticks, such as `max_tokens` or `retry_failed=True`;
+the command replaces them by its flags.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
     from agentgym.evaluation.reports.data import ReportData
 
 NEARLY_ALL = 0.9
-"""Share from which something is the set-up's doing, not the model's."""
+"""Share of turns or episodes above which a problem is blamed on the set-up, not on the model."""
 OFTEN = 0.2
-"""Share of turns from which a model that repeats its invalid actions is said to do so."""
+"""Share of turns above which repeated invalid actions are reported."""
 CUT_SHORT = ("length", "max_tokens")
-"""Finish reasons of answers that were cut at the limit on their length."""
+"""Finish reasons of responses that were cut at the limit on their length."""
 FORGIVING = ("react", "tool_call")
-"""Grammars in which models may say more than the action."""
+"""Grammars in which a model may write text around the action."""
 TRAINED = ("run", "hf")
-"""Kinds of policies that know the one grammar they were trained in."""
+"""Kinds of policies that know only the grammar of their training."""
 _UNKNOWN_MARK = re.compile(
     r"\s{0,64}(<\|[^<>\s]{1,40}>|<[A-Za-z][\w:|-]{0,40}>|\[[A-Z][A-Z_]{2,20}\]|◁[^▷\s]{1,20}▷)"
 )
-"""What looks like a mark of a model's template, at the beginning of an answer."""
+"""Text at the beginning of a response that looks like a marker of a model's chat template."""
 NAMED = 3
-"""Most rows of a data set that are named where they are left out."""
+"""Maximum number of unusable rows that are listed."""
 SHOWN = 120
-"""Most characters of an answer that are shown."""
+"""Maximum number of characters of a response that are shown."""
 
 
 def diagnoses(report: ReportData) -> list[str]:
@@ -54,7 +54,7 @@ def diagnoses(report: ReportData) -> list[str]:
 
 
 def _left_out_rows(report: ReportData) -> str:
-    """Say which rows of the data set are no tasks."""
+    """Report unusable rows of the data set."""
     rows = report.left_out_rows
     if not rows:
         return ""
@@ -64,7 +64,7 @@ def _left_out_rows(report: ReportData) -> str:
 
 
 def _cut(report: ReportData) -> str:
-    """Say whether nearly all answers were cut."""
+    """Report that nearly all responses were cut; empty if they were not."""
     answers = report.finish_reasons
     cut, of = sum(answers.get(reason, 0) for reason in CUT_SHORT), sum(answers.values())
     if not _nearly_all(cut, of):
@@ -83,7 +83,7 @@ def _cut(report: ReportData) -> str:
 
 
 def _overflow(report: ReportData) -> str:
-    """Say whether nearly all episodes ended because the context was full."""
+    """Report that nearly all episodes ended because the context was full; else empty."""
     full, of = report.stop_reasons.get(StopReason.CONTEXT.value, 0), len(report.rows)
     if not _nearly_all(full, of):
         return ""
@@ -94,7 +94,7 @@ def _overflow(report: ReportData) -> str:
 
 
 def _invalid(report: ReportData) -> str:
-    """Say whether nearly all actions were invalid, and what the first answer was."""
+    """Report that nearly all actions were invalid, with the first response; else empty."""
     counted = [row for row in report.valid if row.invalid is not None]
     invalid, turns = sum(row.invalid or 0 for row in counted), sum(row.turns for row in counted)
     if not _nearly_all(invalid, turns):
@@ -123,7 +123,7 @@ def _invalid(report: ReportData) -> str:
 
 
 def _server(answer: str, env_id: str) -> str:
-    """Say which parser the server needs, if an answer holds what one would have taken apart."""
+    """Name the parser that the server needs, if a response contains markup that it would parse."""
     form = find_form(answer)
     if form is not None:
         return (
@@ -145,14 +145,14 @@ def _server(answer: str, env_id: str) -> str:
 
 
 def _own_tags(env_id: str) -> set[str]:
-    """Return names that actions in tags begin with."""
+    """Return the names of tags that belong to actions."""
     return {spec.name.lower() for spec in _specs(env_id)} | {"action", "tool_call"}
 
 
 def _broken(report: ReportData) -> str:
-    """Say how broken episodes are played again, or counted."""
+    """Report broken episodes, and how to play them again or count them."""
     if not report.errors or not report.n:
-        return ""  # if none counts, the same evaluation plays them again anyway
+        return ""  # if none counts, repeating the same command plays them again anyway
     are = "episode is" if report.errors == 1 else "episodes are"
     pronoun = "it" if report.errors == 1 else "them"
     sentence = f"{report.errors:,} {are} broken: `retry_failed=True` plays {pronoun} again"
@@ -177,7 +177,7 @@ def _quoted(answer: str) -> str:
 
 
 def _form(env_id: str, grammar: str) -> str:
-    """Return examples of actions; of environments that are none of the suite a general word."""
+    """Return examples of actions, or a general phrase for environments outside of the suite."""
     specs = _specs(env_id)
     if grammar not in GRAMMARS or not specs:
         return "an action alone, as the action prompt shows it"
@@ -189,7 +189,7 @@ def _form(env_id: str, grammar: str) -> str:
 
 
 def _specs(env_id: str) -> tuple[ActionSpec, ...]:
-    """Return the actions of a family; an id of a report names no module to import."""
+    """Return the actions of a family; empty for other ids, whose modules must not be imported."""
     point = next((family.entry_point for family in families() if family.id == env_id), "")
     if not point:
         return ()

@@ -1,4 +1,4 @@
-"""Several evaluations in one table: policies ranked on each panel, with paired differences."""
+"""`Leaderboard`: several evaluations in one table, ranked per panel, with paired differences."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Standing:
     """A policy on a panel of tasks."""
 
     environment: str
-    """Name of the environment, with what tells it apart from others of the leaderboard."""
+    """Name of the environment, made unique in the leaderboard."""
     policy: str
-    """Name of the policy, with what tells it apart from others on the panel."""
+    """Name of the policy, made unique on the panel."""
     distinction: str
-    """What tells it apart alone; empty for a name that stands once."""
+    """The part that makes the policy's name unique; empty if it is already unique."""
     report: Report
-    """What was found."""
+    """Report of the policy."""
     reference: str
-    """The policy on this panel that was given first."""
+    """Name of the reference: the first policy on this panel."""
     difference: Comparison | None
-    """This policy minus the reference, over the tasks of which both have an episode that counts;
-    None for the reference, or if there is no such task."""
+    """This policy minus the reference, over the tasks that count in both reports; None for the
+    reference, or if there is no such task."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as JSON-safe data."""
@@ -189,7 +189,7 @@ class Leaderboard:
         return self.matrix().csv()
 
     def tables(self) -> list[Table]:
-        """Return a rich table for each panel and, of several panels, those of `matrices`."""
+        """Return a rich table for each panel and, for several panels, the tables of `matrices`."""
         from rich.table import Table
 
         tables = []
@@ -197,7 +197,7 @@ class Leaderboard:
             table = Table(title=cell(title))
             for name in header:
                 table.add_column(cell(name), overflow="fold", no_wrap=name == "score")
-            for line in lines:  # an interval stands below its number, for narrow terminals
+            for line in lines:  # intervals below their numbers, for narrow terminals
                 table.add_row(*(cell(text.replace("  [", "\n[")) for text in line))
             tables.append(table)
         return [*tables, *(matrix.table() for matrix in self._matrices_of_several())]
@@ -206,7 +206,7 @@ class Leaderboard:
         return self.matrices() if len(self.panels) > 1 else []
 
     def _tables(self) -> Iterator[tuple[str, list[list[str]]]]:
-        """Yield titles and lines: of each panel, and of the figures of its protocol."""
+        """Yield title and lines for each panel, and for the figures of its protocol."""
         for environment, rows in self.panels.items():
             yield f"{environment}: {_panel(rows[0].report)}", _lines(rows)
             protocol = _protocol(rows)
@@ -214,7 +214,7 @@ class Leaderboard:
                 yield f"{environment}: {protocol[0]}", protocol[1]
 
     def markdown(self) -> str:
-        """Return the leaderboard as Markdown: a table for each panel, after that of several."""
+        """Return the leaderboard as Markdown: the tables of `matrices`, then one per panel."""
         parts = [matrix.markdown() for matrix in self._matrices_of_several()]
         for environment, rows in self.panels.items():
             header, *lines = _lines(rows)
@@ -229,7 +229,7 @@ class Leaderboard:
     def chart(self, path: str | Path | None = None) -> Figure:
         """Draw score and success of each report with 95 % intervals, panel by panel.
 
-        Where the scale was measured, the scores of random policy and expert are marked.
+        If the scale was measured, the scores of random policy and expert are marked.
 
         Args:
             path: PNG or SVG file to write; None: none.
@@ -256,7 +256,7 @@ class Leaderboard:
 
 
 def _section(standings: Sequence[Standing]) -> plot.PlotSection:
-    """Return the figures of policies on the same tasks, as a picture shows them."""
+    """Return a panel as a section of the chart."""
     rows = []
     reports = [standing.report for standing in standings]
     for standing, report in zip(standings, reports, strict=True):
@@ -269,13 +269,13 @@ def _section(standings: Sequence[Standing]) -> plot.PlotSection:
         f"{name}={value!s:.60}"
         for name, value in reports[0].env_kwargs.items()
         if all(report.env_kwargs.get(name) == value for report in reports)
-        and (called == reports[0].env_id or name in HOW_PLAYED)  # else the name says it
+        and (called == reports[0].env_id or name in HOW_PLAYED)  # else the name contains it
     ]
     return plot.PlotSection(", ".join([heading, *shared]), rows)
 
 
 def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:
-    """Return the standings of a panel, the best score first."""
+    """Return the standings of a panel, the best score first, incomplete reports last."""
     distinctions = _distinctions(
         [r.policy for r in reports], [settings(report) for report in reports]
     )
@@ -296,7 +296,7 @@ def _ranked(environment: str, reports: Sequence[Report]) -> list[Standing]:
 
 
 def _place(row: Standing) -> tuple[bool, float]:
-    """Put the best score first, and behind them all what is too incomplete to be compared."""
+    """Return the sort key of a standing: complete reports first, then by descending score."""
     report = row.report
     return incomplete(report), -report.headline_score.value if report.n else 1.0
 
@@ -308,14 +308,14 @@ def _minus(report: Report, reference: Report) -> Comparison | None:
 
 
 def _task_facts(report: Report) -> dict[str, Any]:
-    """Return what may tell a panel apart from another of the same environment."""
+    """Return the facts in which panels of the same environment may differ."""
     return {
         **report.env_kwargs, "split": report.split, "seed": report.seed, "n": report.planned
     }  # fmt: skip
 
 
 def _distinctions(names: Sequence[str], facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say of each of equal names in which facts it differs from the others, or else its number."""
+    """Make equal names unique: describe the differing facts of each, or else number them."""
     distinctions: list[str] = []
     counts = Counter[tuple[str, str]]()
     for index, name in enumerate(names):
@@ -337,7 +337,7 @@ def _named(name: str, distinction: str) -> str:
 
 
 def _panel(report: Report) -> str:
-    """Say which tasks a panel holds."""
+    """Describe the tasks of a panel."""
     tasks = len({row.task_id for row in report.rows})
     samples = f", {report.samples} of each" if report.samples > 1 else ""
     panel = f"panel {report.panel_sha256[:16]}"
@@ -347,7 +347,7 @@ def _panel(report: Report) -> str:
 def _lines(rows: Sequence[Standing]) -> list[list[str]]:
     """Return the table of a panel: its header, then a line for each policy.
 
-    Columns of which no policy has anything are left out.
+    Empty columns are left out.
     """
     reference = rows[0].reference
     columns = {
@@ -368,13 +368,13 @@ def _lines(rows: Sequence[Standing]) -> list[list[str]]:
         "episodes": [_episodes(row.report) for row in rows],
     }
     if {*columns["episodes"]} == {f"{len(rows[0].report.rows):,}"}:
-        del columns["episodes"]  # the title says it
+        del columns["episodes"]  # the title contains it
     filled = {name: cells for name, cells in columns.items() if any(cells)}
     return [list(filled), *map(list, zip(*filled.values(), strict=True))]
 
 
 def _protocol(rows: Sequence[Standing]) -> tuple[str, list[list[str]]] | None:
-    """Return the protocol that all policies of a panel follow: its name, and its figures' table."""
+    """Return name and table of figures of a panel's protocol, if all policies follow the same."""
     used = {row.report.protocol.identity if row.report.protocol else "" for row in rows}
     figures = [row.report.figures() for row in rows]
     if len(used) > 1 or not figures[0]:
@@ -394,7 +394,7 @@ def _episodes(report: Report) -> str:
 
 
 def _headline(report: Report, value: str) -> str:
-    """Write the headline figure of a report."""
+    """Format the headline figure of a report."""
     if not report.n:
         return ""
     if report.success_unknown:
@@ -405,7 +405,7 @@ def _headline(report: Report, value: str) -> str:
 
 
 def _minus_reference(difference: Comparison | None) -> str:
-    """Write a difference in success, broken episodes as unsolved."""
+    """Format a difference in success, with broken episodes as unsolved."""
     if difference is None or difference.success_unknown:
         return ""
     return _format_estimate((difference.all_counted or difference).success)

@@ -1,4 +1,4 @@
-"""The table of a paper: policies in rows, environments in columns, and their average."""
+"""`Matrix`: the table of a paper, with policies in rows, environments in columns, and averages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from agentgym.evaluation.reports.matrix_formats import (
     to_table,
 )
 from agentgym.evaluation.reports.report import Report
-from agentgym.policies.blind import is_yardstick
+from agentgym.policies.blind import is_reference_policy
 from agentgym.protocols.schema import VALUES
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ class Matrix(MatrixData):
     """The table of a paper, made by `agentgym.Leaderboard.matrix`; see `MatrixData`."""
 
     def csv(self) -> str:
-        """Return `records` as CSV, a number a cell, with names that no spreadsheet computes."""
+        """Return `records` as CSV; spreadsheets cannot take names for formulas."""
         return to_csv(self)
 
     def latex(self) -> str:
-        """Return the table for LaTeX; it needs the package booktabs, as its first line says."""
+        """Return the table as LaTeX; it needs the package booktabs."""
         return to_latex(self)
 
     def markdown(self) -> str:
@@ -50,7 +50,7 @@ class Matrix(MatrixData):
         return to_markdown(self)
 
     def table(self) -> Table:
-        """Return a rich table, with what its marks mean below."""
+        """Return a rich table, with a legend of its marks."""
         return to_table(self)
 
     def __repr__(self) -> str:
@@ -64,14 +64,14 @@ class Matrix(MatrixData):
 def make_matrix(
     panels: Sequence[tuple[MatrixColumn, Sequence[Report]]], value: str = "success"
 ) -> Matrix:
-    """Put reports into the table of a paper.
+    """Arrange reports in the table of a paper.
 
     Args:
         panels: The columns, each with its reports.
         value: ``success`` or ``score``.
 
     Raises:
-        ConfigurationError: The value is neither.
+        ConfigurationError: The value is unknown.
     """
     if value not in VALUES:
         raise ConfigurationError(f"expected one of {', '.join(VALUES)}, got {value!r:.80}")
@@ -91,12 +91,12 @@ def make_matrix(
 
 
 def short_names(names: Sequence[str], suffixes: Sequence[str]) -> list[str]:
-    """Return short names of environments: of ids such as my/Lock-v0 what is between / and -v0.
+    """Return short names of environments; the id ``my/Lock-v0``, for example, becomes ``Lock``.
 
     Args:
-        names: What `agentgym.registration.making.env_name` calls them. Ids stay whole where short
-            ones would be ambiguous.
-        suffixes: What tells each panel apart from others of its name, to stand behind it.
+        names: Names from `agentgym.registration.making.env_name`. Ids are not shortened if short
+            names would be ambiguous.
+        suffixes: A text for each name that makes its panel unique; appended to the name.
     """
     short = {name: (_ID.fullmatch(name) or [name, name])[1] for name in names}
     if len({*short.values()}) < len(short):
@@ -105,7 +105,7 @@ def short_names(names: Sequence[str], suffixes: Sequence[str]) -> list[str]:
 
 
 def settings(report: Report) -> dict[str, Any]:
-    """Return what may tell a policy apart from another of the same name, each fact by its name."""
+    """Return the facts, by name, in which policies with the same name may differ."""
     return {
         "protocol": report.protocol.identity if report.protocol else None,
         "horizon": report.horizon,
@@ -116,7 +116,7 @@ def settings(report: Report) -> dict[str, Any]:
 
 
 def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return facts, those that are mappings by the names of their parts."""
+    """Return facts with nested mappings flattened by one level."""
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         flat.update(value if isinstance(value, dict) else {name: value})
@@ -124,15 +124,15 @@ def _flat(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differing(facts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the facts that are not the same everywhere."""
+    """Return the names of the facts that differ between the mappings."""
     names = dict.fromkeys(name for mapping in facts for name in mapping)
     return [n for n in names if any(mapping.get(n) != facts[0].get(n) for mapping in facts)]
 
 
 def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
-    """Name the reports of panels, so that one policy has the same name on every panel.
+    """Name the reports of panels so that a policy has the same name on every panel.
 
-    Policies of one name are told apart by the settings in which any two of them differ on a panel.
+    Equal names are made unique by the settings in which any two of them differ on a panel.
     """
     apart: dict[str, dict[str, None]] = {}
     for reports in panels:
@@ -158,7 +158,7 @@ def _named_apart(panels: Sequence[Sequence[Report]]) -> list[list[str]]:
 
 def _row(name: str, reports: Sequence[Report | None]) -> MatrixRow:
     existing = [report for report in reports if report is not None]
-    yardstick = is_yardstick(existing[0].policy)  # for comparison, and never the best
+    yardstick = is_reference_policy(existing[0].policy)  # only for comparison: never the best
     differing = [] if yardstick else _differing([_flat(report.policy_facts) for report in existing])
     entries = tuple(_entry(report) if report else None for report in reports)
     return MatrixRow(name, yardstick, entries, tuple(differing))
@@ -183,7 +183,7 @@ def incomplete(report: Report) -> bool:
 
 
 def _with_scales(rows: list[MatrixRow], panels: Sequence[Sequence[Report]]) -> list[MatrixRow]:
-    """Add what the scales of the reports say of random policy and expert, where no report does."""
+    """Add rows for random policy and expert from the reports' scales, if they have no reports."""
     by_name = {row.policy: row for row in rows}
     for name in ("random", "oracle"):
         old = by_name.get(name)
@@ -196,7 +196,7 @@ def _with_scales(rows: list[MatrixRow], panels: Sequence[Sequence[Report]]) -> l
 
 
 def _end(name: str, reports: Sequence[Report]) -> MatrixEntry | None:
-    """Return an end of the scale that all reports of a panel agree on; None if they do not."""
+    """Return the score of one end of the scale, if all reports of a panel agree on it, or None."""
     scales = [report.scale for report in reports if report.scale]
     ends = {
         (scale.random, scale.random_success)

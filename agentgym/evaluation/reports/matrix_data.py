@@ -1,4 +1,4 @@
-"""The numbers of the table of a paper: policies in rows, environments in columns."""
+"""The data of a paper's table: policies in rows, environments in columns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Figure(NamedTuple):
     value: float
     """The number."""
     low: float | None = None
-    """Lower end of its 95 % interval; None where the interval is unknown."""
+    """Lower end of its 95 % interval; None if unknown."""
     high: float | None = None
-    """Upper end."""
+    """Upper end; None if unknown."""
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Both ends of the interval, which is not symmetrical; None where it is unknown."""
+        """Both ends of the interval, which need not be symmetrical; None if unknown."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
@@ -36,29 +36,29 @@ class MatrixColumn:
     """An environment, with the tasks that were played."""
 
     name: str
-    """A short name, which no other column has."""
+    """Short name, unique among the columns."""
     env_id: str
     """Id of the environment."""
     panel: str
-    """Which tasks of it, in words."""
+    """Description of the tasks."""
     panel_sha256: str
-    """Hash over the content of the tasks."""
+    """Hash of the content of the tasks."""
 
 
 @dataclass(frozen=True)
 class MatrixEntry:
-    """What a policy reached on an environment, or on average."""
+    """Results of a policy on an environment, or on average."""
 
     figures: Mapping[str, Figure]
-    """``success`` and ``score``, as far as they are known."""
+    """``success`` and ``score``, if known."""
     n: int | None = None
-    """Episodes that count; None where that is unknown, and for an average."""
+    """Number of episodes that count; None if unknown, and for an average."""
     broken: int | None = None
-    """Episodes in which something failed."""
+    """Number of broken episodes."""
     incomplete: bool = False
     """Whether too many episodes are broken, or not all were played."""
     source: str = "report"
-    """``report``; ``scale``: the reports of others, which carry both ends of their scale."""
+    """``report``, or ``scale``: taken from the scale in reports of other policies."""
 
 
 @dataclass(frozen=True)
@@ -66,20 +66,20 @@ class MatrixRow:
     """A policy on every environment."""
 
     policy: str
-    """Its name, with what tells it apart from others of this name."""
+    """Name of the policy, made unique."""
     yardstick: bool
-    """Whether it is there for comparison: a floor, or the expert."""
+    """Whether it is a reference policy: random, blind or an expert."""
     entries: tuple[MatrixEntry | None, ...]
-    """One for each column; None where it was not played."""
+    """One entry per column; None if the policy was not evaluated there."""
     differing: tuple[str, ...] = ()
-    """Settings of the policy that are not the same in all environments."""
+    """Settings of the policy that differ between environments."""
 
     @cached_property
     def average(self) -> MatrixEntry | None:
-        """The mean over all columns; None where one of them is missing.
+        """The mean over all columns; None if one of them is missing.
 
-        An average over fewer environments is another number, and not to be compared. The interval
-        is that of `agentgym.support.statistics.mean_of_estimates`.
+        An average over fewer environments would not be comparable. The interval is computed by
+        `agentgym.support.statistics.mean_of_estimates`.
         """
         entries = [entry for entry in self.entries if entry is not None]
         if len(entries) < len(self.entries):
@@ -95,13 +95,13 @@ class MatrixRow:
 
 @dataclass(frozen=True, repr=False)
 class MatrixData:
-    """The numbers of the table, and what is marked in it.
+    """The numbers of the table, and its best entries.
 
-    Models stand first, the best average at the top; then floors and expert.
+    Models come first, with the best average at the top, then the reference policies.
     """
 
     value: str
-    """What its cells show: ``success`` or ``score``."""
+    """Quantity in the cells: ``success`` or ``score``."""
     columns: tuple[MatrixColumn, ...]
     """The environments."""
     rows: tuple[MatrixRow, ...]
@@ -109,7 +109,7 @@ class MatrixData:
 
     @property
     def averages(self) -> bool:
-        """Whether there is a column of averages: some policy was played everywhere."""
+        """Whether there is a column of averages: some policy was evaluated everywhere."""
         return len(self.columns) > 1 and any(self.figure(row.average) for row in self.rows)
 
     @property
@@ -121,20 +121,19 @@ class MatrixData:
         ]
 
     def entries(self, row: MatrixRow) -> list[MatrixEntry | None]:
-        """Return a row's entries, its average among them if there is such a column."""
+        """Return a row's entries, followed by its average if there is such a column."""
         return [*row.entries, *([row.average] if self.averages else [])]
 
     def figure(self, entry: MatrixEntry | None) -> Figure | None:
-        """Return the number that the table shows of an entry; None if it is unknown."""
+        """Return the number of an entry that the table shows; None if unknown."""
         return entry.figures.get(self.value) if entry else None
 
     @cached_property
     def best(self) -> Mapping[int, MatrixRow]:
-        """Column -> its best model, where its interval lies above those of all others.
+        """Column -> its best model, if its interval lies above the intervals of all others.
 
-        Intervals that do not overlap are a stricter test than the paired difference, and they are
-        what a reader of the table can check. Incomplete entries are never the best, but the best
-        must exceed them.
+        Disjoint intervals are a stricter test than the paired difference, and readers can check
+        them in the table. An incomplete entry is never the best, but the best must exceed it.
         """
         models = [row for row in self.rows if not row.yardstick]
         winners = {}
@@ -153,8 +152,7 @@ class MatrixData:
     def records(self) -> list[dict[str, Any]]:
         """Return a flat mapping for each policy and environment, and for each average.
 
-        Numbers are from 0 to 1, and None where they are unknown; the average's ``environment`` is
-        ``average``.
+        Numbers are from 0 to 1, or None if unknown; ``environment`` of an average is ``average``.
         """
         records = []
         for row in self.rows:
@@ -167,7 +165,7 @@ class MatrixData:
         return records
 
     def shows_the_same(self, other: MatrixData) -> bool:
-        """Return whether the values of another matrix of the same reports are those of this one."""
+        """Return whether another matrix of the same reports shows the same numbers."""
         other_rows = {row.policy: row for row in other.rows}
         pairs = (
             (self.figure(entry), other.figure(its))
@@ -188,7 +186,7 @@ class MatrixData:
 
 
 def _below(high: float | None, low: float | None) -> bool:
-    """Return whether an interval ends below another; an unknown one does not."""
+    """Return whether an interval ends below another one; False if an end is unknown."""
     return high is not None and low is not None and high < low
 
 

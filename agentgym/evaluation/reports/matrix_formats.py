@@ -1,6 +1,6 @@
-"""The table of a paper as LaTeX, CSV, Markdown, HTML, and on the terminal.
+"""A paper's table as LaTeX, CSV, Markdown, HTML, and on the terminal.
 
-Names come from reports of others: in each format they are text, whatever stands in them.
+Names may come from strangers' reports, so each format escapes them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MISSING = "—"
-"""What stands in a cell without a number."""
+"""Text of a cell without a number."""
 _LATEX = {
     **{character: f"\\{character}" for character in "#$%&_{}"},
-    **{character: f"{{{character}}}" for character in "[]*"},  # no option of the line before
+    # In braces, so that LaTeX does not take them for an option of the line break before.
+    **{character: f"{{{character}}}" for character in "[]*"},
     "\\": "\\textbackslash{}",
     "^": "\\textasciicircum{}",
     "~": "\\textasciitilde{}",
@@ -43,15 +44,15 @@ class Cell(NamedTuple):
     value: str
     """The number."""
     interval: str = ""
-    """Its 95 % interval, which need not be symmetrical; empty where that is unknown."""
+    """Its 95 % interval, which need not be symmetrical; empty if unknown."""
     incomplete: bool = False
-    """Whether it carries the mark of incomplete evaluations."""
+    """Whether its evaluation is incomplete, which a mark shows."""
     best: bool = False
-    """Whether it is the best of its column."""
+    """Whether it is the best in its column."""
 
 
 def to_table(matrix: MatrixData) -> Table:
-    """Return the matrix as a rich table, with what its marks mean below."""
+    """Return the matrix as a rich table, with a legend of its marks."""
     from rich.table import Table
     from rich.text import Text
 
@@ -98,7 +99,7 @@ def to_html(matrix: MatrixData) -> str:
 
 
 def to_csv(matrix: MatrixData) -> str:
-    """Return the matrix's records as CSV; a text that begins like a formula gets an apostrophe."""
+    """Return the matrix's records as CSV; text that looks like a formula gets an apostrophe."""
     records = matrix.records()
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -113,7 +114,7 @@ def to_csv(matrix: MatrixData) -> str:
 def to_latex(matrix: MatrixData) -> str:
     """Return the matrix as a table for LaTeX, with its notes in the caption.
 
-    It compiles as it is, with the package booktabs; what the panels are stands in comments.
+    It compiles unchanged with the package booktabs; comments describe the panels.
     """
     comments = [f"% {latex(note)}" for note in _panels(matrix)]
     caption = " ".join(map(latex, [f"{matrix.value.capitalize()} in percent.", *_legend(matrix)]))
@@ -137,15 +138,15 @@ def to_latex(matrix: MatrixData) -> str:
 
 
 def latex(text: str) -> str:
-    """Write text of others for LaTeX: no command in it is obeyed, and it stays on its line.
+    """Escape untrusted text for LaTeX: it cannot contain commands, and stays on one line.
 
-    Characters that not every font of LaTeX has are written by their numbers.
+    Characters that LaTeX's fonts may lack are written as code points.
     """
     flat = " ".join(printable(text).split())
     pieces = []
     for character, after in zip(flat, f"{flat[1:]} ", strict=True):
         pieces.append(_latex_character(character))
-        if character == after and character in "-'":  # two would become another character
+        if character == after and character in "-'":  # LaTeX joins "--" and "''" to one character
             pieces.append("{}")
     return "".join(pieces)
 
@@ -180,7 +181,7 @@ def _harmless(text: str) -> str:
 
 
 def _cells(matrix: MatrixData, row: MatrixRow) -> list[Cell]:
-    """Return the cells of a row, its average among them."""
+    """Return the cells of a row, including its average."""
     cells = []
     for index, entry in enumerate(matrix.entries(row)):
         figure = matrix.figure(entry)
@@ -196,7 +197,7 @@ def _cells(matrix: MatrixData, row: MatrixRow) -> list[Cell]:
 
 
 def _last_model(matrix: MatrixData, row: MatrixRow) -> bool:
-    """Return whether the yardsticks begin below a row."""
+    """Return whether the reference policies begin below a row."""
     after = matrix.rows[matrix.rows.index(row) + 1 :]
     return not row.yardstick and bool(after) and after[0].yardstick
 
@@ -206,7 +207,7 @@ def _notes(matrix: MatrixData) -> list[str]:
 
 
 def _legend(matrix: MatrixData) -> Iterator[str]:
-    """Yield sentences on what stands in the cells, as far as it does."""
+    """Yield the sentences that explain the marks in this table."""
     cells = [cell for row in matrix.rows for cell in _cells(matrix, row)]
     entries = [entry for row in matrix.rows for entry in matrix.entries(row)]
     yield "In brackets: the 95 % interval over tasks."

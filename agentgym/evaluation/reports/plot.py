@@ -1,7 +1,7 @@
-"""Rows of scores with their intervals as a picture; `charts` beside this file says which.
+"""Draw rows of scores with their intervals; `charts` selects the rows.
 
-Everything is placed in inches, so that any number of rows can be read. Nothing of pyplot is used:
-a figure can be drawn in any thread, and without a display.
+Everything is placed in inches, so that charts with any number of rows are readable. pyplot is not
+used, because it needs a display and the main thread.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = {".png": {"Software": None}, ".svg": {"Date": None}}
-"""Kinds of files, and what is kept out of them so that a picture is the same every time."""
+"""File types -> metadata to leave out, so that equal charts are equal files."""
 LABEL = 2.7
-"""Inches from which on a label is shortened in its middle."""
+"""Maximum width of a label in inches; longer labels lose their middle."""
 WIDTH, EDGE, DPI = 9.5, 0.18, 130
-"""Width of a picture and of its edge in inches, and dots per inch."""
+"""Width of a chart and of its margin in inches, and dots per inch."""
 TITLE_ROOM, HEADING, HEADER, ROW, LINE, NUMBERS, GAP = 0.36, 0.25, 0.24, 0.27, 0.14, 0.22, 0.2
 """Heights in inches: of the title, a section's heading, the names of the quantities, a row, a
 second line of its label, the numbers below the rows, and the room between sections."""
@@ -43,8 +43,8 @@ OTHER_REASON = "#8fa3bf"
 MARKS = {"random": "#878d96", "expert": "#d9881c"}
 """Colours of the two ends of the scale."""
 FONT, SIZE, HUGE = "DejaVu Sans", 9, 12.5
-"""A font that comes with matplotlib, so that every machine draws the same letters; the sizes of
-letters and of the title, in points."""
+"""A font that comes with matplotlib, so that charts are the same on every machine; the sizes of
+text and title, in points."""
 INK, SOFT, GRID = "#22272e", "#5c636d", "#dde1e6"
 STYLE = {
     "font.family": FONT,
@@ -63,31 +63,31 @@ STYLE = {
 
 
 class PlotRow(NamedTuple):
-    """One line of a picture."""
+    """A row of a chart."""
 
     label: str
-    """What stands beside it."""
+    """Label beside the row."""
     note: str
-    """What is known of it, in brackets; may be empty."""
+    """Additional text in brackets; may be empty."""
     score: Estimate | None
     """Mean score."""
     success: Estimate | None
     """Share of solved tasks."""
     episodes: int
-    """How many episodes these are of; without any there is nothing to draw."""
+    """Number of episodes; with 0 there is nothing to draw."""
     scale: Scale | None = None
-    """Ends of the scale, to be marked beside the score."""
+    """Scores of the random policy and the expert, to be marked in the row."""
 
 
 class PlotSection(NamedTuple):
-    """Lines that belong together, under a heading."""
+    """Rows under a common heading."""
 
     heading: str
     """The heading."""
     rows: Sequence[PlotRow]
-    """The lines, from top to bottom."""
+    """The rows, from top to bottom."""
     bars: bool = False
-    """Whether they are bars, or dots."""
+    """Whether to draw bars instead of dots."""
 
 
 def draw(
@@ -100,8 +100,8 @@ def draw(
 
     Args:
         sections: At least one, each with at least one row.
-        title: What stands above; may be empty.
-        reasons: How many episodes ended for which reason, to be drawn below.
+        title: Title above the sections; may be empty.
+        reasons: Number of episodes by stop reason, drawn below the sections.
         path: PNG or SVG file to write; None: none.
 
     Returns:
@@ -117,13 +117,13 @@ def draw(
         figure = _Page(sections, title, reasons or {}).figure
         if path is not None:
             _write(figure, Path(path))
-    # Notebooks show figures that pyplot did not make in this way alone.
+    # Notebooks only display figures made by pyplot, unless they have this method.
     vars(figure)["_repr_png_"] = partial(_encoded, figure, ".png")
     return figure
 
 
 def check_drawable(path: str | Path | None) -> None:
-    """Check that a chart can be drawn, before what it shows is made.
+    """Check that a chart can be drawn and written, before the evaluation that it shows.
 
     Args:
         path: The file to write; None: none.
@@ -140,7 +140,7 @@ def check_drawable(path: str | Path | None) -> None:
 
 
 def short(text: str, most: int) -> str:
-    """Write text on one line, without its middle if it is long: names differ at their ends."""
+    """Shorten text to one line by cutting its middle, because long names differ at their ends."""
     flat = _flat(text)
     if len(flat) <= most:
         return flat
@@ -149,7 +149,7 @@ def short(text: str, most: int) -> str:
 
 
 def _flat(text: str) -> str:
-    """Write text on one line, with nothing in it that cannot be drawn."""
+    """Return text on one line, without characters that cannot be drawn."""
     drawable = text.encode("utf-8", "replace").decode()
     return " ".join("".join(c if c.isprintable() else " " for c in drawable).split()) or "unnamed"
 
@@ -174,9 +174,9 @@ class _Page:
     """A figure that is filled from top to bottom.
 
     Args:
-        sections: What is drawn.
-        title: What stands above.
-        reasons: How many episodes ended for which reason.
+        sections: Sections to draw.
+        title: Title above them.
+        reasons: Number of episodes by stop reason.
     """
 
     def __init__(
@@ -206,23 +206,23 @@ class _Page:
             self._draw_reasons(reasons)
 
     def _column(self, number: int) -> float:
-        """Return where a column begins, in inches."""
+        """Return the left edge of a column, in inches."""
         return self._left + number * (self._size + FIGURES + BETWEEN)
 
     def _say(self, text: str, inches: float = EDGE, color: str = INK, **style: Any) -> None:
-        """Write a line at the present height."""
+        """Write a line of text at the current height."""
         place = inches / WIDTH, self._below / self._height
         text = _fitted(text, WIDTH - inches - EDGE, **style)
         self.figure.text(*place, text, ha="left", va="top", parse_math=False, color=color, **style)
 
     def _say_episodes(self, text: str, below: float = 0.0, **style: Any) -> None:
-        """Write into the last column, so many inches lower."""
+        """Write into the column of episode counts, ``below`` inches under the current height."""
         place = (WIDTH - EDGE) / WIDTH, (self._below - below) / self._height
         align = {"va": "center_baseline" if below else "top", "ha": "right", "size": 8.5}
         self.figure.text(*place, text, **{"color": SOFT, **align, **style})
 
     def _axes(self, column: int, labels: Sequence[str]) -> Axes:
-        """Place axes from 0 to 1 with a row for every label, below what is drawn already."""
+        """Place axes from 0 to 1 with a row for every label, below the content drawn so far."""
         height = _row_height(labels) * len(labels)
         axes = self.figure.add_axes(
             (
@@ -242,7 +242,7 @@ class _Page:
         return axes
 
     def _draw(self, section: PlotSection, labels: Sequence[str], first: bool, last: bool) -> None:
-        """Draw a section; the first has the names of the quantities, the last the numbers."""
+        """Draw a section; the first one has the column headers, the last one the axis numbers."""
         self._say(section.heading, color=SOFT)
         self._below -= HEADING
         if first:
@@ -264,7 +264,7 @@ class _Page:
         self._below -= len(labels) * height + GAP + (NUMBERS if last else 0.0)
 
     def _draw_header(self, scaled: bool) -> None:
-        """Name the quantities, and the marks of the scale where there are some."""
+        """Write the column headers, and a legend of the scale's marks if there are any."""
         for column, (quantity, colour) in enumerate(COLOURS.items()):
             self._say(quantity, self._column(column), color=colour, weight="bold")
         if scaled:
@@ -276,7 +276,7 @@ class _Page:
         self._below -= HEADER
 
     def _draw_reasons(self, reasons: Mapping[str, int]) -> None:
-        """Draw how many episodes ended for which reason."""
+        """Draw the number of episodes by stop reason."""
         self._say("episodes ended by", color=SOFT)
         self._below -= HEADING
         axes = self._axes(0, self._labels[-1])
@@ -323,7 +323,7 @@ def _beside(axes: Axes, place: float, text: str) -> None:
 
 
 def _label(row: PlotRow) -> str:
-    """Write what stands beside a row, on one line if there is room, else on two."""
+    """Return the label of a row with its note, on one line if it fits, else on two."""
     if not row.note:
         return _fitted(row.label, LABEL)
     line = _flat(f"{row.label} ({row.note})")
@@ -338,7 +338,7 @@ def _row_height(labels: Sequence[str]) -> float:
 
 
 def _fitted(text: str, inches: float, **style: Any) -> str:
-    """Shorten text that is wider."""
+    """Shorten text that is wider than ``inches``."""
     flat = _flat(text)
     most = len(flat)
     if most <= 3 or _width(flat, **style) <= inches:
@@ -358,5 +358,5 @@ def _width(text: str, size: float = SIZE, weight: str = "normal") -> float:
         text_to_path.get_text_width_height_descent(line, font, ismath=False)[0]
         for line in text.split("\n")
     ]
-    # A point is 1/72 of an inch.
+    # The extents are in points, 1/72 of an inch.
     return float(max(lines)) / 72

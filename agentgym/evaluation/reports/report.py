@@ -36,7 +36,7 @@ class Report(ReportData):
         """Return the summary as a rich table of two columns.
 
         Args:
-            words: Rewrites advice for the reader, for example with the flags of the command.
+            words: Rewrites advice, for example with the command's flags for Python names.
         """
         return report_table(self, words)
 
@@ -49,7 +49,7 @@ class Report(ReportData):
         return chart_report(self, path)
 
     def __repr__(self) -> str:
-        """Return one line: a prompt that echoes a report shows no thousand episodes."""
+        """Return one line without the episodes, for interactive sessions."""
         summary = f"{printable(self.policy)} on {printable(self.env_name)}, {self.split}"
         summary += f", {self.n:,} episodes"
         if self.n:

@@ -1,18 +1,17 @@
 """A report as JSON.
 
 A report in JSON has the format ``agentgym.report/1``: the fields of `Report`, with its episodes
-under ``rows``, and the figures that follow from them: ``n``, ``errors``, ``headline`` (what a table
-shows first: ``score`` and ``success`` with their intervals, lower bounds if ``at_least``; null
-where ``success_unknown``), ``success_lower_bound``, ``success_lower_bound_ci95`` and those of
+under ``rows``, and figures computed from them: ``n``, ``errors``, ``headline`` (the first figures
+of a table: ``score`` and ``success`` with their intervals, lower bounds if ``at_least``; null if
+``success_unknown``), ``success_lower_bound``, ``success_lower_bound_ci95`` and the same for
 ``score`` (over all planned episodes), ``score_mean``, ``score_ci95``, ``success``, ``success_ci95``
 (over the episodes that count), ``incomplete``, ``turns_mean``, ``invalid_share``,
-``repeated_share``, ``pass_at``, ``pass_hat``, ``tokens``, ``tokens_per_second`` (those written),
-``cost``, ``judges`` and ``costs`` (by the names of their hooks), ``scaled``, ``stop_reasons``,
-``finish_reasons``, ``by_label``; under ``figures`` those of the protocol (name, value, ci95, n) and
-under ``departures`` where the
-evaluation departs from it. The fields ``protocol``, ``limits`` and ``failed`` may be missing.
-``failed`` says what became of broken episodes, the ``errors``, see `Report`. Figures are null where
-there is nothing to average. Readers ignore fields that they do not know.
+``repeated_share``, ``pass_at``, ``pass_hat``, ``tokens``, ``tokens_per_second`` (completion
+tokens), ``cost``, ``judges`` and ``costs`` (by hook name), ``scaled``, ``stop_reasons``,
+``finish_reasons``, ``by_label``; ``figures``, the protocol's figures (name, value, ci95, n), and
+``departures`` from the protocol. The fields ``protocol``, ``limits`` and ``failed`` may be missing.
+``failed`` is the treatment of broken episodes, see `Report`. Figures are null if there is nothing
+to average. Readers ignore unknown fields.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def report_to_dict(report: ReportData) -> dict[str, Any]:
 
 
 def _headline(report: ReportData) -> dict[str, Any] | None:
-    """Return what a table shows first; None where there is nothing to show."""
+    """Return the headline figures; None if there are no episodes."""
     if not report.n or report.success_unknown:
         return None
     score, success = report.headline_score, report.headline_success
@@ -93,7 +92,7 @@ def _headline(report: ReportData) -> dict[str, Any] | None:
 
 
 def _bounds(report: ReportData) -> dict[str, Any]:
-    """Return the lower bounds over all planned episodes; None where none is planned."""
+    """Return the lower bounds over all planned episodes; values are None if none is planned."""
     bounds = {"success": report.success_lower_bound, "score": report.score_lower_bound}
     lower_bounds = bounds if report.size else dict.fromkeys(bounds)
     return {
@@ -128,6 +127,6 @@ def _figures(rows: list[EpisodeResult]) -> dict[str, Any]:
 
 
 def _draws(report: ReportData, estimate: Callable[[int], Estimate]) -> dict[str, Any]:
-    """Return an estimate for every number of samples."""
+    """Return an estimate for every k from 1 to the number of samples."""
     draws = range(1, report.draws + 1) if report.samples > 1 else ()
     return {str(k): list(estimate(k)) for k in draws}

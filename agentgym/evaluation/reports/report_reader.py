@@ -31,14 +31,14 @@ def report_from_dict(data: Any) -> Report:
         raise DataError(f"expected a whole report, but it has no {', '.join(missing)}")
     try:
         report = read_json(Report, data)
-    except ConfigurationError as error:  # a price or a limit that cannot be
+    except ConfigurationError as error:  # an invalid price or limit
         raise DataError(f"expected a whole report, but: {error}") from error
     _check_rows(report)
     return replace(report, limits=None) if report.limits == Limits() else report
 
 
 def _check_rows(report: Report) -> None:
-    """Check that every episode stands there once: means would count another one twice."""
+    """Check that every episode occurs once, because means would count duplicates twice."""
     if report.samples < 1:
         raise DataError(f"expected 'samples' to be at least 1, got {report.samples}")
     if report.failed not in FAILED:

@@ -1,4 +1,4 @@
-"""Reports for people: on the terminal, as Markdown, and in a notebook."""
+"""Tables of reports: on the terminal, as Markdown, and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 FIRST = ("kind", "policy", "model", "endpoint")
-"""Facts of a policy that are told before the others."""
+"""Facts of a policy that are shown first."""
 EXCERPT = 300
-"""Most characters of a failure that are shown."""
+"""Maximum number of characters of a failure that are shown."""
 KINDS = ("score", "success", "episodes")
-"""What is told of each kind of task."""
+"""Columns of the table of kinds of task."""
 AT_LEAST = "at least "
-"""Stands before a figure over all episodes, broken ones as unsolved."""
+"""Prefix of a lower bound, in which broken episodes count as unsolved."""
 UNKNOWN = "success cannot be told"
 REMEDY = (
     "a reward was negative, and the project names no sum of rewards that solves a task; give it as "
     "solved_at=NUMBER (--env-kwargs solved_at=NUMBER)"
 )
-"""What is said in the place of score and success where nothing tells them."""
+"""Text in place of score and success if the environment does not report them."""
 
 
 def report_table(report: ReportData, words: Callable[[str], str] = str) -> Table:
@@ -39,7 +39,7 @@ def report_table(report: ReportData, words: Callable[[str], str] = str) -> Table
 
     Args:
         report: The report.
-        words: Puts advice into the words of the reader.
+        words: Rewrites advice, for example with the command's flags for Python names.
     """
     from rich.table import Table
 
@@ -95,7 +95,7 @@ def _title(report: ReportData) -> str:
 
 
 def _cells(report: ReportData) -> Iterator[tuple[str, str]]:
-    """Yield the rows of a summary: what is measured first, then what was played."""
+    """Yield the rows of a summary: first the figures, then the settings."""
     if report.n:
         yield from _figures(report)
     yield from _model(report)
@@ -153,7 +153,7 @@ def _figures(report: ReportData) -> Iterator[tuple[str, str]]:
 
 
 def _headline(report: ReportData) -> Iterator[tuple[str, str]]:
-    """Yield score and success: first over all that was planned, then over what is left."""
+    """Yield score and success: first over all planned episodes, then without broken ones."""
     if report.success_unknown:
         yield "success", f"{UNKNOWN}: {REMEDY}"
         yield "return", f"{sum(row.reward for row in report.valid) / report.n:.3f}"
@@ -167,7 +167,7 @@ def _headline(report: ReportData) -> Iterator[tuple[str, str]]:
 
 
 def headline_words(report: ReportData, estimate: Estimate) -> str:
-    """Write a headline figure, and say if it is only a bound."""
+    """Format a headline figure, marked if it is a lower bound."""
     return f"{AT_LEAST if report.left_out else ''}{interval(estimate)}"
 
 
@@ -182,7 +182,7 @@ def headline(report: ReportData) -> str:
 
 
 def _incomplete(report: ReportData) -> str:
-    """Say why a report is incomplete."""
+    """Explain why a report is incomplete."""
     if not report.finished:
         return "not all episodes have been played"
     share = f"more than {TOLERATED:.0%} of the episodes are broken"
@@ -190,7 +190,7 @@ def _incomplete(report: ReportData) -> str:
 
 
 def _model(report: ReportData) -> Iterator[tuple[str, str]]:
-    """Yield what is known of the model behind the policy."""
+    """Yield the rows about the model behind the policy."""
     if report.finish_reasons:
         yield "answers ended by", _counts(report.finish_reasons)
     tokens = report.tokens
@@ -200,14 +200,14 @@ def _model(report: ReportData) -> Iterator[tuple[str, str]]:
         rate = f"; {speed:,.1f} written a second" if speed is not None else ""
         cost = f"; {dollars(report.cost)} US dollars" if report.cost is not None else ""
         yield "tokens", text + rate + cost
-    # The versions of packages stand in report.json; here they would take lines.
+    # Package versions are in report.json; here they would take several lines.
     facts = {name: fact for name, fact in report.policy_facts.items() if name != "packages"}
     if text := facts_in_words(facts):
         yield "policy", text
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> str:
-    """Say what a policy is: who, where, and then its settings, but for those that are off."""
+    """Format the facts of a policy: kind, name, model, endpoint, then settings that are not off."""
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         parts = value if isinstance(value, Mapping) else {name: value}
@@ -219,7 +219,7 @@ def facts_in_words(facts: Mapping[str, Any]) -> str:
 
 
 def _fact(name: str, value: object) -> str:
-    """Write a fact; empty if it is nothing."""
+    """Format a fact; empty if its value is empty or off."""
     if value is None or value is False or value in ("", (), [], {}):
         return ""
     if value is True:
@@ -240,12 +240,12 @@ def _episodes(report: ReportData) -> str:
 
 
 def counted(report: ReportData) -> str:
-    """Say of broken episodes that they count, if they do."""
+    """Return a note that broken episodes count as unsolved; empty if they are left out."""
     return ", counted as unsolved" if report.failed == "count" else ""
 
 
 def _groups(report: ReportData) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the kinds of task: a label, and for each of its values a line of it and of `KINDS`."""
+    """Yield each label of tasks, with a line for each of its values: the value, then `KINDS`."""
     for name, values in report.by_label().items() if not report.success_unknown else ():
         yield (
             name,
@@ -257,7 +257,7 @@ def _groups(report: ReportData) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def _protocol(report: ReportData) -> Iterator[tuple[str, str]]:
-    """Yield the figures of the protocol, and where the evaluation departs from it."""
+    """Yield the figures of the protocol, and the departures from it."""
     used = report.protocol
     if used is None:
         return
@@ -276,7 +276,7 @@ def _protocol(report: ReportData) -> Iterator[tuple[str, str]]:
 
 
 def interval(estimate: Estimate) -> str:
-    """Write an estimate with its 95 % interval."""
+    """Format an estimate with its 95 % interval."""
     return f"{estimate.value:.3f}  [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
@@ -285,21 +285,21 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def inline(text: str) -> str:
-    """Write text of others in one line of Markdown: neither it nor a terminal obeys any of it.
+    """Escape untrusted text for one line of Markdown and for terminals.
 
-    A line must not begin with it, where a hyphen makes a list.
+    Do not put it at the start of a line, where a hyphen would begin a list.
     """
-    flat = " ".join(escape(printable(text), quote=False).split())  # quotes do nothing there
+    flat = " ".join(escape(printable(text), quote=False).split())  # quotes are harmless in text
     return "".join(f"\\{c}" if c in "\\|*_`[]#~" else c for c in flat)
 
 
 def html(text: str) -> str:
-    """Write text of others for a page: browsers obey characters that turn text around, too."""
+    """Escape untrusted text for HTML, including characters that change the writing direction."""
     return escape(printable(text))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; cells are taken as text."""
+    """Return a Markdown table; cells are escaped."""
     lines = [header, ["---"] * len(header), *rows]
     cells = [[inline(text) for text in line] for line in lines]
     return "".join(f"| {' | '.join(line)} |\n" for line in cells)

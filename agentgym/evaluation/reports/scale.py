@@ -21,7 +21,7 @@ class Scale:
     expert_success: float | None = None
     """Share of the tasks that the expert solves."""
     failed: str = ""
-    """Which of the two could not be played, and why."""
+    """Which of the two policies could not be played, and why."""
     random_success: float | None = None
     """Share of the tasks that the random policy solves."""
 
@@ -45,7 +45,7 @@ class Scale:
         return ""
 
     def place(self, score: float) -> float | None:
-        """Put a score on the scale; None if there is no scale."""
+        """Return a score on the scale from 0 to 100; None if there is no scale."""
         if self.problem or self.random is None or self.expert is None:
             return None
         return scaled(score, self.random, self.expert)

@@ -1,4 +1,4 @@
-"""Two trainings compared by the held-out episodes of their trained policies.
+"""Compare two trainings by the held-out episodes of their trained policies.
 
 With three or more common seeds, intervals are over seeds (Student's t on the paired differences),
 and so apply to further trainings. With fewer, or if the seeds give equal values, intervals are over
@@ -44,52 +44,52 @@ DIFFERENCE = "difference (95 %)"
 HEAD = ("", "first", "second", DIFFERENCE, "over")
 """Columns of the table."""
 INTERVAL = len("+0.000 (-0.000 to +0.000)")
-"""Width of a difference with its interval, which stays in one line."""
+"""Width of a difference with its interval, which must not wrap."""
 
 Task = tuple[str, str]
-"""Name of the environment, empty where there is one, and the task."""
+"""Name of the environment (empty if there is only one) and the task id."""
 Results = dict[Task, EpisodeResult]
 """Held-out episodes of a policy."""
 
 
 @dataclass(frozen=True)
 class TrainingDifference:
-    """A figure of the first training minus that of the second."""
+    """The difference of a figure: the first training minus the second."""
 
     first: float
-    """Mean over runs and tasks of the first."""
+    """Mean over runs and tasks of the first training."""
     second: float
-    """The same of the second."""
+    """Mean over runs and tasks of the second training."""
     estimate: Estimate
     """Mean difference with its 95 % interval."""
     over: str
-    """What the interval is over: ``seeds`` or ``tasks``."""
+    """Unit of observation of the interval: ``seeds`` or ``tasks``."""
     by_seed: tuple[float, ...]
     """Paired difference of each common seed."""
     why_no_interval: str
     """Why the interval is not over seeds; empty if it is."""
     tasks: int
-    """Tasks that count in both trainings."""
+    """Number of tasks that count in both trainings."""
 
     @property
     def place(self) -> str:
-        """What the interval is over, in words."""
+        """The unit of observation with its number, such as ``5 seeds``."""
         count = len(self.by_seed) if self.over == "seeds" else self.tasks
         return f"{count:,} {self.over}"
 
 
 @dataclass(frozen=True)
 class PolicyDifference:
-    """The trained policies compared in one way of choosing actions."""
+    """The comparison of the trained policies, sampled or greedy."""
 
     env: str
     """Name of the environment; empty: all tasks."""
     greedy: bool
-    """Whether both take the likeliest actions where the trainings' own evaluation samples them."""
+    """Whether both policies decode greedily instead of sampling."""
     tasks: int
-    """Tasks that count in both."""
+    """Number of tasks that count in both."""
     left_out: int
-    """Tasks that do not, as a failed environment broke their episodes."""
+    """Number of tasks left out because of broken episodes."""
     success: TrainingDifference
     """Share of solved tasks."""
     score: TrainingDifference
@@ -110,19 +110,19 @@ class TrainingComparison:
     second: str
     """Name of the second training."""
     env_id: str
-    """The environment; of several, separated by commas."""
+    """Id of the environment; several are separated by commas."""
     panel_sha256: str
-    """Hash over the content of the held-out tasks; of several environments, separated by commas."""
+    """Hash of the content of the held-out tasks; one per environment, separated by commas."""
     seeds: tuple[tuple[int, ...], tuple[int, ...]]
-    """Seeds of the first and of the second."""
+    """Seeds of the first and of the second training."""
     differences: tuple[PolicyDifference, ...]
     """Over all tasks, sampled and greedy, then in each of several environments."""
     differing: dict[str, tuple[Any, Any]]
-    """Settings of the two that are not the same."""
+    """Settings in which the two differ, with both values."""
 
     @property
     def common_seeds(self) -> tuple[int, ...]:
-        """Seeds of which both have a run."""
+        """Seeds with runs of both trainings."""
         return tuple(seed for seed in self.seeds[0] if seed in self.seeds[1])
 
     @property
@@ -178,7 +178,7 @@ class TrainingComparison:
         )
 
     def _sentence(self, part: PolicyDifference) -> str:
-        """Say how the two compare, by both measures."""
+        """Describe how the two compare in score and success."""
         success, score = (figure.estimate for figure in (part.success, part.score))
         compared = relation(direction(score[1:]), direction(success[1:]), self.second)
         places = [f" over {figure.place}" for figure in (part.success, part.score)]
@@ -191,7 +191,7 @@ class TrainingComparison:
         )
 
     def _missing_seeds(self) -> str:
-        """Say that the two have too few seeds in common; empty if that is not why."""
+        """Return that there are too few common seeds; empty if there are enough."""
         reason = why_no_interval(self.common_seeds)
         if not reason:
             return ""
@@ -235,9 +235,9 @@ def compare_trainings(
         second: Folders of another training, on the same held-out tasks.
 
     Returns:
-        First minus second. Over seeds, if both have at least three in common: mean of the paired
-        differences of the seeds, with Student's t interval. Else over tasks: mean of the paired
-        differences of the tasks, in which a task's mean over the runs enters.
+        First minus second. With at least three common seeds: the mean of the paired differences of
+        seeds, with Student's t interval. Otherwise the mean of the paired differences of tasks,
+        after averaging each task over the runs.
 
     Raises:
         ConfigurationError: The two were not evaluated on the same tasks, or one is not a training.
@@ -279,10 +279,10 @@ def _training(paths: str | Path | Sequence[Path]) -> Training:
 
 
 def _shared_panels(runs: Sequence[TrainingRun]) -> dict[str, tuple[str, str]]:
-    """Return environment and panel by name, which all runs must share.
+    """Return id and panel of each environment, by its name in the runs, which must all agree.
 
     Raises:
-        ConfigurationError: They do not.
+        ConfigurationError: They differ.
     """
     first, *rest = runs
     panels = _panels(first)
@@ -309,7 +309,7 @@ def _panels_in_words(panels: dict[str, tuple[str, str]]) -> str:
 def _policy_difference(
     first: Training, second: Training, policy: str, env: str
 ) -> PolicyDifference:
-    """Compare one policy, in an environment or (empty) in all."""
+    """Compare one policy in an environment, or in all if ``env`` is empty."""
     first_results, second_results = (
         {run.seed: _results(run.policies[policy], env) for run in training.runs}
         for training in (first, second)
@@ -329,7 +329,7 @@ def _policy_difference(
 
 
 def _results(held_out: Mapping[str, HeldOutEpisodes], env: str) -> Results:
-    """Return the episodes in an environment, or (empty) in all."""
+    """Return the episodes in an environment, or in all if ``env`` is empty."""
     return {
         (name, task): row
         for name, part in held_out.items()
@@ -341,7 +341,7 @@ def _results(held_out: Mapping[str, HeldOutEpisodes], env: str) -> Results:
 def _difference(
     first: dict[int, Results], second: dict[int, Results], value: Callable[[EpisodeResult], float]
 ) -> TrainingDifference:
-    """Compare a figure over seeds where these tell something, else over tasks."""
+    """Compare a figure over seeds if there are enough that differ, else over tasks."""
     pairs = [(first[seed], second[seed]) for seed in first if seed in second]
     by_seed = [_mean(before) - _mean(after) for before, after in _columns(pairs, value)]
     over_seeds = mean_over_trainings(by_seed, (-1.0, 1.0))
@@ -368,7 +368,7 @@ def _difference(
 def _columns(
     pairs: Iterable[tuple[Results, Results]], value: Callable[[EpisodeResult], float]
 ) -> Iterator[tuple[list[float], list[float]]]:
-    """Yield the values of two runs on the tasks that count in both, if there are any."""
+    """Yield the values of each pair of runs on the tasks that count in both."""
     for first, second in pairs:
         if tasks := [task for task in first if task in second]:
             yield [value(first[task]) for task in tasks], [value(second[task]) for task in tasks]

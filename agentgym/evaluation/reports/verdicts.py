@@ -1,4 +1,4 @@
-"""How a difference between two policies is put into words, by score and success together."""
+"""Sentences about the difference of two policies in score and success."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _RELATIONS: Mapping[tuple[int, int], str] = {
     (0, -1): "solves fewer tasks than {}, with level scores",
     (-1, -1): "does worse than {}",
 }
-"""Directions of the differences in score and in success -> the clause that holds of both."""
+"""Directions of the differences in score and in success -> a clause that is true of both."""
 
 
 def direction(interval: Sequence[float] | None) -> int:
-    """Return on which side of zero a difference lies: 1, -1, or 0 where that is not known.
+    """Return the sign of a difference: 1, -1, or 0 if it is not significant.
 
     Args:
-        interval: Ends of its interval; None: it has none.
+        interval: Ends of its interval; None: no interval.
     """
     if interval is None:
         return 0
@@ -31,18 +31,18 @@ def direction(interval: Sequence[float] | None) -> int:
 
 
 def relation(score: int, success: int, other: str) -> str:
-    """Say how a policy compares with another, such as ``does better than the warm start``.
+    """Describe how a policy compares with another, such as ``does better than the warm start``.
 
     Args:
-        score: `direction` of its score minus that of the other.
-        success: `direction` of its success minus that of the other.
-        other: What the other policy is called.
+        score: `direction` of the difference in score.
+        success: `direction` of the difference in success.
+        other: Name of the other policy.
     """
     return _RELATIONS[score, success].format(other)
 
 
 def signed(mean: float, interval: Sequence[float] | None) -> str:
-    """Write a difference with its interval, if it has one."""
+    """Format a difference with its interval, if it has one."""
     if interval is None:
         return _with_sign(mean)
     low, high = map(_with_sign, interval)
@@ -50,5 +50,5 @@ def signed(mean: float, interval: Sequence[float] | None) -> str:
 
 
 def _with_sign(value: float) -> str:
-    """Write a number with its sign; what rounds to zero has the sign of zero."""
+    """Format a number with its sign; negative numbers that round to zero become ``+0.000``."""
     return f"{round(value, 3) + 0.0:+.3f}"

@@ -1,1 +1,1 @@
-"""Named evaluations: their settings, suites of several, their files and folders."""
+"""Evaluations by name: their settings, and suites of several with their files and folders."""

@@ -1,4 +1,4 @@
-"""The chat model of an evaluation's settings."""
+"""Make the chat model that the settings of an evaluation describe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agentgym.registration.making import parse_pairs
 from agentgym.support.redaction import public_url
 
 OPENAI = "https://api.openai.com/v1"
-"""Where a model answers if nothing is said."""
+"""Default endpoint of a model."""
 
 if TYPE_CHECKING:
     from agentgym.agents import Session
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def chat_policy(settings: EvaluationSettings, action_prompt: str, grammar: str) -> ChatPolicy:
-    """Make the policy from the flags of a settings.
+    """Make the chat policy from settings.
 
     Args:
         settings: The settings.
@@ -29,7 +29,7 @@ def chat_policy(settings: EvaluationSettings, action_prompt: str, grammar: str) 
         grammar: Grammar of the environment; with ``tool_call`` the actions are offered as tools.
 
     Raises:
-        ConfigurationError: A setting is out of its domain, or the key is missing.
+        ConfigurationError: A setting is invalid, or the API key is missing.
         DependencyNotInstalled: The package ``openai`` is missing.
     """
     from agentgym.policies.chat import ChatConfig, ChatPolicy
@@ -64,7 +64,7 @@ def at_endpoint(maker: PolicyMaker, model: str, base_url: str | None, key: str) 
         maker: The agent.
         model: Name of the model.
         base_url: The endpoint up to ``/v1``; None: ``OPENAI_BASE_URL``, or OpenAI itself.
-        key: Environment variable that holds its key.
+        key: Name of the environment variable with the API key.
 
     Raises:
         ConfigurationError: The policy is not an agent, or no model is named.

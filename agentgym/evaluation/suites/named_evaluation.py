@@ -31,7 +31,7 @@ from agentgym.evaluation.protocol_terms import (
     chosen_prompt,
     env_arguments,
     find_setup,
-    settle,
+    resolve_terms,
 )
 from agentgym.evaluation.reports.report import Report
 from agentgym.evaluation.reports.scale import Scale
@@ -39,7 +39,7 @@ from agentgym.evaluation.runner import evaluate
 from agentgym.evaluation.suites.chat_settings import at_endpoint, chat_policy
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.policies.base import ModelOutput, Policy
-from agentgym.policies.blind import is_yardstick
+from agentgym.policies.blind import is_reference_policy
 from agentgym.registration.making import HOW_PLAYED, make_asked, parse_pairs, resolve
 from agentgym.rewards import parse_hooks
 from agentgym.rewards.judge.terms import AskingHook
@@ -50,7 +50,7 @@ CHANGEABLE = (
     "step_timeout", "timeout", "retries", "requests_per_minute", "api_key_env",
     "max_tokens_parameter", "limit_total_tokens", "limit_total_cost",
 )  # fmt: skip
-"""Settings of which the name of an evaluation's folder is independent."""
+"""Settings that do not affect the name of an evaluation's folder."""
 
 
 class EvaluationProgress:
@@ -72,7 +72,7 @@ class EvaluationProgress:
         """Called after each episode."""
 
     def output(self, output: ModelOutput) -> None:
-        """Called with what a model produced for each turn, in the thread of its episode."""
+        """Called with each model output, in the thread of its episode."""
 
     def end(self) -> None:
         """Called when the evaluation has ended, also after an error."""
@@ -106,7 +106,7 @@ class NamedEvaluation:
     @property
     def model(self) -> bool:
         """Whether the policy is not a reference policy."""
-        return not is_yardstick(self.policy)
+        return not is_reference_policy(self.policy)
 
     @property
     def player(self) -> str:
@@ -126,9 +126,9 @@ class NamedEvaluation:
 
     @cached_property
     def content(self) -> str:
-        """A hash of what a policy of one's own is made of; empty if there is none.
+        """A hash of the source or weights of the user's policy; empty for built-in policies.
 
-        What is amiss with the policy is said when it is loaded.
+        An invalid policy raises its error later, when it is loaded.
         """
         its, hashes = self.settings, []
         with suppress(AgentGymError, OSError):
@@ -141,9 +141,9 @@ class NamedEvaluation:
 
     @cached_property
     def agent(self) -> bool:
-        """Whether the policy is an agent, which plays by calls of tools.
+        """Whether the policy is an agent, which plays by tool calls.
 
-        What is amiss with the policy is said when it is loaded.
+        An invalid policy raises its error later, when it is loaded.
         """
         if self.policy == "chat":
             return self.settings.agent is not None
@@ -155,7 +155,7 @@ class NamedEvaluation:
     @property
     def identity(self) -> dict[str, str]:
         """Settings that identify the evaluation, by name."""
-        names = [entry.name for entry in fields(EvaluationSettings)]  # the command's own are none
+        names = [entry.name for entry in fields(EvaluationSettings)]  # not a subclass's own fields
         its = {name: getattr(self.settings, name) for name in names}
         its |= {
             name: without_secrets(its[name]) for name in ("env_kwargs", "policy_kwargs", "extra")
@@ -192,7 +192,7 @@ class NamedEvaluation:
         }
         kwargs = policy_env_kwargs(self.policy, resolve(self.env), typed)
         if self.policy == "demonstrator" and typed - HOW_PLAYED:
-            return {}  # other tasks, such as questions of one's own, which it may not understand
+            return {}  # other tasks, such as the user's own questions, that the policy may not know
         return kwargs
 
     def wants_scale(self, usual: bool) -> bool:
@@ -228,19 +228,21 @@ class NamedEvaluation:
         """Return the tasks and terms of the evaluation, from the settings and the protocol.
 
         Raises:
-            DataError: The data does not hold what the protocol plays.
+            DataError: The data does not contain the protocol's tasks.
             TaskNotFound: There is no such split.
         """
         its = self.settings
         setup = find_setup(its.protocol, self.env)
         prompt = chosen_prompt(its.prompt, self.env, setup)
-        return settle(setup, env, its.split, self._num_tasks, its.task or None, its.horizon, prompt)
+        return resolve_terms(
+            setup, env, its.split, self._num_tasks, its.task or None, its.horizon, prompt
+        )
 
     def count(self, env: TextEnv) -> int:
         """Return the number of tasks.
 
         Raises:
-            DataError: The data does not hold what the protocol plays.
+            DataError: The data does not contain the protocol's tasks.
             TaskNotFound: There is no such split.
         """
         terms = self.terms(env)
@@ -340,14 +342,14 @@ class NamedEvaluation:
 
     @contextmanager
     def _policy(self, env: TextEnv) -> Iterator[Policy | PolicyMaker]:
-        """Hold the policy for the time of the evaluation."""
+        """Load the policy, and close it when the evaluation ends."""
         its = self.settings
         if self.policy == "chat" and its.agent:
             with load_policy(its.agent, env, seed=its.seed) as maker:
                 yield at_endpoint(maker, its.model, its.base_url, its.api_key_env)
             return
         if self.policy == "chat":
-            # Made once: its copies, which play the episodes, share connection and rate limit.
+            # Made once: its copies play the episodes, and share connection and rate limit.
             yield chat_policy(its, env.action_prompt(), env.language.grammar)
             return
         with load_policy(self.policy, env, seed=its.seed, **self._policy_options()) as maker:
@@ -355,7 +357,7 @@ class NamedEvaluation:
 
 
 def without_secrets(pairs: Sequence[str]) -> tuple[str, ...]:
-    """Return name=value pairs as they may be shown."""
+    """Return name=value pairs with secrets hidden."""
     public_pairs = []
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -371,7 +373,7 @@ def without_secrets(pairs: Sequence[str]) -> tuple[str, ...]:
 
 
 def folder_name(words: Sequence[str], identity: object) -> str:
-    """Name a folder by words, made safe, and a hash of what it is for."""
+    """Return the name of a folder: words without special characters, and a hash of the identity."""
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:8]
     safe = (re.sub(r"[^A-Za-z0-9.]+", "-", word).strip("-.")[:60] for word in words)
     return "-".join((*filter(None, safe), digest))

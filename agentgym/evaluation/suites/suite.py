@@ -26,9 +26,9 @@ from agentgym.evaluation.suites.suite_folder import reports_before, write_leader
 from agentgym.support.folder_links import check_no_link_leads_out
 
 RUNS = Path("runs")
-"""Where the command keeps evaluations that were given no folder."""
+"""Folder in which the command saves evaluations without an explicit folder."""
 READ_WRITTEN = ("prompt", "completion")
-"""Kinds of tokens that count for a limit; the others are among these."""
+"""Kinds of tokens that count for a limit; cached and reasoning tokens are included in these."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +44,7 @@ class SuiteResult:
 
     @property
     def complete(self) -> bool:
-        """Whether all evaluations were played, and none is incomplete."""
+        """Whether all evaluations succeeded, and none is incomplete."""
         return not self.failures and not any(report.incomplete for report in self.reports.values())
 
     @property
@@ -87,9 +87,9 @@ def evaluate_all(
         suite: A YAML or TOML file, or a mapping of the same form, such as ``{"environments":
             ["webshop", "search"], "policies": ["random", "oracle"], "num_tasks": 20}``; see
             `agentgym.evaluation.suites.suite_file`.
-        out: Folder in which each evaluation has one, beside ``leaderboard.json`` and
-            ``leaderboard.md``, written after each. The same call resumes there. Default: the folder
-            in the suite; without it, nothing is saved.
+        out: Folder with a subfolder for each evaluation, and ``leaderboard.json`` and
+            ``leaderboard.md``, which are updated after each evaluation. The same call resumes
+            there. Default: the folder in the suite; without it, nothing is saved.
         progress: Receives progress events.
         **settings: Settings of all evaluations, which override those of the suite, by the names of
             `agentgym.evaluation.suites.settings.EvaluationSettings`, such as ``num_tasks=5``.
@@ -107,7 +107,7 @@ def evaluate_all(
 
 
 def play_suite(suite: Suite, progress: EvaluationProgress = SILENT) -> SuiteResult:
-    """Play what a suite names, see `evaluate_all`."""
+    """Play the evaluations of a suite, see `evaluate_all`."""
     check_suite(suite)
     playing = _Playing(suite, progress)
     for evaluation in suite.evaluations:
@@ -120,11 +120,11 @@ def play_suite(suite: Suite, progress: EvaluationProgress = SILENT) -> SuiteResu
 
 
 def check_suite(suite: Suite) -> None:
-    """Check all that can be known before anything is played.
+    """Check everything that can be checked before any evaluation is played.
 
     Raises:
-        AgentGymError: An environment cannot be made, or has not what its protocol plays.
-        ConfigurationError: A setting is out of its domain, or no chart can be drawn so.
+        AgentGymError: An environment cannot be made, or lacks data of its protocol.
+        ConfigurationError: A setting is invalid, or the chart cannot be drawn.
         TaskNotFound: An environment has no such split.
     """
     for evaluation in suite.evaluations:
@@ -143,7 +143,7 @@ def check_suite(suite: Suite) -> None:
 
 
 def usual_folder(suite: Suite) -> Path | None:
-    """Return where the command keeps a suite that names no folder; None for yardsticks alone."""
+    """Return the default folder of a suite; None if it has only reference policies."""
     first, *rest = suite.evaluations
     if not any(evaluation.model for evaluation in suite.evaluations):
         return None
@@ -155,10 +155,11 @@ def usual_folder(suite: Suite) -> Path | None:
 
 
 class _Playing:
-    """The evaluations of a suite that have been played.
+    """Plays the evaluations of a suite, and keeps their reports.
 
-    The table is written after each. Where a table of before goes on, its rows stay until they are
-    played anew; at the end those go that were not named any more.
+    The leaderboard is written after each evaluation. When a suite resumes, rows of the old table
+    stay until they are played again; at the end, rows that the suite no longer contains are
+    removed.
     """
 
     def __init__(self, suite: Suite, progress: EvaluationProgress) -> None:
@@ -172,11 +173,11 @@ class _Playing:
         self._before = reports_before(self._out) if self._out else {}
 
     def result(self) -> SuiteResult:
-        """Return what has been found so far."""
+        """Return the results so far."""
         return SuiteResult(self._reports, self._failures, self._out)
 
     def add(self, evaluation: NamedEvaluation) -> None:
-        """Play one; what fails is kept, and said first, since keeping may fail, too."""
+        """Play one evaluation; report a failure before saving it, because saving may fail, too."""
         try:
             report = self._play(evaluation)
         except AgentGymError as error:
@@ -199,7 +200,7 @@ class _Playing:
         return report
 
     def _within_limits(self, evaluation: NamedEvaluation) -> NamedEvaluation:
-        """Return an evaluation with what is left of the limits, which are those of all together.
+        """Return an evaluation whose total limits are the rest of the limits of the whole suite.
 
         Raises:
             EvaluationFailed: Nothing is left.
@@ -219,9 +220,9 @@ class _Playing:
         return replace(evaluation, settings=left)
 
     def _keep_failed(self, evaluation: NamedEvaluation) -> None:
-        """Let the table show what was played before an evaluation failed.
+        """Add the finished episodes of a failed evaluation to the table.
 
-        One that was refused played nothing: what is in its folder is another's.
+        If its folder belongs to another evaluation, nothing is added.
         """
         if self._out:
             with suppress(AgentGymError):
@@ -230,11 +231,11 @@ class _Playing:
     def _keep(self, evaluation: NamedEvaluation, report: Report) -> None:
         """Add a report to the table, and write it."""
         self._reports[evaluation.name] = report
-        # Write after each: whoever kills a suite of hours keeps the table so far.
+        # After each evaluation, so that a suite killed after hours leaves a table.
         self.write({*self._before, *self._reports})
 
     def write(self, names: Collection[str]) -> None:
-        """Write the table of what was played now and before, as far as it is named."""
+        """Write the table of the reports with these names, from this session and earlier ones."""
         if not self._out or not self._reports:
             return
         order = dict.fromkeys(

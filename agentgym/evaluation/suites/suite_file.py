@@ -2,7 +2,7 @@
 
 A suite is a YAML or TOML file, or a mapping of the same form::
 
-    num_tasks: 200            # settings of all, by the names of `EvaluationSettings`
+    num_tasks: 200            # common settings: the fields of `EvaluationSettings`
     environments:
       - webshop
       - env: alfworld
@@ -46,9 +46,9 @@ from agentgym.trust import (
 
 ENVIRONMENTS, POLICIES = "environments", "policies"
 OF_ALL = ("out", "chart")
-"""Settings that evaluations do not have of their own."""
+"""Settings of the whole suite, which a single evaluation does not have."""
 PAIRS = ("env_kwargs", "policy_kwargs", "extra")
-"""Settings that are names with values."""
+"""Settings that are mappings of names to values."""
 KNOWN = tuple(field.name for field in fields(EvaluationSettings))
 HINTS = {name: {hint, *get_args(hint)} for name, hint in get_type_hints(EvaluationSettings).items()}
 
@@ -63,11 +63,11 @@ class Suite:
     evaluations: tuple[NamedEvaluation, ...]
     """All policies on the first environment, then on the next."""
     title: str
-    """What names its folder, if nothing else does."""
+    """Title, from which the default folder gets its name."""
     out: Path | None = None
     """Folder of the evaluations and their table."""
     chart: Path | None = None
-    """PNG or SVG file into which the table is drawn."""
+    """PNG or SVG file for a chart of the leaderboard."""
 
 
 def make_suite(
@@ -80,7 +80,7 @@ def make_suite(
     """Return the suite of all policies on all environments with the same settings.
 
     Raises:
-        ConfigurationError: No environment is named, or one or a policy twice.
+        ConfigurationError: There is no environment, or an environment or policy occurs twice.
     """
     if not envs:
         raise ConfigurationError(
@@ -117,7 +117,7 @@ def read_suite(suite: str | Path | Settings, overrides: Settings = NOTHING) -> S
     environments = _entries(data, ENVIRONMENTS, "env", where)
     policies = _entries(data, POLICIES, "policy", where)
     rest = {key: value for key, value in data.items() if key not in (ENVIRONMENTS, POLICIES)}
-    if not isinstance(suite, Mapping):  # a mapping is code of the user's
+    if not isinstance(suite, Mapping):  # a mapping comes from the user's own code
         check_trusted(_claims(rest, environments, policies, overrides), f"the suite {where}")
     shared = _merged(rest, overrides)
     of_all = {name: Path(shared[name]) for name in OF_ALL if shared.get(name) is not None}
@@ -136,7 +136,7 @@ def read_suite(suite: str | Path | Settings, overrides: Settings = NOTHING) -> S
 def _claims(
     rest: Settings, envs: Sequence[Settings], policies: Sequence[Settings], overrides: Settings
 ) -> Iterator[Claim]:
-    """Yield what a suite's file names, unless a flag replaces it."""
+    """Yield the claims of a suite's file, except for settings that a flag replaces."""
     typed = _merged(overrides)
     for env in envs:
         yield from env_claims(env["env"], {})
@@ -148,7 +148,7 @@ def _claims(
 
 
 def _left_to_the_file(settings: Settings, typed: Settings) -> dict[str, Any]:
-    """Return the settings that no flag replaces; of names with values those that none has."""
+    """Return the settings that no flag replaces; ``PAIRS`` are compared name by name."""
     left: dict[str, Any] = {}
     for name, value in settings.items():
         if name in PAIRS and isinstance(value, Mapping):
@@ -160,10 +160,10 @@ def _left_to_the_file(settings: Settings, typed: Settings) -> dict[str, Any]:
 
 
 def _check_different(evaluations: Mapping[str, NamedEvaluation], where: str) -> None:
-    """Check that no two evaluations would be kept in one folder, where one would replace the other.
+    """Check that no two evaluations would use the same folder.
 
     Raises:
-        ConfigurationError: Two would.
+        ConfigurationError: Two of them would.
     """
     places: dict[str, str] = {}
     for place, evaluation in evaluations.items():
@@ -178,7 +178,7 @@ def _check_different(evaluations: Mapping[str, NamedEvaluation], where: str) -> 
 
 
 def _checked(data: Any, where: str) -> Settings:
-    """Return a suite whose names are known."""
+    """Return the data of a suite after checking the names of its settings."""
     if not isinstance(data, Mapping):
         raise ConfigurationError(
             f"expected {where} to hold the lists {ENVIRONMENTS} and {POLICIES}, got "
@@ -189,7 +189,7 @@ def _checked(data: Any, where: str) -> Settings:
 
 
 def _entries(data: Settings, key: str, name: str, file: str) -> list[dict[str, Any]]:
-    """Return the entries of a list, each with the name of what it is about."""
+    """Return the entries of a list as mappings; a plain text becomes ``{name: text}``."""
     entries = data.get(key)
     if not isinstance(entries, list | tuple) or not entries:
         raise ConfigurationError(f"expected a list of {key} in {file}, got {entries!r:.80}")
@@ -222,7 +222,7 @@ def _check_names(settings: Settings, where: str, more: Sequence[str] = ()) -> No
 
 
 def _merged(*settings: Settings) -> dict[str, Any]:
-    """Merge settings, the last winning; of names with values each is merged by itself."""
+    """Merge settings; later ones take precedence, and pairs are merged name by name."""
     merged: dict[str, Any] = {}
     for layer in settings:
         for key, value in layer.items():
@@ -238,20 +238,20 @@ def _merged(*settings: Settings) -> dict[str, Any]:
 
 
 def _settings(merged: Settings, where: str) -> EvaluationSettings:
-    """Read the settings of an evaluation; what is None is as good as left out."""
+    """Read the settings of an evaluation; None counts as left out."""
     data = {
         name: _plain(name, value, where)
         for name, value in merged.items()
         if name in KNOWN and value is not None
     }
     try:
-        return read_json(EvaluationSettings, data, finite=False)  # domains are checked later
+        return read_json(EvaluationSettings, data, finite=False)  # ranges are checked later
     except DataError as error:
         raise ConfigurationError(f"{error} ({where})") from error
 
 
 def _plain(name: str, value: Any, where: str) -> Any:
-    """Return a value as its type has it: 1 is a number of seconds, and 4 may be a model's name."""
+    """Convert a value of YAML to the setting's type: an int to float, or a number to a name."""
     if name in PAIRS and isinstance(value, Mapping):
         return [f"{key}={_json(part, f'{name}.{key}', where)}" for key, part in value.items()]
     if name == "task" and isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The folder of several evaluations: a folder of each, and their leaderboard."""
+"""The folder of a suite: a subfolder for each evaluation, and their leaderboard."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from agentgym.support.caching import write_atomically
 from agentgym.support.strict_json import parse_json
 
 EVALUATION = ("report.json", "evaluation.json")
-"""What the folder of one evaluation holds."""
+"""Files by which the folder of a single evaluation is recognised."""
 TABLE = "leaderboard.json"
-"""A leaderboard as data, with the names of the folders of its reports."""
+"""File of the leaderboard as data, with the names of the subfolders."""
 
 
 def write_leaderboard(folder: Path, board: Leaderboard, names: Sequence[str]) -> None:
-    """Write the table of the evaluations that have been played.
+    """Write the leaderboard of the evaluations played so far.
 
     Args:
-        folder: Where it is written.
-        board: The table.
-        names: The folders of its reports, in their order.
+        folder: Folder of the suite.
+        board: The leaderboard.
+        names: Names of the subfolders of its reports, in order.
     """
     data = {**board.to_dict(), "folders": list(names)}
     text = json.dumps(data, indent=2, allow_nan=False) + "\n"
@@ -35,29 +35,29 @@ def write_leaderboard(folder: Path, board: Leaderboard, names: Sequence[str]) ->
 
 
 def holds_several(folder: Path) -> bool:
-    """Return whether a folder is one of several evaluations."""
+    """Return whether a folder is the folder of a suite."""
     return folder.is_dir() and (folder / TABLE).is_file()
 
 
 def evaluation_folders(folder: Path) -> list[Path]:
-    """Return the folders of several evaluations, in the order in which they were named.
+    """Return the subfolders of a suite's evaluations, in the order of the leaderboard.
 
     Raises:
         DataError: The leaderboard is damaged.
     """
     file = folder / TABLE
     try:
-        # Take the last part alone: a table that somebody edited leads to no other folder.
+        # Only the last component, so that an edited file cannot point to another folder.
         return [folder / Path(name).name for name in parse_json(file.read_text("utf-8"))["folders"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"expected {file} to hold a leaderboard, but: {error!r:.200}") from error
 
 
 def reports_before(folder: Path) -> dict[str, Report]:
-    """Return the reports of the table that is in a folder, by the names of their folders.
+    """Return the reports of an existing leaderboard, by the names of their subfolders.
 
     Raises:
-        ConfigurationError: The folder is that of a single evaluation.
+        ConfigurationError: The folder contains a single evaluation.
     """
     if (folder / "evaluation.json").exists():
         raise ConfigurationError(
@@ -65,7 +65,7 @@ def reports_before(folder: Path) -> dict[str, Report]:
             "which holds a single one; choose another --out (out=)"
         )
     reports: dict[str, Report] = {}
-    with suppress(AgentGymError):  # a table that is damaged is made anew
+    with suppress(AgentGymError):  # a damaged table is written again
         for path in evaluation_folders(folder) if holds_several(folder) else ():
             with suppress(AgentGymError):
                 reports[path.name] = read_report(path)
@@ -73,10 +73,10 @@ def reports_before(folder: Path) -> dict[str, Report]:
 
 
 def reports_at(path: Path) -> list[Path]:
-    """Return where the reports of a path are: of several evaluations, or those right below it.
+    """Return the paths of the reports at a path: of a suite, or of the folders directly below it.
 
     Raises:
-        DataError: A leaderboard there is damaged.
+        DataError: A leaderboard is damaged.
     """
     if holds_several(path):
         return evaluation_folders(path)

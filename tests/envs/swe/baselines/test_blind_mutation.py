@@ -11,7 +11,7 @@ from agentgym.envs.swe.engine.commands import BASH, SUBMIT, only_command
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.evaluation import validate
 from agentgym.evaluation.policy_names import load_policy
-from agentgym.policies import is_yardstick
+from agentgym.policies import is_reference_policy
 from tests.envs.swe.boxed import needs_box
 from tests.envs.swe.small import small_env
 
@@ -73,7 +73,7 @@ def test_changes_are_tried_where_failing_tests_go_first(tmp_path, monkeypatch) -
 
 
 def test_it_is_a_yardstick_and_only_this_family_has_it() -> None:
-    assert is_yardstick("blind-mutation") and not is_yardstick("blind-run/checkpoint")
+    assert is_reference_policy("blind-mutation") and not is_reference_policy("blind-run/checkpoint")
     assert "blind-mutation" in SWEEnv(data="bundled-tokens").blind_policies
 
 

@@ -14,7 +14,7 @@ from agentgym.envs.swe.engine.commands import BASH, SUBMIT, only_command
 from agentgym.envs.swe.env import SWEEnv
 from agentgym.evaluation import evaluate
 from agentgym.evaluation.policy_names import load_policy
-from agentgym.policies import is_yardstick
+from agentgym.policies import is_reference_policy
 from tests.envs.swe.boxed import needs_box
 
 INFO = {"turn": 0, "horizon": 5}
@@ -116,7 +116,10 @@ def test_it_types_one_command_a_turn_in_every_grammar(grammar: str) -> None:
 def test_they_are_rungs_and_no_yardsticks() -> None:
     env = SWEEnv()
     assert {"issue-search", "issue-repairs"} == env.reading_policies.keys()
-    assert not is_yardstick("issue-search") and not env.reading_policies.keys() & env.blind_policies
+    assert (
+        not is_reference_policy("issue-search")
+        and not env.reading_policies.keys() & env.blind_policies
+    )
 
 
 @needs_box
