@@ -15,7 +15,7 @@ from agentgym.evaluation.policy_maker import Agent, PolicyMaker, check_options
 from agentgym.policies.asynchronous import AsyncFunction
 from agentgym.policies.base import Policy, PolicyWithFacts
 from agentgym.policies.basic import CallablePolicy
-from agentgym.policies.factory import is_async, make_synchronous, factory_from_first, waits
+from agentgym.policies.factory import factory_from_first, is_async, make_synchronous, waits
 from agentgym.policies.identity import source_sha256
 from agentgym.support.redaction import hide_secrets
 

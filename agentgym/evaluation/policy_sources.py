@@ -27,7 +27,7 @@ from agentgym.policies.base import (
 )
 from agentgym.policies.basic import CallablePolicy
 from agentgym.policies.blind import is_reference_policy
-from agentgym.policies.factory import is_async, factory_from_first, waits
+from agentgym.policies.factory import factory_from_first, is_async, waits
 from agentgym.policies.failures import SET_UP, policy_end
 from agentgym.policies.identity import is_ours, source_sha256
 from agentgym.support.event_loop import EventLoop

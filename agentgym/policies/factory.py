@@ -12,7 +12,7 @@ from agentgym.policies.asynchronous import AsyncPlayer
 from agentgym.policies.base import Policy, PolicyWithCopies
 from agentgym.support.event_loop import EventLoop
 
-__all__ = ["is_async", "make_synchronous", "factory_from_first", "waits"]
+__all__ = ["factory_from_first", "is_async", "make_synchronous", "waits"]
 
 
 def factory_from_first(
