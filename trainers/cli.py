@@ -287,19 +287,20 @@ def _with_file(settings: Mapping[str, Any], path: Path | None) -> TrainConfig:
     from agentgym.support.nested import nested
     from trainers.config.config_file import read_config
     from trainers.config.file_trust import check_settings
-    from trainers.config.schema import from_mapping, to_dict
+    from trainers.config.schema import from_mapping, to_dict, with_flags
 
-    stored = {} if path is None else to_dict(read_config(path))
-    if path is not None:
-        check_settings(stored, settings, path)
-    if not (settings.get("env") or stored.get("env")):
-        raise ConfigurationError(
-            f"expected --env, because {path} names no environment"
-            if path is not None
-            else "expected an environment, such as webshop (agentgym list shows all), got none; "
-            f"{program_name()} --help shows the flags"
-        )
-    return from_mapping(nested(settings, stored))
+    if path is None:
+        if not settings.get("env"):
+            raise ConfigurationError(
+                "expected an environment, such as webshop (agentgym list shows all), got none; "
+                f"{program_name()} --help shows the flags"
+            )
+        return from_mapping(nested(settings))
+    config = read_config(path)
+    check_settings(to_dict(config), settings, path)
+    if not (settings.get("env") or config.env):
+        raise ConfigurationError(f"expected --env, because {path} names no environment")
+    return with_flags(config, settings)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,17 @@ from typing import Any, Generic, TypeVar
 
 from agentgym.support.nested import flat
 
-__all__ = ["DEFAULT", "FAMILY", "FILE", "FLAG", "PRESET", "QUICK", "Decisions", "Layer"]
+__all__ = [
+    "DEFAULT",
+    "FAMILY",
+    "FILE",
+    "FLAG",
+    "PRESET",
+    "QUICK",
+    "Decisions",
+    "Layer",
+    "with_value",
+]
 
 Settings = TypeVar("Settings")
 
@@ -57,12 +67,12 @@ class Decisions(Generic[Settings]):
             values: The settings by their names with dots.
         """
         for name, value in values.items():
-            self.settings = _with_value(self.settings, name, value)
+            self.settings = with_value(self.settings, name, value)
             self.sources[name] = source
 
 
-def _with_value(settings: Any, name: str, value: Any) -> Any:
+def with_value(settings: Any, name: str, value: Any) -> Any:
     """Return settings with another value of one, which is named with dots."""
     first, _, rest = name.partition(".")
-    below = _with_value(getattr(settings, first), rest, value) if rest else value
+    below = with_value(getattr(settings, first), rest, value) if rest else value
     return replace(settings, **{first: below})

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field, make_dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,6 +21,7 @@ from pydantic_core import ErrorDetails
 
 from agentgym.errors import ConfigurationError
 from agentgym.support.flag_marks import Suppress
+from agentgym.support.nested import nested
 from trainers.config.field_types import (
     OPEN,
     Count,
@@ -34,6 +36,7 @@ from trainers.config.field_types import (
     as_names,
     strict,
 )
+from trainers.config.layers import with_value
 from trainers.config.sections import (
     Backend,
     EngineName,
@@ -262,10 +265,36 @@ def from_mapping(values: Mapping[str, Any]) -> TrainConfig:
     Raises:
         ConfigurationError: There is no such setting, or a value is out of its range.
     """
+    return _checked_together(_parsed(values))
+
+
+def with_flags(config: TrainConfig, flags: Mapping[str, Any]) -> TrainConfig:
+    """Put flags in place of the settings of a file.
+
+    Args:
+        config: The settings of the file.
+        flags: Texts and lists of them, by the names of settings with dots.
+
+    Raises:
+        ConfigurationError: A value is out of its range.
+    """
+    typed = _parsed(nested({"env": config.env, **flags}))
+    for name in flags:
+        config = with_value(config, name, attrgetter(name)(typed))
+    return _checked_together(config)
+
+
+def _parsed(values: Mapping[str, Any]) -> TrainConfig:
+    """Make settings of plain values, and check each by itself."""
     try:
         config: TrainConfig = _validator().validate_python(_with_listed_envs(values))
     except ValidationError as error:
         raise ConfigurationError(_sentence(error)) from error
+    return config
+
+
+def _checked_together(config: TrainConfig) -> TrainConfig:
+    """Return settings whose values go together."""
     if config.lora.dropout != 0:
         raise ConfigurationError(
             "expected --lora.dropout to be 0, because reinforcement learning must train the policy "
