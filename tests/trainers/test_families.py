@@ -12,7 +12,7 @@ from tests.trainers import tiny_policy, toy_runs
 from trainers.algorithms.sampling import UniformSampler
 from trainers.cli import main, parse_config
 from trainers.config.resolve import resolve
-from trainers.config.resolved_environments import TRAIN
+from trainers.config.resolved_env import TRAIN
 from trainers.config.sections import TinyConfig
 from trainers.models.tiny import build_model
 

@@ -14,7 +14,7 @@ from tests.toy import TOY_ID
 from tests.trainers import tiny_policy, toy_runs
 from trainers.algorithms.presets import PRESETS
 from trainers.cli import main, parse_config
-from trainers.config.resolved_environments import VALID
+from trainers.config.resolved_env import VALID
 from trainers.models.loaded_policy import build_tiny, load_policy
 from trainers.output.display import Display
 from trainers.output.run_folder import RunFolder

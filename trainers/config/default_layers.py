@@ -11,7 +11,8 @@ from trainers import processes
 from trainers.algorithms.preset import Preset
 from trainers.config.budget import parse_budget
 from trainers.config.layers import DEFAULT, FAMILY, PRESET, QUICK, Layer
-from trainers.config.resolved_environments import INVALID_PENALTY, ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
+from trainers.config.resolved_environments import INVALID_PENALTY
 from trainers.config.schema import TINY, TrainConfig
 from trainers.methods.table import methods
 

@@ -19,7 +19,7 @@ from trainers.config.config_file import RESOLVED, stored_settings
 from trainers.config.layers import DEFAULT, FILE, FLAG
 from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY, TrainConfig, to_dict
 from trainers.methods.table import methods
 

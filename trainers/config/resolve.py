@@ -40,12 +40,8 @@ from trainers.config.own_parts import file_hashes, find_preset, sources
 from trainers.config.preset_file import with_parts_of
 from trainers.config.preset_knobs import with_knobs
 from trainers.config.preset_values import values_of_preset
-from trainers.config.resolved_environments import (
-    VALID,
-    ResolvedEnv,
-    asked_names,
-    resolve_envs,
-)
+from trainers.config.resolved_env import VALID, ResolvedEnv
+from trainers.config.resolved_environments import asked_names, resolve_envs
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import RlConfig
 from trainers.config.setting_checks import (

@@ -9,245 +9,37 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any
 
-from agentgym.conversation import Layout, Prompt
 from agentgym.core.env import TextEnv
 from agentgym.core.extensions import Extensions
-from agentgym.core.hooks import CostReward, JudgedReward, TurnReward
-from agentgym.core.tasks import Panel
 from agentgym.errors import ConfigurationError
 from agentgym.evaluation.demonstrations import make_shots
 from agentgym.protocols.prompts import find_prompt
 from agentgym.registration import making
-from agentgym.registration.imports import split
-from agentgym.rewards import InvalidAction, SuccessBonus, parse_hooks
-from agentgym.support.redaction import for_others
-from agentgym.vector.backends import preferred_backend
+from agentgym.rewards import parse_hooks
 from trainers.algorithms.preset import Preset
-from trainers.algorithms.sampling import SamplerMaker
-from trainers.algorithms.schedule import Gated, Schedule, Stages, parse_rounds
+from trainers.algorithms.schedule import parse_rounds
 from trainers.config.family_defaults import FamilyDefaults, defaults_for, source_of
 from trainers.config.layers import DEFAULT, FILE, PRESET
 from trainers.config.model_grammar import ChosenGrammar, grammar_of_model
 from trainers.config.own_parts import find_sampler, find_schedule, is_own
+from trainers.config.resolved_env import TEST, TRAIN, VALID, ResolvedEnv, names_hook
 from trainers.config.schema import TINY, TrainConfig
 from trainers.config.sections import EnvConfig
 from trainers.rollouts.task_feed import TrainingTasks, knows_oracle_lengths
 
-__all__ = [
-    "EXPERT",
-    "TEST",
-    "TRAIN",
-    "VALID",
-    "ResolvedEnv",
-    "asked_names",
-    "resolve_envs",
-]
+__all__ = ["INVALID_PENALTY", "asked_names", "resolve_envs"]
 
 logger = logging.getLogger(__name__)
 
-TRAIN, VALID, TEST = "train", "valid", "test"
-"""Splits: to learn from, to decide by, to compare on."""
 SUCCESS_BONUS, INVALID_PENALTY = 1.0, 0.05
 """Added to the reward of the turn that solves the task, and taken from that of an invalid turn."""
 RANDOM_GATE = 1.0
 """Validation success at which the imitation of random actions ends: its steps do that."""
-EXPERT = "expert"
-"""Argument of an environment that chooses another expert than its own."""
 STARTS = 20
 """Tasks that are tried in the search for one that starts."""
-
-
-@dataclass(frozen=True)
-class ResolvedEnv:
-    """An environment of a run, with every setting resolved."""
-
-    name: str
-    """What it is called among those of the run, and in its results."""
-    family: str
-    """Short name of its family."""
-    asked: str
-    """How it was asked for: a short name, one of its task sets, an id, or ``MODULE:ID``."""
-    env_id: str
-    """Gymnasium id."""
-    kwargs: Mapping[str, Any]
-    """Keyword arguments."""
-    prompt: str
-    """What the prompt is called."""
-    layout: Layout
-    """How the messages to the policy are laid out."""
-    weight: float
-    """Share of the tasks of training, relative to the weights of the others."""
-    schedule: str
-    """``MODULE:NAME`` of a schedule of one's own; empty: that of the stages."""
-    rounds: tuple[int, ...]
-    """Turns that an agent may take, stage by stage; those that a schedule of one's own may give."""
-    horizon_every: int
-    """Steps of a stage."""
-    horizon_gate: float | None
-    """Success at which the next stage begins; None: after ``horizon_every`` steps."""
-    fit_horizon: bool
-    """Whether a stage draws only tasks whose expert needs no more turns than its horizon."""
-    full_horizon: int
-    """Turns of an evaluation episode."""
-    success_bonus: float
-    """Reward of the turn that solves the task; 0: none, or a hook's."""
-    invalid_penalty: float
-    """Price of an invalid turn; 0: none, or that of a hook or a correction of the preset."""
-    reward_hooks: tuple[str, ...]
-    """Further turn-level rewards."""
-    target_success: float
-    """Validation success at which the warm start ends."""
-    eval_tasks: int
-    """Held-out tasks of the comparison."""
-    has_expert: bool
-    """Whether there is an expert: one that sets the scale, and may be imitated."""
-    validates: bool
-    """Whether it has validation tasks."""
-    quick: bool
-    """Whether its sizes are those of a first look."""
-    pretrained: bool
-    """Whether its sizes are those of a pretrained model."""
-    demonstrator: str
-    """Who is imitated: ``expert``, ``random`` for random actions, or nobody if it is empty."""
-    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Who decided on a setting that flags leave open, such as ``eval.num_tasks``."""
-    grammar: str = "native"
-    """How actions are written."""
-    grammar_reason: str = field(default="", compare=False)
-    """Why, where nobody asked for it; empty elsewhere."""
-
-    @property
-    def shown_kwargs(self) -> Mapping[str, Any]:
-        """Its keyword arguments without secrets: what reports and cards show."""
-        return for_others(self.kwargs)
-
-    @property
-    def defaults(self) -> FamilyDefaults:
-        """What its family uses for these tasks where nothing is said."""
-        return self._defaults(self.quick)
-
-    def source_of(self, name: str) -> str:
-        """Return who decides on a field of `defaults`, see `family_defaults.source_of`."""
-        return source_of(name, self.defaults, self._defaults(quick=False), self.pretrained)
-
-    def _defaults(self, quick: bool) -> FamilyDefaults:
-        task_set = making.resolve(self.asked).task_set
-        return defaults_for(self.family, self.kwargs, quick, task_set, self.pretrained)
-
-    @property
-    def title(self) -> str:
-        """What it is called where it is shown, such as ``webshop:easy``."""
-        return making.env_name(self.env_id, self.kwargs)
-
-    @property
-    def label(self) -> str:
-        """What it is called among several."""
-        is_renamed = self.name != making.resolve(self.asked).short
-        return f"{self.name} ({self.title})" if is_renamed else self.title
-
-    @property
-    def module(self) -> str:
-        """The module that registers it, of one's own; empty of others."""
-        module, colon, _ = self.asked.rpartition(":")
-        is_builtin = not colon or split(self.asked) or making.resolve(self.asked).task_set
-        return "" if is_builtin else module
-
-    @property
-    def most_turns(self) -> int:
-        """Most turns that an episode of training or evaluation may take."""
-        return max(*self.rounds, self.full_horizon)
-
-    @property
-    def delegates(self) -> bool:
-        """Whether the policy may delegate parts of a task to workers."""
-        return bool(self.kwargs.get("worker_turns"))
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What it decided of the run's settings, where it is the only one; see `sources`."""
-        return {
-            "horizon": self.schedule or ",".join(map(str, self.rounds)),
-            "horizon_every": self.horizon_every,
-            "fit_horizon": self.fit_horizon,
-            "eval.horizon": self.full_horizon,
-            "eval.num_tasks": self.eval_tasks,
-            "sft.target_success": self.target_success,
-            "rl.success_bonus": self.success_bonus,
-        }
-
-    @property
-    def prices_invalid_by_hook(self) -> bool:
-        """Whether a hook that was asked for takes the price of an invalid turn."""
-        return _names_hook(self.reward_hooks, "invalid_action")
-
-    @property
-    def judges(self) -> list[JudgedReward]:
-        """The hooks that ask somebody outside of the environment."""
-        return [hook for hook in self.make_hooks() if isinstance(hook, JudgedReward)]
-
-    @property
-    def costs(self) -> list[CostReward]:
-        """The hooks that count costs."""
-        return [hook for hook in self.make_hooks() if isinstance(hook, CostReward)]
-
-    def make_schedule(self) -> Schedule:
-        """Make the turn budget by step; a gated one remembers what it was told."""
-        if self.schedule:
-            return find_schedule(self.schedule)
-        if self.horizon_gate is None:
-            return Stages(self.rounds, self.horizon_every)
-        return Gated(self.rounds, self.horizon_gate, self.horizon_every)
-
-    def make_hooks(self) -> list[TurnReward]:
-        """Make the turn-level rewards that training adds to the family's own."""
-        hooks: list[TurnReward] = []
-        if self.success_bonus:
-            hooks.append(SuccessBonus(self.success_bonus))
-        if self.invalid_penalty:
-            hooks.append(InvalidAction(self.invalid_penalty))
-        return [*hooks, *parse_hooks(self.reward_hooks)]
-
-    def make_training_tasks(self, seed: int, sampler: SamplerMaker) -> TrainingTasks:
-        """Make the source of training tasks."""
-        env = self.make_env()
-        try:
-            return TrainingTasks(
-                env.tasks, TRAIN, seed, self.fit_horizon, sampler, env.plan_horizon
-            )
-        finally:
-            env.close()
-
-    def panel(self, split: str, most: int) -> Panel:
-        """Choose at most ``most`` tasks that depend on neither seed nor settings of training."""
-        env = self.make_env()
-        try:
-            return env.tasks.panel(split, min(most, env.tasks.len(split)))
-        finally:
-            env.close()
-
-    def make_env(self, **extra: Any) -> TextEnv:
-        """Make one environment, with further keyword arguments.
-
-        Raises:
-            ConfigurationError: The environment does not take these arguments.
-        """
-        return making.make_env(self.env_id, {**self.kwargs, **extra}, "--env-kwargs")
-
-    def make_prompt(self) -> Prompt:
-        """Make what the policy reads of an episode."""
-        env = self.make_env()
-        try:
-            return Prompt.at(env, self.layout, self.prompt)
-        finally:
-            env.close()
-
-    @property
-    def backend(self) -> str:
-        """Where such environments run best."""
-        return preferred_backend(self.env_id, self.kwargs)
 
 
 def resolve_envs(config: TrainConfig, preset: Preset) -> tuple[ResolvedEnv, ...]:
@@ -299,6 +91,15 @@ def _entries(config: TrainConfig) -> list[EnvConfig]:
     return [entries.get(part, EnvConfig(part)) for part in parts]
 
 
+def _with_flags(entry: EnvConfig, config: TrainConfig) -> EnvConfig:
+    """Return an entry whose open settings are those of the flags, which hold for all entries."""
+    names = ("horizon", "horizon_every", "horizon_gate", "fit_horizon", "reward_hooks")
+    flags = {name: getattr(config, name) for name in names}
+    flags["target_success"] = config.sft.target_success
+    is_open = {name: value for name, value in flags.items() if getattr(entry, name) in (None, "")}
+    return replace(entry, **is_open)
+
+
 def _names(entries: Sequence[EnvConfig]) -> list[str]:
     """Return what each environment is called."""
     names = [entry.name or making.resolve(entry.env).short for entry in entries]
@@ -340,11 +141,6 @@ def _addressed(pairs: Iterable[str], names: Sequence[str]) -> dict[str, dict[str
     }
 
 
-def _names_hook(hooks: Sequence[str], name: str) -> bool:
-    """Return whether a reward hook is among those that are asked for."""
-    return name in {hook.name for hook in parse_hooks(hooks)}
-
-
 def _demonstrator(config: TrainConfig, expert: bool) -> str:
     """Return who is imitated in an environment; empty if nobody can be."""
     if config.sft.episodes:
@@ -358,7 +154,7 @@ def _with_those_of(preset: Preset, hooks: Sequence[str]) -> tuple[str, ...]:
         *(
             hook
             for hook in preset.reward_hooks
-            if not _names_hook(hooks, parse_hooks([hook])[0].name)
+            if not names_hook(hooks, parse_hooks([hook])[0].name)
         ),
         *hooks,
     )
@@ -375,7 +171,8 @@ class _Decision:
         name: str,
         arguments: Mapping[str, Any],
     ) -> None:
-        self._config, self._preset, self._entry, self._name = config, preset, entry, name
+        self._config, self._preset, self._name, self._listed = config, preset, name, entry
+        self._entry = entry = _with_flags(entry, config)
         named = making.resolve(entry.env)
         self._family, self._env_id = named.family, named.id
         entry_arguments = making.parse_pairs(entry.env_kwargs, "env_kwargs")
@@ -390,9 +187,7 @@ class _Decision:
         grammar = {"grammar": self._grammar.name} if self._grammar.name else {}
         self._arguments = {**grammar, **self._arguments}
         self._defaults: FamilyDefaults = self._defaults_of(config.quick)
-        self._hooks = _with_those_of(
-            preset, config.reward_hooks if entry.reward_hooks is None else entry.reward_hooks
-        )
+        self._hooks = _with_those_of(preset, entry.reward_hooks or ())
 
     def _chosen_grammar(self) -> ChosenGrammar:
         """Choose the grammar, and say why.
@@ -428,12 +223,16 @@ class _Decision:
     def decide(self, several: bool) -> ResolvedEnv:
         """Decide everything; ``several`` says that a setting for all may not fit this one."""
         config, defaults, entry = self._config, self._defaults, self._entry
-        schedule = text if is_own(text := entry.horizon or config.horizon or "") else ""
+        schedule = text if is_own(text := entry.horizon or "") else ""
         rounds, stage_steps, gate = self._own_stages(schedule) if schedule else self._stages()
         full = config.eval.horizon or max(rounds)
         prompt, kwargs = self._prompt, {**defaults.env, **self._arguments}
         kwargs.setdefault("horizon", full)
         bonus, penalty = self._prices()
+        gate_of_start = entry.target_success
+        if gate_of_start is None:
+            is_random = config.sft.demonstrator == "random"
+            gate_of_start = RANDOM_GATE if is_random else defaults.target_success
         # With the hooks that are asked for, since an environment may refuse them.
         hooks = {"reward_hooks": parse_hooks(self._hooks)} if self._hooks else {}
         env = making.make_env(self._env_id, {**kwargs, **hooks}, "--env-kwargs")
@@ -462,11 +261,7 @@ class _Decision:
                 success_bonus=bonus,
                 invalid_penalty=penalty,
                 reward_hooks=self._hooks,
-                target_success=_first(
-                    entry.target_success,
-                    config.sft.target_success,
-                    RANDOM_GATE if config.sft.demonstrator == "random" else defaults.target_success,
-                ),
+                target_success=gate_of_start,
                 eval_tasks=self._panel_size(env, several),
                 quick=config.quick,
                 pretrained=config.model != TINY,
@@ -482,7 +277,7 @@ class _Decision:
 
     def _sources(self) -> dict[str, str]:
         """Return who decides on each setting of an environment that flags leave open."""
-        entry, stages = self._entry, self._preset.horizon
+        entry, stages = self._listed, self._preset.horizon
         usual = self._defaults_of(quick=False)
 
         def default(name: str) -> str:
@@ -504,31 +299,24 @@ class _Decision:
 
     def _stages(self) -> tuple[tuple[int, ...], int, float | None]:
         """Return the turns stage by stage, the steps of a stage, and the gate between two."""
-        config, entry, stages = self._config, self._entry, self._preset.horizon
-        text = entry.horizon or config.horizon
-        if text is not None:
-            rounds = parse_rounds(text)
+        entry, stages = self._entry, self._preset.horizon
+        if entry.horizon is not None:
+            rounds = parse_rounds(entry.horizon)
         else:
             turns = stages.rounds if stages else self._extended(self._defaults.horizon)
             rounds = _cut(turns, self._arguments.get("horizon"))
-        stage_steps = entry.horizon_every or config.horizon_every
-        gate = _first(entry.horizon_gate, config.horizon_gate)
-        if gate is not None and len(rounds) < 2:
+        if entry.horizon_gate is not None and len(rounds) < 2:
             raise ConfigurationError(
                 "expected --horizon with several stages, such as 5,8,10, for --horizon-gate to "
                 f"open; got {','.join(map(str, rounds))!r} for {self._name}"
             )
-        return (
-            rounds,
-            stage_steps or (stages.every if stages else self._defaults.horizon_every),
-            gate,
-        )
+        every = stages.every if stages else self._defaults.horizon_every
+        return rounds, entry.horizon_every or every, entry.horizon_gate
 
     def _own_stages(self, name: str) -> tuple[tuple[int, ...], int, None]:
         """Return the same of a schedule of one's own, which has stages as it likes."""
-        config, entry = self._config, self._entry
         for flag in ("horizon_every", "horizon_gate"):
-            if (value := _first(getattr(entry, flag), getattr(config, flag))) is not None:
+            if (value := getattr(self._entry, flag)) is not None:
                 raise ConfigurationError(
                     f"expected --{flag.replace('_', '-')} only with stages such as 5,8,10, because "
                     f"the schedule {name} decides itself when it moves on; got {value}"
@@ -550,16 +338,16 @@ class _Decision:
             ("success_bonus", "--rl.success-bonus", settings.success_bonus),
             ("invalid_action", "--rl.invalid-penalty", settings.invalid_penalty),
         ):
-            if value is not None and _names_hook(self._hooks, name):
+            if value is not None and names_hook(self._hooks, name):
                 raise ConfigurationError(
                     f"expected {name} in --reward-hooks or {flag}, got both; leave one out"
                 )
-        bonus = _first(settings.success_bonus, SUCCESS_BONUS)
-        penalty = _first(settings.invalid_penalty, INVALID_PENALTY)
-        if _names_hook(self._hooks, "success_bonus"):
+        bonus = SUCCESS_BONUS if settings.success_bonus is None else settings.success_bonus
+        penalty = INVALID_PENALTY if settings.invalid_penalty is None else settings.invalid_penalty
+        if names_hook(self._hooks, "success_bonus"):
             bonus = 0.0
         # A correction of the preset takes it from the packed batch instead.
-        if _names_hook(self._hooks, "invalid_action") or self._preset.invalid_penalty is not None:
+        if names_hook(self._hooks, "invalid_action") or self._preset.invalid_penalty is not None:
             penalty = 0.0
         return bonus, penalty
 
@@ -580,7 +368,7 @@ class _Decision:
                 f"name the split {TEST} in some of them"
             )
         has_lengths = knows_oracle_lengths(env.tasks, TRAIN)
-        flag = _first(self._entry.fit_horizon, self._config.fit_horizon)
+        flag = self._entry.fit_horizon
         if flag and not has_lengths:
             raise ConfigurationError(
                 "expected --fit-horizon only where the expert's plan lengths are known, but "
@@ -605,11 +393,6 @@ class _Decision:
                 f"{env.tasks.name}; got {num_tasks}"
             )
         return min(self._defaults.eval_tasks if num_tasks is None else num_tasks, size)
-
-
-def _first(*values: Any) -> Any:
-    """Return the first value that is not None; None if there is none."""
-    return next((value for value in values if value is not None), None)
 
 
 def _cut(rounds: tuple[int, ...], horizon: object) -> tuple[int, ...]:

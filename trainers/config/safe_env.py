@@ -9,7 +9,7 @@ import gymnasium
 
 from agentgym.core.guard import GuardedEnv
 from agentgym.vector.isolated import IsolatedEnv
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TrainConfig
 
 

@@ -11,7 +11,7 @@ from agentgym.evaluation.reports.diagnosis import OFTEN
 from agentgym.evaluation.reports.verdicts import direction, relation, signed
 from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY
 from trainers.output.roles import BASELINES, RANDOM, ROLES, TRAINED, WARM_START
 from trainers.output.summary import (

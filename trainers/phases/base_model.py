@@ -9,7 +9,7 @@ from typing import Any
 from trainers import processes
 from trainers.config.pretrained_defaults import ENOUGH
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import VALID
+from trainers.config.resolved_env import VALID
 from trainers.config.schema import TINY
 from trainers.models.loaded_policy import LoadedPolicy, load_policy
 from trainers.output.display import Display

@@ -20,7 +20,7 @@ from agentgym.policies.basic import RandomPolicy
 from agentgym.vector.backends import usual_workers
 from trainers.algorithms.imitation_weights import advantage_weights, copies
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import TRAIN, ResolvedEnv
+from trainers.config.resolved_env import TRAIN, ResolvedEnv
 from trainers.config.safe_env import make_safe_env
 from trainers.methods.episode_loop import loop_of
 from trainers.models.loaded_policy import LoadedPolicy

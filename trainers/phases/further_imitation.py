@@ -17,7 +17,7 @@ import torch
 
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import VALID
+from trainers.config.resolved_env import VALID
 from trainers.config.schema import TINY
 from trainers.models.loaded_policy import LoadedPolicy, load_policy
 from trainers.models.sft import Sft

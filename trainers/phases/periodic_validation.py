@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import VALID
+from trainers.config.resolved_env import VALID
 from trainers.monitoring.dashboards import Dashboards
 from trainers.monitoring.run_logger import RunLogger
 from trainers.output.episode_log import EpisodeLog

@@ -18,7 +18,7 @@ from agentgym.evaluation.episode_result import repeated_actions
 from agentgym.evaluation.reports.report_tables import REMEDY, UNKNOWN
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import EXPERT, TEST, ResolvedEnv
+from trainers.config.resolved_env import EXPERT, TEST, ResolvedEnv
 from trainers.output.phase import Phase
 from trainers.output.remarks import arm_names, verdict
 from trainers.output.roles import (

@@ -15,7 +15,7 @@ from agentgym.core.outcome import StopReason
 from agentgym.episodes import Episode, Turn, read_any
 from agentgym.errors import ConfigurationError, DataError
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import TRAIN, ResolvedEnv
+from trainers.config.resolved_env import TRAIN, ResolvedEnv
 from trainers.rollouts.expert_demonstrations import Demonstration, ShownTurn
 from trainers.rollouts.template import END_MARK
 

@@ -14,7 +14,7 @@ from trainers import processes
 from trainers.algorithms.schedule import PerFamily, Schedule
 from trainers.config.own_parts import find_sampler
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.grpo.precision import precision_arguments
 from trainers.grpo.rollout_event import RolloutEvent
 from trainers.grpo.step_part import part_makers

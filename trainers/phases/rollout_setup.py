@@ -19,7 +19,7 @@ from agentgym.vector import TextVectorEnv
 from agentgym.vector.env_slots import Spec
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.schema import TINY
 from trainers.grpo.precision import weights_dtype
 from trainers.methods.episode_loop import loop_of

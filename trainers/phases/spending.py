@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from agentgym.errors import ConfigurationError
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.output.phase import Phase
 from trainers.output.run_folder import RunFolder
 from trainers.rollouts.expert_demonstrations import Demonstration

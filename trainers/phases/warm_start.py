@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from trainers import processes
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import VALID
+from trainers.config.resolved_env import VALID
 from trainers.config.schema import TINY
 from trainers.methods.table import methods
 from trainers.models.copy_pretraining import CopySettings, pretrain_copying

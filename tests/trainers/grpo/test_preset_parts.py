@@ -27,7 +27,7 @@ from trainers.algorithms.presets import get_preset, runnable
 from trainers.algorithms.schedule import Stages
 from trainers.algorithms.shaping import EndPenalty
 from trainers.algorithms.signals import EpisodeReturn
-from trainers.config.resolve import _filled
+from trainers.config.resolve import _decide
 from trainers.config.resolved_environments import resolve_envs
 from trainers.config.schema import TrainConfig
 from trainers.grpo.advantages import assign_credit, loss_columns
@@ -253,6 +253,6 @@ def test_every_field_is_carried_out_or_refused(field):
     for preset in (BARE, changed):
         envs = resolve_envs(config, preset)
         decided = [(env.rounds, env.horizon_every, env.reward_hooks) for env in envs]
-        settings.append({**_filled(config, preset, envs)[0], "envs": decided})
+        settings.append((_decide(config, preset, envs).settings, decided))
     carried_out = settings[0] != settings[1] or not torch.equal(gradient(BARE), gradient(changed))
     assert carried_out != bool(changed.left_out)

@@ -11,7 +11,7 @@ from agentgym.errors import ConfigurationError, DependencyNotInstalled
 from tests.toy import ToyEnv
 from tests.trainers import toy_runs
 from trainers.config.resolve import ResolvedRun, resolve
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.models.loaded_policy import build_tiny
 from trainers.output.display import Display
 from trainers.output.run_folder import COMPLETE, RunFolder

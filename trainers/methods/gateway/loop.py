@@ -11,7 +11,7 @@ import gymnasium
 
 from agentgym.errors import require
 from trainers.config.resolve import ResolvedRun
-from trainers.config.resolved_environments import ResolvedEnv
+from trainers.config.resolved_env import ResolvedEnv
 from trainers.config.safe_env import make_safe_env
 from trainers.methods.gateway.agent_envs import AgentEnvs
 from trainers.methods.gateway.agent_output import agent_output_to
