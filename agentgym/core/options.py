@@ -1,13 +1,17 @@
-"""Validation of arguments, of options of ``reset``, and of objects named as ``MODULE:NAME``."""
+"""Validation of arguments, of options of ``reset``, and of objects named as ``MODULE:NAME``.
+
+Single values, each in a line of Python: every ``gym.make`` and ``reset`` needs these, and importing
+pydantic would add .05 s of CPU time to the first. Structured data are read with
+`agentgym.support.typed_json`.
+"""
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import inspect
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from types import MappingProxyType, ModuleType
 from typing import Any, TypeVar
@@ -15,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from agentgym.errors import ConfigurationError
+from agentgym.support.guesses import with_guesses
 
 Preset = TypeVar("Preset")
 LARGEST = 2**31 - 1
@@ -312,23 +317,3 @@ def _constructors(cls: type) -> Iterator[list[inspect.Parameter]]:
             or parameter.kind is not parameter.POSITIONAL_OR_KEYWORD
             or parameter.default is not parameter.empty
         ]
-
-
-def with_guesses(unknown: Iterable[object], names: Sequence[str]) -> str:
-    """List unknown names, each with a suggestion from the known names.
-
-    Args:
-        unknown: Unknown names.
-        names: Known names.
-    """
-    parts = []
-    for name in unknown:
-        # Guess a plural, a shortened name, and one with the same last word.
-        begun, last = str(name).rstrip("s"), str(name).rpartition("_")[2]
-        longer = [
-            candidate for candidate in names if len(begun) > 2 and candidate.startswith(begun)
-        ]
-        kindred = [candidate for candidate in names if last and candidate.endswith(f"_{last}")]
-        near = difflib.get_close_matches(str(name), names, 1) or longer or kindred
-        parts.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
-    return ", ".join(parts)

@@ -19,7 +19,7 @@ import numpy as np
 
 from agentgym.core.env import TextEnv
 from agentgym.core.guard import GuardedEnv
-from agentgym.core.options import integer, with_guesses
+from agentgym.core.options import integer
 from agentgym.core.outcome import bounded
 from agentgym.errors import AgentGymError, ConfigurationError, EnvFailure, NotSupported
 from agentgym.interop.conformance_interfaces import (
@@ -34,6 +34,7 @@ from agentgym.interop.conformance_interfaces import (
     take,
 )
 from agentgym.registration.making import env_name, resolve
+from agentgym.support.guesses import with_guesses
 
 __all__ = ["INTERFACES", "Conformance", "InterfaceResult", "conform", "digest"]
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from gymnasium.error import ResetNeeded
 
 from agentgym.core.env import TextEnv
-from agentgym.core.options import integer, with_guesses
+from agentgym.core.options import integer
 from agentgym.errors import ConfigurationError, EnvFailure, TaskNotFound, require
 from agentgym.interop.served_envs import (
     ENDED,
@@ -43,6 +43,7 @@ from agentgym.interop.served_envs import (
 )
 from agentgym.policies.base import public_info
 from agentgym.registration import find_family
+from agentgym.support.guesses import with_guesses
 from agentgym.support.http_server import (
     Refused,
     answer_error,

@@ -10,9 +10,9 @@ from importlib import metadata
 from typing import Any
 
 from agentgym.core.guard import words
-from agentgym.core.options import with_guesses
 from agentgym.errors import AgentGymError, ConfigurationError
 from agentgym.registration.imports import IMPORTS
+from agentgym.support.guesses import with_guesses
 
 
 @dataclass(frozen=True)

@@ -55,63 +55,60 @@ in a text file beside the protocol, a number and a name in each line.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
-from agentgym.conversation import AdmissibleStyle, Layout, ObservationStyle, OpeningMessage
+from agentgym.conversation import Layout
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.protocols.file_claims import protocol_claims
-from agentgym.protocols.schema import (
-    Items,
-    OfficialData,
-    Protocol,
-    ProtocolFigure,
-    Setup,
-    TaskChoice,
-)
+from agentgym.protocols.schema import OfficialData, Protocol, ProtocolFigure, Setup, TaskChoice
 from agentgym.support.structured_files import parse_structured, parse_toml, read_text
 from agentgym.support.text_lines import split_lines
+from agentgym.support.typed_json import read_json
 from agentgym.trust import check_trusted
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Made = TypeVar("Made", bound="DataclassInstance")
+Part = TypeVar("Part")
 FORMAT = "agentgym.protocol/1"
 """Name and version of the format."""
 BUNDLED = Path(__file__).parent / "files"
 """The protocols of the package."""
 LARGEST = 1 << 20
 """Most bytes of a file."""
-SAMPLING: Mapping[str, type | tuple[type, ...]] = {
-    "temperature": (int, float),
-    "top_p": (int, float),
-    "max_tokens": int,
-}
-"""Settings of a model that a protocol may name."""
 HEAD = ("format", "name", "about", "sources", "differences")
-_KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "str": ("a text", lambda value: isinstance(value, str)),
-    "bool": ("true or false", lambda value: isinstance(value, bool)),
-    "int": ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
-    "float": ("a number", lambda value: isinstance(value, int | float) and value == value),
-    "tuple[str, ...]": (
-        "a list of texts",
-        lambda value: isinstance(value, list) and all(isinstance(text, str) for text in value),
-    ),
-    "Mapping[str, str]": (
-        "a table of texts",
-        lambda value: isinstance(value, dict) and all(isinstance(v, str) for v in value.values()),
-    ),
-    "Mapping[str, int]": (
-        "a table of whole numbers",
-        lambda value: isinstance(value, dict) and all(type(v) is int for v in value.values()),
-    ),
-    "Mapping[str, Any]": ("a table", lambda value: isinstance(value, dict)),
-}
-"""Annotation of a field -> what it is called, and what checks it."""
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What a file says of the protocol itself."""
+
+    name: str
+    about: str = ""
+    sources: tuple[str, ...] = ()
+    differences: tuple[str, ...] = ()
+
+
+class _Sampling(TypedDict, total=False):
+    """Settings of a model that a protocol may name."""
+
+    temperature: float
+    top_p: float
+    max_tokens: int
+
+
+@dataclass(frozen=True)
+class _Section:
+    """What a file says of an environment."""
+
+    tasks: TaskChoice
+    horizon: int | None = None
+    grammar: str | None = None
+    env: Mapping[str, Any] = field(default_factory=dict)
+    data: OfficialData | None = None
+    sampling: _Sampling = field(default_factory=_Sampling)
+    prompt: Layout | None = None
+    figures: tuple[ProtocolFigure, ...] = ()
 
 
 def bundled() -> dict[str, Path]:
@@ -178,70 +175,57 @@ def _text(path: Path) -> str:
 
 
 def _protocol(path: Path, sha256: str, data: Mapping[str, Any]) -> Protocol:
-    head = {name: data[name] for name in HEAD if name in data}
-    about = {"name": "", "about": "", "sources": [], "differences": [], **head}
-    for name, value in about.items():
-        _check(name, value, "tuple[str, ...]" if name in ("sources", "differences") else "str")
     sections = {name: value for name, value in data.items() if name not in HEAD}
-    if not about["name"].strip() or not sections:
+    head = _read(_Head, {"name": "", **data}, "")
+    if not head.name.strip() or not sections:
         raise ConfigurationError(
             "expected a protocol with a name and a section for each environment, such as [webshop]"
         )
-    for name, value in sections.items():
-        _check(name, value, "Mapping[str, Any]")
-    return Protocol(
-        about["name"],
-        about["about"],
-        tuple(about["sources"]),
-        tuple(about["differences"]),
-        {
-            name: _setup(about["name"], sha256, name, value, path)
-            for name, value in sections.items()
-        },
-        path,
-    )
+    setups = {
+        name: _setup(head.name, sha256, name, _with_item_names(section, path))
+        for name, section in sections.items()
+    }
+    return Protocol(head.name, head.about, head.sources, head.differences, setups, path)
 
 
-def _setup(protocol: str, sha256: str, env: str, data: Mapping[str, Any], path: Path) -> Setup:
-    names = ("horizon", "grammar", "env", "data", "tasks", "sampling", "prompt", "figures")
-    _check_names(env, data, names)
-    for name, kind in (("horizon", "int"), ("grammar", "str"), ("env", "Mapping[str, Any]")):
-        if name in data:
-            _check(f"{env}.{name}", data[name], kind)
-    arguments = dict(data.get("env", {}))
-    if "grammar" in data:
-        arguments["grammar"] = data["grammar"]
-    figures = data.get("figures", [])
-    if not isinstance(figures, list):
-        raise ConfigurationError(f"expected [[{env}.figures]], got {figures!r:.80}")
+def _setup(protocol: str, sha256: str, env: str, data: Any) -> Setup:
+    section = _read(_Section, data, env, closed=True)
+    items = section.tasks.items
+    if items is not None and bool(items.order) == bool(items.names and items.task_id):
+        raise ConfigurationError(
+            f"expected either order, or names and task_id, in {env}.tasks.items"
+        )
+    grammar = {} if section.grammar is None else {"grammar": section.grammar}
     return Setup(
         protocol,
         sha256,
         env,
-        _choice(f"{env}.tasks", data.get("tasks", {}), path),
-        data.get("horizon"),
-        arguments,
-        _make_dataclass(OfficialData, f"{env}.data", data["data"]) if "data" in data else None,
-        _sampling(f"{env}.sampling", data.get("sampling", {})),
-        _layout(f"{env}.prompt", data["prompt"]) if "prompt" in data else None,
-        tuple(_make_dataclass(ProtocolFigure, f"{env}.figures", figure) for figure in figures),
+        section.tasks,
+        section.horizon,
+        {**section.env, **grammar},
+        section.data,
+        section.sampling,
+        section.prompt,
+        section.figures,
     )
 
 
-def _choice(where: str, data: Any, path: Path) -> TaskChoice:
-    _check(where, data, "Mapping[str, Any]")
-    items = data.get("items")
-    if items is not None:
-        _check(f"{where}.items", items, "Mapping[str, Any]")
-        names = _names(path.parent / str(items["names"])) if "names" in items else {}
-        rest = {name: value for name, value in items.items() if name != "names"}
-        items = _make_dataclass(Items, f"{where}.items", rest, names=names)
-        if bool(items.order) == bool(items.names and items.task_id):
-            raise ConfigurationError(
-                f"expected either order, or names and task_id, in {where}.items"
-            )
-    rest = {name: value for name, value in data.items() if name != "items"}
-    return _make_dataclass(TaskChoice, where, rest, items=items)
+def _with_item_names(section: Any, path: Path) -> Any:
+    """Return a section with the names of its items in place of the name of their file."""
+    items = section
+    for name in ("tasks", "items"):
+        items = items.get(name) if isinstance(items, Mapping) else None
+    if not isinstance(items, Mapping) or "names" not in items:
+        return section
+    names = _names(path.parent / str(items["names"]))
+    return {**section, "tasks": {**section["tasks"], "items": {**items, "names": names}}}
+
+
+def _read(kind: type[Part], data: Any, where: str, *, closed: bool = False) -> Part:
+    try:
+        return read_json(kind, data, where, closed=closed)
+    except DataError as error:
+        raise ConfigurationError(str(error)) from error
 
 
 def _names(path: Path) -> dict[int, str]:
@@ -256,62 +240,3 @@ def _names(path: Path) -> dict[int, str]:
             )
         names[int(number)] = name
     return names
-
-
-def _sampling(where: str, data: Any) -> dict[str, Any]:
-    _check(where, data, "Mapping[str, Any]")
-    _check_names(where, data, tuple(SAMPLING))
-    for name, value in data.items():
-        _check(f"{where}.{name}", value, "int" if name == "max_tokens" else "float")
-    return dict(data)
-
-
-def _layout(where: str, data: Any) -> Layout:
-    _check(where, data, "Mapping[str, Any]")
-    opening = data.get("opening", [])
-    if not isinstance(opening, list):
-        raise ConfigurationError(f"expected a list of messages in {where}.opening")
-    parts = {
-        "opening": tuple(
-            _make_dataclass(OpeningMessage, f"{where}.opening", message) for message in opening
-        ),
-        "admissible": _make_dataclass(
-            AdmissibleStyle, f"{where}.admissible", data.get("admissible", {})
-        ),
-        "observation": _make_dataclass(
-            ObservationStyle, f"{where}.observation", data.get("observation", {})
-        ),
-    }
-    rest = {name: value for name, value in data.items() if name not in parts}
-    return _make_dataclass(Layout, where, rest, **parts)
-
-
-def _make_dataclass(kind: type[Made], where: str, data: Any, **parts: Any) -> Made:
-    """Make a dataclass of a table; ``parts`` are fields that are made already."""
-    _check(where, data, "Mapping[str, Any]")
-    entries = {entry.name: entry for entry in fields(kind) if entry.name not in parts}
-    _check_names(where, data, tuple(entries))
-    values = {}
-    for name, value in data.items():
-        # Read as text: the annotations of the schema are never evaluated.
-        annotation = str(entries[name].type).removesuffix(" | None")
-        _check(f"{where}.{name}", value, annotation)
-        values[name] = tuple(value) if annotation.startswith("tuple") else value
-    for name, entry in entries.items():
-        if name not in values and entry.default is MISSING and entry.default_factory is MISSING:
-            raise ConfigurationError(f"expected {name} in [{where}], but it is missing")
-    return kind(**values, **parts)
-
-
-def _check_names(where: str, data: Mapping[str, Any], names: Collection[str]) -> None:
-    unknown = [name for name in data if name not in names]
-    if unknown:
-        raise ConfigurationError(
-            f"expected entries of [{where}] among {', '.join(names)}; got {unknown[0]!r}"
-        )
-
-
-def _check(where: str, value: object, annotation: str) -> None:
-    called, fits = _KINDS[annotation]
-    if not fits(value):
-        raise ConfigurationError(f"expected {where} to be {called}, got {value!r:.80}")

@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -25,6 +25,7 @@ from typing import (
 )
 
 from agentgym.errors import DataError
+from agentgym.support.guesses import with_guesses
 
 if TYPE_CHECKING:
     from pydantic_core import SchemaValidator, ValidationError
@@ -54,12 +55,13 @@ def read_json(
     *,
     may_lack: Collection[str] | None = None,
     finite: bool = True,
+    closed: bool = False,
 ) -> Kind:
     """Read a value of JSON as a dataclass or a ``TypedDict``, down to its last element.
 
     Objects become dataclasses and dicts, lists become tuples or lists, as the annotations say; what
     is ``Any`` stays as it is. Keys that a class does not know are for later versions: a dataclass
-    drops them, a ``TypedDict`` keeps them.
+    drops them, a ``TypedDict`` keeps them. In a file that a person writes they are mistakes.
 
     Args:
         kind: The class.
@@ -67,6 +69,7 @@ def read_json(
         where: Its place, for the message.
         may_lack: Names of the fields of dataclasses that may be missing; None: all with a default.
         finite: Whether NaN and the infinities, which Python writes and JSON lacks, are no numbers.
+        closed: Whether keys that a class does not know are errors.
 
     Returns:
         The value.
@@ -79,18 +82,20 @@ def read_json(
     hint: Any = kind
     lacking = None if may_lack is None else frozenset(may_lack)
     try:
-        instance: Kind = _validator(hint, lacking, finite).validate_python(value)
+        instance: Kind = _validator(hint, lacking, finite, closed).validate_python(value)
     except ValidationError as error:
         raise _to_error(error, value, where) from None
     return instance
 
 
 @cache
-def _validator(kind: Any, may_lack: frozenset[str] | None, finite: bool) -> SchemaValidator:
+def _validator(
+    kind: Any, may_lack: frozenset[str] | None = None, finite: bool = True, closed: bool = False
+) -> SchemaValidator:
     """Return what reads a value of a type; made once, as files hold many of each."""
     from pydantic_core import SchemaValidator
 
-    schema: Any = _SchemaMaker(may_lack, finite).schema(kind)
+    schema: Any = _SchemaMaker(may_lack, finite, closed).schema(kind)
     return SchemaValidator(schema)
 
 
@@ -100,6 +105,7 @@ class _SchemaMaker:
 
     may_lack: frozenset[str] | None
     finite: bool
+    closed: bool
 
     def schema(self, kind: Any) -> dict[str, Any]:
         """Return the schema of a type."""
@@ -138,9 +144,10 @@ class _SchemaMaker:
             # JSON holds integers that no float does.
             choices[-2] |= {"ge": -_LARGEST, "le": _LARGEST}
             choices[-1] |= {"allow_inf_nan": False}
+        schema = {"type": "union", "choices": choices, "mode": "left_to_right"}
         return {
             "type": "custom-error",
-            "schema": {"type": "union", "choices": choices, "mode": "left_to_right"},
+            "schema": schema,
             "custom_error_type": "number",
             "custom_error_message": "a finite number" if self.finite else "a number",
         }
@@ -154,12 +161,24 @@ class _SchemaMaker:
             for name, hint in get_type_hints(kind).items()
         }
         schema = {"type": "typed-dict", "fields": entries}
+        if self.closed:
+            check = {"type": "no-info", "function": partial(_refuse_unknown, names=list(entries))}
+            schema = {"type": "function-before", "function": check, "schema": schema}
         if not is_typeddict(kind):
             make = {"type": "no-info", "function": lambda values: kind(**values)}
             return {"type": "function-after", "function": make, "schema": schema}
         # Checked and kept as it is: the validator's copy can have no key with a lone surrogate.
         keep = {"type": "no-info", "function": lambda value, check: (check(value), value)[1]}
         return {"type": "function-wrap", "function": keep, "schema": schema}
+
+
+def _refuse_unknown(value: Any, names: list[str]) -> Any:
+    from pydantic_core import PydanticCustomError
+
+    if isinstance(value, Mapping) and (unknown := [key for key in value if key not in names]):
+        guesses = with_guesses(unknown[:1], names)
+        raise PydanticCustomError("unknown", f"made of the keys {', '.join(names)}; got {guesses}")
+    return value
 
 
 def _required(kind: Any) -> Collection[str]:
@@ -192,6 +211,8 @@ def _to_error(error: ValidationError, value: Any, where: str) -> ValueError:
         )
     )
     subject = repr(place) if place else "the top"
+    if first["type"] == "unknown":  # says which keys were given
+        return DataError(f"expected {subject} to be {expected}")
     return DataError(f"expected {subject} to be {expected}, got {first['input']!r:.80}")
 
 
@@ -200,7 +221,7 @@ def _path(location: Sequence[int | str], value: Any) -> str:
     path = ""
     for step in location:
         if isinstance(value, Mapping):
-            path, value = f"{path}.{step:.80}", value.get(step)
+            path, value = f"{path}.{step!s:.80}", value.get(step)
         elif isinstance(value, list | tuple) and isinstance(step, int):
             path, value = f"{path}[{step}]", value[step] if step < len(value) else None
     return path

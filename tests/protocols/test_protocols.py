@@ -203,24 +203,29 @@ def test_reports_of_earlier_versions_are_read(tmp_path: Path) -> None:
     [
         ("protocol/1", "protocol/2", DataError, 'have format = "agentgym.protocol/1"'),
         ("name =", "name", DataError, "expected TOML in"),
-        ("horizon = 6", "horizon = true", ConfigurationError, "horizon to be a whole number"),
+        ("horizon = 6", "horizon = true", ConfigurationError, "horizon' to be a whole number"),
         (
             "horizon = 6",
             "rounds = 6",
             ConfigurationError,
-            "entries of .* among horizon, .*'rounds'",
+            "Toy-v0' to be made of the keys tasks, horizon, .*'rounds'",
         ),
         (
             'split = "valid"',
             "",
             ConfigurationError,
-            "expected split in .*tasks., but it is missing",
+            "expected the field '.*tasks.split', but it is missing",
         ),
-        ("valid = 160", 'valid = "160"', ConfigurationError, "table of whole numbers"),
+        ("valid = 160", 'valid = "160"', ConfigurationError, "sizes.valid' to be a whole number"),
         ('value = "score"', 'value = "reward"', ConfigurationError, "one of score, success"),
-        ("scale = 100.0", 'scale = "100"', ConfigurationError, "scale to be a number"),
+        (
+            "scale = 100.0",
+            'scale = "100"',
+            ConfigurationError,
+            r"figures\[0\].scale' to be a finite number",
+        ),
         ('name = "buttons"', 'name = ""', ConfigurationError, "with a name and a section"),
-        ('name = "buttons"', 'name = "b"\nmore = 1', ConfigurationError, "more to be a table"),
+        ('name = "buttons"', 'name = "b"\nmore = 1', ConfigurationError, "'more' to be an object"),
     ],
 )
 def test_a_file_that_says_what_it_cannot_is_refused(
@@ -236,11 +241,11 @@ def test_a_file_that_says_what_it_cannot_is_refused(
 @pytest.mark.parametrize(
     ("section", "words"),
     [
-        ("sampling]\nseed = 1", "entries of .*sampling. among temperature, top_p, max_tokens"),
-        ("sampling]\ntemperature = '1'", "temperature to be a number"),
+        ("sampling]\nseed = 1", "sampling' to be made of the keys temperature, top_p, max_tokens"),
+        ("sampling]\ntemperature = '1'", "temperature' to be a finite number"),
         ('prompt]\nkind = "step"\nfirst = "{goal}"\nlater = ""', "got {goal}"),
-        ('prompt]\nkind = "step"\nfirst = ""', "expected later in"),
-        ('prompt]\nkind = "step"\nfirst = ""\nlater = ""\nwindow = "2"', "window to be a whole"),
+        ('prompt]\nkind = "step"\nfirst = ""', "prompt.later', but it is missing"),
+        ('prompt]\nkind = "step"\nfirst = ""\nlater = ""\nwindow = "2"', "window' to be a whole"),
         ('data]\nargument = "data"', "--trust argument=data"),
         ("figures]\n", "figures"),
     ],

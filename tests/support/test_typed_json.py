@@ -94,6 +94,12 @@ def test_only_some_fields_may_be_missing() -> None:
         read_json(Note, {"labels": [5]}, "extra")
 
 
+def test_a_person_can_misspell_no_key() -> None:
+    message = r"'leaf' to be made of the keys size, names; got 'sise' \(did you mean 'size'\?\)$"
+    with pytest.raises(DataError, match=message):
+        read_json(Tree, {"title": None, "leaf": {"size": 1, "sise": 2}}, closed=True)
+
+
 def test_a_file_full_of_errors_takes_no_memory_for_each() -> None:
     wrong: list[dict[str, Any]] = [
         {"parts": dict.fromkeys("abcdef", "x")},
@@ -102,5 +108,5 @@ def test_a_file_full_of_errors_takes_no_memory_for_each() -> None:
     ]
     for change in wrong:
         with pytest.raises(ValidationError) as caught:
-            _validator(Tree, None, True).validate_python({**WHOLE, **change})
+            _validator(Tree).validate_python({**WHOLE, **change})
         assert caught.value.error_count() == 1

@@ -16,8 +16,9 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from agentgym.core.options import import_own, with_guesses
+from agentgym.core.options import import_own
 from agentgym.errors import ConfigurationError
+from agentgym.support.guesses import with_guesses
 from agentgym.trust import Claim, check_trusted
 from agentgym.trust.claims import claim
 from agentgym.trust.table import PRESET_PART

@@ -7,8 +7,8 @@ from typing import Any
 
 from agentgym.authoring.synth.env import SynthEnv
 from agentgym.authoring.synth.specification import Specification, read
-from agentgym.core.options import with_guesses
 from agentgym.errors import ConfigurationError
+from agentgym.support.guesses import with_guesses
 
 BUNDLED = Path(__file__).parent / "bundled"
 """Folder of the specifications that the package brings."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from agentgym.actions import ActionSpec, Param
 from agentgym.core.attribution import end_after_failure
-from agentgym.core.options import arguments, choice, flag, with_guesses
+from agentgym.core.options import arguments, choice, flag
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task
 from agentgym.envs.hesitation import with_checks
@@ -29,6 +29,7 @@ from agentgym.envs.textworld.sanitise import read_command
 from agentgym.envs.textworld.session import ENGINES, GameSession
 from agentgym.envs.textworld.tasks import open_tasks
 from agentgym.errors import ConfigurationError
+from agentgym.support.guesses import with_guesses
 
 if TYPE_CHECKING:
     from agentgym.envs.textworld.games.files import Files

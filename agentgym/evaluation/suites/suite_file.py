@@ -28,11 +28,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, get_args, get_type_hints
 
-from agentgym.core.options import with_guesses
 from agentgym.errors import ConfigurationError, DataError
 from agentgym.evaluation.suites.named_evaluation import NamedEvaluation
 from agentgym.evaluation.suites.settings import EvaluationSettings
 from agentgym.registration.making import parse_pairs
+from agentgym.support.guesses import with_guesses
 from agentgym.support.structured_files import read_structured
 from agentgym.support.typed_json import read_json
 from agentgym.trust import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import gymnasium
 
-from agentgym.core.options import with_guesses
 from agentgym.errors import ConfigurationError, require
+from agentgym.support.guesses import with_guesses
 
 PREFIX = "BabyAI-"
 DIFFICULTIES: Mapping[str, tuple[str, ...]] = {
