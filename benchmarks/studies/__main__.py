@@ -24,8 +24,9 @@ from rich.table import Table
 from agentgym.errors import AgentGymError
 from agentgym.support.redaction import for_others
 from benchmarks.studies.runner.blank import train_blank
-from benchmarks.studies.runner.keys import runs_of, settle
+from benchmarks.studies.runner.keys import runs_of, settle_arm
 from benchmarks.studies.runner.pilot import check_chosen, planned
+from benchmarks.studies.runner.recorded import record
 from benchmarks.studies.runner.results import collect, write
 from benchmarks.studies.runner.stored import check_replaceable, ids_of, result_path
 from benchmarks.studies.runner.study import (
@@ -39,7 +40,7 @@ from benchmarks.studies.runner.study import (
 from trainers.cli import main as train
 from trainers.cli import parse_config
 from trainers.multirun.cache import DONE, Run, RunCache
-from trainers.multirun.playing import play
+from trainers.multirun.playing import FailedRun, play
 from trainers.multirun.process import begin_process
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
@@ -112,21 +113,15 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
     # Of arms that were not asked for, only what has been played by and by.
     arm_names = {arm.name for arm in study.arms if arm in selected or not arm.needs}
     all_runs = planned(study, study.arms, options.seeds, cache)
-    failures = []
+    failures: list[FailedRun] = []
     if not options.collect:
         if not options.replace:  # before hours of play
             hoped = [*planned_runs, *(run for run in all_runs if cache.state(run) == DONE)]
             if study.pilot:  # which may choose any of them
-                hoped += runs_of(selected, options.seeds)
+                hoped += runs_of(selected, options.seeds, cache.root)
             path = result_path(study.name, options.results)
             check_replaceable(path, ids_of(hoped), "that are cached or will be played")
-        begin = partial(begin_process, train if study.pictures else train_blank)
-        first = [run for run in planned_runs if study.pilot and run.seed == study.pilot.seed]
-        if first:
-            failures += play(cache, first, options.jobs, begin, share_start=study.share_start)
-            planned_runs = planned(study, selected, options.seeds, cache)
-        rest = [run for run in planned_runs if run not in first]
-        failures += play(cache, rest, options.jobs, begin, share_start=study.share_start)
+        failures = _play(study, selected, options, cache)
         all_runs = planned(study, study.arms, options.seeds, cache)
     for failure in failures:
         console.print(f"failed: {failure.run.name}: {failure.why} ({cache.log(failure.run)})")
@@ -146,6 +141,34 @@ def _carry_out(study: Study, options: argparse.Namespace, console: Console) -> i
     _report(result, len(runs), console)
     console.print(f"{write(study, result, options.results, replace=options.replace)}")
     return 1 if failures or result.get("met") is False else 0
+
+
+def _play(
+    study: Study, selected: Sequence[Arm], options: argparse.Namespace, cache: RunCache
+) -> list[FailedRun]:
+    """Play the pilot, what it chooses, and then the arms that come after others."""
+    begin = partial(begin_process, train if study.pictures else train_blank)
+
+    def carry_out(runs: Sequence[Run]) -> list[FailedRun]:
+        return play(cache, runs, options.jobs, begin, share_start=study.share_start)
+
+    runs = planned(study, selected, options.seeds, cache)
+    first = [run for run in runs if study.pilot and run.seed == study.pilot.seed]
+    failures = carry_out(first) if first else []
+    if first:
+        runs = planned(study, selected, options.seeds, cache)
+    before = {arm.name: arm.after.name for arm in selected if arm.after is not None}
+    rest = [run for run in runs if run not in first]
+    failures += carry_out([run for run in rest if run.arm not in before])
+    ended = {(run.arm, run.seed): run for run in runs if cache.state(run) == DONE}
+    following = [run for run in rest if (before.get(run.arm), run.seed) in ended]
+    donors = {run.keys.run: run for run in (ended[before[f.arm], f.seed] for f in following)}
+    if study.recorded:
+        recordings = [record(run, study.recorded, cache) for run in donors.values()]
+        failures += [failure for failure in recordings if failure is not None]
+    if following:  # whose warm starts may be those of the runs before them
+        failures += carry_out([*donors.values(), *following])
+    return failures
 
 
 def _report(result: Mapping[str, Any], count: int, console: Console) -> None:
@@ -198,10 +221,11 @@ def _table(study: Study, runs: Sequence[Run], cache: RunCache) -> Table:
 
     Settings are shown as they would be used, with every default decided.
     """
-    settings = {run.arm: settle(run.settings).flat() for run in runs}
-    names = list(dict.fromkeys(name for values in settings.values() for name in values))
+    names = {run.arm for run in runs}
+    settings = {arm.name: settle_arm(arm).flat() for arm in study.arms if arm.name in names}
+    flags = list(dict.fromkeys(name for values in settings.values() for name in values))
     differing = [
-        name for name in names if len({str(values.get(name)) for values in settings.values()}) > 1
+        name for name in flags if len({str(values.get(name)) for values in settings.values()}) > 1
     ]
     table = Table("arm", "seed", "run", "", "warm start", "settings", title=study.question)
     for run in runs:

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.studies.runner.measures import Curve, at_equal
+from benchmarks.studies.runner.measures import Curve, at_equal, tokens_to
 from benchmarks.studies.runner.study import Arm, Runs, Study
 from trainers.multirun.played import PlayedRun
 from trainers.output.seed_summary import spread
@@ -61,17 +61,6 @@ def arm(family: str, method: str) -> Arm:
     """Return the arm of a method in a family."""
     flags = f"{FAMILIES[family]} {COMMON} {METHODS[method]}"
     return Arm(f"{family}/{method}", tuple(flags.split()), {"family": family, "method": method})
-
-
-def tokens_to(curve: Curve, target: float) -> float | None:
-    """Return the sampled tokens at which success first is at a target; None if it never is."""
-    for at in range(1, len(curve["success"])):
-        low, high = curve["success"][at - 1 : at + 1]
-        if low < target <= high:
-            share = (target - low) / (high - low)
-            before, after = curve["sampled"][at - 1 : at + 1]
-            return before + share * (after - before)
-    return None
 
 
 def measure(runs: Runs) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.tables.formats import (
     Table,
+    about,
     bold_without_zero,
     interval,
     result,
@@ -17,6 +18,7 @@ from trainers.output.roles import BASE_MODEL, BASELINES, DEMONSTRATOR, TRAINED, 
 from trainers.output.seed_summary import spread
 
 FILE = "pretrained_gain.json"
+DISTILLATION_FILE = "pretrained_distillation.json"
 TOKENS_FILE = "token_exactness.json"
 POLICIES = (BASE_MODEL, DEMONSTRATOR, WARM_START, *BASELINES, TRAINED)
 
@@ -76,6 +78,24 @@ def _success(values: Sequence[float | None]) -> str:
         return ""
     over = spread(measured, (0.0, 1.0))
     return f"{share(over['mean'])} {interval(over['ci95'])}".rstrip()
+
+
+def distillation_table(file: str = DISTILLATION_FILE) -> Table:
+    """Return what each arm reached, and with how many tokens it was as good as its teacher."""
+    heading = (
+        "arm, seeds", "success", "minus turn-loo", "tokens to its level",
+        "minus turn-loo at equal tokens", "CPU minutes",
+    )  # fmt: skip
+    table = [list(heading)]
+    for name, arm in result(file)["arms"].items():
+        differences = [arm["minus_turn_loo"], arm["minus_turn_loo_at_equal_tokens"]]
+        ended, equal = (bold_without_zero(over["mean"], over["ci95"]) for over in differences)
+        tokens = [about(at) if at is not None else "never" for at in arm["tokens_to_level"]]
+        lasted = ", ".join(f"{minutes:.0f}" for minutes in arm["cpu_minutes"])
+        success = f"{share(arm['success']['mean'])} {interval(arm['success']['ci95'])}".rstrip()
+        row = [f"`{name}`, {len(arm['seeds'])}", success, ended, "; ".join(tokens), equal, lasted]
+        table.append(row)
+    return table
 
 
 def token_exactness_table() -> Table:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from benchmarks.studies.runner.keys import settle
+from pathlib import Path
+
+from benchmarks.studies.runner.keys import runs_of, settle
+from benchmarks.studies.runner.study import BEFORE, Arm
 from tests.benchmarks.toy_study import FLAGS
 from trainers.multirun.cache import Keys
 
@@ -49,3 +52,46 @@ def test_warm_starts_that_differ_are_not_shared() -> None:
     run_keys = [keys("--horizon 5"), keys("--horizon 5", seed=1)]
     run_keys += [keys(f"--horizon 5 {flag}") for flag in other]
     assert len({key.start for key in run_keys}) == len(run_keys)
+
+
+FIRST = Arm("first", tuple(FLAGS.split()))
+
+
+def following(flags: str, first: Arm = FIRST) -> Arm:
+    return Arm("later", (*FLAGS.split(), *flags.split()), after=first)
+
+
+def key_of(arm: Arm, seed: int = 0, root: str = "runs") -> Keys:
+    return runs_of([arm], [seed], Path(root))[0].keys
+
+
+TAUGHT = f"--preset on-policy-distillation --distill.teacher {BEFORE}"
+
+
+def test_a_run_that_comes_after_another_is_known_by_it_and_not_by_its_place() -> None:
+    arm = following(TAUGHT)
+    (run,) = runs_of([arm], [0], Path("here"))
+    folder = f"here/{key_of(FIRST).run}"
+    assert run.settings[-1] == folder and BEFORE in arm.settings
+    assert key_of(arm, root="there") == run.keys
+    other = Arm("first", (*FIRST.settings, "--rl.learning-rate", "1"))
+    different = [
+        arm, following(f"{TAUGHT}/checkpoints/trained"), following(TAUGHT, other),
+        following(f"{TAUGHT} --rl.learning-rate 1"),
+    ]  # fmt: skip
+    keys_of_runs = [key_of(some) for some in different] + [key_of(arm, seed=1)]
+    assert len({key.run for key in keys_of_runs}) == len(keys_of_runs)
+
+
+def test_a_teacher_matters_to_the_warm_start_where_the_policy_is_made_with_its_tokens() -> None:
+    assert key_of(following(TAUGHT)).start != key_of(FIRST).start
+    pretrained = "--env mathpython --model smollm2 --quick --rl.num-generations 8"
+    first = Arm("first", tuple(pretrained.split()))
+    taught = Arm("taught", tuple(f"{pretrained} {TAUGHT}".split()), after=first)
+    assert key_of(taught).start == key_of(first).start
+    imitating = f"--model {BEFORE}/checkpoints/warm-start --sft.max-steps 40"
+    arms = [
+        Arm("next", (*first.settings[:2], *flags.split()), after=first)
+        for flags in (imitating, imitating.replace("warm-start", "trained"))
+    ]
+    assert len({key_of(arm).start for arm in [first, *arms]}) == 3

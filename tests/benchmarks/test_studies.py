@@ -17,9 +17,11 @@ import pytest
 
 from agentgym.errors import ConfigurationError
 from benchmarks.studies.__main__ import main
-from benchmarks.studies.runner.keys import runs_of, settle
+from benchmarks.studies.runner.keys import runs_of, settle_arm
+from benchmarks.studies.runner.recorded import RECORDED
 from benchmarks.studies.runner.results import collect
 from benchmarks.studies.runner.study import (
+    BEFORE,
     Arm,
     Pilot,
     Study,
@@ -357,7 +359,7 @@ def test_every_study_can_be_loaded_is_listed_and_its_flags_are_known(
         study = load_study(name)
         assert study.name == name and name in listed
         for arm in (study.arms[0], study.arms[-1]):
-            settle(arm.settings)
+            settle_arm(arm)
 
 
 def with_pilot(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,6 +407,70 @@ def test_nothing_is_compared_without_a_pilot(
     assert main([*command(tmp_path), *run_flags, "--seeds", "3"]) == 2
     assert "expected --seeds without 0" in capsys.readouterr().err
     assert not list(tmp_path.glob("toy_study.*"))
+
+
+TAUGHT = Arm(
+    "taught",
+    (
+        *STUDY.arms[0].settings, "--model", f"{BEFORE}/checkpoints/warm-start",
+        "--sft.episodes", f"{BEFORE}/{RECORDED}/episodes.jsonl",
+        "--preset", "on-policy-distillation", "--distill.teacher", BEFORE,
+    ),
+    {"horizon": "taught"},
+    after=STUDY.arms[0],
+)  # fmt: skip
+"""Learns from what the first arm has trained."""
+
+
+def with_following(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let an arm come after the first one, which plays training tasks for it."""
+    recorded = ("tests.toy:agentgym-test/Toy-v0", "--split", "train", "--num-tasks", "6")
+    study = replace(STUDY, arms=[TAUGHT, *STUDY.arms], recorded=recorded)
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", study)
+
+
+@pytest.mark.slow
+def test_an_arm_comes_after_another_and_reads_what_that_left(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_following(monkeypatch)
+    places = with_one_run(folder, tmp_path)
+    assert main([*command(tmp_path), *places, "--only", "taught"]) == 0
+    entry = result(tmp_path)["runs"]["taught"]
+    assert entry["after"] == "short" and entry["settings"][-1] == BEFORE
+    first = tmp_path / "one" / runs()[0].keys.run
+    episodes = [json.loads(line) for line in (first / RECORDED / "episodes.jsonl").open()]
+    assert [episode["split"] for episode in episodes] == ["train"] * 6
+    config = (tmp_path / "one" / entry["runs"][0]["key"] / "config.yaml").read_text()
+    assert f"teacher: {first}\n" in config and f"{first}/{RECORDED}/episodes.jsonl" in config
+    monkeypatch.setattr("benchmarks.studies.__main__.begin_process", refuse)
+    monkeypatch.setattr("benchmarks.studies.runner.recorded.begin_process", refuse)
+    assert main([*command(tmp_path), *places, "--only", "taught"]) == 0
+
+
+def test_an_arm_that_another_comes_after_is_chosen_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    with_following(monkeypatch)
+    assert main([*command(tmp_path), "--only", "taught", "--dry-run"]) == 0
+    output = capsys.readouterr().out
+    assert output.count(" open ") == 2 and " short " in output and " long " not in output
+    assert f"distill.teacher {BEFORE}" in output
+
+
+def test_an_arm_does_not_come_after_a_run_that_failed(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = replace(STUDY.arms[0], settings=(*STUDY.arms[0].settings, "--model", "/nowhere"))
+    study = of_arms([broken, STUDY.arms[1], replace(TAUGHT, after=broken)])
+    monkeypatch.setattr("tests.benchmarks.toy_study.STUDY", study)
+    run = runs()[1].keys.run
+    shutil.copytree(folder / "runs" / run, tmp_path / "runs" / run)
+    assert main(command(tmp_path)) == 1
+    figures = result(tmp_path)
+    assert set(figures["failed"]) == {"short, seed 0"} and set(figures["arms"]) == {"long"}
+    assert figures["missing"] == ["short, seed 0", "taught, seed 0"]
 
 
 def test_words_choose_arms() -> None:

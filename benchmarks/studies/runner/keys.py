@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from agentgym.core.tasks import canonical_json
-from benchmarks.studies.runner.study import Arm
+from benchmarks.studies.runner.study import BEFORE, Arm
 from trainers.cli import parse_config
 from trainers.config.config_file import FREE
 from trainers.config.resolve import resolve
+from trainers.config.schema import TINY
 from trainers.methods.table import methods
 from trainers.multirun.cache import Keys, Run
 
@@ -33,6 +35,8 @@ AFTER_START = (
 )  # fmt: skip
 """Settings that take effect after the warm start and its evaluation, besides most of those of
 methods (``Method.start_settings``)."""
+TEACHER = "distill.teacher"
+"""Setting that takes effect before it where a policy is made with the teacher's tokens."""
 START_RL = (
     "temperature", "top_p", "rl.turn_tokens", "rl.episode_tokens", "rl.groups",
     "rl.num_generations",
@@ -57,6 +61,8 @@ class Settings:
     """The parts of the preset."""
     template_args: Mapping[str, Any]
     """Arguments of the chat template."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Settings that name files of the run that comes before, with ``{before}`` for its folder."""
 
     def flat(self) -> dict[str, Any]:
         """Return all settings under names such as ``rl.learning_rate`` and ``rounds``.
@@ -65,10 +71,15 @@ class Settings:
         """
         envs = {env["name"]: env for env in self.envs} if len(self.envs) > 1 else self.envs[0]
         parts = {"preset": self.preset, "template_args": self.template_args}
-        return {**self.config, **_flat(parts), **_flat(envs)}
+        return {**self.config, **_flat(parts), **_flat(envs), **self.places}
 
-    def keys(self, seed: int) -> Keys:
-        """Return the keys of the run with a seed."""
+    def keys(self, seed: int, before: str = "") -> Keys:
+        """Return the keys of the run with a seed.
+
+        Args:
+            seed: The seed.
+            before: Key of the run that comes before, if one does.
+        """
         run = {
             "config": self.config,
             "envs": self.envs,
@@ -77,7 +88,7 @@ class Settings:
             "seed": seed,
         }
         start = {
-            "config": {name: value for name, value in self.config.items() if _of_start(name)},
+            "config": {name: value for name, value in self.config.items() if self._of_start(name)},
             "envs": [
                 {name: value for name, value in env.items() if name not in AFTER_START_ENV}
                 for env in self.envs
@@ -85,7 +96,23 @@ class Settings:
             "template_args": self.template_args,
             "seed": seed,
         }
+        if self.places:
+            run["before"] = {"key": before, **self.places}
+        if places := {name: at for name, at in self.places.items() if self._of_start(name)}:
+            start["before"] = {"key": before, **places}
         return Keys(_hash(run), _hash(start))
+
+    def _of_start(self, name: str) -> bool:
+        """Return whether a setting plays a part before reinforcement learning."""
+        section, _, setting = name.partition(".")
+        if section == "rl":
+            return name in START_RL
+        if name == TEACHER:
+            return bool(self.config["model"] == TINY)
+        for method in methods():
+            if method.name == section:
+                return setting in method.start_settings
+        return not _within(name, AFTER_START)
 
 
 @lru_cache(maxsize=1024)
@@ -112,28 +139,46 @@ def settle(settings: Sequence[str]) -> Settings:
     )
 
 
-def runs_of(arms: Sequence[Arm], seeds: Sequence[int]) -> list[Run]:
+def settle_arm(arm: Arm) -> Settings:
+    """Decide all that an arm's flags leave open, also before the run that it comes after.
+
+    Files of that run need not be there: the model that it trains stands in for each of them.
+
+    Raises:
+        AgentGymError: A setting is wrong.
+    """
+    if arm.after is None:
+        return settle(arm.settings)
+    model = str(settle(arm.after.settings).config["model"])
+    settled = settle(tuple(model if BEFORE in word else word for word in arm.settings))
+    flags = zip(arm.settings, arm.settings[1:], strict=False)
+    places = {
+        flag.removeprefix("--").replace("-", "_"): word for flag, word in flags if BEFORE in word
+    }
+    return replace(settled, places=places)
+
+
+def runs_of(arms: Sequence[Arm], seeds: Sequence[int], root: Path = Path()) -> list[Run]:
     """Return the runs of arms, all arms of a seed before those of the next.
+
+    Args:
+        arms: The arms.
+        seeds: The seeds.
+        root: Folder of all runs, which the settings of those that come after others name.
 
     Raises:
         AgentGymError: A setting of an arm is wrong.
     """
-    return [
-        Run(arm.name, seed, arm.settings, settle(arm.settings).keys(seed))
-        for seed in seeds
-        for arm in arms
-    ]
+    return [_run_of(arm, seed, root) for seed in seeds for arm in arms]
 
 
-def _of_start(name: str) -> bool:
-    """Return whether a setting plays a part before reinforcement learning."""
-    section, _, setting = name.partition(".")
-    if section == "rl":
-        return name in START_RL
-    for method in methods():
-        if method.name == section:
-            return setting in method.start_settings
-    return not _within(name, AFTER_START)
+def _run_of(arm: Arm, seed: int, root: Path) -> Run:
+    """Return the run of an arm."""
+    if arm.after is None:
+        return Run(arm.name, seed, arm.settings, settle_arm(arm).keys(seed))
+    before = _run_of(arm.after, seed, root).keys.run
+    settings = tuple(word.replace(BEFORE, str(root / before)) for word in arm.settings)
+    return Run(arm.name, seed, settings, settle_arm(arm).keys(seed, before))
 
 
 def _within(name: str, places: Sequence[str]) -> bool:

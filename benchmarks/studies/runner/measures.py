@@ -114,6 +114,19 @@ def at_equal(curves: Sequence[Curve], unit: str, figure: str = "success") -> lis
     return [float(np.interp(end, curve[unit], curve[figure])) for curve in curves]
 
 
+def tokens_to(curve: Curve, target: float) -> float | None:
+    """Return the sampled tokens at which success first is at a target; None if it never is."""
+    if curve["success"][0] >= target:
+        return curve["sampled"][0]
+    for at in range(1, len(curve["success"])):
+        low, high = curve["success"][at - 1 : at + 1]
+        if low < target <= high:
+            share = (target - low) / (high - low)
+            before, after = curve["sampled"][at - 1 : at + 1]
+            return before + share * (after - before)
+    return None
+
+
 def training_curve(run: PlayedRun, points: int) -> Curve:
     """Return how training episodes went over environment turns, at some points of equal distance.
 

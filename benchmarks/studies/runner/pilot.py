@@ -23,16 +23,17 @@ def planned(study: Study, arms: Sequence[Arm], seeds: Sequence[int], cache: RunC
         AgentGymError: A setting of an arm is wrong, or the pilot's seed is among ``seeds``.
     """
     if study.pilot is None:
-        return runs_of(arms, seeds)
+        return runs_of(arms, seeds, cache.root)
     if study.pilot.seed in seeds:
         raise ConfigurationError(
             f"expected --seeds without {study.pilot.seed}, with which the pilot of {study.name} "
             f"chooses arms, so that it is no seed to compare them by; got {list(seeds)}"
         )
-    pilot = runs_of(arms, [study.pilot.seed])
+    pilot = runs_of(arms, [study.pilot.seed], cache.root)
     ended = {run.arm: [played_run] for run in pilot if (played_run := cache.find_played(run))}
     going = study.pilot.choose(ended)
-    return [*pilot, *runs_of([arm for arm in arms if arm.name in going], seeds)]
+    going_on = [arm for arm in arms if arm.name in going]
+    return [*pilot, *runs_of(going_on, seeds, cache.root)]
 
 
 def check_chosen(study: Study, runs: Sequence[Run], cache: RunCache) -> None:

@@ -65,6 +65,7 @@ def collect(
         "runs": {
             arm.name: {
                 "settings": _hide_secrets(arm.settings),
+                **({"after": arm.after.name} if arm.after is not None else {}),
                 "labels": [f"{axis}={label}" for axis, label in arm.labels.items()],
                 "runs": facts[arm.name],
             }

@@ -15,6 +15,8 @@ from agentgym.core.options import import_named
 from agentgym.errors import ConfigurationError
 from trainers.multirun.played import PlayedRun
 
+BEFORE = "{before}"
+"""What stands in the settings of an arm for the folder of the run that comes before."""
 Runs = Mapping[str, Sequence[PlayedRun]]
 """The finished runs of each arm that has some, in the order of the arms and of the seeds."""
 
@@ -31,6 +33,9 @@ class Arm:
     """Its place on the axes of the study, by the name of the axis."""
     needs: str = ""
     """Word without which it is not chosen, such as ``tasks=search``: for what takes long."""
+    after: Arm | None = None
+    """Arm of the study whose run with the same seed ends first; ``{before}`` in the settings is
+    its folder. It comes after no other."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,9 @@ class Study:
     """Whether each run draws its own curves, which takes as long as a small run trains."""
     pilot: Pilot | None = None
     """What decides which arms are played with the seeds of a command; None: all are."""
+    recorded: tuple[str, ...] = ()
+    """Arguments of ``agentgym eval`` with which a policy that others come after is played once it
+    is trained, into the folder ``recorded`` of its run."""
 
     def __post_init__(self) -> None:
         """Check that the arms can be told apart."""
@@ -109,7 +117,7 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
 
     A word is the name of an arm, or ``AXIS=LABEL``; arms have to fit one of the words for each axis
     that is named, and one of the names if there are any. What an arm needs has to be among them, or
-    its name.
+    its name. An arm that another one comes after is chosen with it.
 
     Raises:
         ConfigurationError: A word chooses nothing, or all words together.
@@ -124,7 +132,7 @@ def chosen_arms(study: Study, only: Sequence[str]) -> list[Arm]:
                 f"({', '.join(choices)}), got {word!r}"
             )
     if arms := _select_arms(study, only):
-        return arms
+        return [arm for arm in study.arms if arm in arms or arm in [other.after for other in arms]]
     needs = sorted({arm.needs for arm in _fitting(study, only)})
     raise ConfigurationError(
         f"expected --only to choose arms of {study.name}, got "
