@@ -9,11 +9,20 @@ group has something to train on from the first step. ``short`` prompts are the q
 every answer gets the same short reply.
 
 An arm has a process for itself: processor seconds of a step, its peak of resident memory, tokens.
-``trl`` is ``GRPOTrainer`` with ``beta=0`` and a micro-batch of all episodes, ``trl-checkpointing``
-the same with gradient checkpointing, which is TRL's default.
+``agentgym`` computes what rows begin with alike once, ``agentgym-apart`` computes every row by
+itself; beside their peaks stands what the trainer's estimate of memory says. ``trl`` is
+``GRPOTrainer`` with ``beta=0`` and a micro-batch of all episodes, ``trl-checkpointing`` the same
+with gradient checkpointing, which is TRL's default. With several numbers of threads the wall time
+is compared with that of the first.
 
 Usage: ``python benchmarks/real_model.py [--model smollm2] [--prompts short long] [--ranks 16 0]
-[--turns 1 5] [--steps 3] [--threads 1]``. Prints JSON. On a GPU the same command measures the wall.
+[--turns 1 5] [--steps 3] [--threads 1 2]``. Prints JSON. On a GPU the same command measures the
+wall.
+
+- adapters and all weights: ``--turns 1 --ranks 16 0``
+- five turns, eight members: ``--turns 5 --prompts short``
+- two threads: ``--turns 1 --prompts short --threads 1 2``
+- the estimate of memory: ``--arms agentgym agentgym-apart --steps 2``
 
 Smallest run: ``--prompts short --ranks 16 --turns 1 --steps 2``
 """
@@ -27,7 +36,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -45,10 +54,16 @@ from agentgym.actions import ActionSpec, Param
 from agentgym.core.env import TextEnv
 from agentgym.core.outcome import Outcome
 from agentgym.core.tasks import Task, TaskList
+from agentgym.support.process_memory import resident_bytes
+from trainers.grpo.forward import CPU_TILE, MIB
 from trainers.grpo.precision import chosen_precision, precision_arguments, weights_dtype
 from trainers.model_files.source import model_source
+from trainers.models.memory import GIB, ModelShape, TrainingSetup, estimate
+from trainers.models.memory_plan import LIBRARIES, RETAINED, SPARE_ROOM
 
-ARMS = ("agentgym", "trl", "trl-checkpointing")
+OURS, APART = "agentgym", "agentgym-apart"
+ARMS = (OURS, APART, "trl", "trl-checkpointing")
+DEFAULT_ARMS = (OURS, "trl", "trl-checkpointing")
 PROMPTS = ("short", "long")
 GROUPS, SIZE = 4, 8
 TURN_TOKENS = 32
@@ -73,46 +88,35 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", default="smollm2", help="as of agentgym train")
-    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
-    parser.add_argument(
-        "--prompts", nargs="+", choices=("short", "long"), default=["short", "long"]
-    )
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=DEFAULT_ARMS)
+    parser.add_argument("--prompts", nargs="+", choices=PROMPTS, default=PROMPTS)
     parser.add_argument("--ranks", nargs="+", type=int, default=[16, 0], help="0: all weights")
     parser.add_argument("--turns", nargs="+", type=int, default=[1, 5])
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", nargs="+", type=int, default=[1])
     parser.add_argument("--steps", type=int, default=3, help="steps; the first is not counted")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.steps < 2:
         parser.error(f"expected at least 2 steps, the first is not counted; got {options.steps}")
-    settings = list(product(options.prompts, options.ranks, options.turns))
+    settings = list(product(options.prompts, options.ranks, options.turns, options.threads))
     if options.here:
-        torch.set_num_threads(options.threads)
-        (arm,), ((prompt, rank, turns),) = options.arms, settings
+        (arm,), ((prompt, rank, turns, threads),) = options.arms, settings
+        torch.set_num_threads(threads)
         print(json.dumps(run_here(arm, options.model, prompt, rank, turns, options.steps)))
         return
-    rows = []
-    for prompt, rank, turns in settings:
-        row: dict[str, Any] = {"prompt": prompt, "lora_rank": rank, "turns": turns, "arms": {}}
-        for arm in options.arms:
-            arguments = [
-                "--prompts",
-                prompt,
-                "--ranks",
-                str(rank),
-                "--turns",
-                str(turns),
-                "--arms",
-                arm,
-            ]
-            row["arms"][arm] = run_apart(arguments, options)
-        rows.append({**row, **compare(row["arms"])})
+    rows: list[dict[str, Any]] = []
+    for prompt, rank, turns, threads in settings:
+        setting = {"prompt": prompt, "lora_rank": rank, "turns": turns}
+        flags = [f"--prompts={prompt}", f"--ranks={rank}", f"--turns={turns}"]
+        arms = {arm: run_apart([*flags, f"--arms={arm}"], threads, options) for arm in options.arms}
+        alike = [row for row in rows if {**row, **setting} == row]
+        row = {**setting, "threads": threads, "arms": arms}
+        rows.append({**row, **compare(arms), **faster(arms, alike)})
     print(
         to_json(
             {
                 "model": options.model,
                 "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-                "threads": options.threads,
                 "groups": GROUPS,
                 "episodes_of_group": SIZE,
                 "turn_tokens": TURN_TOKENS,
@@ -123,16 +127,14 @@ def main() -> None:
     )
 
 
-def run_apart(arguments: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+def run_apart(
+    arguments: Sequence[str], threads: int, options: argparse.Namespace
+) -> dict[str, Any]:
     """Run one arm in a process, whose peak of memory is then its alone."""
-    shared = [
-        f"--model={options.model}",
-        f"--steps={options.steps}",
-        f"--threads={options.threads}",
-    ]
+    shared = [f"--model={options.model}", f"--steps={options.steps}", f"--threads={threads}"]
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    environment["OMP_NUM_THREADS"] = str(options.threads)
+    environment["OMP_NUM_THREADS"] = str(threads)
     command = [sys.executable, __file__, "--here", *arguments, *shared]
     done = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
@@ -141,7 +143,7 @@ def run_apart(arguments: Sequence[str], options: argparse.Namespace) -> dict[str
 
 def compare(arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Return agentgym's share of the time and memory of each of TRL's arms."""
-    own_figures = arms.get("agentgym")
+    own_figures = arms.get(OURS)
     trl_figures = {arm: figures for arm, figures in arms.items() if arm.startswith("trl")}
     if own_figures is None:
         return {}
@@ -150,6 +152,28 @@ def compare(arms: dict[str, dict[str, Any]]) -> dict[str, Any]:
         "share_of": {
             arm: {name: own_figures[name] / figures[name] for name in shares}
             for arm, figures in trl_figures.items()
+        }
+    }
+
+
+def faster(
+    arms: Mapping[str, Mapping[str, Any]], alike: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return the share of the wall time that each arm took with the first number of threads.
+
+    Args:
+        arms: The arms with some number of threads.
+        alike: Rows of the same setting with other numbers, the first of them first.
+    """
+    if not alike:
+        return {}
+    first = alike[0]
+    walls = {arm: (arms[arm], first["arms"][arm]) for arm in arms}
+    name = "seconds_per_step"
+    return {
+        "wall_share_of_threads": {
+            "threads": first["threads"],
+            **{arm: now[name] / then[name] for arm, (now, then) in walls.items()},
         }
     }
 
@@ -163,8 +187,12 @@ def run_here(
     """Train with one arm in this process."""
     openings = read_openings(prompt)
     with tempfile.TemporaryDirectory() as folder:
-        if arm == "agentgym":
-            clock, sampled = train_agentgym(folder, model, openings, rank, turns, steps)
+        own_figures: dict[str, Any] = {}
+        if arm in (OURS, APART):
+            clock, sampled, estimated = train_agentgym(
+                folder, model, openings, rank, turns, steps, shares=arm == OURS
+            )
+            own_figures["estimated_gib"] = estimated / GIB
         else:
             checkpointing = arm == "trl-checkpointing"
             clock, sampled = train_trl(
@@ -173,7 +201,7 @@ def run_here(
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # kilobytes on Linux
     if torch.cuda.is_available():
         peak = torch.cuda.max_memory_allocated()
-    return {**result(clock, sampled), "peak_gib": peak / 2**30}
+    return {**result(clock, sampled), "peak_gib": peak / GIB, **own_figures}
 
 
 def read_openings(prompt: str) -> list[str]:
@@ -189,17 +217,21 @@ def read_openings(prompt: str) -> list[str]:
 
 def load(source: str, rank: int) -> tuple[Any, Any, str]:
     """Return tokenizer, model and precision, as a run of agentgym loads them."""
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-
-    from trainers.models.memory import ModelShape
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = model_source(source)
     tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
-    shape = ModelShape.of(AutoConfig.from_pretrained(folder))
-    precision = chosen_precision("auto", False, lambda: shape.parameters)
+    precision = chosen_precision("auto", False, lambda: shape_of(source).parameters)
     dtype = weights_dtype(precision, frozen=rank > 0)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
     return tokenizer, model.to("cuda" if torch.cuda.is_available() else "cpu"), precision
+
+
+def shape_of(source: str) -> ModelShape:
+    """Return the shape of a model."""
+    from transformers import AutoConfig
+
+    return ModelShape.of(AutoConfig.from_pretrained(model_source(source)))
 
 
 def lora(rank: int) -> Any:
@@ -238,9 +270,10 @@ class TalkEnv(TextEnv):
 
 
 def train_agentgym(
-    folder: str, source: str, openings: Sequence[str], rank: int, turns: int, steps: int
-) -> tuple[Clock, list[int]]:
-    """Train with ``MultiTurnTrainer``."""
+    folder: str, source: str, openings: Sequence[str], rank: int, turns: int, steps: int,
+    *, shares: bool,
+) -> tuple[Clock, list[int], int]:  # fmt: skip
+    """Train with ``MultiTurnTrainer``; return the bytes that its memory is estimated at, too."""
     from agentgym.vector import TextVectorEnv
     from trainers.grpo.trainer import MultiTurnTrainer
     from trainers.grpo.trl_arguments import grpo_arguments
@@ -249,6 +282,8 @@ def train_agentgym(
     from trainers.rollouts.engines import engine_maker
     from trainers.rollouts.engines.base import EngineSettings
 
+    on_gpu = torch.cuda.is_available()
+    process = 0 if on_gpu else (resident_bytes() or 0) + LIBRARIES
     tokenizer, model, precision = load(source, rank)
     chat = TurnTokenizer(tokenizer)
     episode = turns * (TURN_TOKENS + 32)  # answers and replies
@@ -273,13 +308,24 @@ def train_agentgym(
         make_engine=engine_maker("hf", settings),
         on_rollout=lambda event: sampled.append(sum(t.action_tokens for t in event.trajectories)),
         probe_every=0,
+        shared_prefixes=shares,
         callbacks=[clock],
         peft_config=lora(rank),
     )  # fmt: skip
     trainer.train()
     trainer.runner.engine.close()
     trainer.runner.envs.close()
-    return clock, sampled
+    opening = max(len(chat.start([{"role": "user", "content": text}])) for text in openings)
+    last = turns * TURN_TOKENS if turns == 1 else episode  # nothing follows an only turn
+    training = TrainingSetup(
+        micro_tokens=slots * (opening + last), row_tokens=opening + last, precision=precision,
+        rank=rank, triton=on_gpu, slots=slots,
+        context=min(budget.context, int(SPARE_ROOM * (opening + last))), rows=slots,
+        groups=GROUPS if shares else 0, opening_tokens=opening,
+        scored_tokens=turns * TURN_TOKENS, process=process, retained=0.0 if on_gpu else RETAINED,
+        **({} if on_gpu else {"logits_mib": CPU_TILE // MIB}),
+    )  # fmt: skip
+    return clock, sampled, estimate(shape_of(source), training).total
 
 
 class Talk:
