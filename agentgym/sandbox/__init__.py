@@ -1,4 +1,9 @@
-"""Sandboxes: they run a model's commands isolated from the host.
+"""Sandboxes run a model's commands isolated from the host.
+
+`base` defines the interface, `registry` selects a back end by name. The back ends are `namespace`
+(Linux namespaces, no daemon), `docker` (Docker or Podman), `remote` (a server on another machine)
+and `unisolated` (plain processes, for trusted commands only). In all but `remote`, the server
+`pid1` inside the sandbox runs the commands, and `served` is its client.
 
 To add one of these, touch these files:
 

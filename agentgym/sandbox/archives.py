@@ -29,11 +29,11 @@ def pack_tree(tree: Path) -> bytes:
                 if entry is None or not (entry.isreg() or entry.isdir() or entry.issym()):
                     if entry is None or not entry.islnk():
                         continue
-                    # A second name of a file: a file of its own, as in a copy.
+                    # Write a hard link as an independent file, as copying the tree would.
                     entry.type, entry.linkname = tarfile.REGTYPE, ""
                     entry.size = os.lstat(path).st_size
                 if not entry.isreg():
-                    entry.mtime = 0  # which any change of what lies there would change
+                    entry.mtime = 0  # a folder's time changes with every change of its entries
                 entry.uid = entry.gid = 0
                 entry.uname = entry.gname = ""
                 if entry.isreg():
@@ -80,14 +80,14 @@ def unpack_tree(data: bytes, folder: Path) -> None:
 def check_end(archive: tarfile.TarFile, size: int) -> None:
     """Check that an archive whose members have all been read does not end within a header.
 
-    ``tarfile`` takes half a header for the end, and so a part of the files for all.
+    ``tarfile`` treats a truncated header as the end of the archive, without an error.
 
     Args:
         archive: The archive.
-        size: Its bytes.
+        size: Size of the archive, in bytes.
 
     Raises:
-        DataError: It does.
+        DataError: The archive is truncated.
     """
     if 0 < size - archive.offset < tarfile.BLOCKSIZE:
         raise DataError(
@@ -97,10 +97,10 @@ def check_end(archive: tarfile.TarFile, size: int) -> None:
 
 
 def _inside(member: tarfile.TarInfo) -> str:
-    """Return the name of a member if it can only lie in the folder."""
+    """Return the name of a member after checking that it stays in the folder."""
     parts = member.name.split("/")
     kinds = member.isreg() or member.isdir() or member.issym()
-    # A file with holes may unpack to any size.
+    # A sparse file may unpack to any size.
     kinds = kinds and not member.issparse()
     if not kinds or member.name.startswith("/") or ".." in parts or "\0" in member.name:
         raise DataError(

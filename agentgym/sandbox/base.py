@@ -23,7 +23,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
-"""Variables of every command, besides ``PATH`` and ``HOME``; none come from the host."""
+"""Environment variables of every command, besides ``PATH`` and ``HOME``; none is inherited from the
+host."""
 LONGEST = 86_400
 """Maximum timeout of a command, in seconds."""
 
@@ -63,10 +64,10 @@ class SandboxLimits:
     """Maximum size of the stored output, in bytes: half from its beginning, half from its end."""
 
     def __post_init__(self) -> None:
-        """Refuse what bounds nothing.
+        """Validate the limits.
 
         Raises:
-            ConfigurationError: A limit is no positive integer.
+            ConfigurationError: A limit is not a positive integer.
         """
         for limit in fields(self):
             options.integer(getattr(self, limit.name), limit.name, 1, None)
@@ -102,15 +103,15 @@ class SandboxConfig:
     """Resource limits."""
     background: bool = False
     """Whether processes that a command leaves running live until the sandbox is reset or closed, as
-    services do in containers; else they end with the command."""
+    services in containers do; otherwise they are killed when the command ends."""
     trusted: bool = False
     """Whether the commands are the user's own: only then may they run without isolation."""
 
     def __post_init__(self) -> None:
-        """Refuse paths that may lead elsewhere than their names say.
+        """Validate the paths.
 
         Raises:
-            ConfigurationError: A place inside is relative, or a path has parts such as ``..``.
+            ConfigurationError: A path inside is relative, or a path has parts such as ``..``.
         """
         further = (
             (name, place) for name in ("mounts", "writable") for place in getattr(self, name)
@@ -153,7 +154,7 @@ class ExecResult:
     """Whether it, or a process that it started, was killed for using more memory than
     ``SandboxLimits.memory``, as far as the back end can tell."""
     running: int = 0
-    """Number of processes, of all commands so far, that go on in the background."""
+    """Number of processes, of all commands so far, that still run in the background."""
 
     @property
     def text(self) -> str:
@@ -210,8 +211,8 @@ class Sandbox(ABC):
     def capabilities(self) -> frozenset[str]:
         """Features and enforced limits on this machine.
 
-        ``"snapshot"``, ``"network"`` (it has none), ``"memory"`` (of all processes together),
-        ``"processes"``, ``"disk"``, ``"files"``.
+        ``"snapshot"``, ``"network"`` (the sandbox has no network), ``"memory"`` (limit of all
+        processes together), ``"processes"``, ``"disk"``, ``"files"``.
         """
 
     @abstractmethod
@@ -236,8 +237,8 @@ class Sandbox(ABC):
 
         Args:
             command: The command line.
-            timeout: Seconds after which it is killed with all processes that it started; those
-                that earlier commands left running go on.
+            timeout: Seconds after which the command and all processes that it started are killed;
+                background processes of earlier commands continue.
             cwd: Working folder; ``workdir`` if left out.
             env: Variables in addition to the configuration's.
 

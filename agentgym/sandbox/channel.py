@@ -97,7 +97,7 @@ class Channel:
                 answer["body"] = self._body()
                 answer.update(self._message())
         except (OSError, EOFError, ValueError, RecursionError) as error:
-            # After half an answer nobody can tell where the next one begins.
+            # After a partial answer, the start of the next one is unknown.
             self.close()
             raise SandboxDied(
                 f"expected an answer to {operation!r} within {seconds:.0f} seconds, got "
@@ -137,10 +137,10 @@ class Channel:
         return int(size)
 
     def _exactly(self, size: int) -> bytes:
-        """Receive so many bytes, no later than the deadline."""
+        """Receive exactly ``size`` bytes before the deadline."""
         parts: list[bytes] = []
         while size:
-            # Never 0, which would mean not to wait at all, even for what is there.
+            # Not 0, which would make the socket non-blocking.
             self._stream.settimeout(max(0.001, self._deadline - time.monotonic()))
             part = self._stream.recv(min(size, 1 << 20))
             if not part:
@@ -172,7 +172,7 @@ def _framed(message: dict[str, Any], body: bytes | None) -> Iterator[bytes]:
 
 
 def _describe_failure(error: Exception) -> str:
-    """Say in words what went wrong with a stream."""
+    """Describe in words what was received instead of an answer."""
     if isinstance(error, EOFError | ConnectionError | BrokenPipeError):
         return "the end of the stream"
     if isinstance(error, TimeoutError):

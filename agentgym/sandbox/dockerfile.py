@@ -33,9 +33,9 @@ LARGEST = 1 << 20
 MOST_FILES, MOST_BYTES = 20_000, 256 << 20
 """Maximum number of files of a folder, and their maximum total size, in bytes."""
 _SYSTEM = ("bin", "boot", "dev", "etc", "lib", "lib64", "proc", "run", "sbin", "sys", "usr", "var")
-"""Folders of the root that a box shows of this machine, and cannot write to."""
+"""Folders of the root that come from this machine, and so are not writable in the sandbox."""
 _SILENT = frozenset({"ARG", "CMD", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "STOPSIGNAL"})
-"""Instructions that mean nothing to commands that are run one by one."""
+"""Instructions without effect on commands in a sandbox."""
 _ALONE = frozenset({"", "0", "root"})
 _PAIR = re.compile(r"""(?<!\w)(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s\\])*)""")
 
@@ -132,8 +132,8 @@ class _Reader:
     """Reads instructions one by one.
 
     Args:
-        folder: What is copied from.
-        no_image: Whether ``RUN`` lines may be left out.
+        folder: Source folder of ``COPY``.
+        no_image: Whether ``RUN`` lines can be ignored.
     """
 
     def __init__(self, folder: Path, no_image: bool) -> None:
@@ -165,7 +165,7 @@ class _Reader:
         pairs = _PAIR.findall(rest) if "=" in name else [(name, value)]
         try:
             self.environment |= {key: " ".join(shlex.split(text)) for key, text in pairs}
-        except ValueError:  # a quotation that nobody closes
+        except ValueError:  # an unclosed quotation
             self.obstacles.append(line)
 
     def _copy(self, line: str, rest: str) -> None:
@@ -188,7 +188,7 @@ class _Reader:
             self.files |= dict(_copied(self.folder, source, place, target))
 
     def recipe(self, workdir: str) -> ImageRecipe:
-        """Return what was read."""
+        """Return the recipe of the instructions read so far."""
         place = workdir or self.workdir
         place = WORKDIR if place in ("", "/") else place
         obstacles = list(self.obstacles)
@@ -202,10 +202,10 @@ class _Reader:
 
 
 def _copied(folder: Path, source: str, place: str, target: str) -> Iterator[tuple[str, Path]]:
-    """Yield where the files of a source come to stand, and where they lie; links are left out.
+    """Yield path inside and path on this machine of each file of a source; links are left out.
 
     Raises:
-        DataError: The source is missing, or lies outside of the folder.
+        DataError: The source is missing or outside of the folder.
     """
     path = folder / source.lstrip("/")
     if not path.resolve().is_relative_to(folder.resolve()) or not path.exists():
@@ -222,5 +222,5 @@ def _copied(folder: Path, source: str, place: str, target: str) -> Iterator[tupl
 
 
 def _inside(file: Path, folder: Path) -> bool:
-    """Return whether a file lies in a folder, with all links followed."""
+    """Return whether a file is inside a folder after resolving all links."""
     return file.resolve().is_relative_to(folder.resolve())

@@ -41,7 +41,7 @@ def shown_folders(config: SandboxConfig) -> dict[Path, Path]:
     }.items():
         try:
             folders[place] = path.resolve(strict=True)
-        except (OSError, RuntimeError) as error:  # a loop of links is the latter until Python 3.13
+        except (OSError, RuntimeError) as error:  # RuntimeError: loops of links before Python 3.13
             raise ConfigurationError(
                 f"expected visible paths to exist, got {path}: {error}"
             ) from error
@@ -57,9 +57,9 @@ def covered_places(config: SandboxConfig) -> list[Path]:
 
 
 def _prefix() -> Iterator[Path]:
-    """Yield the folder of the running Python, unless it is the system's, which is shown anyway.
+    """Yield the folder of the running Python, unless it is in ``/usr``, which is visible anyway.
 
-    Of a virtual environment it is the one that it was made of.
+    For a virtual environment, it is the folder of its base Python.
     """
     prefix = Path(sys.base_prefix)
     if not prefix.is_relative_to("/usr"):
@@ -67,10 +67,10 @@ def _prefix() -> Iterator[Path]:
 
 
 def _packages(config: SandboxConfig) -> list[Path]:
-    """Return the folders of the packages of every Python that would be visible.
+    """Return the package folders of every Python that would be visible.
 
-    Of the running one and of the system's others; a distribution that holds other environments,
-    and the packages that they were made of, has them in ``envs`` and ``pkgs``.
+    These are the running Python and the system's others. Conda keeps further environments in
+    ``envs``, and their packages in ``pkgs``.
     """
     scheme = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
     paths = sysconfig.get_paths(vars=scheme)

@@ -1,8 +1,8 @@
-"""Who made a sandbox, written so that another process can tell whether they are still alive.
+"""Identify the process that owns a sandbox, so that others can check whether it is still alive.
 
-A process id alone does not name a process: ids are used again, after a restart of the machine and
-within it, and each pid namespace counts its own. So an owner is the boot of the machine, the pid
-namespace, the id, and the time at which the process started.
+A process id alone is not enough: ids are reused, also after a reboot, and each pid namespace has
+its own. So an owner consists of the boot id, the pid namespace, the process id, and the start time
+of the process.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from pathlib import Path
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _START = 19
-"""Place of the start time in ``/proc/<pid>/stat`` after the name (proc(5): field 22)."""
+"""Index of the start time in ``/proc/<pid>/stat`` after the name (proc(5): field 22)."""
 
 
 def this_process() -> str:
-    """Return the owner that the running process is; another one after a fork."""
+    """Return the identity of this process as an owner; a fork has another one."""
     pid = os.getpid()
     return f"{_identify_namespace()}/{pid}/{_started(pid)}"
 
 
 def is_gone(owner: str) -> bool:
-    """Return whether an owner has ended for certain.
+    """Return whether an owner has certainly ended.
 
-    Of owners on other machines, of an earlier boot and in other pid namespaces nothing is known
-    here, so they are not.
+    False for owners on other machines, of an earlier boot and in other pid namespaces, which cannot
+    be checked here.
     """
     parts = owner.split("/")
     if len(parts) != 4 or "/".join(parts[:2]) != _identify_namespace() or not parts[2].isdigit():
@@ -34,7 +34,7 @@ def is_gone(owner: str) -> bool:
 
 
 def _identify_namespace() -> str:
-    """Name the boot of this machine and the namespace in which ids are counted."""
+    """Return the boot id and the pid namespace."""
     try:
         boot = _BOOT.read_text().strip()
         namespace = os.readlink("/proc/self/ns/pid").strip("pid:[]")
@@ -44,12 +44,12 @@ def _identify_namespace() -> str:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in ticks since boot; "" if there is none."""
+    """Return the start time of a process in ticks since boot; "" if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
-    # The name stands in brackets before them, and may hold spaces and brackets of its own.
+    # The fields follow the name, which is in brackets and may contain spaces and brackets.
     fields = stat.rpartition(")")[2].split()
-    # A zombie has ended; nobody has asked yet how.
+    # A zombie has ended; its parent has only not read its status.
     return "" if fields[0] in "ZX" else fields[_START]

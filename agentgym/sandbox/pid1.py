@@ -1,16 +1,16 @@
-"""The server that is process 1 of a sandbox: it runs commands and ends all that they started.
+"""The server that is process 1 of a sandbox: runs commands, and kills the processes they leave.
 
-It stands alone in one long file, because a container is given this text and nothing else, and on
-the standard library of Python 3.6 and later, since container images bring old interpreters.
-``python3 -I -S pid1.py`` reads requests from standard input and answers on standard output;
-:func:`serve` does so on descriptors that are open already.
+It is one long file without imports from agentgym, because a container receives only this text, and
+it supports the standard library of Python 3.6 and later, because container images have old
+interpreters. ``python3 -I -S pid1.py`` reads requests from standard input and answers on standard
+output; :func:`serve` uses open descriptors instead.
 
 A message is its length (four bytes, big endian) and a JSON object. An object with ``"body": true``
-is followed by chunks, each again with its length, up to an empty one; after the body of an answer
-comes one more message, which is empty or holds the error that cut the body short. The first request
-is ``configure``; the other operations are the methods of :class:`Server` whose names begin with
-``do_``. One request is answered at a time. When the stream closes, the server ends, and with
-process 1 ends everything in its namespace.
+is followed by chunks, each with its length, up to an empty one. After the body of an answer comes
+one more message, which is empty or contains the error that cut the body short. The first request is
+``configure``; the other operations are the methods of :class:`Server` with the prefix ``do_``. One
+request is answered at a time. When the stream closes, the server ends, and with process 1 the
+kernel ends everything in its namespace.
 """
 
 import binascii
@@ -26,7 +26,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 
-TYPE_CHECKING = False  # the module typing would be a tenth of the memory of this process
+TYPE_CHECKING = False  # importing typing would add a tenth to this process's memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, NoReturn
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 16
 LOOK = 0.1
-"""Seconds between two looks at the memory of a command that no cgroup bounds."""
+"""Interval between two checks of a command's memory, in seconds, if no cgroup limits it."""
 NICE = 5
-"""How much later than this process commands get their turn on a processor."""
+"""Niceness of commands above that of this process, so that it stays responsive."""
 MOST_PIPES = 64
-"""Most pipes of background processes that are read; writing to older ones fails."""
+"""Maximum number of pipes of background processes that are read; writing to older ones fails."""
 DEPTH = 64
-"""Folders below each other that are looked into; what lies deeper is left out."""
+"""Maximum nesting of folders that are inspected; deeper ones are left out."""
 REPOSITORY = ".git"
 DELETED = "deleted"
-"""Member of a snapshot that lists what is gone; all others begin with the number of a place."""
+"""Member of a snapshot that lists the deleted paths; all others begin with a place's number."""
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 
 
 class PeerGone(Exception):
-    """Whoever sends the requests has closed the stream."""
+    """The client has closed the stream."""
 
 
 class Wire:
@@ -85,7 +85,7 @@ class Wire:
         return data
 
     def skip(self) -> None:
-        """Pass over what is left of a body."""
+        """Skip the rest of a body."""
         while self.read(CHUNK):
             pass
 
@@ -120,7 +120,7 @@ class Wire:
 
 
 class Output:
-    """What a command prints: its two ends."""
+    """The beginning and the end of a command's output, within a size limit."""
 
     def __init__(self, bound: int) -> None:
         self._half = bound // 2
@@ -129,7 +129,7 @@ class Output:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Take in what was printed next."""
+        """Add the next bytes of output."""
         self.total += len(data)
         room = self._half - len(self._head)
         self._head += data[:room]
@@ -138,11 +138,11 @@ class Output:
 
     @property
     def left_out(self) -> int:
-        """Bytes that are in neither end."""
+        """Number of bytes between the two stored ends."""
         return self.total - len(self._head) - len(self._tail)
 
     def joined(self) -> bytes:
-        """Return both ends, with a marker between them where something is missing."""
+        """Return both ends, with a marker between them if bytes are left out."""
         if not self.left_out:
             return self._head + self._tail
         marker = f"\n[... {self.left_out} bytes left out ...]\n"
@@ -161,8 +161,9 @@ class Server:
         self.shell = next(
             (path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh"
         )
-        # Idle handlers: what Python ignores, commands would ignore too, and without one for the end
-        # of a child, the interpreter would not write to the descriptor. Of SIGINT it would end.
+        # Handlers that do nothing. An ignored signal would also be ignored by commands, which
+        # inherit that; without a SIGCHLD handler, the interpreter would not write to the wake-up
+        # descriptor; and SIGINT would end this process.
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(self._wake, False)
@@ -171,19 +172,19 @@ class Server:
         ):  # fmt: skip
             signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(wake, **({"warn_on_full_buffer": False} if _newer(3, 7) else {}))
-        for name in os.listdir("/dev/fd"):  # the connection has whatever number was free
-            with suppress(OSError):  # that of the listing itself is gone
+        for name in os.listdir("/dev/fd"):  # all of them: the connection can have any number
+            with suppress(OSError):  # the descriptor of the listing itself is already closed
                 if int(name) > 2:
                     os.set_inheritable(int(name), False)
         self._child = 0
-        self._pipes: list[int] = []  # that background processes may still write to
-        self._services = 0  # processes in the background after the last command
-        self._last_look = 0.0  # at their memory, between commands
+        self._pipes: list[int] = []  # pipes that background processes may still write to
+        self._services = 0  # number of background processes after the last command
+        self._last_look = 0.0  # last check of their memory, between commands
         if os.getpid() != 1:
-            _prctl(PR_SET_CHILD_SUBREAPER, 1)  # orphans of a command come here, as to process 1
+            _prctl(PR_SET_CHILD_SUBREAPER, 1)  # adopt orphans of commands, as process 1 does
         _prctl(PR_SET_NO_NEW_PRIVS, 1)
         self._oom_score = _open_oom_score() if oom_score is None else oom_score
-        _prctl(PR_SET_DUMPABLE, 0)  # so that no command looks into this process
+        _prctl(PR_SET_DUMPABLE, 0)  # commands must not read this process's memory
 
     def run(self) -> "NoReturn":
         """Answer requests; end with the stream or with its owner."""
@@ -197,7 +198,7 @@ class Server:
             os._exit(0)
 
     def _wait(self) -> None:
-        """Wait for a request, or for the end of the owner; watch what runs in the background."""
+        """Wait for a request or the owner's end; watch background processes in the meantime."""
         while True:
             poller = select.poll()
             for descriptor in (self.wire.source, self.owner, *self._pipes):
@@ -227,12 +228,12 @@ class Server:
         return True
 
     def _answer(self, request: "Message") -> None:
-        """Do what a request asks; an operation that fails is an answer too."""
+        """Execute a request and send the answer; an exception is sent as an answer, too."""
         try:
             answer = getattr(self, "do_" + str(request["op"]))(request)
         except PeerGone:
             raise
-        except Exception as error:  # a path may be too deep to be made, memory may run out
+        except Exception as error:  # e.g. a path is too deep, or memory runs out
             answer = _failure(error)
         if request.get("body"):
             self.wire.skip()
@@ -240,12 +241,12 @@ class Server:
             self.wire.send(answer)
 
     def do_configure(self, request: "Message") -> "Message":
-        """Take the settings and remember what the places hold.
+        """Store the settings, and record the initial state of the places.
 
-        They are ``workdir``, ``environment``, ``rlimits`` (name -> value), ``memory`` (bytes of all
-        processes together; 0 where something else bounds it), ``background`` (whether processes
-        may outlive their command), ``output``, ``kept_output`` and ``places``: the folders that
-        commands write to, ``workdir`` first.
+        The settings are ``workdir``, ``environment``, ``rlimits`` (name -> value), ``memory``
+        (limit in bytes of all processes together; 0 if it is enforced elsewhere), ``background``
+        (whether processes may outlive their command), ``output``, ``kept_output`` and ``places``:
+        the writable folders, ``workdir`` first.
         """
         self.config = request
         for place in request["places"]:
@@ -262,7 +263,7 @@ class Server:
         status: int | None
         reader, writer = os.pipe()
         left_open = False
-        with suppress(BlockingIOError):  # an interrupt that came too late for the last command
+        with suppress(BlockingIOError):  # discard an interrupt that came after the last command
             os.read(self._wake, 4096)
         try:
             self._child = self._start(request, writer)
@@ -298,19 +299,19 @@ class Server:
         }
 
     def _keep_pipe(self, reader: int) -> None:
-        """Go on reading what the background processes of a command print."""
+        """Continue to read the output of a command's background processes."""
         self._pipes.append(reader)
         if len(self._pipes) > MOST_PIPES:
             os.close(self._pipes.pop(0))
 
     def _start(self, request: "Message", writer: int) -> int:
-        """Start the command; return its number, or 0 after printing why it cannot be started."""
+        """Start the command; return its process id, or 0 after printing why it failed to start."""
         variables = {**self.config["environment"], **(request.get("env") or {})}
         environment = {_encoded(name): _encoded(value) for name, value in variables.items()}
         name = os.path.basename(self.shell)
         arguments = [_encoded(name), b"-c", _encoded(request["command"])]
         try:
-            # What a command inherits need not be set in a fork, whose every step copies memory.
+            # Set inherited limits here and not in the fork, where each step copies memory pages.
             for kind, value in self.config["rlimits"].items():
                 _limit(getattr(resource, "RLIMIT_" + kind), value)
             os.chdir(self._path(request.get("cwd") or ""))
@@ -323,7 +324,7 @@ class Server:
             os.chdir("/")
 
     def _watch(self, reader: int, output: Output, deadline: float) -> "tuple[int | None, str]":
-        """Collect output until the command ends; return its status, or why it has to."""
+        """Collect output until the command ends; return its status, or why it must be killed."""
         poller = select.poll()
         for descriptor in (reader, self._wake, self.wire.source, self.owner, *self._pipes):
             if descriptor is not None:
@@ -356,12 +357,12 @@ class Server:
                     output.add(data)
                     if not data:
                         poller.unregister(reader)
-                else:  # nothing may be asked meanwhile, so somebody has gone
+                else:  # no request may come during a command, so the client has disconnected
                     raise PeerGone
 
     def _kill(self, status: "int | None" = None) -> "tuple[int, int]":
-        """Kill and reap all that runs; return how many besides the command, and its status."""
-        # Counted before: a shell that is being killed may still reap some of them itself.
+        """Kill and reap all processes; return their number without the command, and its status."""
+        # Count them before killing: a dying shell may still reap some of them itself.
         processes = _list_processes() - {self._child}
         while True:
             if os.getpid() == 1:
@@ -376,10 +377,10 @@ class Server:
                 status = state
 
     def _kill_since(self, before: "Running") -> "tuple[int, int]":
-        """Kill and reap the command and what it started; return as :meth:`_kill` does.
+        """Kill and reap the command and its descendants; returns the same as :meth:`_kill`.
 
-        Processes that ran before, and those that they have started, go on, unless the command
-        starts processes faster than they are killed, or too much memory is still in use.
+        Earlier processes and their descendants continue, unless the command starts processes faster
+        than they can be killed, or too much memory is still in use.
         """
         status: int | None = None
         killed: Running = set()
@@ -422,9 +423,9 @@ class Server:
         return {}
 
     def do_put(self, request: "Message") -> "Message":
-        """Unpack the body, a tar archive, in ``folder``; with ``pristine``, it counts as unchanged.
+        """Unpack the body, a tar archive, in ``folder``.
 
-        With ``pristine`` the folder has to be one of the places.
+        With ``pristine``, the content counts as unchanged; the folder must be one of the places.
         """
         import tarfile
 
@@ -438,10 +439,10 @@ class Server:
         return {}
 
     def do_changes(self, request: "Message") -> "Message | None":
-        """Send the changed regular files of ``workdir`` as a tar archive, and what is deleted.
+        """Send the changed regular files of ``workdir`` as a tar archive, and the deleted paths.
 
-        Where no file changed there is no archive, for which a module would have to be loaded.
-        Files of more than ``file_bytes``, and those beyond ``total_bytes``, are left out.
+        If no file changed, there is no archive, so that ``tarfile`` need not be imported. Files
+        over ``file_bytes``, and files beyond ``total_bytes`` in total, are left out.
         """
         workdir, room = self.config["places"][0], request["total_bytes"]
         now = dict(_marks(workdir))
@@ -465,7 +466,7 @@ class Server:
         return None
 
     def do_snapshot(self, request: "Message") -> None:
-        """Send all that differs from the beginning as a tar archive for ``restore``."""
+        """Send all differences from the initial state as a tar archive, for ``restore``."""
         members: list[tuple[str, str]] = []
         deleted: list[str] = []
         for number, place in enumerate(self.config["places"]):
@@ -479,7 +480,7 @@ class Server:
     def _send_archive(
         self, head: "Message", members: "list[tuple[str, str]]", folder: str, deleted: bytes
     ) -> None:
-        """Send files as the body of an answer, and before them the list of what is deleted."""
+        """Send an archive as the body of an answer: the list of deleted paths, then the files."""
         import io
         import tarfile
 
@@ -500,11 +501,11 @@ class Server:
         self.wire.finish(trailer)
 
     def _body(self) -> "Any":
-        """Return the body of a message as a file; it has what an archive asks of one."""
+        """Return the body of a message as a file for ``tarfile``, which only reads or writes."""
         return self.wire
 
     def do_restore(self, request: "Message") -> "Message":
-        """Make what the body, a snapshot, says; the box has to be as at its beginning."""
+        """Apply the body, a snapshot; the sandbox must be in its initial state."""
         import tarfile
 
         with tarfile.open(fileobj=self._body(), mode="r|") as archive:
@@ -518,7 +519,7 @@ class Server:
         return {}
 
     def _placed(self, name: str) -> str:
-        """Return the path that a name in a snapshot stands for."""
+        """Return the path of a member of a snapshot."""
         number, _, path = _checked(name).partition("/")
         if not number.isdigit() or int(number) >= len(self.config["places"]):
             raise ValueError(f"expected a snapshot of this sandbox, got the member {name!r}")
@@ -526,9 +527,9 @@ class Server:
 
 
 def _marks(folder: str, prefix: str = "", depth: int = 0) -> "Iterator[tuple[str, Mark]]":
-    """Yield what lies in a folder and what tells whether it changed.
+    """Yield the entries of a folder with marks that show whether they change.
 
-    The time of the last change of an inode is among it, which no command can set.
+    A mark includes the inode's change time (ctime), which commands cannot set.
     """
     try:
         names = os.listdir(folder)
@@ -548,7 +549,7 @@ def _marks(folder: str, prefix: str = "", depth: int = 0) -> "Iterator[tuple[str
         except OSError:
             continue
         if stat.S_ISDIR(status.st_mode):
-            # What is mounted below is not written to.
+            # Other mounts below are not writable.
             if status.st_dev == device:
                 yield prefix + name, (status.st_mode, 0)
                 if depth < DEPTH:
@@ -559,13 +560,13 @@ def _marks(folder: str, prefix: str = "", depth: int = 0) -> "Iterator[tuple[str
 
 
 def _of_repository(path: str) -> bool:
-    """Return whether a path lies in the store of a version control system."""
+    """Return whether a path is inside a repository's ``.git``."""
     return REPOSITORY in path.split("/")
 
 
 def _open_regular(path: bytes, flags: int) -> int:
-    """Open a file, unless it is special or tells about this very process."""
-    # Without O_NONBLOCK, a named pipe would never open.
+    """Open a regular file; raise for special files and files about this process."""
+    # Without O_NONBLOCK, opening a named pipe could block forever.
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o644)
     status = os.fstat(descriptor)
     try:
@@ -579,9 +580,9 @@ def _open_regular(path: bytes, flags: int) -> int:
 
 
 def _pack(archive: "Any", name: str, path: str, links: bool) -> None:
-    """Add a file, folder or link to an archive; what is special or cannot be read is left out.
+    """Add a file, folder or link to an archive; special and unreadable files are left out.
 
-    The second name of a file is a link to the first if there are ``links``, else a file.
+    A second name of a file is stored as a hard link if ``links``, otherwise as a file.
     """
     member = archive.gettarinfo(path, name)
     if member is None:
@@ -591,7 +592,7 @@ def _pack(archive: "Any", name: str, path: str, links: bool) -> None:
     if member.islnk() and not links:
         member.type, member.linkname, member.size = b"0", "", os.lstat(path).st_size
     if not member.isreg():
-        if not member.isdev() or member.isfifo():  # anybody can make the device 0:0
+        if not member.isdev() or member.isfifo():  # device 0:0 can be made without privileges
             archive.addfile(member)
         return
     try:
@@ -608,7 +609,7 @@ def _pack(archive: "Any", name: str, path: str, links: bool) -> None:
 
 
 def _unpack(archive: "Any", member: "Any", locate: "Callable[[str], str]") -> None:
-    """Make one member of an archive where its name says, in place of what is there."""
+    """Create one member of an archive at its path; an existing entry is replaced."""
     path = locate(member.name)
     if member.isdir():
         if os.path.islink(path) or not os.path.isdir(path):
@@ -630,14 +631,14 @@ def _unpack(archive: "Any", member: "Any", locate: "Callable[[str], str]") -> No
             for data in iter(lambda: content.read(CHUNK), b""):
                 file.write(data)
         os.chmod(path, member.mode & 0o777)
-        with suppress(OSError, OverflowError):  # a time that no number of this system holds
+        with suppress(OSError, OverflowError):  # a time outside of this system's range
             os.utime(path, (member.mtime, member.mtime))
     else:
         raise ValueError(f"expected files, folders and links, got the special file {member.name!r}")
 
 
 def _checked(name: str) -> str:
-    """Return the name of a member of an archive, if it stays in the folder."""
+    """Return the name of an archive's member after checking that it stays in the folder."""
     parts = name.split("/")
     if name.startswith("/") or ".." in parts:
         raise ValueError(f"expected names that stay in their folder, got {name!r}")
@@ -645,7 +646,7 @@ def _checked(name: str) -> str:
 
 
 def _remove(path: str) -> None:
-    """Remove a file or a folder with all that it holds, if it is there."""
+    """Remove a file or a folder with its content, if it exists."""
     import shutil
 
     if os.path.isdir(path) and not os.path.islink(path):
@@ -655,15 +656,15 @@ def _remove(path: str) -> None:
 
 
 def _memory(limit: int) -> int:
-    """Return the bytes in memory of the processes that this one answers for.
+    """Return the memory of the processes of this sandbox, in bytes.
 
-    Pages that several have count once, which is costly to read, and so is only read where they are
-    more than the limit otherwise.
+    Shared pages count once. Reading that is expensive, so it is only done if the sum with shared
+    pages counted several times exceeds the limit.
     """
     sizes = {}
     for pid in _list_processes():
         with suppress(OSError):
-            # Any thread tells, but the first may have ended.
+            # Any thread has the numbers, but the first one may have ended.
             for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
                 place = f"/proc/{pid}/task/{thread}"
                 with open(place + "/statm") as file:
@@ -672,7 +673,7 @@ def _memory(limit: int) -> int:
                     break
     if sum(sizes.values()) > limit:
         for place in sizes:
-            # A process that hides what it shares counts whole.
+            # If its shared pages cannot be read, count the whole process.
             with suppress(OSError), open(place + "/smaps_rollup") as file:
                 pages = [int(line.split()[1]) for line in file if line.startswith("Pss:")]
                 sizes[place] = 1024 * sum(pages)
@@ -680,15 +681,15 @@ def _memory(limit: int) -> int:
 
 
 def _exceeds(limit: int) -> bool:
-    """Return whether the processes use more memory than a limit; 0 is none.
+    """Return whether the processes use more memory than a limit; 0: no limit.
 
-    Read twice, since what forks between two readings may be counted twice.
+    Reads twice, because a process that forks during one reading may be counted twice.
     """
     return limit > 0 and _memory(limit) > limit and _memory(limit) > limit
 
 
 def _reap(child: int) -> "int | None":
-    """Reap what has ended; return the status of the child if it is among it."""
+    """Reap ended processes; return the status of the child if it is among them."""
     status = None
     while True:
         try:
@@ -702,15 +703,15 @@ def _reap(child: int) -> "int | None":
 
 
 def _kill_all() -> None:
-    """Kill every process of the namespace but this one."""
+    """Kill every process of the namespace except this one."""
     with suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
 
 
 def _kill_descendants(child: int) -> None:
-    """Kill what this process started, where there is no namespace that tells what that is.
+    """Kill the descendants of this process, for use without a pid namespace.
 
-    Parents come first, so that none of them goes on because its child has ended.
+    Parents come first, so that they cannot react to the end of a child.
     """
     victims = _descendants(os.getpid())
     for pid in victims:
@@ -722,16 +723,16 @@ def _kill_descendants(child: int) -> None:
 
 
 def _list_processes() -> "set[int]":
-    """Return the processes that this one answers for."""
+    """Return the ids of the processes of this sandbox."""
     if os.getpid() != 1:
         return set(_descendants(os.getpid()))
     return {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1}
 
 
 def _running() -> "Running":
-    """Return number and start of the running processes that this one answers for.
+    """Return id and start time of the running processes of this sandbox.
 
-    A number alone may meanwhile be that of another process.
+    The start time is needed because ids are reused.
     """
     processes = set()
     for pid in _list_processes():
@@ -743,7 +744,7 @@ def _running() -> "Running":
 
 
 def _started_since(before: "Running") -> "Running":
-    """Return the processes that neither ran before nor descend from those that did."""
+    """Return the processes that did not run before, without descendants of earlier ones."""
     now = _running()
     spared = {pid for pid, _start in now & before}
     spared.update(_descendants(*spared))
@@ -751,26 +752,26 @@ def _started_since(before: "Running") -> "Running":
 
 
 def _stat(pid: int) -> "tuple[str, int, int]":
-    """Return the state of a process, its parent, and when it was started."""
+    """Return state, parent and start time of a process."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         words = file.read().rpartition(b")")[2].split()
     return words[0].decode("ascii"), int(words[1]), int(words[19])
 
 
 def _descendants(*pids: int) -> "list[int]":
-    """Return the processes below some, parents first, from ``/proc``; empty where there is none."""
+    """Return the descendants of processes, parents first; empty without ``/proc``."""
     children: dict[int, list[int]] = {}
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
         with suppress(OSError, ValueError, IndexError):
             children.setdefault(_stat(int(name))[1], []).append(int(name))
     processes = [*pids]
-    for parent in processes:  # which grows meanwhile
+    for parent in processes:  # the list grows during the loop
         processes += [child for child in children.get(parent, []) if child not in processes]
     return processes[len(pids) :]
 
 
 def _drain(reader: int, output: Output, limit: int) -> bool:
-    """Take what is left in the pipe of a command; return whether nothing can write to it."""
+    """Read the rest of a command's pipe; return whether all writers have closed it."""
     with suppress(BlockingIOError):
         while output.total <= limit:
             data = os.read(reader, CHUNK)
@@ -799,8 +800,8 @@ def _limit(kind: int, value: int) -> None:
 
 
 def _open_oom_score() -> "int | None":
-    """Open the file that tells the kernel how gladly to kill this process, where there is one."""
-    _prctl(PR_SET_DUMPABLE, 1)  # else the file belongs to somebody else
+    """Open this process's ``oom_score_adj``, or return None."""
+    _prctl(PR_SET_DUMPABLE, 1)  # otherwise the file belongs to root
     try:
         return os.open("/proc/self/oom_score_adj", os.O_RDWR)
     except OSError:
@@ -809,7 +810,7 @@ def _open_oom_score() -> "int | None":
 
 @contextmanager
 def _offered_to_oom_killer(score: "int | None") -> "Iterator[None]":
-    """Make what is started meanwhile, and not process 1, what is killed when memory runs out."""
+    """Let processes started in the block be killed before process 1 if memory runs out."""
     if score is None:
         yield
         return
@@ -824,7 +825,7 @@ def _offered_to_oom_killer(score: "int | None") -> "Iterator[None]":
 def _spawn(
     path: str, arguments: "list[bytes]", environment: "dict[bytes, bytes]", writer: int
 ) -> int:
-    """Start a program in a process group of its own that prints to ``writer``."""
+    """Start a program in a new process group, with its output to ``writer``."""
     if hasattr(os, "posix_spawn"):
         actions = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -851,25 +852,25 @@ def _spawn(
 
 
 def _lower_priority(pid: int) -> None:
-    """Let a process, and all that it will start, wait for this one."""
+    """Lower the priority of a process and its future children below this process's."""
     with suppress(OSError):
         priority = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, pid, min(priority + NICE, 19))
 
 
 def _complaint(error: BaseException) -> bytes:
-    """Say why a command cannot be started."""
+    """Return the output of a command that cannot be started."""
     return f"cannot run the command: {error}\n".encode("utf-8", "replace")
 
 
 def _prctl(option: int, value: int) -> None:
-    """Set an attribute of this process, where the system and the interpreter can."""
+    """Set an attribute of this process, if system and interpreter support it."""
     if _prctl_function is not None:
         _prctl_function(option, value, 0, 0, 0)
 
 
 def _packed(data: bytes) -> str:
-    """Return bytes as they stand in a message: in base64."""
+    """Encode bytes for a message, in base64."""
     return binascii.b2a_base64(data, newline=False).decode("ascii")
 
 
@@ -893,7 +894,7 @@ def _newer(*version: int) -> bool:
 
 
 def _encoded(text: str) -> bytes:
-    """Return text as the bytes that the system calls get, whatever the locale."""
+    """Encode text for system calls, independent of the locale."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -903,18 +904,18 @@ def serve(
     """Answer requests on open descriptors.
 
     Args:
-        source: Where requests come from.
-        sink: Where answers go; may be the same.
-        owner: Descriptor of the process with which the server ends, even if the stream stays open.
-        oom_score: Descriptor of its own ``oom_score_adj``, where ``/proc`` cannot be written to.
+        source: Descriptor to read requests from.
+        sink: Descriptor to write answers to; may be the same.
+        owner: Descriptor of a process; the server ends with it, even if the stream stays open.
+        oom_score: Descriptor of its own ``oom_score_adj``, if ``/proc`` is read-only.
     """
     Server(Wire(source, sink), owner, oom_score).run()
 
 
 def main() -> None:
-    """Serve on standard input and output, of which the commands get neither.
+    """Serve on standard input and output, which commands do not inherit.
 
-    The only argument, if there is one, is the descriptor of the process that owns the sandbox.
+    The optional argument is the descriptor of the process that owns the sandbox.
     """
     source, sink = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -1,4 +1,4 @@
-"""From the name of a back end to a sandbox, and why one cannot be had."""
+"""Open a sandbox by the name of its back end, and choose a back end that works here."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ SANDBOXES: Mapping[str, str] = {
     "remote": "agentgym.sandbox.remote.client:RemoteSandbox",
     "subprocess": "agentgym.sandbox.unisolated:UnisolatedSandbox",
 }
-"""Name of each back end -> module and class, which is imported when it is asked for."""
+"""Name of each back end -> module and class, imported on first use."""
 AUTOMATIC = ("namespace", "docker")
-"""What ``"auto"`` tries in turn; ``"subprocess"`` comes last, for trusted commands only."""
+"""Back ends that ``"auto"`` tries in order; ``"subprocess"`` comes last, for trusted commands
+only."""
 
 
 def open_sandbox(config: SandboxConfig, sandbox: str = "auto", **options: Any) -> Sandbox:
-    """Return a sandbox, which is not started yet.
+    """Make a sandbox, without starting it.
 
     Args:
-        config: What it holds and may do.
-        sandbox: One of :data:`SANDBOXES`, ``MODULE:CLASS`` of your own, or ``"auto"``: the first
-            that isolates and can run here; where there is none, ``"subprocess"`` if the
-            configuration says that commands are trusted.
+        config: Initial content and permissions.
+        sandbox: One of :data:`SANDBOXES`, your own ``MODULE:CLASS``, or ``"auto"``: the first back
+            end that isolates and can run here; if there is none, ``"subprocess"`` if the
+            configuration trusts the commands.
         **options: Further arguments of the back end.
 
     Raises:
-        SandboxUnavailable: None can run here; the message says for each why, and what to do.
+        SandboxUnavailable: No back end can run here; the message gives each reason and remedy.
         ConfigurationError: There is no such back end, or it has no such option.
     """
     kind = load_backend(choose_backend(config) if sandbox == "auto" else sandbox)
@@ -45,14 +46,14 @@ def open_sandbox(config: SandboxConfig, sandbox: str = "auto", **options: Any) -
 
 
 def check_backend(config: SandboxConfig, sandbox: str = "auto") -> None:
-    """Raise what :func:`open_sandbox`, or the start of its sandbox, would if none can run here.
+    """Check early whether :func:`open_sandbox` and the start of its sandbox would fail.
 
     Args:
-        config: What it would hold; only ``image`` and ``trusted`` count.
+        config: Configuration of the sandbox; only ``image`` and ``trusted`` are used.
         sandbox: One of :data:`SANDBOXES`, or ``"auto"``.
 
     Raises:
-        SandboxUnavailable: None can run here; the message says why, and what to do.
+        SandboxUnavailable: No back end can run here; the message gives the reason and the remedy.
         ConfigurationError: There is no such back end.
     """
     reason = probe(choose_backend(config) if sandbox == "auto" else sandbox)
@@ -61,7 +62,7 @@ def check_backend(config: SandboxConfig, sandbox: str = "auto") -> None:
 
 
 def probe(backend: str) -> str:
-    """Return why a back end cannot run on this machine, and what to do; empty if it can.
+    """Return why a back end cannot run on this machine, and the remedy; empty if it can.
 
     Raises:
         ConfigurationError: There is no such back end.
@@ -70,7 +71,7 @@ def probe(backend: str) -> str:
 
 
 def load_backend(name: str) -> type[Sandbox]:
-    """Import a back end: one of :data:`SANDBOXES`, or ``MODULE:CLASS`` of one's own.
+    """Import a back end: one of :data:`SANDBOXES`, or the user's own ``MODULE:CLASS``.
 
     Raises:
         ConfigurationError: There is no such back end.
@@ -88,7 +89,7 @@ def _is_backend(candidate: object) -> bool:
 
 
 def check_name(name: str) -> str:
-    """Return the name of a back end, or ``"auto"``.
+    """Return the name of a back end, or ``"auto"``, after checking it.
 
     Raises:
         ConfigurationError: There is no such back end.
@@ -99,10 +100,10 @@ def check_name(name: str) -> str:
 
 
 def check_isolated(name: str) -> str:
-    """Return the name of a back end that keeps commands apart from this machine, or ``"auto"``.
+    """Return the name of a back end after checking that it isolates commands, or ``"auto"``.
 
     Raises:
-        ConfigurationError: There is no such back end, or it isolates nothing.
+        ConfigurationError: There is no such back end, or it does not isolate.
     """
     if name == "subprocess":
         raise ConfigurationError(
@@ -113,16 +114,17 @@ def check_isolated(name: str) -> str:
 
 
 def choose_backend(config: SandboxConfig) -> str:
-    """Return the name of the back end that ``"auto"`` stands for.
+    """Return the name of the back end that ``"auto"`` selects.
 
-    Of those that isolate and can run here: the first; for an image the first that holds it, and
-    where none does, the last, since an engine of containers pulls with everything that it knows.
+    It is the first one that isolates and can run here. For an image, it is the first one that has
+    it; if none has, the last one, because a container engine pulls with its own credentials and
+    mirrors.
 
     Args:
-        config: What the sandbox would hold; only ``image`` and ``trusted`` count.
+        config: Configuration of the sandbox; only ``image`` and ``trusted`` are used.
 
     Raises:
-        SandboxUnavailable: None can run here; the message says for each why, and what to do.
+        SandboxUnavailable: No back end can run here; the message gives each reason and remedy.
     """
     reasons, usable = {}, []
     for name in AUTOMATIC:

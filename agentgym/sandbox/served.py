@@ -1,4 +1,4 @@
-"""What every sandbox has in common in which ``pid1.py`` runs."""
+"""Base class of the sandboxes in which the server ``pid1.py`` runs."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sb
 PLACES = ("/tmp", HOME, "/dev/shm")
 """Folders that commands can write to, besides ``workdir``."""
 PATIENCE = 60.0
-"""Seconds by which an answer may be late, on a machine that is overloaded, before the sandbox is
-held for dead."""
+"""Seconds by which an answer may be late, for example on an overloaded machine, before the sandbox
+counts as dead."""
 LAST_WAIT = 10.0
-"""Seconds that a sandbox may take to end by itself before it is killed."""
+"""Seconds to wait for a sandbox to end by itself before it is killed."""
 CHANGED_FILE = 4 << 20
 CHANGED_TOTAL = 32 << 20
-"""Bytes of one file, and of all, that ``changes`` returns; what is larger is left out."""
+"""Maximum size in bytes of a file, and of all files, that ``changes`` returns."""
 
 Answer = TypeVar("Answer")
 
 _log = logging.getLogger(__name__)
 
 _running: WeakSet[ServedSandbox] = WeakSet()
-# More starts at a time than processors would only make every one of them late.
+# More concurrent starts than CPUs would only delay all of them.
 _starts = threading.BoundedSemaphore(max(2, os.cpu_count() or 1))
 
 
 class ServedSandbox(Sandbox):
-    """A sandbox that a server inside makes; a back end says how to start and to end it.
+    """A sandbox with a server inside; subclasses define how to start and end it.
 
     Args:
-        config: What it holds and may do.
+        config: Initial content and permissions.
     """
 
     def __init__(self, config: SandboxConfig) -> None:
@@ -68,39 +68,39 @@ class ServedSandbox(Sandbox):
 
     @abstractmethod
     def _launch(self) -> Channel:
-        """Start a fresh one and return the channel to its server."""
+        """Start a new sandbox and return the channel to its server."""
 
     @abstractmethod
     def _dispose(self) -> None:
-        """Wait for the end of what :meth:`_launch` started and free what it used, if anything.
+        """Wait for the end of the processes that :meth:`_launch` started, and free resources.
 
-        The channel is closed already, so that it is ending by itself.
+        The channel is already closed, so the processes end by themselves.
         """
 
     @abstractmethod
     def _rlimits(self) -> dict[str, int]:
-        """Return the limits of each process, by their names without ``RLIMIT_``."""
+        """Return the limits of each process, by the name of the resource without ``RLIMIT_``."""
 
     def _twin(self) -> Self | None:
-        """Return an equal one that is not started; None if one in place of another would not do."""
+        """Return an equal sandbox that is not started, or None if a spare one is not supported."""
         return None
 
     def _holds_memory(self) -> bool:
-        """Return whether something outside bounds the memory of all processes together."""
+        """Return whether the memory of all processes together is limited from outside."""
         return "memory" in self.capabilities
 
     def _fails(self) -> bool:
-        """Return whether what runs the sandbox has failed, so that it ended with that."""
+        """Return whether the engine below the sandbox has failed, which ended the sandbox."""
         return False
 
     @property
     def workdir(self) -> str:
-        """Where commands run, as they see it."""
+        """Working folder of commands, as they see it."""
         return self.config.workdir
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Folders that commands can write to and that snapshots hold, besides :attr:`workdir`."""
+        """Writable folders, which snapshots contain, besides :attr:`workdir`."""
         return (*PLACES, *self.config.writable)
 
     @property
@@ -109,7 +109,7 @@ class ServedSandbox(Sandbox):
         return HOME
 
     def start(self) -> Self:
-        """Start it, if it is not running."""
+        """Start the sandbox, if it is not running."""
         if self._channel is None:
             with _starts:
                 self._channel = self._launch()
@@ -123,7 +123,7 @@ class ServedSandbox(Sandbox):
         return self
 
     def _settings(self) -> dict[str, Any]:
-        """Return what the server inside is told."""
+        """Return the settings for the server inside."""
         programs = (*self.config.path, f"{sys.base_prefix}/bin", *SYSTEM_PATH)
         environment = {
             **ENVIRONMENT,
@@ -173,20 +173,20 @@ class ServedSandbox(Sandbox):
         self._call("write", path=path, content=packed(content), mode=mode)
 
     def changes(self) -> dict[str, bytes | None]:
-        """Return what differs from ``tree``, files of more than 4 MiB left out."""
+        """Return the files that differ from ``tree``; files over 4 MiB are left out."""
         files = self._ask(
             "changes", _changed_files, file_bytes=CHANGED_FILE, total_bytes=CHANGED_TOTAL
         )
         return {path: files[path] for path in sorted(files) if not self._same(path, files[path])}
 
     def _same(self, path: str, content: bytes | None) -> bool:
-        """Return whether a file was only touched: it is as in the tree."""
+        """Return whether a file has the same content as in the tree: it was only touched."""
         tree = self.config.tree
         if tree is None or content is None or ".." in path.split("/"):
             return False
         before = tree / path
         try:
-            # Through a link of the tree, for which a folder may stand now, lies what is outside.
+            # A link in the tree may lead outside: compare only paths without links.
             if os.path.realpath(before) != os.path.join(os.path.realpath(tree), path):
                 return False
             return before.is_file() and before.read_bytes() == content
@@ -194,10 +194,10 @@ class ServedSandbox(Sandbox):
             return False
 
     def reset(self) -> None:
-        """Return to the state after the start: a fresh one takes its place.
+        """Return to the state after the start, by replacing the sandbox with a new one.
 
-        Wiping one in place would be no cheaper where it has to be thorough, and could never be as
-        thorough: nothing that a command did to the old one reaches the new one.
+        Cleaning the old one would not be cheaper, and could never be as thorough: nothing that a
+        command did reaches the new one.
         """
         spare, self._spare = self._spare, None
         fresh = None if spare is None else spare.take()
@@ -205,7 +205,7 @@ class ServedSandbox(Sandbox):
             self.close()
             self.start()
             return
-        # They are equal in everything but what runs.
+        # Swap the states: the two objects only differ in their running processes.
         self.__dict__, fresh.__dict__ = fresh.__dict__, self.__dict__
         _running.add(self)
         threading.Thread(target=fresh.close, name="ending a sandbox", daemon=True).start()
@@ -213,8 +213,8 @@ class ServedSandbox(Sandbox):
     def snapshot(self) -> bytes:
         """Return everything that was written.
 
-        Who takes a snapshot will return to it: so a fresh box is started on the side, and
-        :meth:`restore` need not wait for one.
+        A snapshot will probably be restored, so this starts a spare sandbox in the background, for
+        which :meth:`restore` then need not wait.
         """
         running = self.exec("true").running if self.config.background else 0
         if running:
@@ -233,14 +233,14 @@ class ServedSandbox(Sandbox):
         self._start_spare()
 
     def _start_spare(self) -> None:
-        """Start a fresh one on the side, if there is none."""
+        """Start a spare sandbox in the background, if there is none."""
         twin = self._twin() if self._spare is None else None
         if twin is not None:
             self._spare = Spare(twin)
 
     def close(self) -> None:
-        """End it; may be called twice."""
-        # Let go of it first: what fails below may come here again, and so does `__del__`.
+        """Close the sandbox; may be called twice."""
+        # Unset it first: an error below may call close() again, and so does `__del__`.
         channel, self._channel = self._channel, None
         spare, self._spare = self._spare, None
         _running.discard(self)
@@ -248,21 +248,21 @@ class ServedSandbox(Sandbox):
             spare.drop()
         if channel is not None:
             channel.close()
-            if self._maker == os.getpid():  # a fork only lets go of it
+            if self._maker == os.getpid():  # a fork only closes its copy of the channel
                 self._dispose()
 
     def __del__(self) -> None:
-        """Close one that nobody did."""
+        """Close a sandbox that was not closed."""
         with suppress(Exception):
             self.close()
 
     def _ask(
         self, operation: str, read: Callable[[dict[str, Any]], Answer], **fields: Any
     ) -> Answer:
-        """Send a request that every sound server answers, and read the answer.
+        """Send a request that an intact server always answers, and parse the answer.
 
-        A command may run as the user of the server, and in an image change the files that it is
-        made of. So an answer that fails or cannot be read is the end of the sandbox, nothing more.
+        A command may run as the server's user and change the server's files in an image. So a
+        failed or unreadable answer ends the sandbox, but must not do any other harm.
         """
         try:
             return read(self._call(operation, **fields))
@@ -291,10 +291,10 @@ class ServedSandbox(Sandbox):
 
 
 class Spare:
-    """A sandbox that is being started on the side.
+    """A sandbox that is started in the background.
 
     Args:
-        sandbox: The sandbox; nobody else uses it until it is taken.
+        sandbox: The sandbox; not used otherwise until it is taken.
     """
 
     def __init__(self, sandbox: ServedSandbox) -> None:
@@ -305,7 +305,7 @@ class Spare:
         self._thread.start()
 
     def take(self) -> ServedSandbox | None:
-        """Return it, as soon as it runs; None if it does not."""
+        """Wait for its start and return it; None if it failed to start."""
         if self._maker != os.getpid():  # no thread survives a fork
             return None
         self._thread.join()
@@ -324,7 +324,7 @@ class Spare:
         try:
             self._sandbox.start()
             self._started = True
-        except Exception as error:  # then one is started when it is needed, which says why
+        except Exception as error:  # starting one when it is needed will raise the error
             _log.debug("no spare sandbox: %s", error)
         with self._lock:
             dropped = self._dropped
@@ -333,7 +333,7 @@ class Spare:
 
 
 def _exec_result(answer: dict[str, Any]) -> ExecResult:
-    """Return what a command did."""
+    """Convert the server's answer to the result of a command."""
     return ExecResult(
         exit_code=int(answer["exit_code"]),
         output=unpacked(answer["output"]),
@@ -355,7 +355,7 @@ def _changed_files(answer: dict[str, Any]) -> dict[str, bytes | None]:
     with tarfile.open(fileobj=io.BytesIO(answer["body"]), mode="r:") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
-            if content is not None and not member.issparse():  # which may say it has any size
+            if content is not None and not member.issparse():  # could claim any size
                 files[member.name] = content.read()
     return files
 

@@ -1,4 +1,4 @@
-"""Commands as plain processes of this machine: for one's own commands, and for nothing else."""
+"""Run commands as plain processes of this machine, for the user's own commands only."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from agentgym.sandbox.served import LAST_WAIT, ServedSandbox
 
 PREFIX = "agentgym-box-"
 OWNER = "owner"
-"""File that says whose a folder is, so that somebody else removes it when they are gone."""
+"""File with the owner of a folder, so that another process can remove it after the owner's end."""
 
 
 class UnisolatedSandbox(ServedSandbox):
-    """No sandbox at all: commands read and write what this user may, and reach the network.
+    """No isolation: commands have this user's permissions on files and network.
 
-    Only the file system of a task looks like that of the others: a private copy of the tree, a home
-    and a folder for temporary files, which are removed at the end.
+    Only the task's folders are like in the other sandboxes: a private copy of the tree, a home and
+    a folder for temporary files, which are removed at the end.
 
     Args:
-        config: What it holds; ``visible`` and ``hidden`` mean nothing here.
+        config: Initial content; ``visible`` and ``hidden`` have no effect.
 
     Raises:
-        SandboxUnavailable: The configuration does not say that commands are trusted.
+        SandboxUnavailable: The configuration does not trust the commands.
     """
 
     isolation: ClassVar[str] = "none"
@@ -64,12 +64,12 @@ class UnisolatedSandbox(ServedSandbox):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Only snapshots: it holds nothing back."""
+        """Only snapshots: no limit is enforced."""
         return frozenset({"snapshot"})
 
     @property
     def workdir(self) -> str:
-        """Where commands run: in a folder for temporary files, not at the configured place."""
+        """Working folder of commands: in a temporary folder, not at the configured path."""
         return f"{self._folder}/work"
 
     @property
@@ -83,7 +83,7 @@ class UnisolatedSandbox(ServedSandbox):
         return (f"{self._folder}/tmp", self.home)
 
     def _launch(self) -> Channel:
-        """Make the folders and start the server beside this process."""
+        """Make the folders and start the server as a child process."""
         reason = self.probe()
         if reason:
             raise SandboxUnavailable(reason)
@@ -111,16 +111,16 @@ class UnisolatedSandbox(ServedSandbox):
         return Channel(SocketStream(near))
 
     def _settings(self) -> dict[str, Any]:
-        """Return what the server is told, with the folder for temporary files."""
+        """Return the settings for the server, with the folder for temporary files."""
         settings = super()._settings()
         settings["environment"] = {"TMPDIR": self.places[0], **settings["environment"]}
         return settings
 
     def _rlimits(self) -> dict[str, int]:
-        """Bound every process; their number cannot be, since others of this user count too."""
+        """Return the limits of each process; their number would count all processes of the user."""
         limits = self.config.limits
         rlimits = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
-        # On other systems it cannot be lowered below what the interpreter has mapped.
+        # On other systems the limit cannot be lower than the interpreter's mapped memory.
         return {**rlimits, "AS": limits.memory} if sys.platform.startswith("linux") else rlimits
 
     def exec(
@@ -143,7 +143,7 @@ class UnisolatedSandbox(ServedSandbox):
         super().write(self._real(path), content, mode)
 
     def _real(self, path: str) -> str:
-        """Return where a path below the configured ``workdir`` really lies."""
+        """Return the real location of a path below the configured ``workdir``."""
         configured = self.config.workdir
         inside = path == configured or path.startswith(configured + "/")
         return self.workdir + path[len(configured) :] if inside else path
@@ -163,7 +163,7 @@ class UnisolatedSandbox(ServedSandbox):
 
 
 def _sweep() -> None:
-    """Remove the folders whose owner has ended without doing so."""
+    """Remove the folders that dead owners left behind."""
     for folder in Path(tempfile.gettempdir()).glob(PREFIX + "*"):
         with suppress(OSError):
             if folder.stat().st_uid == os.getuid() and is_gone((folder / OWNER).read_text()):

@@ -37,8 +37,8 @@ class AttachedStream:
     def __init__(self, file: Any, together: bool = False) -> None:
         self._file = file
         self._apart = not together
-        # The SDK returns the socket in a file that cannot write; over TLS the socket itself. It
-        # holds further references, so that closing alone would not end the connection.
+        # The SDK returns a read-only file around the socket; over TLS it returns the socket itself.
+        # It keeps more references to the socket, so closing the file would not end the connection.
         self._socket = SocketStream(getattr(file, "_sock", file))
         self._head = b""
         self._left = 0
@@ -69,7 +69,7 @@ class AttachedStream:
         """Close the connection, which ends the container; a fork closes only its copy."""
         with suppress(OSError):
             self._socket.close()
-            # The answer to the request, which the SDK keeps there, holds the connection too.
+            # The SDK's response object also keeps the connection open.
             getattr(self._file, "_response", self._file).close()
 
     def _frame(self) -> bool:

@@ -82,7 +82,8 @@ class DockerSandbox(ServedSandbox):
         self._plan: creation.CreationPlan | None = None
         self._container = ""
         self._stream: AttachedStream | None = None
-        # A box that nobody closed ends when it is dropped: the SDK's own references form cycles.
+        # Closes the connection of a sandbox that is garbage-collected without close(): the SDK's
+        # reference cycles would keep it open.
         self._closing = weakref.finalize(self, int)
 
     @classmethod
@@ -158,7 +159,7 @@ class DockerSandbox(ServedSandbox):
         return super().snapshot()
 
     def _check_reach(self) -> None:
-        """Refuse a snapshot that would not hold all of the changes to an image."""
+        """Raise NotSupported if a snapshot would not contain all changes to the image."""
         places = [Path(place) for place in (self.workdir, *self.places)]
         changes = self._engine.api.diff(self._container) or ()
         for path in sorted((Path(change["Path"]) for change in changes), reverse=True):
@@ -169,7 +170,7 @@ class DockerSandbox(ServedSandbox):
                 )
 
     def _planned(self) -> creation.CreationPlan:
-        """Return how the container is made; brings the image."""
+        """Return the plan of the container; pulls the image if necessary."""
         if self._plan is None:
             check_tree(self.config)
             self._plan = creation.plan_container(
@@ -178,7 +179,7 @@ class DockerSandbox(ServedSandbox):
         return self._plan
 
     def _settings(self) -> dict[str, Any]:
-        """Return what the server inside is told, with the variables of the image."""
+        """Return the server's settings, with the environment variables of the image."""
         settings = super()._settings()
         plan = self._planned()
         if self.config.image:
@@ -188,7 +189,7 @@ class DockerSandbox(ServedSandbox):
         return settings
 
     def _rlimits(self) -> dict[str, int]:
-        """Return the limits of each process, the more where the engine holds fewer of all."""
+        """Return the limits of each process; more of them if the engine enforces fewer limits."""
         limits = self.config.limits
         rlimits = {"FSIZE": limits.file_size, "NOFILE": limits.open_files, "CORE": 0}
         if not self._engine.limits("MemoryLimit"):
@@ -198,10 +199,10 @@ class DockerSandbox(ServedSandbox):
         return rlimits
 
     def _fails(self) -> bool:
-        """Return whether the engine does not answer any more."""
+        """Return whether the engine has stopped answering."""
         try:
             return not self._engine.api.ping()
-        except Exception:  # whatever requests, urllib3 and the SDK raise
+        except Exception:  # requests, urllib3 and the SDK have no common base class of errors
             return True
 
     def _launch(self) -> Channel:
@@ -222,7 +223,7 @@ class DockerSandbox(ServedSandbox):
         return Channel(stream)
 
     def _launch_shell(self) -> Channel:
-        """Start a container whose commands run one by one."""
+        """Start a container without a server, in which the engine runs each command."""
         stream = self._run(["/bin/sh", "-c", KEEPER])
         return ShellChannel(stream, self._engine, self._container)
 
@@ -237,7 +238,7 @@ class DockerSandbox(ServedSandbox):
             self._container = creation.create(self._engine, self._planned(), command)
         self._maker = os.getpid()
         try:
-            # Attached before it starts, or its first words would be lost.
+            # Attach before the start, or the first output would be lost.
             self._stream = attach(self._engine, self._container)
             self._engine.api.start(self._container)
         except BaseException as error:
@@ -250,7 +251,7 @@ class DockerSandbox(ServedSandbox):
                     f"{str(error)[:400]}; check its limits with `docker info`"
                 ) from error
             raise
-        # The stream of the container before is closed, and would be kept alive until the end.
+        # The finalizer still refers to the previous, closed stream; release it.
         self._closing.detach()
         self._closing = weakref.finalize(self, self._stream.close)
         return self._stream
@@ -262,7 +263,7 @@ class DockerSandbox(ServedSandbox):
             orphans.remove(self._engine, container)
 
     def _give_up_server(self, reason: str, error: Exception) -> None:
-        """Remember that an image cannot run the server, and say so."""
+        """Remember and log that an image cannot run the server."""
         _without_python.add(self._planned().image)
         self._plan = None
         _log.warning(
@@ -278,6 +279,6 @@ class DockerSandbox(ServedSandbox):
 
 
 def _names_missing_program(text: str) -> bool:
-    """Return whether an engine says that a program is not in the image."""
+    """Return whether an engine's error says that python3 is not in the image."""
     lower = text.lower()
     return "python3" in lower and ("not found" in lower or "no such file" in lower)

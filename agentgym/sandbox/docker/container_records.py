@@ -20,7 +20,7 @@ from agentgym.sandbox.docker.host import LABEL
 from agentgym.support.caching import cache_folder, write_atomically
 
 FRESH = 60.0
-"""Seconds in which a further use of an image is not recorded."""
+"""Minimum interval between two recorded uses of an image, in seconds."""
 
 _log = logging.getLogger(__name__)
 Entries = dict[str, dict[str, Any]]
@@ -98,7 +98,7 @@ class ImageRecords:
             try:
                 self.engine.api.remove_image(target, force=False)
             except self.engine.errors.ImageNotFound:
-                pass  # another process was first
+                pass  # another process removed it first
             except self.engine.errors.APIError as error:
                 _log.info("the image %s is not removed: %s", image["name"], error)
                 continue

@@ -78,7 +78,7 @@ def plan_container(
     if engine.limits("PidsLimit"):
         limit_options["pids_limit"] = limits.processes + PROCESSES_OF_SERVER
     if engine.limits("MemoryLimit"):
-        # What lies in memory counts as memory, so it must not use up what processes may have.
+        # Files in memory count towards this limit, so add their limit to that of processes.
         limit_options["mem_limit"] = limits.memory + limits.disk
         if engine.limits("SwapLimit"):
             limit_options["memswap_limit"] = limit_options["mem_limit"]
@@ -99,7 +99,7 @@ def plan_container(
             tmpfs=_temporary(config, image, served, home, not engine.is_podman),
             mounts=[] if config.image else list(_mounts(config)),
             log_config={"Type": "none"},
-            dns=["127.0.0.1"],  # else the host's resolv.conf is shown inside
+            dns=["127.0.0.1"],  # otherwise the container sees the host's resolv.conf
             auto_remove=True,
             **limit_options,
         ),
@@ -107,7 +107,7 @@ def plan_container(
 
 
 def _check_local(engine: DockerEngine) -> None:
-    """Refuse to show programs of this machine to an engine that does not see them."""
+    """Raise if an engine on another machine would have to mount this machine's programs."""
     if not engine.is_local:
         raise SandboxUnavailable(
             f"expected an image, because the engine at {engine.address} does not see the programs "
@@ -117,7 +117,7 @@ def _check_local(engine: DockerEngine) -> None:
 
 
 def _home(user: str) -> str:
-    """Return the home folder of a user of an image, as far as one can tell from outside."""
+    """Guess the home folder of an image's user from the name, without reading the image."""
     name = user.partition(":")[0]
     if name in ("", "0", "root"):
         return "/root"
@@ -169,11 +169,11 @@ def create(engine: DockerEngine, plan: CreationPlan, command: list[str]) -> str:
 def _temporary(
     config: SandboxConfig, image: DockerImage, served: bool, home: str, counted: bool
 ) -> dict[str, str]:
-    """Return the file systems in memory, which share what a box may write.
+    """Return the in-memory file systems, which together have the size of the disk limit.
 
-    ``workdir`` gets half of it and what the tree takes besides. In a container of an image only a
-    tree is put into memory, and only if there is a server to put it there. Podman knows neither
-    owners nor a number of files of such file systems, so they are not ``counted`` there.
+    ``workdir`` gets half of it, plus the size of the tree. In a container of an image, only a tree
+    is put into memory, and only if a server can unpack it there. Podman supports neither owners nor
+    a number of files for such file systems, so there they are not ``counted``.
     """
     limits = config.limits
     ownership = f"uid={image.user},gid={image.user}," if image.user.isdigit() else ""
@@ -195,14 +195,14 @@ def _temporary(
         result[place] = f"rw,exec,nosuid,nodev,size={size},nr_inodes={files},{ownership}mode={mode}"
     if not config.image:
         folders = (path for path in _hidden(config) if path.is_dir())
-        # Podman would fill it with what it is there to hide.
+        # By default Podman copies the covered content, which should be hidden, into the tmpfs.
         empty = "ro,size=4096,mode=0555" if counted else "ro,notmpcopyup,size=4096,mode=0555"
         result.update({str(folder): empty for folder in folders})
     return result
 
 
 def _extent(tree: Path) -> tuple[int, int]:
-    """Return how many bytes of memory pages and how many files a tree takes."""
+    """Return the size of a tree, in bytes of whole memory pages, and its number of files."""
     size = files = 0
     for folder, _, names in os.walk(tree):
         files += 1 + len(names)
@@ -212,7 +212,7 @@ def _extent(tree: Path) -> tuple[int, int]:
 
 
 def _mounts(config: SandboxConfig) -> Iterator[dict[str, Any]]:
-    """Yield the folders of the host that are bound read-only, and what covers hidden files."""
+    """Yield the read-only bind mounts of the host's folders, and the mounts that hide files."""
     sources = {folder: folder for folder in host.system_folders()}
     sources.update({str(place): str(source) for place, source in shown_folders(config).items()})
     for place, source in sources.items():
@@ -229,5 +229,5 @@ def _bound(source: str, target: str) -> dict[str, Any]:
 
 
 def _hidden(config: SandboxConfig) -> Iterator[Path]:
-    """Yield what of the host is covered: only what is there can be, and need be."""
+    """Yield the host paths to hide; paths that do not exist cannot be covered by a mount."""
     yield from (path for path in covered_places(config) if path.exists())

@@ -52,7 +52,7 @@ class DockerEngine:
             )
             self.info: Mapping[str, Any] = self.api.info()
             version: Mapping[str, Any] = self.api.version()
-        except Exception as error:  # whatever requests, urllib3 and the SDK raise
+        except Exception as error:  # requests, urllib3 and the SDK have no common base class
             raise SandboxUnavailable(_unreachable(address, error)) from error
         parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
         self.is_podman = any("podman" in name.lower() for name in parts)
@@ -98,7 +98,7 @@ def probe_engine(address: str = "") -> str:
 
 
 def _usual_place() -> str:
-    """Return the address of the first socket that is there."""
+    """Return the address of the first socket that exists."""
     home = os.path.expanduser("~")
     runtime = os.environ.get("XDG_RUNTIME_DIR") or f"/run/user/{getattr(os, 'getuid', int)()}"
     places = [place.format(home=home, runtime=runtime) for place in PLACES]
@@ -113,7 +113,7 @@ def _usual_place() -> str:
 
 
 def _unreachable(address: str, error: Exception) -> str:
-    """Say why an engine does not answer."""
+    """Explain why an engine does not answer, with the remedy."""
     problem = f"{type(error).__name__}: {str(error)[:300]}"
     if "PermissionError" in problem or "Permission denied" in problem:
         remedy = "let this user use it (usermod -aG docker USER, then log in again), or use Podman"

@@ -45,7 +45,7 @@ def host_image(engine: DockerEngine) -> str:
     engine.api.import_image_from_data(
         data, repository="agentgym/host", tag=digest, changes=[f"LABEL {LABEL}={PREFIX}{digest}"]
     )
-    # Podman gives it another name than it is asked for, so it is found by its label.
+    # By label, because Podman changes the requested name.
     [image, *_] = engine.api.images(filters={"label": f"{LABEL}={PREFIX}{digest}"}, quiet=True)
     return str(image)
 
@@ -58,7 +58,7 @@ def system_folders() -> Iterator[str]:
 
 
 def _is_folder(name: str) -> bool:
-    """Return whether a folder of the system's is one of its own and no link into ``/usr``."""
+    """Return whether a system folder is a real folder and not a link into ``/usr``."""
     return Path(f"/{name}").is_dir() and not Path(f"/{name}").is_symlink()
 
 

@@ -77,7 +77,7 @@ class Images:
                     f"missing and pull is 'never'; fetch it with `docker pull {name}`, load it "
                     "with `docker load`, or set pull to 'missing'"
                 )
-            with _pulling:  # one pull at a time: sixteen boxes want the same image
+            with _pulling:  # one at a time, because many sandboxes may need the same image
                 image = self.find(name) if key in _pulled else None
                 image = image or self._fetch(name)
                 _pulled.add(key)
@@ -133,7 +133,7 @@ class Images:
         return sum(int(image["size"]) for image in self.records.list_images())
 
     def _fetch(self, name: str) -> DockerImage:
-        """Pull an image, note that it is ours, and keep to the budget."""
+        """Pull an image, record it, and prune images to the budget."""
         previous = self.find(name)
         source = mirrored(name, self.mirror)
         repository, tag = _split(source)
@@ -150,7 +150,8 @@ class Images:
         image = self.find(name)
         if image is None:
             raise SandboxUnavailable(_explain(name, source, "the engine does not list it"))
-        if previous is None or previous.id != image.id:  # else it was somebody's before us
+        # An image that was already there belongs to the user and is never pruned.
+        if previous is None or previous.id != image.id:
             self.records.pulled(image.id, name)
         if self.budget is not None:
             self.records.prune(self.budget, keep=image.id)
@@ -180,7 +181,7 @@ def _split(name: str) -> tuple[str, str | None]:
 
 
 def _explain(name: str, source: str, problem: str) -> str:
-    """Say why an image could not be pulled, and what to do."""
+    """Explain why an image could not be pulled, with the remedy."""
     excerpt = " ".join(problem.split())[:300]
     lower = problem.lower()
     if "toomanyrequests" in lower or "429" in lower or "rate limit" in lower:

@@ -22,7 +22,8 @@ RUNNING = ("running", "paused", "restarting")
 PATIENCE, PAUSE = 10.0, 0.02
 """Time limit of the removal of a container, and interval between two checks, in seconds."""
 YOUNG = 600.0
-"""Seconds for which a created container need not be started, if its owner cannot be checked."""
+"""Seconds after which a created, but not started container counts as ended, if its owner cannot be
+checked."""
 
 _swept: set[tuple[int, str]] = set()
 _lock = threading.Lock()
@@ -78,7 +79,7 @@ def remove(engine: DockerEngine, container: str) -> bool:
         except engine.errors.APIError as error:
             existed = True
             _log.debug("the container %.12s: %s", container, error)
-        except OSError as error:  # the engine does not answer; what it leaves, a later start sweeps
+        except OSError as error:  # the engine does not answer; a later sweep removes the container
             _log.info("the container %.12s is not removed: %s", container, error)
             return existed
         time.sleep(PAUSE)
@@ -86,7 +87,7 @@ def remove(engine: DockerEngine, container: str) -> bool:
 
 
 def _ended(container: dict[str, Any], now: float) -> bool:
-    """Return whether nobody can be using a container any more."""
+    """Return whether a container cannot be in use any more."""
     state = container.get("State")
     if state == "created":
         return now - float(container.get("Created", now)) > YOUNG

@@ -41,7 +41,8 @@ AROUND = 'exec 3>&1 2>/dev/null; "$0" -c "$1" >&3 2>&3 3>&-; status=$?; kill -9 
 KEEPING = 'exec 3>&1 2>/dev/null; exec "$0" -c "$1" >&3 2>&3 3>&-'
 """Runs a command, and lets leftover processes live."""
 LOOK = 0.2
-"""Seconds between two looks at whether a command has ended, where its processes may outlive it."""
+"""Interval in seconds at which to check whether a command has ended, if its processes may outlive
+it."""
 GONE = 2
 """Kind of a change: the image has a file or folder that the container lacks."""
 KILLED = -9
@@ -88,7 +89,7 @@ class ShellChannel(Channel):
             ) from error
 
     def _configure(self, **settings: Any) -> dict[str, Any]:
-        """Take the settings; see which shell there is."""
+        """Store the settings, and find out which shell the image has."""
         self._settings = settings
         text = f"mkdir -p {shlex.quote(settings['workdir'])}; command -v bash"
         answer = self._exec(body=None, command=text, timeout=60.0, cwd="/", env={})
@@ -114,10 +115,11 @@ class ShellChannel(Channel):
         try:
             running = execution["Id"] if background else ""
             reason = self._collect(stream, output, begin + timeout, running)
-            if background and reason:  # nothing tells what others left from what this has started
+            # The processes of this command cannot be told from earlier background processes.
+            if background and reason:
                 self._sweep()
         finally:
-            # What the command left behind may hold the other end of the stream.
+            # Leftover processes may keep the other end of the stream open.
             if not background:
                 self._sweep()
             stream.close()
@@ -137,13 +139,16 @@ class ShellChannel(Channel):
     def _collect(
         self, stream: AttachedStream, output: Output, deadline: float, running: str
     ) -> str:
-        """Take in what a command prints until it ends; return why it has to end, or "".
+        """Collect a command's output until it ends.
 
         Args:
-            stream: What it prints.
-            output: Where that goes.
-            deadline: When it has to end.
-            running: Its number at the engine, if the stream may outlive it.
+            stream: Stream of the output.
+            output: Collects the output.
+            deadline: Monotonic time at which the command must end.
+            running: The command's id in the engine, if the stream may outlive the command.
+
+        Returns:
+            Why the command must be killed; empty if it ended.
         """
         while (left := deadline - time.monotonic()) > 0:
             if output.total > self._settings["output"]:
@@ -163,7 +168,7 @@ class ShellChannel(Channel):
         return "time"
 
     def _sweep(self) -> None:
-        """Let process 1 kill everything else."""
+        """Let process 1 kill all other processes."""
         try:
             self._stream.settimeout(60.0)
             self._stream.sendall(b"\n")
@@ -194,7 +199,7 @@ class ShellChannel(Channel):
         return self._put(body=buffer.getvalue(), folder=folder)
 
     def _put(self, *, body: bytes | None, folder: str, pristine: bool = False) -> dict[str, Any]:
-        """Unpack an archive in a folder, which is emptied before if it is the tree."""
+        """Unpack an archive in a folder, which is emptied first for the tree (``pristine``)."""
         name, clear = shlex.quote(folder), ""
         if pristine:
             with tarfile.open(fileobj=io.BytesIO(body or b""), mode="r:") as archive:
@@ -206,7 +211,7 @@ class ShellChannel(Channel):
         return {}
 
     def _changes(self, *, body: None, file_bytes: int, total_bytes: int) -> dict[str, Any]:
-        """Return the changed files below ``workdir``; all of a tree, which the box compares."""
+        """Return the changed files below ``workdir``; all files if the client compares a tree."""
         workdir = self._settings["workdir"]
         changes = self._engine.api.diff(self._container) or ()
         changed = {change["Path"] for change in changes if change["Kind"] != GONE}
@@ -228,7 +233,7 @@ class ShellChannel(Channel):
         return {"deleted": sorted(deleted), "body": _packed_files(files)}
 
     def _pristine(self, paths: list[str], workdir: str) -> list[str]:
-        """Return the files that the image holds at paths or below them, relative to a folder."""
+        """Return the files that the image has at or below some paths, relative to ``workdir``."""
         if not paths:
             return []
         api = self._engine.api
@@ -261,7 +266,7 @@ class ShellChannel(Channel):
         return files
 
     def _run(self, command: str) -> tuple[int, bytes]:
-        """Run a command of our own."""
+        """Run an internal command; return its status and output."""
         answer = self._exec(body=None, command=command, timeout=60.0, cwd="/", env={})
         return answer["exit_code"], unpacked(answer["output"])
 

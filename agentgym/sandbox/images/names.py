@@ -12,7 +12,7 @@ HUB_SERVER = "registry-1.docker.io"
 """The server of images of :data:`HUB`."""
 _PART = r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*"
 _FORM = re.compile(rf"{_PART}(?:/{_PART})*(?::[\w][\w.-]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?")
-"""The part of a name behind its registry [distribution: reference/regexp.go]."""
+"""The part of a name after its registry [distribution: reference/regexp.go]."""
 _SERVER = re.compile(r"[a-zA-Z0-9.-]+(?::\d+)?")
 
 

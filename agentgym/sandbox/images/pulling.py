@@ -151,7 +151,7 @@ def _ending(version: str) -> str:
 
 
 def _described(registry: _Registry, version: str, folder: Path) -> PackedImage:
-    """Return what a registry says of an image, its layers to be downloaded."""
+    """Return a registry's description of an image; its layers are opened from downloads."""
 
     def opened(place: str) -> BinaryIO:
         path = folder / check_digest(place).removeprefix("sha256:")
@@ -161,7 +161,7 @@ def _described(registry: _Registry, version: str, folder: Path) -> PackedImage:
 
     manifest = registry.manifest(version)
     if "manifests" in manifest:
-        # Of the parts of a list, the one for this machine is read by its digest.
+        # The manifest for this machine is read from a list of manifests by its digest.
         def part(digest: str) -> BinaryIO:
             registry.keep_manifest(check_digest(digest), folder)
             return opened(digest)
@@ -171,7 +171,7 @@ def _described(registry: _Registry, version: str, folder: Path) -> PackedImage:
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows a registry to where it keeps blobs, which must not get its token."""
+    """Follows redirects to blob storage, without sending the registry's token there."""
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
@@ -206,13 +206,13 @@ class _Registry:
         (folder / digest.removeprefix("sha256:")).write_bytes(self._manifest_bytes(digest))
 
     def download(self, digest: str, size: int, folder: Path, watch: Any) -> None:
-        """Bring a blob into a folder, going on where an earlier transfer broke off.
+        """Download a blob into a folder; resumes an interrupted transfer.
 
         Args:
-            digest: Its digest.
-            size: Its bytes; 0 if nobody tells, then it is a small one.
-            folder: Where it goes.
-            watch: Told how many bytes are there.
+            digest: Digest of the blob.
+            size: Size in bytes; 0 if unknown, for small blobs.
+            folder: The folder.
+            watch: Called with the number of downloaded bytes.
         """
         check_digest(digest)
         target = folder / digest.removeprefix("sha256:")
@@ -229,7 +229,7 @@ class _Registry:
                 if isinstance(error, urllib.error.HTTPError):
                     raise self._refused(error) from error
                 problem = str(error) or type(error).__name__
-                continue  # what came is kept
+                continue  # the next attempt resumes after the received bytes
             if (size and part.stat().st_size < size) or not complete:
                 continue
             if _digest_of(part) != digest:
@@ -246,14 +246,14 @@ class _Registry:
             )
 
     def _continue(self, digest: str, part: Path, most: int, watch: Any) -> bool:
-        """Append what is missing of a blob; whether the answer came to its end."""
+        """Download the missing rest of a blob; return whether the response was complete."""
         with part.open("ab") as file:
             have = file.tell()
             if have == most:
                 return True
             headers = {"Range": f"bytes={have}-"} if have else {}
             with self._get(f"/blobs/{digest}", headers) as answer:
-                if have and answer.status != 206:  # it sends all again
+                if have and answer.status != 206:  # no partial content: the server starts over
                     file.truncate(0)
                     have = 0
                 while data := answer.read(BLOCK):
@@ -284,7 +284,7 @@ class _Registry:
         return data
 
     def _get(self, path: str, headers: Mapping[str, str]) -> http.client.HTTPResponse:
-        """Ask for something, with the token that the registry wants, and wait where it says so."""
+        """Send a GET request; log in if the registry requires it, and wait if it asks for that."""
         for number in range(TRIES):
             request = urllib.request.Request(self._base + path, headers=dict(headers))
             if self._authorization:
@@ -303,7 +303,7 @@ class _Registry:
         raise AssertionError  # the last try returns or raises
 
     def _login(self, headers: Message) -> str:
-        """Return what a registry wants to see: a token, or the name and password themselves."""
+        """Return the Authorization header: a bearer token, or user name and password."""
         challenge = headers.get("WWW-Authenticate", "")
         kind, _, rest = challenge.partition(" ")
         credentials = _credentials(self._server)
@@ -325,7 +325,7 @@ class _Registry:
         return f"Bearer {reply.get('token') or reply.get('access_token', '')}"
 
     def _refused(self, error: urllib.error.HTTPError) -> SandboxUnavailable:
-        """Say why a registry gives nothing, and what to do."""
+        """Explain why a registry refused the request, with the remedy."""
         remedies = {
             401: "log in with `docker login`, whose file is read here (DOCKER_CONFIG)",
             403: "log in with `docker login`, whose file is read here (DOCKER_CONFIG)",
@@ -342,7 +342,7 @@ class _Registry:
 
 
 def _is_loopback(server: str) -> bool:
-    """Return whether a registry runs on this machine, where engines too do without TLS."""
+    """Return whether a registry runs on this machine; like other engines, use no TLS then."""
     host = server.rpartition(":")[0] or server
     try:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
@@ -351,7 +351,7 @@ def _is_loopback(server: str) -> bool:
 
 
 def _credentials(server: str) -> str:
-    """Return name and password in base64, as `docker login` keeps them in its file; or ""."""
+    """Return user name and password in base64, from the file of `docker login`; or ""."""
     folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
     try:
         auths = json.loads((folder / "config.json").read_bytes())["auths"]
@@ -365,7 +365,7 @@ def _credentials(server: str) -> str:
 
 
 def _wait(headers: Message, number: int) -> float:
-    """Return how many seconds a registry wants one to wait."""
+    """Return the seconds to wait before the next attempt: ``Retry-After``, or exponential."""
     seconds = headers.get("Retry-After", "")
     return min(LONGEST_WAIT, float(seconds) if seconds.isdigit() else 0.5 * 2**number)
 

@@ -191,7 +191,7 @@ def _open_blob(folder: Path, digest: str) -> BinaryIO:
 
 
 def _from_archive(archive: tarfile.TarFile, name: str) -> tuple[str, PackedImage]:
-    """Return the image of an archive, whose members lead only to members."""
+    """Return the image of an archive; links in it can only refer to other members."""
     members: dict[str, tarfile.TarInfo] = {}
     for member in archive:
         members[member.name.removeprefix("./")] = member
@@ -224,7 +224,7 @@ def _from_archive(archive: tarfile.TarFile, name: str) -> tuple[str, PackedImage
 
 
 def _from_index(index: Mapping[str, Any], opened: Opener, name: str) -> tuple[str, PackedImage]:
-    """Return the image of an index, by its name where there are several."""
+    """Return the image of an index, selected by name if there are several."""
     named: dict[str, list[dict[str, Any]]] = {}
     for entry in _entries(index):
         notes = entry.get("annotations") or {}
@@ -238,7 +238,7 @@ def _from_index(index: Mapping[str, Any], opened: Opener, name: str) -> tuple[st
 def _from_old(
     listed: Any, parsed: Callable[[str], Any], opened: Opener, name: str
 ) -> tuple[str, PackedImage]:
-    """Return the image of an archive of Docker before 25; only the config holds digests."""
+    """Return the image of an archive of Docker before 25, where only the config has digests."""
     named = {tag: image for image in listed for tag in image.get("RepoTags") or [""]}
     full_name = _choose_name(tuple(named), name)
     entry = named[full_name]
@@ -247,7 +247,7 @@ def _from_old(
 
 
 def _choose_name(names: tuple[str, ...], name: str) -> str:
-    """Return which of the names of an archive is meant."""
+    """Return the selected name of an archive's names."""
     if name in names:
         return name
     if len(names) == 1:
@@ -266,7 +266,7 @@ def _entries(index: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _with_config(
     config: Mapping[str, Any], layers: list[tuple[str, int]], opened: Opener
 ) -> PackedImage:
-    """Return an image, if its config fits its layers and this machine."""
+    """Return an image after checking that its config fits its layers and this machine."""
     root = config.get("rootfs")
     ids = root.get("diff_ids") if isinstance(root, dict) else None
     system = config.get("os") or "linux", config.get("architecture") or architecture()

@@ -84,7 +84,7 @@ class ImageStore:
             DataError: It is not an image, or is damaged, hostile, or for another machine.
         """
         with opened_image(source, name) as (label, packed):
-            # Layouts may give a tag alone.
+            # An OCI layout may contain only a tag without the image's name.
             full_name = name or (label if "/" in label or ":" in label else "")
             if not full_name:
                 raise DataError(
@@ -170,12 +170,12 @@ class ImageStore:
             raise DataError(
                 f"expected the layers of {image.name}, got {error}; load it again"
             ) from (error)
-        if not image.layers[-1].is_dir():  # removed while this waited
+        if not image.layers[-1].is_dir():  # removed while this process waited for the lock
             os.close(descriptor)
             raise DataError(
                 f"expected the layers of {image.name}, which were removed; load it again"
             )
-        with suppress(OSError):  # who may only read leaves no trace
+        with suppress(OSError):  # in a read-only store the last use cannot be recorded
             os.utime(self._record(image.name))
         return descriptor
 
@@ -231,7 +231,7 @@ class ImageStore:
         title: str,
         watch: Watch | None,
     ) -> dict[str, Any]:
-        """Unpack a layer and give it its place."""
+        """Unpack a layer to a temporary folder, and rename that to its final name."""
         scratch = self.folder / "layers" / f"{SCRATCH}{chain}"
         (scratch / "fs").mkdir(mode=0o755, parents=True)
         lower = Layers([self._layer(name) for name in reversed(list(below))])
@@ -242,7 +242,7 @@ class ImageStore:
             writer.finish(self.owner)
             entry = {**asdict(writer.counts), "below": list(below)}
             (scratch / "layer.json").write_text(json.dumps(entry))
-            os.sync()  # all at once: a layer has ten thousand files
+            os.sync()  # once for everything: fsync of ten thousand files would be slow
             os.rename(scratch, self._layer(chain).parent)
         except (TarError, zlib.error, EOFError, UnicodeError, RecursionError) as error:
             raise DataError(f"expected a readable layer ({title}), got {error}") from error
@@ -257,7 +257,7 @@ class ImageStore:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the store alone, swept of what processes left that were killed."""
+        """Lock the store for writing, and remove leftovers of killed processes."""
         try:
             for name in ("layers", "images"):
                 (self.folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -281,7 +281,7 @@ class ImageStore:
         return self.folder / "downloads" / hashlib.sha256(name.encode()).hexdigest()[:24]
 
     def _remove_downloads(self) -> None:
-        """Remove what pulls that broke off have left."""
+        """Remove the downloads of interrupted pulls."""
         for folder in self.folder.glob("downloads/*/"):
             with suppress(Timeout), FileLock(lock_of(folder), timeout=0):
                 _remove_folder(folder)
@@ -290,7 +290,7 @@ class ImageStore:
         return self.folder / "layers" / chain / "fs"
 
     def _record(self, name: str) -> Path:
-        # A name is one file's, whatever stands in it.
+        # Escape slashes, so that a name is a single file name.
         return self.folder / "images" / f"{name.replace('%', '%25').replace('/', '%2F')}.json"
 
     def _entry(self, chain: str) -> dict[str, Any] | None:
@@ -307,7 +307,7 @@ class ImageStore:
                 yield path.parent.name, entry
 
     def _read(self, record: Path) -> Image | None:
-        """Return the image of a record; None if it, or a layer, is gone or damaged."""
+        """Return the image of a record; None if the record or a layer is missing or damaged."""
         try:
             entry = json.loads(record.read_bytes())
             layers = tuple(self._layer(str(chain)) for chain in entry["layers"])
@@ -323,7 +323,7 @@ class ImageStore:
         return sum(entry["size"] for chain, entry in self._entries() if chain in needed)
 
     def _remove_layers(self, needed: set[str]) -> None:
-        """Remove the layers that nothing needs and no box stands on."""
+        """Remove the layers that no image needs and no sandbox uses."""
         entries, opened = dict(self._entries()), {}
         try:
             for chain, entry in entries.items():
@@ -333,7 +333,7 @@ class ImageStore:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     opened[chain] = descriptor
-                except OSError:  # a box stands on it, and so on all below
+                except OSError:  # a sandbox uses this layer, and so all layers below it
                     os.close(descriptor)
                     needed |= {chain, *entry["below"]}
             for chain in opened.keys() - needed:
@@ -352,14 +352,14 @@ def _write(
     bounds: Bounds,
     watch: Callable[[int], Any],
 ) -> None:
-    """Write a layer whose packed and plain bytes are those that their digests say."""
+    """Write a layer, and verify the digests of its packed and unpacked bytes."""
     packed = HashedStream(raw, bounds.size + (64 << 20))
-    # An archive is as large as its files, and a kilobyte or two for the head of each.
+    # A tar archive has the size of its files plus one or two kilobytes per header.
     plain = HashedStream(plain_stream(packed), bounds.size + bounds.files * 2048 + (1 << 20))
     with open_tar(fileobj=plain, mode="r|", tarinfo=BoundedHeader, errorlevel=2) as archive:  # type: ignore[call-overload]
         for member in archive:
             writer.add(archive, member)
-            archive.members = []  # else every header stays in memory
+            archive.members = []  # tarfile would keep every header in memory
             if writer.counts.files % 64 == 0:
                 watch(packed.bytes_read)
     digest = plain.digest()
@@ -379,7 +379,7 @@ def lock_of(downloads: Path) -> Path:
 
 
 def _remove_folder(folder: Path) -> None:
-    """Remove a folder, also where its own modes are in the way."""
+    """Remove a folder, even if its entries' modes forbid it."""
 
     def retry(function: Callable[..., Any], path: str, _: Any) -> None:
         with suppress(OSError):

@@ -33,10 +33,13 @@ class BoundedHeader(tarfile.TarInfo):
     """A header with a size check before it is read (CVE-2025-8194 among others)."""
 
     def _proc_member(self, tarfile: tarfile.TarFile) -> tarfile.TarInfo:
-        """Read what belongs to a header; each passes here, which ``frombuf`` no longer sees all of.
+        """Check the declared size before the data of a header is read.
+
+        Overridden here and not in ``frombuf``, because newer versions of Python do not pass every
+        header through ``frombuf``.
 
         Raises:
-            DataError: It says that it is of a negative size, or larger than headers may be.
+            DataError: The declared size is negative, or too large for a header.
         """
         if self.size < 0 or (self.type in _WHOLE and self.size > LARGEST_HEADER):
             raise DataError(
@@ -56,7 +59,7 @@ class HashedStream:
 
     def __init__(self, source: Readable, bound: int) -> None:
         self.bytes_read = 0
-        """Bytes that have passed."""
+        """Number of bytes read so far."""
         self._source, self._bound = source, bound
         self._hash = hashlib.sha256()
 

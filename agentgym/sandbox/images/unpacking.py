@@ -102,7 +102,7 @@ class LayerWriter:
             owner: New owner of all files; None: the current user.
         """
         for path, mode, modified in reversed(self._folders):
-            with suppress(FileNotFoundError, NotADirectoryError):  # replaced later on
+            with suppress(FileNotFoundError, NotADirectoryError):  # replaced by a later member
                 if modified is not None:
                     _set_time(path, modified)
                 os.chmod(path, mode | 0o700)
@@ -114,7 +114,7 @@ class LayerWriter:
         os.chown(self._root, owner, owner)
 
     def _make(self, archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
-        """Make what a member says, where nothing else is any more."""
+        """Create a member at a path that is free."""
         mode = member.mode & 0o1777
         if member.isdir():
             if not is_folder(path):
@@ -142,7 +142,7 @@ class LayerWriter:
         _set_time(path, member.mtime)
 
     def _link(self, member: tarfile.TarInfo, path: str) -> None:
-        """Make a second name of a file, of this layer or of one below."""
+        """Create a hard link to a file of this layer, or of a layer below."""
         target = _parts(member.linkname)
         if target:
             source = os.path.join(self._folder(target[:-1]), target[-1])
@@ -161,23 +161,23 @@ class LayerWriter:
         )
 
     def _take_away(self, path: str) -> None:
-        """Carry out a whiteout: it hides what layers below have, and nothing of this one."""
+        """Apply a whiteout: it hides entries of layers below, but not of this layer."""
         parent, name = os.path.split(path)
         if name == OPAQUE_MARK:
             os.setxattr(parent, OPAQUE, b"y")
             return
         name = name.removeprefix(WHITEOUT)
         if name in ("", ".", "..") or name.startswith(WHITEOUT):
-            return  # notes of aufs to itself
+            return  # metadata of the aufs driver
         target = os.path.join(parent, name)
         if is_folder(target):
             os.setxattr(target, OPAQUE, b"y")
         elif not os.path.lexists(target):
             self._count(0)
-            os.mknod(target, stat.S_IFCHR, 0)  # which needs no privilege since Linux 5.8
+            os.mknod(target, stat.S_IFCHR, 0)  # device 0:0 needs no privilege since Linux 5.8
 
     def _make_room(self, path: str, member: tarfile.TarInfo) -> None:
-        """Remove what has the name of a member, unless both are folders."""
+        """Remove an existing entry with the name of a member, unless both are folders."""
         if member.isdir() and is_whiteout(path):
             _replace_whiteout(path)
         elif is_folder(path):
@@ -187,7 +187,7 @@ class LayerWriter:
             os.unlink(path)
 
     def _folder(self, parts: Sequence[str]) -> str:
-        """Return the real folder of this layer for a path; it is made if need be."""
+        """Return the real folder of this layer for a path; create it if necessary."""
         waiting, done, links = list(parts), list[str](), 0
         while waiting:
             part = waiting.pop(0)
@@ -214,14 +214,14 @@ class LayerWriter:
         return os.path.join(self._root, *done)
 
     def _below_at(self, parts: Sequence[str]) -> str | None:
-        """Return what layers below have at a path, unless this one hides it."""
+        """Return the entry of the layers below at a path; None if there is none or it is hidden."""
         for number in range(1, len(parts)):
             if is_opaque(os.path.join(self._root, *parts[:number])):
                 return None
         return self._below.find(parts)
 
     def _enter(self, place: str, source: str | None, parts: Sequence[str]) -> None:
-        """Make one folder on the way to a member, with the mode that it has below."""
+        """Create one parent folder of a member, with the mode that it has in the layers below."""
         if source == place:
             if is_whiteout(place):
                 _replace_whiteout(place)
@@ -238,7 +238,7 @@ class LayerWriter:
         self._folders.append((place, mode, None))
 
     def _count(self, size: int) -> None:
-        """Count what is about to be written."""
+        """Count an entry before it is written; raise if a limit is exceeded."""
         self.counts.files += 1
         self.counts.size += size
         if self.counts.files > self._bounds.files or self.counts.size > self._bounds.size:
@@ -250,7 +250,7 @@ class LayerWriter:
 
 
 def _parts(name: str) -> list[str]:
-    """Return the names of a path of a member."""
+    """Return the components of a member's path."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if "\0" in name or ".." in parts:
         raise DataError(f"expected names that stay in the image, got {name!r:.120}")
@@ -262,12 +262,12 @@ def _parts(name: str) -> list[str]:
 
 
 def _replace_whiteout(path: str) -> None:
-    """Make a folder that hides what lies below it, in place of a whiteout."""
+    """Replace a whiteout by an opaque folder, which hides the layers below."""
     os.unlink(path)
     os.mkdir(path, 0o755)
     os.setxattr(path, OPAQUE, b"y")
 
 
 def _set_time(path: str, modified: float) -> None:
-    with suppress(OSError, OverflowError):  # a time that no number of this system holds
+    with suppress(OSError, OverflowError):  # a time outside of this system's range
         os.utime(path, (modified, modified), follow_symlinks=False)

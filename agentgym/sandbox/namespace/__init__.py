@@ -1,8 +1,7 @@
 """Sandboxes of Linux namespaces: no daemon, no image, no root needed.
 
-Not by bubblewrap, which users would have to install: a command by a new process of it takes 25 ms
-where a server inside takes 3, and the version of Debian has no overlays, of which snapshots are
-made.
+bubblewrap is not used, because users would have to install it, a new process for each command takes
+25 ms where a server inside takes 3, and Debian's version lacks overlays, which snapshots need.
 """
 
 from agentgym.sandbox.namespace.box import NamespaceSandbox

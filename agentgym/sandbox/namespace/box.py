@@ -1,4 +1,4 @@
-"""A sandbox of Linux namespaces, one process tree with a server as its process 1."""
+"""A sandbox of Linux namespaces: one process tree with a server as its process 1."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 UID = 64_000
-"""User that commands are on the host where root starts the sandbox."""
+"""User id of commands on the host if root starts the sandbox."""
 
 
 class NamespaceSandbox(ServedSandbox):
     """A sandbox of namespaces for users, mounts, processes, network, IPC, host name and cgroups.
 
-    A fork of :mod:`.fork_server` makes the namespaces; in them ``stage.py`` builds the file system,
-    gives up all privileges and serves. Its connection is the only thing it has of the host, and it
-    ends when that closes or when this process ends, however that happens.
+    A fork of :mod:`.fork_server` makes the namespaces. In them, ``stage.py`` builds the file
+    system, drops all privileges and serves. Its connection is its only link to the host; it ends
+    when the connection closes or when this process ends, for any reason.
 
-    The root is made of the host's own programs, or of an image, which has to lie in a store
-    (:mod:`agentgym.sandbox.images`) or be where one can be pulled from. The image need hold no
-    Python, and what it holds is never run but by commands. Its ``Env``, ``User`` and ``WorkingDir``
-    count; it has one user, to whom all files belong; changes of owners do nothing. Commands can
-    write everywhere, to a layer of the size that the limits say.
+    The root consists of the host's own programs, or of an image from a store
+    (:mod:`agentgym.sandbox.images`), into which it can be pulled. The image does not need Python,
+    and only commands execute its content. Its ``Env``, ``User`` and ``WorkingDir`` are used. There
+    is a single user, who owns all files; changing owners has no effect. Commands can write
+    everywhere, up to the disk limit.
 
     Args:
-        config: What it holds and may do.
-        overlay: Whether the tree lies under a layer that takes the changes, where the kernel can do
-            that; else it is copied, which costs time and memory by its size. So are the layers of
-            an image, if they fit into the memory that the box may use.
-        pull: When an image is pulled into the store: one of ``image_boxes.POLICIES``.
-        mirror: Registry from which images of the Docker Hub are pulled instead.
+        config: Initial content and permissions.
+        overlay: Whether to use overlayfs for changes to the tree, if the kernel supports it;
+            otherwise the tree is copied, which takes time and memory. Layers of an image are also
+            copied then, if they fit into the memory limit.
+        pull: When to pull an image into the store: one of ``image_boxes.POLICIES``.
+        mirror: Registry to pull images of the Docker Hub from.
         store: Folder of the images; in the cache of agentgym if left out.
 
     Raises:
-        ConfigurationError: The configuration asks for an image and for something of the host.
+        ConfigurationError: The configuration has an image and also folders of the host.
     """
 
     isolation: ClassVar[str] = "namespace"
@@ -88,7 +88,7 @@ class NamespaceSandbox(ServedSandbox):
 
     @classmethod
     def probe(cls) -> str:
-        """Return why this machine cannot run it, and what to do; empty if one was opened."""
+        """Return why this machine cannot run it, and the remedy; empty if it can."""
         try:
             _open_once()
         except SandboxUnavailable as error:
@@ -98,27 +98,28 @@ class NamespaceSandbox(ServedSandbox):
     @classmethod
     def holds(cls, image: str) -> bool:
         """Return whether the store has an image."""
-        with suppress(DataError):  # the store is another user's
+        with suppress(DataError):  # the store belongs to another user
             return own_store().find(image) is not None
         return False
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Everything; where there is no cgroup for its memory, the server inside looks at it."""
+        """All features. Without a memory cgroup, the server inside checks the memory."""
         return frozenset({"snapshot", "network", "memory", "processes", "disk", "files"})
 
     def _twin(self) -> Self:
         return type(self)(self.config, **self._options)
 
     def _holds_memory(self) -> bool:
-        """Return whether a cgroup bounds memory alone, which is known once it is started."""
+        """Return whether a cgroup enforces exactly the memory limit; known after the start."""
         return self._group is not None and self._group_size() == self.config.limits.memory
 
     def _group_size(self) -> int:
-        """Return the bytes of the cgroup, in which files count, as they lie in memory.
+        """Return the limit of the cgroup, in bytes.
 
-        More disk than memory could not be used otherwise; the server inside then looks at the
-        memory of processes.
+        Files are in memory and count, too. If the disk limit exceeds the memory limit, it is added,
+        since the disk could not be used otherwise; the server inside then checks the memory of
+        processes.
         """
         limits = self.config.limits
         return limits.memory + (limits.disk if limits.disk > limits.memory else 0)
@@ -140,16 +141,16 @@ class NamespaceSandbox(ServedSandbox):
         return result
 
     def interrupt(self) -> None:
-        """Kill the command that runs, from another thread; its ``exec`` returns.
+        """Kill the running command, from another thread; its ``exec`` returns.
 
-        Files stay, and so do processes that earlier commands left in the background.
+        Files and background processes of earlier commands are kept.
         """
         process = self._process
         if process is not None:
             process.interrupt()
 
     def _launch(self) -> Channel:
-        """Start the processes and wait until the inside is built."""
+        """Start the processes and wait until the file system is built."""
         reason = find_obstacle()
         if reason:
             raise SandboxUnavailable(reason)
@@ -161,7 +162,7 @@ class NamespaceSandbox(ServedSandbox):
                 self._process = fork_box(far, self._group, self._users())
         except BaseException as error:
             self._dispose()
-            if isinstance(error, OSError):  # this process may open no more files
+            if isinstance(error, OSError):  # e.g. this process has too many open files
                 raise SandboxLost(
                     f"expected to start a sandbox of namespaces, got: {error}"
                 ) from error
@@ -179,14 +180,14 @@ class NamespaceSandbox(ServedSandbox):
         return channel
 
     def _users(self) -> tuple[int, ...]:
-        """Return whose the files of the tree are, and shall be inside, if that differs."""
+        """Return user and group of the tree's files, and their user inside, if they differ."""
         if self.config.tree is None or self._image is not None or not privileged():
             return ()
         status = self.config.tree.stat()
         return () if status.st_uid == UID else (status.st_uid, status.st_gid, UID)
 
     def _stage_settings(self) -> dict[str, Any]:
-        """Return what ``stage.py`` is told."""
+        """Return the settings for ``stage.py``."""
         config, image = self.config, self._image
         check_tree(config)
         common = {
@@ -208,7 +209,7 @@ class NamespaceSandbox(ServedSandbox):
         }
 
     def _settings(self) -> dict[str, Any]:
-        """Return what the server inside is told, with what the image says."""
+        """Return the server's settings, completed by the image's."""
         settings = super()._settings()
         return settings if self._image is None else self._image.completed(settings)
 
@@ -218,7 +219,7 @@ class NamespaceSandbox(ServedSandbox):
         return super().home if self._image is None else self._image.user.home
 
     def _rlimits(self) -> dict[str, int]:
-        """Bound every process; memory only where no cgroup bounds all of them."""
+        """Return the limits of each process; memory only if no cgroup limits all of them."""
         limits = self.config.limits
         rlimits = {
             "NPROC": limits.processes,
@@ -234,7 +235,7 @@ class NamespaceSandbox(ServedSandbox):
         group, self._group = self._group, None
         if process is not None:
             if not process.wait(LAST_WAIT):
-                process.kill()  # and with it process 1
+                process.kill()  # process 1 of the sandbox ends with it
                 process.wait(LAST_WAIT)
             process.close()
         if self._image is not None:
@@ -244,20 +245,20 @@ class NamespaceSandbox(ServedSandbox):
 
 
 def own_store(folder: Path | None = None) -> ImageStore:
-    """Return a store whose files belong to the user that commands have on the host.
+    """Return an image store whose files belong to the host user of the commands.
 
     Args:
-        folder: Where it lies; in the cache of agentgym if left out.
+        folder: Folder of the store; in the cache of agentgym if left out.
     """
     return ImageStore(folder, owner=UID if privileged() else None)
 
 
 @cache
 def _open_once() -> None:
-    """Open and close a box; done until it succeeds, since a machine may lack something for a while.
+    """Open and close a sandbox; only success is cached, because an obstacle may be temporary.
 
     Raises:
-        SandboxUnavailable: It cannot be opened.
+        SandboxUnavailable: No sandbox can be opened.
     """
     try:
         NamespaceSandbox(SandboxConfig()).start().close()

@@ -1,4 +1,4 @@
-"""A memory limit for all processes of a sandbox together, where this process may set one."""
+"""A memory limit for all processes of a sandbox together, if this process may create cgroups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _numbers = itertools.count()
 
 
 class MemoryGroup:
-    """A control group of its own; :meth:`make` returns one.
+    """A control group of one sandbox; :meth:`make` creates one.
 
     Args:
         folder: The group's folder.
@@ -29,7 +29,7 @@ class MemoryGroup:
 
     @classmethod
     def make(cls, limit: int) -> MemoryGroup | None:
-        """Return a group whose processes hold at most so many bytes; None where none can be had."""
+        """Create a group with a memory limit in bytes; return None if that is not possible."""
         parent = _parent()
         if parent is None:
             return None
@@ -42,8 +42,8 @@ class MemoryGroup:
             else:
                 (folder / "memory.max").write_text(str(limit))
                 swap = folder / "memory.swap.max"
-            # Of version 1 this bounds memory and swap together, of version 2 swap alone.
-            with suppress(OSError):  # a kernel without swap accounting has none to limit
+            # In cgroup version 1 this limits memory and swap together, in version 2 only swap.
+            with suppress(OSError):  # the kernel has no swap accounting
                 swap.write_text(str(limit) if "memsw" in swap.name else "0")
         except OSError:
             with suppress(OSError):
@@ -56,7 +56,7 @@ class MemoryGroup:
         return os.open(self.folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
 
     def kills(self) -> int:
-        """Return how many processes the kernel has killed because memory ran out."""
+        """Return the number of processes killed by the kernel for lack of memory."""
         for name in ("memory.events", "memory.oom_control"):
             with suppress(OSError, ValueError):
                 lines = split_lines((self.folder / name).read_text())
@@ -70,24 +70,24 @@ class MemoryGroup:
                 self.folder.rmdir()
             except FileNotFoundError:
                 return
-            except OSError:  # the last process is still being taken down
+            except OSError:  # the kernel has not finished removing the last process
                 time.sleep(0.02)
             else:
                 return
 
 
 def _name() -> str:
-    """Return how the names of this process's groups begin."""
+    """Return the prefix of the names of this process's groups."""
     return PREFIX + this_process().replace("/", ":")
 
 
 @cache
 def _parent() -> Path | None:
-    """Return the folder in which groups can be made, swept of those whose owner is gone."""
+    """Return the folder in which groups can be created; removes groups of dead owners there."""
     for folder in _candidates():
         try:
             probe = folder / f"{_name()}-probe"
-            # Only making one tells whether this process may, and what its limits would be called.
+            # Only creating a group shows whether this is allowed, and how its limits are named.
             probe.mkdir()
         except OSError:
             continue
@@ -100,7 +100,7 @@ def _parent() -> Path | None:
 
 
 def _candidates() -> list[Path]:
-    """Return the folders of this process's groups, of version 1 and 2, and of those above."""
+    """Return the folders of this process's groups (versions 1 and 2) and of their parents."""
     folders = []
     try:
         lines = split_lines(Path("/proc/self/cgroup").read_text())
@@ -113,13 +113,13 @@ def _candidates() -> list[Path]:
             folders.append(Path("/sys/fs/cgroup/memory") / inside)
         elif not controllers:
             folder = Path("/sys/fs/cgroup") / inside
-            # Of version 2, a group that holds processes can have no children with limits.
+            # In version 2, a group with processes cannot have children with limits: use its parent.
             folders += [folder, folder.parent] if inside else [folder]
     return folders
 
 
 def _sweep(folder: Path) -> None:
-    """Remove the groups whose owner has ended without doing so."""
+    """Remove the groups that dead owners left behind."""
     for path in folder.glob(PREFIX + "*"):
         owner = path.name.removeprefix(PREFIX).rpartition("-")[0]
         if is_gone(owner.replace(":", "/")):

@@ -1,9 +1,10 @@
-"""Forks the processes that become boxes: Python and what process 1 may need is loaded once.
+"""The fork server: a small Python process whose forks become sandboxes.
 
-It is started with ``python -I -S`` by :mod:`.forking`, once for each process that opens boxes, and
-ends with it. For each message, which brings the descriptors of a box, it forks a keeper. That makes
-the namespaces and forks process 1 of them; when process 1 ends, so does the keeper, and the other
-way round.
+A fork takes a few milliseconds, because Python and the modules of process 1 are already loaded.
+:mod:`.forking` starts the server with ``python -I -S``, once for each process that opens sandboxes;
+it ends with that process. For each message, which carries the descriptors of a sandbox, it forks a
+keeper. The keeper makes the namespaces and forks their process 1. If the keeper or process 1 ends,
+so does the other.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
     """Fork keepers until the connection closes or the owner ends.
 
     Args:
-        connection: Where messages come from; of the kind that keeps their bounds.
-        owner: Descriptor of the process that the boxes belong to.
+        connection: Connection for messages, of a type that preserves message boundaries.
+        owner: Descriptor of the process that owns the sandboxes.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers need no reaping
     gc.collect()
-    gc.freeze()  # so that no collection in a box copies pages that all share
+    gc.freeze()  # a collection in a fork would touch, and so copy, the shared pages
     poller = select.poll()
     poller.register(connection, select.POLLIN)
     if owner is not None:
@@ -66,7 +67,7 @@ def serve(connection: socket.socket, owner: int | None) -> NoReturn:
             _keep(letters, descriptors, users)
         try:
             handle = mounts.syscall("a handle of the keeper", PIDFD_OPEN, keeper, 0)
-        except OSError:  # it has ended already, or there are no more descriptors
+        except OSError:  # the keeper has already ended, or there are too many open files
             connection.sendall(b"0")
         else:
             socket.send_fds(connection, [str(keeper).encode()], [handle])
@@ -79,7 +80,7 @@ def _keep(letters: str, descriptors: list[int], users: int | None) -> None:
     """Make the namespaces, start process 1 in them, wait for its end, and end."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.dup2(os.open(os.devnull, os.O_RDWR), 2)  # what the server reports to belongs to it
+        os.dup2(os.open(os.devnull, os.O_RDWR), 2)  # only the fork server writes errors there
         by_letter = dict(zip(letters, descriptors, strict=False))
         connection = by_letter[CONNECTION]
         try:
@@ -102,11 +103,11 @@ def _keep(letters: str, descriptors: list[int], users: int | None) -> None:
 
 
 def _users(ids: tuple[int, ...], namespaces: dict[tuple[int, ...], int | None]) -> int | None:
-    """Return a user namespace in which a user's and group's files are somebody else's.
+    """Return a user namespace that maps the files of a user and group to another user.
 
     Args:
-        ids: The user, the group, and whose their files are.
-        namespaces: Those that were made before; few, as trees have few owners.
+        ids: The user, the group, and the user that they are mapped to.
+        namespaces: Cache of the namespaces; it stays small, because trees have few owners.
     """
     if ids not in namespaces:
         try:
@@ -138,7 +139,7 @@ def _user_namespace(uid: int, gid: int, owner: int) -> int:
 
 
 def _unshare(user: bool) -> None:
-    """Enter new namespaces, in which what is mounted is not seen outside."""
+    """Enter new namespaces; mounts in them are not visible outside."""
     uid, gid = os.geteuid(), os.getegid()
     flags = NAMESPACES | (CLONE_NEWUSER if user else 0)
     mounts.check(mounts.libc.unshare(flags), "making namespaces")
@@ -153,7 +154,7 @@ def main(arguments: list[str]) -> None:
     """Serve.
 
     Args:
-        arguments: Descriptors of the connection and of the owner; -1 if there is none.
+        arguments: Descriptors of the connection and of the owner (-1: none).
     """
     connection, owner = map(int, arguments)
     serve(socket.socket(fileno=connection), owner if owner >= 0 else None)

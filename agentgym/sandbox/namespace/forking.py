@@ -1,4 +1,4 @@
-"""The fork server of this process, and the boxes' processes that it makes."""
+"""The client of the fork server: starts it for this process, and forks sandboxes with it."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ BOOT = (
     "import sys; sys.path += sys.argv[1:3]; import fork_server; del sys.path[-2:]; "
     "fork_server.main(sys.argv[3:])"
 )
-"""Imports it as a module, so that its compiled form is used, which a script's never is."""
+"""Imports the server as a module, because Python caches the bytecode of modules, but not of
+scripts."""
 PATIENCE = 60.0
-"""Seconds that the server may take to start, or to fork."""
+"""Time limit for starting the server and for a fork, in seconds."""
 
 _servers: dict[int, ForkServer] = {}
 _lock = threading.Lock()
 
 
 class BoxProcess:
-    """The keeper of a box, whose end is the end of the box, and the other way round.
+    """The keeper process of a sandbox; it ends together with the sandbox.
 
     Args:
-        pid: Its number.
-        handle: A descriptor that says whether it has ended.
+        pid: Process id of the keeper.
+        handle: Descriptor that becomes readable when the keeper has ended.
     """
 
     def __init__(self, pid: int, handle: int) -> None:
@@ -51,40 +52,40 @@ class BoxProcess:
         return bool(poller.poll(1000 * seconds))
 
     def kill(self) -> None:
-        """End it."""
+        """Kill the keeper, and so the sandbox."""
         if not self.wait(0):
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
 
     def interrupt(self) -> None:
-        """Ask process 1, the child of the keeper, to kill the command that runs."""
+        """Signal process 1, the child of the keeper, to kill the running command."""
         for pid, parent in _parents().items():
             if parent == self.pid:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGUSR1)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the descriptor."""
         os.close(self._handle)
 
 
 def _parents() -> dict[int, int]:
-    """Return the parent of every process that runs."""
+    """Return process id -> parent's id for every running process."""
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError):
-            # A name may hold anything, so look behind the last bracket.
+            # The program's name may contain anything, so read the fields after the last bracket.
             words = (folder / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
             parents[int(folder.name)] = int(words[1])
     return parents
 
 
 class ForkServer:
-    """A process that forks keepers of boxes, started with this.
+    """The fork server process, started by the constructor.
 
     Raises:
-        SandboxUnavailable: It cannot be started.
-        OSError: This process may open no more files, or start no more programs.
+        SandboxUnavailable: The server cannot be started.
+        OSError: This process has too many open files or child processes.
     """
 
     def __init__(self) -> None:
@@ -108,20 +109,19 @@ class ForkServer:
     def fork(
         self, connection: socket.socket, group: MemoryGroup | None, users: tuple[int, ...] = ()
     ) -> BoxProcess:
-        """Start the processes of a box.
+        """Start the processes of a sandbox.
 
         Args:
-            connection: What the box listens to.
+            connection: The sandbox's end of the connection.
             group: The control group that it joins.
-            users: User and group of its tree, and the user that these files are of inside; nothing
-                if they are already.
+            users: User and group of the tree's files, and their user inside; empty if equal.
 
         Raises:
-            OSError: The server has ended, or this process may open no more files.
+            OSError: The server has ended, or this process has too many open files.
         """
         letters, descriptors, opened = CONNECTION, [connection.fileno()], list[int]()
-        # A Python that was built with old headers has none; then only the connection tells of our
-        # end.
+        # Missing if Python was built with old kernel headers; then the sandbox notices the end of
+        # this process only by the connection.
         if hasattr(os, "pidfd_open"):
             opened.append(os.pidfd_open(os.getpid()))
             letters += OWNER
@@ -146,7 +146,7 @@ class ForkServer:
         return BoxProcess(int(answer), handles[0])
 
     def close(self) -> None:
-        """End it; boxes go on."""
+        """End the server; its sandboxes continue."""
         self._connection.close()
         try:
             self._process.wait(5)
@@ -157,7 +157,7 @@ class ForkServer:
             self._process.stderr.close()
 
     def _last_words(self) -> str:
-        """Return the last line that it printed before it failed."""
+        """Return the last line that the server printed before it failed."""
         self._connection.close()
         try:
             _, printed = self._process.communicate(timeout=5)
@@ -169,16 +169,16 @@ class ForkServer:
 def fork_box(
     connection: socket.socket, group: MemoryGroup | None, users: tuple[int, ...] = ()
 ) -> BoxProcess:
-    """Start the processes of a box, with the fork server of this process.
+    """Start the processes of a sandbox by the fork server of this process.
 
     Args:
         connection: See `ForkServer.fork`.
-        group: See there.
-        users: See there.
+        group: See `ForkServer.fork`.
+        users: See `ForkServer.fork`.
 
     Raises:
         SandboxUnavailable: The server cannot be started.
-        SandboxLost: It cannot fork: this process may open no more files, or start no more programs.
+        SandboxLost: It cannot fork: there are too many open files or processes.
     """
     for last in (False, True):
         try:
@@ -188,12 +188,12 @@ def fork_box(
                 raise SandboxLost(
                     f"expected to start a sandbox of namespaces, got: {error}"
                 ) from error
-            forget_server()  # somebody ended it
+            forget_server()  # the server was killed; start another one
     raise AssertionError  # the second try returns or raises
 
 
 def forget_server() -> None:
-    """End the fork server of this process; the next box starts another."""
+    """End the fork server of this process; the next sandbox starts another one."""
     with _lock:
         server = _servers.pop(os.getpid(), None)
     if server is not None:
@@ -201,19 +201,19 @@ def forget_server() -> None:
 
 
 def _server() -> ForkServer:
-    """Return the fork server of this process, started if there is none."""
+    """Return the fork server of this process; start it if there is none."""
     pid = os.getpid()
     with _lock:
-        if pid not in _servers:  # after a fork, those of the parent are left alone
+        if pid not in _servers:  # by pid, because a fork must not use its parent's server
             _servers[pid] = ForkServer()
         return _servers[pid]
 
 
 def _start(connection: socket.socket) -> subprocess.Popen[bytes]:
-    """Start the program, with nothing of the host but its connection."""
+    """Start the server process, with its connection as the only inherited descriptor."""
     owner = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else -1
-    # Where this process has closed its standard streams, these have their numbers, which the
-    # child's own streams take.
+    # If this process has closed its standard streams, these descriptors may have the numbers 0 to
+    # 2, which the child's own streams take.
     descriptors = (connection.fileno(), owner)
     passed = [
         fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3) if descriptor >= 0 else -1
@@ -230,7 +230,7 @@ def _start(connection: socket.socket) -> subprocess.Popen[bytes]:
             pass_fds=[descriptor for descriptor in passed if descriptor >= 0],
             env={},
             cwd="/",
-            start_new_session=True,  # the keys that interrupt this process are not meant for it
+            start_new_session=True,  # Ctrl-C in the terminal must not reach it
         )
     finally:
         for descriptor in (owner, *passed):
@@ -239,7 +239,7 @@ def _start(connection: socket.socket) -> subprocess.Popen[bytes]:
 
 
 def _renew_lock() -> None:
-    """Let a fork use the lock, which another thread of its parent may have held."""
+    """Give a fork a new lock: the old one may be held by a thread that only the parent has."""
     global _lock
     _lock = threading.Lock()
 

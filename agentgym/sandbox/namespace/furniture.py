@@ -1,4 +1,4 @@
-"""What every box has, whatever its root: devices, terminals, a bound for what is written.
+"""Parts of every sandbox's file system: devices, terminals, and options that limit its size.
 
 As ``stage.py``, this runs in the process that becomes process 1, on the standard library alone.
 """
@@ -17,13 +17,13 @@ else:
 DEVICES = ("null", "zero", "full", "random", "urandom")
 NAME = "sandbox"
 TERMINALS = 64
-"""Terminals that a box may open; all of the machine share a few thousand."""
+"""Maximum number of terminals of a sandbox; the machine has a few thousand in total."""
 EMPTY, NOTHING = "/dev/.empty", "/dev/.nothing"
-"""A folder and a file that cover what is hidden."""
+"""An empty folder and an empty file, mounted over hidden paths."""
 
 
 def make_devices(folder: str) -> None:
-    """Fill a folder that becomes ``/dev``, while the host's can still be seen."""
+    """Fill the future ``/dev``, while the host's devices are still visible."""
     for name in DEVICES:
         mounts.show(
             mounts.clone("/dev/" + name, mounts.MOUNT_NOSUID | mounts.MOUNT_NOEXEC),
@@ -42,7 +42,7 @@ def make_devices(folder: str) -> None:
 
 
 def disk_options(limits: dict[str, int], size: int = 0, count: int = 0) -> str:
-    """Return the options of a file system for what may be written, and some more."""
+    """Return the mount options for the disk limits, plus ``size`` bytes and ``count`` files."""
     return f"size={limits['disk'] + size},nr_inodes={limits['files'] + 64 + count},mode=755"
 
 
@@ -57,7 +57,7 @@ def measured(folder: str) -> tuple[int, int]:
 
 
 def copy_tree(source: str, target: str, owner: int) -> None:
-    """Copy a tree with its times, as the box's own files."""
+    """Copy a tree with its times; the copies belong to ``owner``."""
     times = []
     for parent, folders, files in os.walk(source):
         for name in (*folders, *files):
@@ -77,5 +77,5 @@ def copy_tree(source: str, target: str, owner: int) -> None:
             if not stat.S_ISLNK(status.st_mode):
                 os.chmod(new, status.st_mode & 0o777)
             times.append((new, (status.st_atime_ns, status.st_mtime_ns)))
-    for path, stamps in reversed(times):  # of a folder when nothing is written to it any more
+    for path, stamps in reversed(times):  # folders last, because writing into them changes times
         os.utime(path, ns=stamps, follow_symlinks=False)

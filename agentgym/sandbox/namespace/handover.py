@@ -1,10 +1,10 @@
-"""What :mod:`.forking` and :mod:`.fork_server` say to each other."""
+"""The messages between :mod:`.forking` and :mod:`.fork_server`."""
 
 READY = b"ready"
 """The server's first message."""
 CONNECTION, OWNER, GROUP = "cog"
-"""What the descriptors of a message are, one letter each: of the connection to the box, of the
-process that owns it, and of the list of its cgroup's processes."""
+"""One letter for each descriptor of a message: the connection to the sandbox, the process that owns
+it, and the process list of its cgroup."""
 USER = "u"
-"""Letter of a message that asks for a user namespace too. After the letters may stand three
-numbers: user and group of a tree, and the user whose its files shall be in the box."""
+"""Letter of a message that also requests a user namespace. Three numbers may follow the letters:
+user and group of a tree, and the user of its files in the sandbox."""

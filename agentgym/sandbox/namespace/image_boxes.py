@@ -1,4 +1,4 @@
-"""The image of a box of namespaces: found or pulled, its user, and what the stage is told of it."""
+"""The image of a namespace sandbox: find or pull it, read its user, and prepare its settings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from agentgym.support.text_lines import split_lines
 POLICIES = ("missing", "never", "always")
 """When images are pulled; ``"always"`` means once in each process."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where programs are sought in an image that does not say."""
+"""Default ``PATH`` of images without one."""
 LARGEST_LIST = 1 << 20
-"""Bytes of an image's list of users that are read."""
+"""Maximum number of bytes read of an image's ``/etc/passwd`` and ``/etc/group``."""
 HIGHEST_ID = (1 << 32) - 2
 
 _pulling = threading.Lock()
@@ -28,7 +28,7 @@ _pulled: set[tuple[str, str]] = set()
 
 
 class User(NamedTuple):
-    """Who runs commands of an image."""
+    """The user that runs an image's commands."""
 
     uid: int
     gid: int
@@ -36,17 +36,17 @@ class User(NamedTuple):
 
 
 class ImageRoot:
-    """The image of one box.
+    """The image of one sandbox.
 
     Args:
-        config: The configuration of the box.
-        store: Where images lie.
+        config: The configuration of the sandbox.
+        store: The store of images.
         pull: One of :data:`POLICIES`.
-        mirror: Registry from which images of the Docker Hub are pulled instead.
+        mirror: Registry to pull images of the Docker Hub from.
 
     Raises:
-        ConfigurationError: An argument is out of its domain, or something of the host shall be
-            shown inside, which boxes of images cannot.
+        ConfigurationError: An argument is invalid, or the configuration shows folders of the host,
+            which is not supported together with an image.
     """
 
     def __init__(self, config: SandboxConfig, store: ImageStore, pull: str, mirror: str) -> None:
@@ -65,10 +65,10 @@ class ImageRoot:
 
     @property
     def image(self) -> Image:
-        """The image; pulled if it is not here.
+        """The image; pulled if it is missing.
 
         Raises:
-            SandboxUnavailable: It cannot be had; says what to do.
+            SandboxUnavailable: It is unavailable; the message gives the remedy.
         """
         if self._image is None:
             self._image = self._ensure()
@@ -76,17 +76,17 @@ class ImageRoot:
 
     @property
     def user(self) -> User:
-        """Who runs commands."""
+        """The user that runs commands."""
         if self._user is None:
             self._user = _user_of(self.image)
         return self._user
 
     def stage_settings(self) -> dict[str, Any]:
-        """Return what the stage is told, and keep the image from being removed until `release`."""
+        """Return the settings for ``stage.py``; protects the image from removal until `release`."""
         try:
             self.release()
             self._lease = self._store.hold(self.image)
-        except DataError:  # removed meanwhile
+        except DataError:  # removed in the meantime
             self._image = self._user = None
             self._lease = self._store.hold(self.image)
         image, user = self.image, self.user
@@ -98,7 +98,7 @@ class ImageRoot:
         }
 
     def completed(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """Return the settings of the server inside with what the image says."""
+        """Return the server's settings, completed by the image's ``Env`` and user."""
         listed = self.image.config.get("Env") or ()
         variables = dict(str(entry).partition("=")[::2] for entry in listed)
         path = ":".join((*self._config.path, variables.get("PATH") or PATH))
@@ -108,7 +108,7 @@ class ImageRoot:
         return {**settings, "places": ["/", "/dev/shm"], "environment": environment}
 
     def release(self) -> None:
-        """Let the image be removed again."""
+        """End the protection of the image from removal."""
         lease, self._lease = self._lease, -1
         if lease >= 0:
             os.close(lease)
@@ -126,7 +126,7 @@ class ImageRoot:
                 f"expected the image {name} among those in {self._store.folder}, but it is not "
                 f"there and pull is 'never'. {how_to_bring(name)}"
             )
-        with _pulling:  # one pull at a time: sixteen boxes want the same image
+        with _pulling:  # one at a time, because many sandboxes may need the same image
             image = self._store.find(name) if key in _pulled or self._pull == "missing" else None
             image = image or PulledImages(self._store, self._mirror).pull(name)
             _pulled.add(key)
@@ -134,9 +134,9 @@ class ImageRoot:
 
 
 def _list_parents(image: Image, config: SandboxConfig) -> list[tuple[str, int]]:
-    """Return the folders that lead to ``workdir``, which is made if need be, each with its mode.
+    """Return the folders on the path to ``workdir`` that must be created, each with its mode.
 
-    Empty where the image has it.
+    Empty if the image has ``workdir``.
     """
     layers = Layers(image.layers[::-1])
     try:
@@ -157,7 +157,7 @@ def _list_parents(image: Image, config: SandboxConfig) -> list[tuple[str, int]]:
 
 
 def _user_of(image: Image) -> User:
-    """Return the user of an image: ``name``, ``id``, and perhaps ``:group``, from its own lists."""
+    """Resolve an image's ``User`` (a name or id, optionally with ``:group``) by its own lists."""
     layers = Layers(image.layers[::-1])
     user, _, group = str(image.config.get("User") or "0").partition(":")
     uid, gid, home = (_number(user), 0, "/") if user.isdigit() else (-1, 0, "/")

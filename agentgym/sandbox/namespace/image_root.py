@@ -1,8 +1,8 @@
-"""The root of a box of an image: its layers, and above them one that takes the changes.
+"""The root of an image's sandbox: an overlay of its layers, with a writable layer on top.
 
-As ``stage.py``, this runs in the process that becomes process 1. The image may be hostile, so until
-the root is entered nothing is looked up through it: real folders of ours stand above its layers
-wherever something is mounted.
+Like ``stage.py``, this runs in the process that becomes process 1. The image may be hostile, so no
+path is resolved through it before the root is entered: wherever something is mounted, a layer of
+our own above the image provides real folders.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ else:
     import pid1
 
 WORK = "/proc"
-"""Of this mount namespace: see ``stage.py``."""
+"""Working folder in this private mount namespace, see ``stage.py``."""
 ROOT, DATA, BASE, PRISTINE = (f"{WORK}/{name}" for name in ("root", "data", "base", "pristine"))
 OPAQUE = "user.overlay.opaque"
 FLAGS = mounts.MS_NOSUID | mounts.MS_NODEV
 OWN_FOLDERS = ("proc", "dev", "sys", "etc")
-"""Folders of which the image's own, should they be links, may not be followed."""
+"""Folders that the image might have as links, which must not be followed."""
 
 
 def build(settings: dict[str, Any], owner: int) -> tuple[int, int, int] | None:
-    """Make the root.
+    """Build the root.
 
     Args:
-        settings: Those of the box; ``image`` holds the layers, highest first, ``workdir`` with all
-            links followed, and the modes of the folders that lead there.
-        owner: The user whose everything is.
+        settings: Settings of the sandbox; ``image`` contains the layers, highest first, the
+            resolved ``workdir``, and the modes of the folders on the path to it.
+        owner: The user that owns all files.
 
     Returns:
-        Descriptors of the layer that takes the changes, of ``/dev/shm``, and of the image as it is;
-        None where the kernel could not lay them over each other, so that the root is a copy.
+        Descriptors of the writable layer, of ``/dev/shm``, and of the unchanged image; None if the
+        kernel does not support the overlay, so that the root is a copy.
     """
     os.chdir("/")
     mounts.mount("agentgym", WORK, "tmpfs", FLAGS, "size=4m,nr_inodes=4096,mode=755")
@@ -74,7 +74,7 @@ def build(settings: dict[str, Any], owner: int) -> tuple[int, int, int] | None:
 
 
 def _make_base(settings: dict[str, Any], owner: int) -> None:
-    """Make the highest layer below the changes: our own folders, and the tree if there is one."""
+    """Make the layer between image and changes: our own folders, and the tree if there is one."""
     tree = settings["tree"]
     size, count = furniture.measured(tree) if tree else (0, 0)
     room = f"size={size + (1 << 20)},nr_inodes={count + 512},mode=755"
@@ -91,7 +91,7 @@ def _make_base(settings: dict[str, Any], owner: int) -> None:
             os.mkdir(folder)
             os.chmod(folder, mode)
     if tree:
-        os.setxattr(folder, OPAQUE, b"y")  # what the image has there is hidden
+        os.setxattr(folder, OPAQUE, b"y")  # hide the image's content of this folder
         furniture.copy_tree(tree, folder, owner)
     for parent, folders, files in os.walk(BASE):
         for entry in (*folders, *files):
@@ -100,7 +100,7 @@ def _make_base(settings: dict[str, Any], owner: int) -> None:
 
 
 def _furnish() -> None:
-    """Mount what is no part of an image: processes, devices, shared memory."""
+    """Mount the parts that no image contains: ``/proc``, devices, shared memory."""
     mounts.mount("proc", ROOT + "/proc", "proc", FLAGS | mounts.MS_NOEXEC)
     flags = mounts.MS_NOSUID | mounts.MS_NOEXEC
     mounts.mount("agentgym", ROOT + "/dev", "tmpfs", flags, "size=64k,nr_inodes=64,mode=755")
@@ -112,10 +112,10 @@ def _furnish() -> None:
 
 
 def _overlay(lowers: list[str]) -> bool:
-    """Lay the layer that takes the changes over the others; return whether this kernel can."""
+    """Mount the overlay with the writable layer on top; return whether the kernel supports it."""
     upper = DATA + "/upper"
     try:
-        os.setxattr(upper, "user.agentgym", b"1")  # in memory since Linux 6.6
+        os.setxattr(upper, "user.agentgym", b"1")  # tmpfs supports these since Linux 6.6
         os.removexattr(upper, "user.agentgym")
         options = f"{_lowers(lowers)},upperdir={upper},workdir={DATA}/work"
         mounts.mount("overlay", ROOT, "overlay", FLAGS, options)
@@ -125,15 +125,15 @@ def _overlay(lowers: list[str]) -> bool:
 
 
 def _lowers(lowers: list[str]) -> str:
-    """Return the options that name the layers, marked so that no privilege is needed to read it."""
+    """Return the mount options with the layers; ``userxattr`` makes privileges unnecessary."""
     return f"userxattr,lowerdir={':'.join(lowers)}"
 
 
 def _flatten(lowers: list[str], settings: dict[str, Any], owner: int) -> None:
-    """Copy everything into memory, where the kernel cannot lay layers over each other.
+    """Copy all layers into memory, if the kernel does not support the overlay.
 
     Raises:
-        OSError: The image is larger than the memory that the box may use.
+        OSError: The image is larger than the memory limit.
     """
     measures = [furniture.measured(lower) for lower in lowers]
     size, count = (sum(numbers) for numbers in zip(*measures, strict=True))
@@ -155,7 +155,7 @@ def _flatten(lowers: list[str], settings: dict[str, Any], owner: int) -> None:
 
 
 def _lay(lower: str, target: str) -> None:
-    """Copy a layer over what is there, as the kernel would show it."""
+    """Copy a layer over the layers below, with the semantics of overlayfs."""
     for name in sorted(os.listdir(lower)):
         source, to = os.path.join(lower, name), os.path.join(target, name)
         mode = os.lstat(source).st_mode

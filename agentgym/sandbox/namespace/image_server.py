@@ -1,7 +1,7 @@
-"""Process 1 of a box that is made of an image: what changed is what lies in the layer of changes.
+"""Process 1 of an image's sandbox, which finds changes in the overlay's writable layer.
 
-So nothing has to be marked before, and no tree walked afterwards: a snapshot holds what was written
-anywhere in the root, and takes as long as that.
+So it need not record the initial state or walk the whole tree: a snapshot contains everything
+written anywhere in the root, and takes time in proportion to it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class ImageServer(pid1.Server):
 
     Args:
         wire: The connection.
-        owner: Descriptor of the process with which it ends.
-        oom_score: Of its own ``oom_score_adj``.
-        folders: Of the layer of changes, of ``/dev/shm``, and of the image as it was.
+        owner: Descriptor of the process that owns the sandbox.
+        oom_score: Descriptor of its own ``oom_score_adj``.
+        folders: Descriptors of the writable layer, of ``/dev/shm``, and of the unchanged image.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class ImageServer(pid1.Server):
         self._root = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def do_configure(self, request: Message) -> Message:
-        """Take the settings; nothing need be remembered."""
+        """Store the settings; the initial state need not be recorded."""
         self.config, self.pristine = request, [{} for _ in request["places"]]
         self._workdir = os.path.realpath(request["workdir"]).strip("/")
         return {"shell": self.shell, "pid": os.getpid()}
 
     def do_changes(self, request: Message) -> Message | None:
-        """Send the changed regular files of ``workdir``, as the other server does."""
+        """Send the changed regular files of ``workdir``, like `pid1.Server.do_changes`."""
         workdir, room = self._workdir, request["total_bytes"]
         cut = len(workdir) + 1 if workdir else 0
         files: list[tuple[str, str]] = []
@@ -58,7 +58,7 @@ class ImageServer(pid1.Server):
                 if pid1._of_repository(path[cut:]):
                     continue
                 if not stat.S_ISDIR(status.st_mode) or image_root._is_opaque(path):
-                    hidden.append(path)  # at least of another kind, or with other content
+                    hidden.append(path)  # of another type, or with other content
                 fits = stat.S_ISREG(status.st_mode) and status.st_size <= min(
                     room, request["file_bytes"]
                 )
@@ -80,7 +80,7 @@ class ImageServer(pid1.Server):
         return None
 
     def do_snapshot(self, request: Message) -> None:
-        """Send all that was written as a tar archive for ``restore``."""
+        """Send everything written as a tar archive, for ``restore``."""
         deleted: list[str] = []
         members: list[tuple[int, str]] = []
         self.wire.send({"body": True})
@@ -111,10 +111,10 @@ class ImageServer(pid1.Server):
         self.wire.finish(trailer)
 
     def _walk(self, number: int, folder: str) -> Iterator[tuple[str, os.stat_result]]:
-        """Yield what was written below a folder, which becomes the working folder's."""
-        os.fchdir(self._changes[number])  # a mount that is out of sight, so no absolute paths
+        """Yield the entries written below a folder; changes the current directory."""
+        os.fchdir(self._changes[number])  # a detached mount has no absolute paths
         waiting = [(folder, 0)]
-        while waiting:  # no recursion: a command can make thousands of folders in each other
+        while waiting:  # not recursive: a command can nest thousands of folders
             parent, depth = waiting.pop()
             for name in sorted(_names_of(parent)):
                 path = os.path.join(parent, name).removeprefix("./")
@@ -124,7 +124,7 @@ class ImageServer(pid1.Server):
                     waiting.append((path, depth + 1))
 
     def _above(self, workdir: str) -> tuple[list[str], bool]:
-        """Return what hides the image's own ``workdir``, and whether it is a folder of changes."""
+        """Return the paths that hide the image's ``workdir``, and whether it is in the changes."""
         os.fchdir(self._changes[0])
         hidden: list[str] = []
         parts = workdir.split("/") if workdir else []
@@ -141,7 +141,7 @@ class ImageServer(pid1.Server):
         return hidden, True
 
     def _same(self, path: str, status: os.stat_result) -> bool:
-        """Return whether the image holds the same bytes at a path of the layer of changes."""
+        """Return whether the image has the same content at a path of the writable layer."""
         before = _open_inside(self._pristine, path, os.O_RDONLY | os.O_NONBLOCK)
         if before is None:
             return False
@@ -159,7 +159,7 @@ class ImageServer(pid1.Server):
         return True
 
     def _files_before(self, path: str) -> Iterator[str]:
-        """Yield the regular files that the image has at and below a path."""
+        """Yield the image's regular files at and below a path."""
         kind = _kind(self._pristine, path)
         if stat.S_ISREG(kind):
             yield path
@@ -178,10 +178,10 @@ class ImageServer(pid1.Server):
 
 
 class CopyServer(pid1.Server):
-    """Answers requests where the image was copied, since the kernel could not lay its layers."""
+    """The server if the image was copied, because the kernel does not support the overlay."""
 
     def do_changes(self, request: Message) -> Message | None:
-        """Send the changed regular files of ``workdir``, out of all that is marked."""
+        """Send the changed regular files of ``workdir``, by comparison with the recorded state."""
         config, pristine = self.config, self.pristine
         workdir = os.path.realpath(config["workdir"])
         start = f"{workdir}/".lstrip("/")
@@ -198,7 +198,7 @@ class CopyServer(pid1.Server):
 
 
 def _open_inside(root: int, path: str, flags: int) -> int | None:
-    """Open what lies at a path below a folder, or return None; no link is followed."""
+    """Open a path below a folder without following links; return None if that fails."""
     descriptor = os.dup(root)
     try:
         *parents, last = path.split("/")
@@ -214,7 +214,7 @@ def _open_inside(root: int, path: str, flags: int) -> int | None:
 
 
 def _kind(root: int, path: str) -> int:
-    """Return the kind of what lies at a path below a folder, without a link on the way; 0: none."""
+    """Return the file type at a path below a folder, without following links; 0: none."""
     descriptor = _open_inside(root, path, os.O_PATH)
     if descriptor is None:
         return 0
@@ -225,7 +225,7 @@ def _kind(root: int, path: str) -> int:
 
 
 def _names_of(folder: str) -> list[str]:
-    """List a folder of the box's own user, even if a command took away its rights."""
+    """List a folder of the sandbox's user, even if a command removed its permissions."""
     try:
         return os.listdir(folder)
     except PermissionError:

@@ -1,6 +1,7 @@
-"""Mounts: the calls of the kernel that a box is built with, and their constants.
+"""Wrappers of the kernel's mount calls, and their constants.
 
-As ``stage.py``, this runs in the process that becomes process 1, on the standard library alone.
+Like ``stage.py``, this runs in the process that becomes process 1, and needs only the standard
+library.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 1 << 14, 1 << 18
 MNT_DETACH = 2
 MOUNT_RDONLY, MOUNT_NOSUID, MOUNT_NODEV, MOUNT_NOEXEC, MOUNT_IDMAP = 1, 2, 4, 8, 1 << 20
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
-"""System calls, of one number on every architecture."""
+"""Numbers of system calls, which are the same on every architecture."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def check(result: int, label: str) -> int:
-    """Raise what a system call failed with."""
+    """Raise the OSError of a failed system call; return the result of a successful one."""
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{label}: {os.strerror(number)}")
@@ -31,7 +32,7 @@ def check(result: int, label: str) -> int:
 
 
 def syscall(label: str, number: int, *arguments: Any) -> int:
-    """Make a system call that the C library may not know."""
+    """Make a system call by its number, because the C library may lack a function for it."""
     full = [ctypes.c_long(a) if isinstance(a, int) else a for a in (number, *arguments)]
     return check(libc.syscall(*full), label)
 
@@ -49,17 +50,17 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str =
 
 
 def detach(target: str) -> None:
-    """Take a mount out of sight; what uses it goes on to."""
+    """Detach a mount; open files and descriptors in it stay usable."""
     check(libc.umount2(os.fsencode(target), MNT_DETACH), f"umount of {target}")
 
 
 def clone(source: str, attributes: int, users: int | None = None) -> int:
-    """Return a descriptor of a file or folder with all mounts below it, to be attached elsewhere.
+    """Return a descriptor of a copy of a mount tree, which `attach` can mount elsewhere.
 
     Args:
-        source: What is shown.
-        attributes: How, for instance read-only, down to the last mount.
-        users: Descriptor of a user namespace that says whose its files are inside.
+        source: File or folder, with all mounts below it.
+        attributes: Mount attributes, such as read-only, applied recursively.
+        users: Descriptor of a user namespace by which to map the owners of files.
     """
     working_folder, flags, recursive, empty = -100, 1 | os.O_CLOEXEC, 0x8000, 0x1000
     if users is not None:
@@ -77,7 +78,7 @@ def clone(source: str, attributes: int, users: int | None = None) -> int:
 
 
 def attach(copy: int, target: str) -> None:
-    """Mount what a descriptor of :func:`clone` holds, and close it."""
+    """Mount the tree of a descriptor from :func:`clone`, and close the descriptor."""
     try:
         syscall(f"mount at {target}", MOVE_MOUNT, copy, ctypes.c_char_p(b""), -100,
                  ctypes.c_char_p(os.fsencode(target)), 4)  # fmt: skip
@@ -86,12 +87,12 @@ def attach(copy: int, target: str) -> None:
 
 
 def bind(source: str, target: str, attributes: int) -> None:
-    """Show a file or folder at another place too."""
+    """Mount a file or folder at a second path."""
     attach(clone(source, attributes), target)
 
 
 def show(copy: int, folder: bool, target: str) -> None:
-    """Attach a file or folder at a place that is made for it."""
+    """Attach a file or folder at a new mount point."""
     if folder:
         os.makedirs(target, exist_ok=True)
     else:

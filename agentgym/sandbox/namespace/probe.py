@@ -1,4 +1,4 @@
-"""Whether this machine can make namespaces, and if not, why and what to do."""
+"""Find out whether this machine can make namespaces, and if not, why and the remedy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from agentgym.support.text_lines import last_line, split_lines
 
 OLDEST = (5, 12)
-"""Linux from which on mounts can be made read-only all the way down, in a user namespace too."""
+"""First version of Linux that can make mounts recursively read-only in a user namespace."""
 CAP_SYS_ADMIN = 21
 ELSEWHERE = "use sandbox='docker'"
 
@@ -29,13 +29,13 @@ def privileged() -> bool:
     capabilities = next(line for line in split_lines(status) if line.startswith("CapEff")).split()[
         1
     ]
-    # In a user namespace, as of a rootless container, we are no root to the kernel.
+    # Root of a user namespace, as in a rootless container, is not root for the kernel.
     initial = users[:2] == ["0", "0"] and int(users[2]) > 1 << 16
     return os.geteuid() == 0 and initial and bool(int(capabilities, 16) >> CAP_SYS_ADMIN & 1)
 
 
 def unshare() -> list[str]:
-    """Return the command that runs another one as process 1 of new namespaces."""
+    """Return the command prefix that runs a command as process 1 of new namespaces."""
     user = [] if privileged() else ["--user", "--map-root-user"]
     kinds = ["--mount", "--pid", "--net", "--ipc", "--uts", "--cgroup"]
     return [shutil.which("unshare") or "unshare", *user, *kinds, "--fork", "--kill-child=KILL"]
@@ -43,7 +43,7 @@ def unshare() -> list[str]:
 
 @cache
 def find_obstacle() -> str:
-    """Return why namespaces cannot be made here, and what to do; empty if they can."""
+    """Return why namespaces cannot be made here, and the remedy; empty if they can."""
     if not sys.platform.startswith("linux"):
         return f"expected Linux for sandboxes of namespaces, got {sys.platform}; {ELSEWHERE}"
     release = platform.release()
@@ -56,7 +56,7 @@ def find_obstacle() -> str:
 
 
 def _attempt() -> str:
-    """Make the namespaces once; return what the system said against it and what helps."""
+    """Try to make the namespaces; return the system's error and the remedy, or empty."""
     command = [*unshare(), "mount", "-t", "proc", "proc", "/proc"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
@@ -69,7 +69,7 @@ def _attempt() -> str:
 
 
 def _remedy() -> str:
-    """Return what to do, by the switches of the systems that forbid user namespaces."""
+    """Return the remedy, from the kernel settings by which systems forbid user namespaces."""
     if _switch("kernel/apparmor_restrict_unprivileged_userns") == "1":
         return (
             "AppArmor forbids user namespaces to programs without a profile: run sudo sysctl -w "

@@ -1,17 +1,18 @@
-"""Which system calls commands may not make, although they need no privilege for them.
+"""The seccomp filter: system calls that commands must not make, although they need no privilege.
 
-A namespace keeps apart what it knows of. Some doors of the kernel belong to none: sockets to the
-hypervisor (``AF_VSOCK``), keys, programs in the kernel (``bpf``), rings of requests. No build and
-no test needs them, and most of the kernel's faults that let a process out lie behind them. Memory
-and queues of System V outlive the processes that made them, whose limits they are not counted in;
-files without a name (``memfd_create``) are memory that no limit of a process sees.
-They fail with "operation not permitted", as in containers. The calls that build namespaces, which
-need capabilities that nobody has here, are closed as well. Others may be made with some arguments
-only: no command sets limits, priority or processors of process 1.
+Namespaces do not cover all interfaces of the kernel: sockets to the hypervisor (``AF_VSOCK``),
+keys, programs in the kernel (``bpf``), and ``io_uring``. Builds and tests do not need them, and
+most kernel bugs that let a process escape are in them. Shared memory and queues of System V outlive
+the processes that made them and escape their limits; anonymous files (``memfd_create``) are memory
+that no limit of a process covers. These calls fail with "operation not permitted", as in
+containers. Calls that make namespaces are blocked as well, although they need capabilities that no
+process has here. Other calls are allowed only with some arguments: a command must not change
+limits, priority or CPUs of process 1.
 
-The filter is a program of the classic BPF (Linux, Documentation/userspace-api/seccomp_filter.rst),
-which process 1 loads for itself and all that it starts. It is made for the architectures of
-:data:`ARCHITECTURES`; on others there is none. As ``stage.py``, this stands alone.
+The filter is a classic BPF program (Linux, Documentation/userspace-api/seccomp_filter.rst), which
+process 1 loads for itself and its descendants. It exists for the architectures in
+:data:`ARCHITECTURES`; on others there is no filter. Like ``stage.py``, this needs only the standard
+library.
 """
 
 from __future__ import annotations
@@ -77,9 +78,9 @@ SOCKETS = ((41, 198), (53, 199))
 FAMILIES = (1, 2, 10, 16)
 """``AF_UNIX``, ``AF_INET``, ``AF_INET6``, ``AF_NETLINK``."""
 NETLINK, ROUTES = 16, 0
-"""Of the families of ``AF_NETLINK`` the one that lists addresses."""
+"""``AF_NETLINK``, and its only allowed protocol, which lists addresses."""
 FIRST, SECOND, THIRD = 16, 24, 32
-"""Offsets of the arguments, whose lower halves are all that the kernel reads of these."""
+"""Offsets of the arguments in the filter's input; the kernel reads only their lower halves."""
 GUARDED: Mapping[str, tuple[tuple[int, int], tuple[tuple[int, tuple[int, ...], bool], ...]]] = {
     "ioprio_set": ((251, 30), ((FIRST, (1,), True), (SECOND, (1,), False))),
     "personality": ((135, 92), ((FIRST, (0, 0x40000, 0xFFFFFFFF), True),)),
@@ -90,9 +91,10 @@ GUARDED: Mapping[str, tuple[tuple[int, int], tuple[tuple[int, tuple[int, ...], b
     "sched_setscheduler": ((144, 119), ((FIRST, (1,), False),)),
     "setpriority": ((141, 140), ((FIRST, (0,), True), (SECOND, (1,), False))),
 }
-"""Call -> its numbers, and what it may be made with: an argument, values, and whether it has to be
-among them or may not be. Priorities are set of one process, not of a group or user, which process 1
-may belong to; the personality only asked for, or to lay out addresses as debuggers want them."""
+"""Call -> its numbers, and checks of arguments: offset, values, and whether the argument must be
+among the values or must not. Priorities may be set for a single process, but not for a group or
+user, to which process 1 may belong. The personality may be queried, or set to disable address
+randomization, as debuggers do."""
 FAKED: Mapping[str, tuple[int, int | None]] = {
     "chown": (92, None),
     "fchown": (93, 55),
@@ -108,16 +110,16 @@ FAKED: Mapping[str, tuple[int, int | None]] = {
     "setreuid": (113, 145),
     "setuid": (105, 146),
 }
-"""Call -> its numbers. With the one user of a box they could only fail, and with them the builds
-and package managers of images. In boxes of images they do nothing and say that all is well."""
+"""Call -> its numbers. A sandbox has only one user, so these calls would fail, and with them builds
+and package managers in images. In an image's sandbox they do nothing and report success."""
 LOAD, EQUAL, AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
 NUMBER, ARCHITECTURE = 0, 4
-"""Offsets in what a filter sees of a call."""
+"""Offsets in the filter's input (``struct seccomp_data``)."""
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
 NOTHING_DONE = FAIL
-"""The call is left out, and its caller told that it went well."""
+"""Skip the call and report success: error number 0."""
 OTHER_ABI = 0x40000000
-"""Bit of the numbers of x86-64's second set of calls, x32."""
+"""Bit in the call numbers of x32, the second ABI of x86-64."""
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
 
 
@@ -125,7 +127,7 @@ def program(machine: str, faked: bool = False) -> bytes:
     """Return the filter for a machine; empty if there is none.
 
     Args:
-        machine: The machine, as ``uname`` calls it.
+        machine: Name of the machine in ``uname``.
         faked: Whether the calls of :data:`FAKED` do nothing.
     """
     if machine not in ARCHITECTURES:
@@ -165,11 +167,11 @@ def program(machine: str, faked: bool = False) -> bytes:
 def _guard(
     number: int, checks: Iterable[tuple[int, tuple[int, ...], bool]], failure: int
 ) -> list[tuple[int, int, int, int]]:
-    """Return the steps that let a call pass whose arguments are as they have to be."""
+    """Return the instructions that allow a call if its arguments pass the checks."""
     body: list[tuple[int, int, int, int]] = []
     for argument, values, must_match in checks:
         body.append((LOAD, 0, 0, argument))
-        if must_match:  # whatever is equal jumps over the failure
+        if must_match:  # an equal value jumps over the failure
             body += [(EQUAL, len(values) - i, 0, value) for i, value in enumerate(values)]
             body.append((RETURN, 0, 0, failure))
         else:
@@ -180,7 +182,7 @@ def _guard(
 
 
 def install(libc: ctypes.CDLL, faked: bool = False) -> None:
-    """Load the filter for this process and all that it starts, where the kernel has filters.
+    """Load the filter for this process and its descendants, if the kernel supports filters.
 
     Args:
         libc: The C library.

@@ -1,11 +1,12 @@
-"""What makes the inside of a sandbox: runs as process 1 of new namespaces, before any command.
+"""Build the inside of a sandbox: runs as process 1 of new namespaces, before any command.
 
-It builds the file system, gives up every privilege, and goes on as the server of ``pid1.py``. It
-imports nothing but the standard library and is called by :mod:`.fork_server`, after which it reads
-the settings of :mod:`.box` from the connection.
+It builds the file system, drops every privilege, and continues as the server of ``pid1.py``. It
+needs only the standard library. :mod:`.fork_server` calls it, and it reads the settings of
+:mod:`.box` from the connection.
 
-Everything is mounted over ``/proc`` of this private mount namespace: it exists on every Linux and
-holds nothing that is shown inside. So no folder of the host is needed, and none can be left behind.
+Everything is mounted over ``/proc`` of this private mount namespace, because ``/proc`` exists on
+every Linux and its content is not needed inside. So no folder of the host is needed, and none can
+be left behind.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from agentgym.sandbox import pid1
     from agentgym.sandbox.namespace import furniture, image_root, image_server, mounts, seccomp
-else:  # the folders of these are on the path of this process
+else:  # at run time, their folders are on this process's sys.path
     import furniture
     import image_root
     import image_server
@@ -39,9 +40,10 @@ MASKED = (
     "acpi", "asound", "bus", "cmdline", "config.gz", "kcore", "keys", "latency_stats",
     "sched_debug", "scsi", "sys/kernel/random/boot_id", "timer_list",
 )  # fmt: skip
-"""What in ``/proc`` tells of the host and is empty inside, most of it as in containers."""
+"""Entries of ``/proc`` that reveal the host, and are empty inside; mostly the same as in
+containers."""
 LAST_CHOICE = -999
-"""Score with which the kernel kills a process for want of memory when there is no other."""
+"""``oom_score_adj`` of process 1: for lack of memory, the kernel kills it as the last choice."""
 
 CLONE_NEWUSER = 1 << 28
 KEYCTL = {"x86_64": 250, "aarch64": 219, "riscv64": 219}
@@ -54,17 +56,17 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_NO
 )
 READ_ONLY = mounts.MOUNT_RDONLY | mounts.MOUNT_NOSUID | mounts.MOUNT_NODEV
 NOROOT_LOCKED = 0b1111
-"""Secure bits: user 0 gains no capabilities, and neither does a change to another user."""
+"""Secure bits: neither user 0 nor a change of user gains capabilities."""
 
 
 def _show_system(path: str) -> None:
-    """Show a file or folder of the host at the same place of the new root."""
+    """Mount a file or folder of the host read-only at the same path of the new root."""
     mounts.show(mounts.clone(path, READ_ONLY), os.path.isdir(path), NEW + path)
 
 
 def _skeleton(settings: dict[str, Any]) -> None:
     """Make the root with the system's programs, devices and a minimal ``/etc``."""
-    os.chdir("/")  # nothing may stand in what is about to be covered
+    os.chdir("/")  # the current directory must not be below the mount point
     mounts.mount(
         "agentgym",
         NEW,
@@ -95,7 +97,7 @@ def _skeleton(settings: dict[str, Any]) -> None:
 
 
 def _identify() -> None:
-    """Give the box a name, and 127.0.0.1 for programs that serve and ask each other."""
+    """Set the host name, and enable 127.0.0.1 for programs that talk to each other."""
     mounts.check(mounts.libc.sethostname(furniture.NAME.encode(), len(furniture.NAME)), "host name")
     inet, datagram, set_flags, up_running = 2, 2, 0x8914, 0x41
     connection = mounts.check(mounts.libc.socket(inet, datagram, 0), "loopback")
@@ -107,10 +109,10 @@ def _identify() -> None:
 
 
 class HostFolders:
-    """What a box shows of the host, as descriptors: taken before the root changes.
+    """The host's folders that are visible inside, as descriptors opened before the root changes.
 
-    It is put in place afterwards, when no link of a tree and no ``/proc/self/root`` in a path leads
-    to the host any more.
+    They are mounted afterwards, when links in a tree or ``/proc/self/root`` in a path can no longer
+    lead to the host.
     """
 
     def __init__(self, settings: dict[str, Any], owner: int, users: int | None) -> None:
@@ -125,7 +127,7 @@ class HostFolders:
 
 
 def _places(settings: dict[str, Any], owner: int, host_folders: HostFolders) -> None:
-    """Make the folders that commands write to, all on one file system of bounded size."""
+    """Make the writable folders, all on one file system of limited size."""
     limits = settings["limits"]
     os.mkdir(DATA)
     mounts.mount(
@@ -148,12 +150,12 @@ def _places(settings: dict[str, Any], owner: int, host_folders: HostFolders) -> 
     else:
         _tree(settings, owner, host_folders.tree, host_folders.owned)
     mounts.detach(DATA)
-    for mount in host_folders.visible:  # last, since it may lie below one of the places
+    for mount in host_folders.visible:  # last, because it may be below a writable folder
         mounts.show(*mount)
 
 
 def _tree(settings: dict[str, Any], owner: int, tree: int, owned: bool) -> None:
-    """Give the box its private copy of the tree."""
+    """Mount or make the sandbox's private copy of the tree."""
     target, upper = settings["workdir"], DATA + "/upper"
     mounts.show(tree, True, LOWER)
     os.chmod(upper, os.stat(LOWER).st_mode & 0o777 | 0o700)
@@ -168,19 +170,19 @@ def _tree(settings: dict[str, Any], owner: int, tree: int, owned: bool) -> None:
 
 
 def _take_tree(tree: str, owner: int, attributes: int, users: int | None) -> tuple[int, bool]:
-    """Return a descriptor of the pristine tree, and whether its files are the box's there."""
+    """Return a descriptor of the unchanged tree, and whether the sandbox's user owns its files."""
     if users is None:
         return mounts.clone(tree, attributes), os.stat(tree).st_uid == owner
     try:
         return mounts.clone(tree, attributes, users), True
-    except OSError:  # a file system that does not translate users
+    except OSError:  # the file system does not support mapped owners
         return mounts.clone(tree, attributes), False
     finally:
         os.close(users)
 
 
 def _overlay(target: str, upper: str, owner: int) -> bool:
-    """Lay a writable layer over the tree; return whether this kernel can."""
+    """Mount an overlay with a writable layer over the tree; return whether that is supported."""
     work = DATA + "/work"
     os.mkdir(work)
     options = "index=off,metacopy=off"
@@ -189,7 +191,7 @@ def _overlay(target: str, upper: str, owner: int) -> bool:
         try:
             os.setxattr(upper, "user.agentgym", b"1")
             os.removexattr(upper, "user.agentgym")
-        except OSError:  # then it could not mark a folder that replaces another
+        except OSError:  # without xattrs, overlayfs cannot mark a folder as opaque
             return False
     try:
         mounts.mount("overlay", target, "overlay", mounts.MS_NOSUID | mounts.MS_NODEV,
@@ -200,7 +202,7 @@ def _overlay(target: str, upper: str, owner: int) -> bool:
 
 
 def _enter(root: str) -> None:
-    """Make the new root the root, and let go of the old one."""
+    """Change to the new root, and detach the old one."""
     os.chdir(root)
     mounts.check(mounts.libc.pivot_root(b".", b"."), "pivot_root")
     mounts.detach(".")
@@ -208,10 +210,10 @@ def _enter(root: str) -> None:
 
 
 def _seal(hidden: list[str]) -> int:
-    """Cover what is hidden; return ``/proc`` as it can be written.
+    """Cover hidden paths; return a descriptor of a writable ``/proc``.
 
-    To commands it is read-only: else they could choose whom the kernel kills for want of memory,
-    and, where they have the user of process 1, change files of that and of the box's namespaces.
+    For commands ``/proc`` is read-only. Otherwise they could choose which process the kernel kills
+    for lack of memory and, as the user of process 1, change settings of it and of the namespaces.
     """
     control = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
     mounts.bind("/proc", "/proc", mounts.MOUNT_RDONLY)
@@ -233,24 +235,24 @@ def _set_control(control: int, name: str, value: str) -> None:
 
 
 def _give_up(owner: int, control: int, user: tuple[int, int], faked: bool) -> int:
-    """Become a user that owns nothing of this, in a user namespace that owns nothing either.
+    """Become an unprivileged user in a new user namespace that owns none of the other namespaces.
 
     Args:
-        owner: The user on the host.
-        control: ``/proc``.
-        user: What user and group are called inside.
+        owner: User id on the host.
+        control: Descriptor of a writable ``/proc``.
+        user: User id and group id inside.
         faked: Whether changes of owners do nothing instead of failing.
 
     Returns:
-        A descriptor of the file that says how gladly the kernel kills this process.
+        A descriptor of this process's ``oom_score_adj``.
     """
-    with suppress(OSError):  # who may not has the best that it may have
+    with suppress(OSError):  # without permission, keep the current score
         _set_control(control, "self/oom_score_adj", str(LAST_CHOICE))
     if os.getuid() != owner:
         os.setgroups([])
         os.setresgid(owner, owner, owner)
         os.setresuid(owner, owner, owner)
-        mounts.libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else its maps could not be written
+        mounts.libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # otherwise uid_map is not writable
     uid, gid = os.getuid(), os.getgid()
     mounts.check(mounts.libc.unshare(CLONE_NEWUSER), "a second user namespace")
     _set_control(control, "self/setgroups", "deny")
@@ -264,9 +266,9 @@ def _give_up(owner: int, control: int, user: tuple[int, int], faked: bool) -> in
 
 
 def _drop_privileges(faked: bool) -> None:
-    """Give up every capability, and every way to a new one."""
+    """Drop every capability, and every way to regain one."""
     number = KEYCTL.get(os.uname().machine)
-    if number is not None:  # a session of its own, without the keys of the host's
+    if number is not None:  # join a new session keyring, without the host's keys
         mounts.libc.syscall(ctypes.c_long(number), ctypes.c_long(1), None)
     mounts.libc.prctl(PR_SET_SECUREBITS, NOROOT_LOCKED, 0, 0, 0)
     capability = 0
@@ -278,14 +280,14 @@ def _drop_privileges(faked: bool) -> None:
         mounts.libc.capset(ctypes.byref(version), ctypes.byref(nothing)), "giving up capabilities"
     )
     seccomp.install(mounts.libc, faked)
-    # End with unshare, as it asked for; the kernel forgot that with the change of the user.
+    # End when the keeper ends: the kernel resets this setting when the user changes.
     mounts.check(
         mounts.libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "the signal of its parent"
     )
 
 
 def _build(settings: dict[str, Any], owner: int, users: int | None) -> int:
-    """Make the inside of a box with the host's own programs; return ``/proc``."""
+    """Build the inside of a sandbox with the host's programs; return a writable ``/proc``."""
     _skeleton(settings)
     host_folders = HostFolders(settings, owner, users)
     _enter(NEW)
@@ -296,11 +298,11 @@ def _build(settings: dict[str, Any], owner: int, users: int | None) -> int:
     return control
 
 
-def _close_doors() -> None:
-    """Let nothing that lies inside become part of this process.
+def _block_imports() -> None:
+    """Prevent this process from loading code from inside the sandbox.
 
-    What it may need is loaded. ``pwd`` and ``grp`` would make the C library load what the
-    ``nsswitch.conf`` of an image names.
+    All needed modules are already loaded. ``pwd`` and ``grp`` are blocked, because they would make
+    the C library load the libraries that an image's ``nsswitch.conf`` names.
     """
     sys.path[:], sys.meta_path[:] = [], []
     sys.path_importer_cache.clear()
@@ -312,12 +314,12 @@ def main(connection: int, owner_process: int | None, group: int | None, users: i
 
     Args:
         connection: Descriptor of the connection.
-        owner_process: Of the process that owns the sandbox.
-        group: Of the list of its cgroup's processes.
-        users: Of a user namespace in which the owner of the tree is the box's user.
+        owner_process: Descriptor of the process that owns the sandbox.
+        group: Descriptor of the cgroup's process list.
+        users: Descriptor of a user namespace that maps the tree's owner to the sandbox's user.
     """
     if group is not None:
-        os.write(group, b"0")  # this process joins
+        os.write(group, b"0")  # 0 stands for this process
         os.close(group)
     wire = pid1.Wire(connection, connection)
     settings = wire.receive()
@@ -332,10 +334,10 @@ def main(connection: int, owner_process: int | None, group: int | None, users: i
             folders = image_root.build(settings, owner)
             _enter(image_root.ROOT)
             control = _seal([])
-        _close_doors()
+        _block_imports()
         user = (0, 0) if image is None else (image["uid"], image["gid"])
         score = _give_up(owner, control, user, image is not None)
-    except Exception as error:  # nobody would read what it prints
+    except Exception as error:  # report it by the connection: standard error is not read
         wire.send(pid1._failure(error))
         return
     wire.send({})

@@ -1,4 +1,4 @@
-"""A sandbox that a server owns: see :mod:`~agentgym.sandbox.remote.messages` for what is sent."""
+"""The client of a remote sandbox; :mod:`~agentgym.sandbox.remote.messages` defines the protocol."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 URL = "AGENTGYM_SANDBOX_URL"
-"""Environment variable that holds the address of the server."""
+"""Environment variable with the address of the server."""
 PATIENCE = 120.0
-"""Seconds that an answer may take besides the command that it waits for: a server may be busy."""
+"""Time limit of an answer in seconds, besides the command's own timeout: a server may be busy."""
 RETRIED = (429, 500, 502, 503, 504)
-"""Statuses after which a request is sent again; the server carries none out twice."""
+"""HTTP statuses after which a request is sent again; the server executes it only once."""
 PAUSE = 0.2
-"""Seconds before the first repetition; doubled for each further one."""
+"""Seconds before the first retry; doubled for each further one."""
 
 _connections: dict[tuple[str, str], Connections] = {}
 
@@ -50,18 +50,18 @@ _connections: dict[tuple[str, str], Connections] = {}
 class RemoteSandbox(Sandbox):
     """A sandbox on a machine where ``agentgym serve sandbox`` runs.
 
-    The tree is sent to the server once. Folders that the configuration makes visible are the
-    server's own. Requests are repeated when a connection breaks, and carried out once. A box whose
-    client falls silent is closed by the server.
+    The tree is sent to the server once. Visible folders of the configuration are folders of the
+    server's machine. Requests are repeated if a connection breaks, but executed only once. The
+    server closes a sandbox if its client stops renewing the lease.
 
     Args:
-        config: What it holds and may do.
+        config: Initial content and permissions.
         url: Address of the server; ``AGENTGYM_SANDBOX_URL`` if left out.
-        token: What the server asks for; ``AGENTGYM_SANDBOX_TOKEN`` if left out.
-        retries: How often a request is sent again.
+        token: The server's token; ``AGENTGYM_SANDBOX_TOKEN`` if left out.
+        retries: Maximum number of retries of a request.
 
     Raises:
-        ConfigurationError: There is no address or token, or an argument is out of its domain.
+        ConfigurationError: There is no address or token, or an argument is invalid.
     """
 
     isolation: ClassVar[str] = "remote"
@@ -90,7 +90,7 @@ class RemoteSandbox(Sandbox):
 
     @classmethod
     def probe(cls) -> str:
-        """Return why it cannot be used, and what to do; empty if a server answers."""
+        """Return why it cannot be used, and the remedy; empty if a server answers."""
         try:
             RemoteSandbox(SandboxConfig())._ask("/leases", {"boxes": []})
         except AgentGymError as error:
@@ -99,21 +99,21 @@ class RemoteSandbox(Sandbox):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the sandbox on the server can; starts it if it is not running."""
+        """Capabilities of the sandbox on the server; starts it if it is not running."""
         if self._capabilities is None:
             self.start()
         assert self._capabilities is not None
         return self._capabilities
 
     def start(self) -> Self:
-        """Let the server start one, if it is not running."""
+        """Start the sandbox on the server, if it is not running."""
         if self._box:
             return self
         check_tree(self.config)
         tree = b"" if self.config.tree is None else pack_tree(self.config.tree)
         digest = hashlib.sha256(tree).hexdigest() if self.config.tree is not None else ""
         box = uuid.uuid4().hex
-        # The tree goes only where the server has none of this digest from another box.
+        # Send the tree only if the server does not have this digest from another sandbox.
         request = {"id": box, "config": write_config(self.config, digest)}
         answer, _ = self._ask("/boxes", request)
         if "missing" in answer:
@@ -163,7 +163,7 @@ class RemoteSandbox(Sandbox):
         return files
 
     def reset(self) -> None:
-        """Return to the state after the start; a new one if the server has none any more."""
+        """Return to the state after the start; start a new sandbox if the server lost it."""
         if self._box and self._maker == os.getpid():
             try:
                 self._operate("reset")
@@ -184,17 +184,17 @@ class RemoteSandbox(Sandbox):
         self._operate("restore", {}, state)
 
     def close(self) -> None:
-        """Let the server end it; may be called twice."""
+        """Close the sandbox on the server; may be called twice."""
         box, self._box = self._box, ""
         if self._release is not None:
             self._release()
             self._release = None
         if box and self._maker == os.getpid():
-            # If it is not heard, the server closes the box when its lease has run out.
+            # If the request does not arrive, the server closes the sandbox when its lease expires.
             with suppress(SandboxDied):
                 self._send(f"/boxes/{box}/close", encode({}), PATIENCE)
 
-    # -- parts ----------------------------------------------------------------------------------
+    # -- helpers --------------------------------------------------------------------------------
 
     def _operate(
         self,
@@ -203,30 +203,30 @@ class RemoteSandbox(Sandbox):
         body: bytes = b"",
         seconds: float = 0.0,
     ) -> tuple[dict[str, Any], bytes]:
-        """Carry out an operation of the box, once."""
+        """Execute an operation of the sandbox exactly once."""
         if not self._box or self._maker != os.getpid():
             raise SandboxLost(
                 "expected a sandbox that this process started, got one that is closed or of "
                 "another process; call start or reset"
             )
-        # Before it is sent: repetitions carry the same number, by which the server knows them.
+        # Before sending: retries have the same number, by which the server recognises them.
         self._number += 1
         data = encode({"number": self._number, **arguments}, body)
         try:
             reply = self._send(f"/boxes/{self._box}/{operation}", data, seconds + PATIENCE)
         except SandboxDied:
-            self.close()  # nobody knows what it did of this
+            self.close()  # whether the operation was executed is unknown
             raise
         return self._read_reply(reply)
 
     def _ask(
         self, path: str, message: Mapping[str, Any], body: bytes = b""
     ) -> tuple[dict[str, Any], bytes]:
-        """Send a message that is for no box, and return the answer."""
+        """Send a message that does not belong to a sandbox, and return the answer."""
         return self._read_reply(self._send(path, encode(message, body), PATIENCE))
 
     def _read_reply(self, reply: Reply) -> tuple[dict[str, Any], bytes]:
-        """Return an answer, or raise what the operation raised."""
+        """Return an answer, or raise the operation's error."""
         try:
             answer, rest = decode(reply.body)
         except DataError as error:
@@ -240,7 +240,7 @@ class RemoteSandbox(Sandbox):
         return answer, rest
 
     def _send(self, path: str, data: bytes, seconds: float) -> Reply:
-        """Send a request, again if that may help."""
+        """Send a request, with retries after temporary failures."""
         problem: object = None
         for attempt in range(self.retries + 1):
             if attempt:
@@ -267,7 +267,7 @@ class RemoteSandbox(Sandbox):
         )
 
     def _renewer(self) -> Renew:
-        """Return what renews leases; it holds no reference to this sandbox."""
+        """Return a function that renews leases, without a reference to this sandbox."""
         url, token = self.url, self._token
 
         def renew(boxes: list[str]) -> None:
@@ -287,11 +287,11 @@ def _post(url: str, token: str, path: str, data: bytes, seconds: float) -> Reply
 
 @atexit.register
 def _disconnect() -> None:
-    """Close what no request needs any more, after the last sandboxes have been closed."""
+    """Close the connections at exit, after the last sandboxes have been closed."""
     for connections in _connections.values():
         connections.close()
 
 
 def _quote_reply(reply: Reply) -> str:
-    """Return the beginning of what a server said."""
+    """Return the beginning of a server's reply."""
     return reply.body[:300].decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The boxes of a sandbox server: a bounded number, each with a lease, each asked one at a time."""
+"""The sandboxes of a server: a limited number, each with a lease and one request at a time."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LeaseBounds:
-    """What clients may ask for, for each sandbox; more is refused."""
+    """Maximum limits that clients can request for a sandbox."""
 
     memory: int = 8 << 30
-    """Bytes of memory."""
+    """Memory, in bytes."""
     processes: int = 1024
-    """Processes and threads at a time."""
+    """Number of processes and threads."""
     disk: int = 4 << 30
-    """Bytes that can be written in all."""
+    """Total bytes that can be written."""
     files: int = 200_000
-    """Files and folders that can be made."""
+    """Number of new files and folders."""
     seconds: float = 3600.0
-    """Seconds that a command may take."""
+    """Timeout of a command, in seconds."""
     open_files: ClassVar[int] = 1 << 16
     output: ClassVar[int] = 1 << 28
     kept_output: ClassVar[int] = 1 << 26
-    """Of these the server pays: process 1 keeps so much of an output in memory."""
+    """The server itself uses this memory: process 1 keeps that much output in memory."""
 
     def __post_init__(self) -> None:
-        """Refuse what bounds nothing.
+        """Validate the bounds.
 
         Raises:
-            ConfigurationError: A bound is no positive number.
+            ConfigurationError: A bound is not a positive number.
         """
         for name in ("memory", "processes", "disk", "files"):
             options.integer(getattr(self, name), f"max_{name}", 1, None)
         check_timeout(self.seconds)
 
     def check_limits(self, limits: SandboxLimits) -> None:
-        """Refuse limits above these.
+        """Check requested limits.
 
         Raises:
-            ConfigurationError: One is.
+            ConfigurationError: A limit exceeds its bound.
         """
         flags = {bound.name for bound in fields(self)}
         for name in (*flags, "open_files", "output", "kept_output"):
@@ -76,10 +76,10 @@ class LeaseBounds:
                 )
 
     def check_seconds(self, timeout: float) -> None:
-        """Refuse a time-out above this.
+        """Check a requested timeout.
 
         Raises:
-            ConfigurationError: It is, or it is none.
+            ConfigurationError: It exceeds the bound, or is invalid.
         """
         if check_timeout(timeout) > self.seconds:
             raise ConfigurationError(
@@ -89,15 +89,15 @@ class LeaseBounds:
 
 
 class LeasedBoxes:
-    """Makes, asks and ends boxes for clients that may vanish at any time; safe for threads.
+    """Makes, uses and closes sandboxes for clients that may vanish at any time; thread-safe.
 
     Args:
-        make: Makes a sandbox, not started.
-        most: How many there may be.
-        lease: Seconds after which a box is closed whose client has said nothing. A command that
-            runs then ends first, at the latest by its own timeout.
-        visible: Folders of this machine below which clients may make folders visible.
-        bounds: What clients may ask for.
+        make: Makes a sandbox without starting it.
+        most: Maximum number of sandboxes.
+        lease: Seconds without a sign of the client after which its sandbox is closed. A running
+            command ends first, at the latest by its own timeout.
+        visible: Folders of this machine; clients can make these and folders below them visible.
+        bounds: Maximum limits that clients can request.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class LeasedBoxes:
         threading.Thread(target=self._expire, name="leases", daemon=True).start()
 
     def create(self, name: str, config: Any) -> Future[bytes]:
-        """Make and start a box, unless there is one of this name; answers as the table says."""
+        """Make and start a sandbox, unless one with this name exists; see `messages`."""
         with self._lock:
             box = self._boxes.get(name)
             if box is None:
@@ -131,17 +131,17 @@ class LeasedBoxes:
                         f"expected at most {self._most} sandboxes at a time, which the server has; "
                         "use fewer environments, or start the server with a larger --max-sandboxes"
                     )
-                # Listed before it is started: it counts at once, and a repeated request finds it.
+                # Registered before the start, so that it counts, and a retried request finds it.
                 box = self._boxes[name] = Box(self.lease)
         return box.ask(0, lambda: self._start(name, box, config), self._threads)
 
     def operate(
         self, name: str, operation: str, arguments: Mapping[str, Any], body: bytes
     ) -> Future[bytes]:
-        """Carry out an operation of a box, once for each number.
+        """Execute an operation of a sandbox, once for each request number.
 
         Raises:
-            SandboxLost: There is no such box.
+            SandboxLost: There is no such sandbox.
             ConfigurationError: The number is not the next one, or there is no such operation.
         """
         box = self._boxes.get(name)
@@ -164,7 +164,7 @@ class LeasedBoxes:
         return box.ask(number, work, self._threads)
 
     def renew(self, names: Sequence[str]) -> list[str]:
-        """Renew the leases of boxes, and return those that are not there."""
+        """Renew the leases of sandboxes, and return the names that do not exist."""
         now = time.monotonic()
         for name in names:
             if name in self._boxes:
@@ -172,11 +172,11 @@ class LeasedBoxes:
         return [name for name in names if name not in self._boxes]
 
     def __len__(self) -> int:
-        """Return how many boxes there are."""
+        """Return the number of sandboxes."""
         return len(self._boxes)
 
     def close(self) -> None:
-        """End all boxes."""
+        """Close all sandboxes."""
         self._ended.set()
         for name, box in list(self._boxes.items()):
             self._close(name, box)
@@ -184,14 +184,14 @@ class LeasedBoxes:
         self.trees.close()
 
     def _start(self, name: str, box: Box, config: Any) -> bytes:
-        """Start a box; it is forgotten if that fails, so that the client may try again."""
+        """Start a sandbox; after a failure it is removed, so that the client can try again."""
         try:
             digest = config.get("tree") if isinstance(config, dict) else None
             tree = self.trees.hold(digest) if digest else None
             if digest and tree is None:
                 self._forget(name)
                 return encode({"missing": digest})
-            # Before anything may fail: whatever closes the box lets go of its tree.
+            # Set before anything can fail, so that closing the sandbox releases its tree.
             box.release = lambda: self.trees.release(digest) if digest else None
             read = read_config(config, tree)
             self._bounds.check_limits(read.limits)
@@ -204,7 +204,7 @@ class LeasedBoxes:
             raise
 
     def _check_visible(self, config: SandboxConfig) -> None:
-        """Refuse to show folders of this machine that its user did not release."""
+        """Raise if a client requests folders that the server's user did not allow."""
         for path in (*config.visible, *config.mounts.values()):
             folder = path.resolve()
             if not any(folder.is_relative_to(allowed) for allowed in self._visible):
@@ -219,7 +219,7 @@ class LeasedBoxes:
                 )
 
     def _close(self, name: str, box: Box) -> bytes:
-        """End a box and forget it."""
+        """Close and remove a sandbox."""
         self._forget(name)
         box.close()
         return encode({})
@@ -229,7 +229,7 @@ class LeasedBoxes:
             self._boxes.pop(name, None)
 
     def _expire(self) -> None:
-        """Close the boxes whose leases have run out."""
+        """Close sandboxes with expired leases, until the server ends."""
         while not self._ended.wait(min(5.0, self.lease / 4)):
             now = time.monotonic()
             for name, box in list(self._boxes.items()):
@@ -240,10 +240,10 @@ class LeasedBoxes:
 
 
 class Box:
-    """One box of the server.
+    """One sandbox of the server, with its lease and its last answer.
 
     Args:
-        lease: Seconds until it may be closed, if nothing is heard of its client.
+        lease: Seconds until it may be closed, if its client does not renew the lease.
     """
 
     def __init__(self, lease: float) -> None:
@@ -251,7 +251,7 @@ class Box:
         self.expires = time.monotonic() + lease
         self.release: Callable[[], None] = lambda: None
         self._lease = lease
-        # The creation is request 0, so that it may be repeated like any other.
+        # The creation is request 0, so that it can be retried like any other request.
         self._number = -1
         self._answer: Future[bytes] = Future()
         self._end: Future[bytes] | None = None
@@ -260,13 +260,13 @@ class Box:
 
     @property
     def busy(self) -> bool:
-        """Whether it is carrying something out."""
+        """Whether an operation is running."""
         return self._working.locked()
 
     def ask(
         self, number: Any, work: Callable[[], bytes], threads: ThreadPoolExecutor
     ) -> Future[bytes]:
-        """Return the answer to a request: of this one, or of the same one when it came before.
+        """Execute a request, or return the earlier answer if this is a retry.
 
         Raises:
             ConfigurationError: The number is neither that of the last request nor the next one.
@@ -285,14 +285,14 @@ class Box:
             return self._answer
 
     def end(self, work: Callable[[], bytes], threads: ThreadPoolExecutor) -> Future[bytes]:
-        """Carry out the closing, once: each that waits for a long command would hold a thread."""
+        """Execute the closing once; repeated requests share its future, and block no threads."""
         with self._asking:
             if self._end is None:
                 self._end = self.do(work, threads)
             return self._end
 
     def do(self, work: Callable[[], bytes], threads: ThreadPoolExecutor) -> Future[bytes]:
-        """Carry something out, after what came before."""
+        """Execute work in a thread, after earlier work."""
         return threads.submit(self._work, work)
 
     def running(self) -> Sandbox:
@@ -301,17 +301,17 @@ class Box:
         return self.sandbox
 
     def close(self) -> None:
-        """End it, and let go of what it used."""
+        """Close the sandbox, and release its tree."""
         try:
             if self.sandbox is not None:
                 self.sandbox.close()
         finally:
-            # Once, though a client and the end of its lease may both close it.
+            # Only once, although both a client and the end of its lease may close it.
             release, self.release = self.release, lambda: None
             release()
 
     def _work(self, work: Callable[[], bytes]) -> bytes:
-        """Carry a request out, after those before it."""
+        """Execute a request after earlier ones."""
         with self._working:
             try:
                 return work()

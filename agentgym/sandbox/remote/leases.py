@@ -1,7 +1,7 @@
-"""Leases: a client tells the server now and then which of its boxes it still uses.
+"""Leases: a client regularly tells the server which sandboxes it still uses.
 
-A client that dies tells nothing more, and the server closes its boxes. One thread of a process
-speaks for all of its boxes on a server.
+If a client dies, its leases expire, and the server closes its sandboxes. One thread of a process
+renews the leases of all its sandboxes on a server.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _renewals: dict[tuple[int, str], Renewals] = {}
 
 
 def renewals(address: str, renew: Renew) -> Renewals:
-    """Return what renews the leases of this process on a server."""
+    """Return the object that renews the leases of this process on a server."""
     key = (os.getpid(), address)  # threads do not survive a fork
     return _renewals.setdefault(key, Renewals(renew))
 
 
 class Renewals:
-    """Renews the leases of boxes, in a thread that lives as long as there are any.
+    """Renews the leases of sandboxes in a thread, which ends when there are none left.
 
     Args:
-        renew: Sends the ids of the boxes to the server.
+        renew: Sends the ids of the sandboxes to the server.
     """
 
     def __init__(self, renew: Renew) -> None:
@@ -39,7 +39,7 @@ class Renewals:
         self._maker = os.getpid()
 
     def add(self, box: str, lease: float) -> None:
-        """Renew the lease of a box from now on, several times while it lasts."""
+        """Start to renew the lease of a sandbox, four times per lease."""
         with self._changed:
             self._boxes.add(box)
             self._pause = max(0.05, lease / 4)
@@ -48,7 +48,7 @@ class Renewals:
                 self._thread.start()
 
     def drop(self, box: str) -> None:
-        """Renew the lease of a box no more; a fork has none, and may have inherited a held lock."""
+        """Stop renewing a lease. A fork does nothing: it may have inherited a held lock."""
         if self._maker != os.getpid():
             return
         with self._changed:
@@ -56,17 +56,17 @@ class Renewals:
             self._changed.notify_all()
 
     def _run(self) -> None:
-        """Renew until there is nothing to renew."""
+        """Renew leases until there are none left."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: not self._boxes, self._pause)
                 if not self._boxes:
-                    # Under the lock: who adds a box from now on starts another thread.
+                    # Under the lock, so that a later add() starts a new thread.
                     self._thread = None
                     return
-                # The request goes without the lock: a slow server shall hold up no other box.
+                # Send the request without the lock: a slow server must not block add() and drop().
                 boxes = sorted(self._boxes)
             try:
                 self._renew(boxes)
-            except Exception as error:  # the next request to a box says what is wrong
+            except Exception as error:  # the next request to a sandbox raises the error
                 _log.info("the leases of %d boxes were not renewed: %s", len(boxes), error)

@@ -1,4 +1,4 @@
-"""What client and server of remote sandboxes say to each other.
+"""The protocol between client and server of remote sandboxes.
 
 A message is its length (four bytes, big endian), a JSON object, and any bytes after it, such as a
 file or an archive. All requests are POST and carry ``Authorization: Bearer <token>``:
@@ -14,11 +14,11 @@ request                     message                              answer
 ``/leases``                 ``{"boxes": [id]}``                  ``{"gone": [id]}``
 =========================== ==================================== =================================
 
-The client chooses the id of a box and numbers its requests to it. A request that comes again, with
-the number of the last one, is not carried out again: it gets the answer of the first. So each may
-be repeated when a connection breaks, and no command ever runs twice.
+The client chooses the id of a sandbox ("box") and numbers its requests to it. A request with the
+number of the last one is a retry: it is not executed again, but gets the same answer. So requests
+can be repeated when a connection breaks, and no command ever runs twice.
 
-An operation that raised answers ``{"raised": kind, "text", "errno"}``.
+The answer of an operation that raised is ``{"raised": kind, "text", "errno"}``.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from agentgym.sandbox.base import (
 from agentgym.support.strict_json import dump_json, parse_json
 
 TOKEN = "AGENTGYM_SANDBOX_TOKEN"
-"""Environment variable that holds the token, for client and server."""
+"""Environment variable with the token, for client and server."""
 LARGEST = 1 << 30
-"""Bytes of a message."""
+"""Maximum size of a message, in bytes."""
 ERRORS: Mapping[str, type[Exception]] = {
     "SandboxDied": SandboxDied,
     "SandboxLost": SandboxLost,
@@ -52,7 +52,7 @@ ERRORS: Mapping[str, type[Exception]] = {
     "FileNotFoundError": FileNotFoundError,
     "OSError": OSError,
 }
-"""What an operation raises here if it raised it there."""
+"""Exceptions of an operation on the server that the client raises again, by name."""
 
 
 def encode(message: Mapping[str, Any], body: bytes = b"") -> bytes:
@@ -65,7 +65,7 @@ def decode(data: bytes) -> tuple[dict[str, Any], bytes]:
     """Read a message.
 
     Raises:
-        DataError: It is none.
+        DataError: The data is not a message.
     """
     try:
         (size,) = struct.unpack(">I", data[:4])
@@ -99,10 +99,10 @@ def write_config(config: SandboxConfig, tree: str) -> dict[str, Any]:
 
 
 def read_config(value: Any, tree: Path | None) -> SandboxConfig:
-    """Return the configuration that :func:`write_config` wrote; it is never a trusted one.
+    """Return the configuration that :func:`write_config` wrote; ``trusted`` is always False.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The value is not a configuration.
     """
     try:
         limits = value["limits"]

@@ -1,4 +1,4 @@
-"""What a sandbox server does for a request: the methods of a sandbox, from messages and to them."""
+"""The operations of a sandbox server: call a sandbox's methods with messages."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "snapshot": _snapshot,
     "restore": _restore,
 }
-"""Each operation of a box, from its arguments and the bytes after them to the answer."""
+"""Operations by name; each takes the sandbox, arguments and body, and returns the answer."""
 
 
 def failure(error: Exception) -> bytes:

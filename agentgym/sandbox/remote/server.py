@@ -1,4 +1,4 @@
-"""The server of remote sandboxes: what :mod:`~agentgym.sandbox.remote.messages` says, over HTTP."""
+"""The HTTP server of remote sandboxes; :mod:`~agentgym.sandbox.remote.messages` is the protocol."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 LEASE = 60.0
-"""Seconds after which a box is closed whose client has said nothing."""
+"""Default duration of a lease in seconds, after which an unused sandbox is closed."""
 MOST = 32
-"""Boxes at a time, if the server is not told."""
+"""Default maximum number of sandboxes."""
 SHORTEST_TOKEN = 16
 
 
@@ -42,8 +42,8 @@ def make_app(boxes: LeasedBoxes, token: str) -> Starlette:
     """Make the server as an ASGI application.
 
     Args:
-        boxes: The boxes; they are not closed.
-        token: What every request has to bring.
+        boxes: The sandboxes; the caller closes them.
+        token: Token that every request must carry.
 
     Raises:
         ConfigurationError: The token is too short.
@@ -97,24 +97,24 @@ def serve(
     bounds: LeaseBounds = LeaseBounds(),  # noqa: B008  (it is frozen)
     started: Callable[[str, str], None] = lambda url, token: None,
 ) -> None:
-    """Own sandboxes for clients until the process is interrupted (Ctrl-C or SIGTERM).
+    """Serve sandboxes to clients until the process is interrupted (Ctrl-C or SIGTERM).
 
     Args:
-        sandbox: What they are made with; one that does not isolate is refused.
-        host: Address to listen at.
-        port: Port to listen at; 0 takes one that is free.
-        token: What clients have to bring; a new one is made if left out.
-        max_sandboxes: How many sandboxes there may be at a time.
-        idle_timeout: Seconds after which a sandbox is closed whose client has said nothing.
-        visible: Folders of this machine that clients may make visible inside, besides the cache.
-        bounds: What clients may ask for.
-        started: Called with the server's address and its token when it answers.
+        sandbox: Back end of the sandboxes; it must isolate.
+        host: Address to listen on.
+        port: Port to listen on; 0: any free port.
+        token: Token of the clients; a new one is generated if left out.
+        max_sandboxes: Maximum number of sandboxes.
+        idle_timeout: Seconds after which an unused sandbox is closed.
+        visible: Folders of this machine that clients can make visible, besides the cache.
+        bounds: Maximum limits that clients can request.
+        started: Called with the server's address and token when it is ready.
 
     Raises:
-        SandboxUnavailable: The back end cannot run here, or isolates nothing.
-        ConfigurationError: An argument is out of its domain, or the address cannot be used.
+        SandboxUnavailable: The back end cannot run here, or does not isolate.
+        ConfigurationError: An argument is invalid, or the address cannot be used.
         DependencyNotInstalled: ``starlette`` or ``uvicorn`` is missing.
-        KeyboardInterrupt: It was interrupted; all sandboxes have been closed.
+        KeyboardInterrupt: The process was interrupted; all sandboxes have been closed.
     """
     check_backend(sandbox)
     options.integer(max_sandboxes, "max_sandboxes", 1)
@@ -135,10 +135,10 @@ def serve(
 
 
 def check_backend(backend: str) -> None:
-    """Refuse a back end that cannot run here, or that would let clients do anything.
+    """Check that a back end can run here and isolates.
 
     Raises:
-        SandboxUnavailable: It is one of these.
+        SandboxUnavailable: It cannot run here, or does not isolate.
         ConfigurationError: There is no such back end.
     """
     if backend == "auto":
@@ -157,7 +157,7 @@ def check_backend(backend: str) -> None:
 def _routes(
     boxes: LeasedBoxes,
 ) -> dict[str, Callable[[Request, dict[str, Any], bytes], bytes | Future[bytes]]]:
-    """Return what answers each path."""
+    """Return the handler of each path."""
     return {
         "/trees": lambda request, message, body: encode({"tree": boxes.trees.add(body)}),
         "/boxes": lambda request, message, body: boxes.create(
@@ -178,7 +178,7 @@ async def _answer(
     message: dict[str, Any],
     body: bytes,
 ) -> Response:
-    """Answer a request; what it waits for goes on if the client goes away."""
+    """Answer a request; the operation continues even if the client disconnects."""
     from starlette.responses import Response
 
     try:
@@ -193,14 +193,14 @@ async def _answer(
 
 
 def _name(value: object) -> str:
-    """Return the id of a box that a client chose."""
+    """Validate the id that a client chose for a sandbox."""
     if not isinstance(value, str) or not 16 <= len(value) <= 64 or not value.isalnum():
         raise Refused(400, f"expected an id of 16 to 64 letters and digits, got {value!r:.80}")
     return value
 
 
 def _names(value: object) -> list[str]:
-    """Return the ids of boxes that a client chose."""
+    """Validate a list of ids of sandboxes."""
     if not isinstance(value, list):
         raise Refused(400, f"expected a list of ids, got {value!r:.80}")
     return [_name(name) for name in value]
@@ -211,7 +211,7 @@ async def _health(request: Request) -> Response:
 
 
 async def _other(request: Request, error: Exception) -> Response:
-    """Answer a request of another path or method."""
+    """Answer a request with an unknown path or method."""
     path = f"{request.method} {request.url.path:.200}"
     return answer_error(
         getattr(error, "status_code", 500), f"expected a request of a sandbox client, got {path}"

@@ -1,4 +1,4 @@
-"""The trees that clients sent to a sandbox server, by the digest of their archive."""
+"""Cache of the trees that clients sent to a sandbox server, by the digest of their archive."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pathlib import Path
 from agentgym.sandbox.archives import unpack_tree
 
 MOST = 1 << 32
-"""Bytes of archives whose trees are kept while no box uses them."""
+"""Maximum total size of the cached archives, in bytes; trees in use are kept beyond it."""
 
 
 class Trees:
-    """Unpacks archives into a folder of the server's own; safe for threads."""
+    """Unpacks archives into a temporary folder of the server; thread-safe."""
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="agentgym-trees-"))
-        self._sizes: dict[str, int] = {}  # the longest unused first
+        self._sizes: dict[str, int] = {}  # least recently used first
         self._users: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -28,7 +28,7 @@ class Trees:
         """Unpack an archive, unless that was done before, and return its digest.
 
         Raises:
-            DataError: It is no archive of a folder.
+            DataError: It is not an archive of a folder.
         """
         digest = hashlib.sha256(archive).hexdigest()
         with self._lock:
@@ -45,7 +45,7 @@ class Trees:
         return digest
 
     def hold(self, digest: str) -> Path | None:
-        """Return the folder of a tree, which stays until it is released, or None."""
+        """Return the folder of a tree, or None; it is kept until `release` is called."""
         with self._lock:
             if digest not in self._sizes:
                 return None
@@ -54,16 +54,16 @@ class Trees:
             return self._folder / digest
 
     def release(self, digest: str) -> None:
-        """Say that a tree is used once less."""
+        """End one use of a tree."""
         with self._lock:
             self._users[digest] -= 1
 
     def close(self) -> None:
-        """Remove all."""
+        """Remove all trees."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _make_room(self, size: int) -> None:
-        """Remove trees that nobody uses, until another fits."""
+        """Remove unused trees until another one fits."""
         for digest in list(self._sizes):
             if sum(self._sizes.values()) + size <= MOST:
                 return
